@@ -1,0 +1,58 @@
+/* Typed accessors, generated from fields.def: fcvi_S_F(p) reads field F of structure S that starts at p,
+ * fcvi_set_S_F(p, v) writes it and leaves its neighbours alone. Offsets are constants, so a call compiles
+ * to a load and a shift. The caller guarantees that the structure's bytes are there.
+ * BLOB and NEST fields have fcvi_S_F(p), the address of their first byte, and FCVI_S_F_SIZE. */
+#ifndef FCVI_ACCESS_H
+#define FCVI_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint64_t fcvi_load(const uint8_t *p, unsigned size)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < size; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static inline void fcvi_store(uint8_t *p, unsigned size, uint64_t v)
+{
+    for (unsigned i = size; i-- > 0; v >>= 8)
+        p[i] = (uint8_t)v;
+}
+
+#define FCVI_MASK(hi, lo) ((~0ULL >> (63 - ((hi) - (lo)))) << (lo))
+
+#define STRUCT(S, NAME, LENGTH, CLAUSE) enum { FCVI_##S##_LENGTH = (LENGTH) };
+#define FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)                                             \
+    enum { FCVI_##S##_##F##_BYTE = (BYTE) };                                              \
+    static inline uint64_t fcvi_##S##_##F(const uint8_t *s)                               \
+    {                                                                                     \
+        return (fcvi_load(s + (BYTE), (SIZE)) & FCVI_MASK(HI, LO)) >> (LO);               \
+    }                                                                                     \
+    static inline void fcvi_set_##S##_##F(uint8_t *s, uint64_t v)                         \
+    {                                                                                     \
+        uint64_t rest = fcvi_load(s + (BYTE), (SIZE)) & ~FCVI_MASK(HI, LO);               \
+        fcvi_store(s + (BYTE), (SIZE), rest | (v << (LO) & FCVI_MASK(HI, LO)));           \
+    }
+#define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ) \
+    FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)
+#define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ) FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)
+#define GROUP(S, F, NAME, BYTE, SIZE, IUS, CLAUSE) FCVI_NUMBER(S, F, BYTE, SIZE, 8 * (SIZE) - 1, 0)
+#define FCVI_BYTES(S, F, BYTE, SIZE)                                                      \
+    enum { FCVI_##S##_##F##_BYTE = (BYTE), FCVI_##S##_##F##_SIZE = (SIZE) };              \
+    static inline const uint8_t *fcvi_##S##_##F(const uint8_t *s) { return s + (BYTE); }
+#define BLOB(S, F, NAME, BYTE, SIZE, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
+#define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
+#include <fcvi/fields.def>
+#undef STRUCT
+#undef FIELD
+#undef RSVD
+#undef GROUP
+#undef BLOB
+#undef NEST
+#undef FCVI_NUMBER
+#undef FCVI_BYTES
+
+#endif

@@ -1,0 +1,1 @@
+"""Attachments of devices under test (see the DUT protocol)."""

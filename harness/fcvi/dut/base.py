@@ -1,0 +1,85 @@
+"""The contract between the engine and an attachment, whatever carries it."""
+
+from __future__ import annotations
+
+import abc
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Deque, Optional
+
+
+class DutError(Exception):
+    """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault."""
+
+
+class AttachError(Exception):
+    """The attachment cannot be made at all (unknown spec, command not found, connection refused): exit 2."""
+
+
+@dataclass
+class Reply:
+    """A request under way. done: answered; then either result or error (code, message) is set."""
+
+    method: str
+    done: bool = False
+    result: dict[str, Any] = field(default_factory=dict)
+    error: Optional[tuple[int, str]] = None
+    time_us: int = 0  # DUT time when the answer was seen
+
+
+@dataclass
+class Notification:
+    """Something the DUT said by itself. method: "frame", "completion", "error", "state" or "log"."""
+
+    method: str
+    params: dict[str, Any]
+    earliest_us: int  # it happened after this DUT time ...
+    time_us: int  # ... and not later than this one
+
+
+class Dut(abc.ABC):
+    """One attached device.
+
+    Times are microseconds since the last ``reset``. With a virtual clock the device's time moves by ``advance``
+    only; with a real one ``advance`` waits. Both deliver what the DUT sent meanwhile into ``inbox`` and complete
+    the replies. Every call may raise DutError.
+    """
+
+    spec: str  # as given by --dut
+    implementation: str
+    version: str
+    clock: str  # "virtual" or "real"
+    pics: dict[str, Any]
+    now_us: int = 0
+    next_us: Optional[int] = None  # time until the DUT's next timer, where known (see knows_next)
+    knows_next: bool = False  # whether the last advance told next_us
+
+    def __init__(self) -> None:
+        self.inbox: Deque[Notification] = deque()
+
+    @abc.abstractmethod
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        """Start a request. Its reply may be done at once, or complete during a later ``advance``."""
+
+    @abc.abstractmethod
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification: "frame" or "link"."""
+
+    @abc.abstractmethod
+    def advance(self, us: int) -> None:
+        """Let us microseconds pass (0: reach quiescence) and collect what the DUT sent.
+
+        Virtual clock: clock.advance. Real clock: waits, returns early when something arrived.
+        """
+
+    @abc.abstractmethod
+    def reset(self, config: dict[str, Any]) -> None:
+        """Reset the DUT: time 0, empty inbox; unanswered replies get error -32001."""
+
+    @abc.abstractmethod
+    def restart(self) -> None:
+        """After a DutError: attach afresh (exec: a new process). Raises DutError when that fails."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End the attachment and whatever it started."""

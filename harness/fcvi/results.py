@@ -1,0 +1,123 @@
+"""What a run produces: findings, results and the run as a whole, as DESIGN's report.json has them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+
+class Verdict(str, enum.Enum):
+    """Verdicts after ISO/IEC 9646."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    NOT_APPLICABLE = "not-applicable"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the DUT did against (or beside) a requirement.
+
+    frame: 1-based number of the frame in the case's capture, None when no frame is at fault (silence, a
+    VIPL result). byte: offset from the first header byte; bits: "hi-lo" in the container that starts there.
+    cls: "malformed", "violation", "notice" or "behaviour".
+    """
+
+    requirement: str
+    cls: str
+    message: str
+    seen: str
+    required: str
+    frame: Optional[int] = None
+    byte: Optional[int] = None
+    bits: Optional[str] = None
+    erratum: Optional[str] = None
+    time_us: Optional[int] = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as report.json has it."""
+        return {
+            "requirement": self.requirement,
+            "class": self.cls,
+            "message": self.message,
+            "frame": self.frame,
+            "byte": self.byte,
+            "bits": self.bits,
+            "seen": self.seen,
+            "required": self.required,
+            "erratum": self.erratum,
+            "time_us": self.time_us,
+        }
+
+
+@dataclass
+class TraceFrame:
+    """One frame of a case as it crossed the simulated or real wire."""
+
+    time_us: int
+    sender: str  # "dut" or "tester"
+    data: bytes  # header and Data_Field
+    sof: int  # one-byte codes, as in fcvi/codec.h
+    eof: int
+    crc_ok: bool = True
+    lost: bool = False  # dropped by the harness on the way to the other side
+    note: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass
+class Result:
+    """The outcome of one case variant."""
+
+    id: str
+    title: str
+    verdict: Verdict
+    reason: str = ""
+    qualifier: Optional[str] = None  # "deviation" or "interpretation"
+    requirements: list[str] = field(default_factory=list)
+    errata: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    frames: list[TraceFrame] = field(default_factory=list)
+    virtual_us: int = 0
+    wall_us: int = 0
+    log: list[str] = field(default_factory=list)  # the case's steps and the control plane, in words
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as report.json has it (no frames: those are in the case's capture)."""
+        return {
+            "id": self.id,
+            "verdict": self.verdict.value,
+            "qualifier": self.qualifier,
+            "reason": self.reason,
+            "requirements": self.requirements,
+            "errata": self.errata,
+            "findings": [f.as_json() for f in self.findings],
+            "virtual_us": self.virtual_us,
+            "wall_us": self.wall_us,
+            "frames": len(self.frames),
+        }
+
+
+@dataclass
+class RunReport:
+    """A whole run."""
+
+    suite_version: str
+    catalogue_sha256: str
+    attachment: str
+    implementation: str
+    implementation_version: str
+    pics: dict[str, Any]
+    pixit: dict[str, Any]
+    seed: int
+    results: list[Result] = field(default_factory=list)
+
+    def summary(self) -> dict[str, int]:
+        """How many results have each verdict."""
+        counts = {v.value: 0 for v in Verdict}
+        for r in self.results:
+            counts[r.verdict.value] += 1
+        return counts

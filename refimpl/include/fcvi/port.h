@@ -1,0 +1,206 @@
+/* The reference FC-VI port: a sans-I/O endpoint in one block of memory.
+ *
+ * The host gives it frames and the time and takes frames and events from it. The port never reads a clock, a
+ * socket or a file and allocates nothing after fcvi_port_init. The block holds no pointer into itself: a copy of
+ * the block is a checkpoint, and a restored copy goes on as the original would have.
+ *
+ * Time is in microseconds from any origin and never goes back. A call at `now` first lets every timer due at or
+ * before `now` expire, in deadline order, then does its own work. After any call the host takes frames with
+ * fcvi_port_transmit and events with fcvi_port_event until both are empty. */
+#ifndef FCVI_PORT_H
+#define FCVI_PORT_H
+
+#include <fcvi/codec.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fcvi_port;
+
+#define FCVI_NEVER UINT64_MAX
+enum { FCVI_MAX_HOSTS = 4, FCVI_MAX_SEGMENTS = 16, FCVI_MAX_DISCRIMINATOR = 128, FCVI_MIN_DISCRIMINATOR = 16 };
+
+/** Sizes fixed at init. */
+struct fcvi_port_limits {
+    uint32_t vis;               /* endpoints, 1.. */
+    uint32_t connectionpoints;  /* outstanding VipConnectWait calls and unanswered requests handed out, 1.. */
+    uint32_t exchanges;         /* open at once, 1..65535 */
+    uint32_t regions;           /* registered memory regions */
+    uint32_t descriptors;       /* posted per work queue of a VI */
+    uint32_t events;            /* event ring; 4 per VI and queue entry is plenty */
+    uint32_t memory;            /* bytes for registered regions */
+    uint32_t max_transfer_size; /* MaxTransferSize of the NIC, bytes */
+};
+
+enum fcvi_topology { FCVI_POINT_TO_POINT, FCVI_PRIVATE_LOOP, FCVI_PUBLIC_LOOP, FCVI_FABRIC };
+
+struct fcvi_port_identity {
+    uint64_t port_name, node_name;
+    uint32_t n_port_id;
+    uint32_t hosts;
+    uint8_t host[FCVI_MAX_HOSTS][16]; /* IPv6 addresses (RFC 2373) */
+};
+
+struct fcvi_port_config {
+    struct fcvi_port_identity self;
+    struct fcvi_port_identity peer; /* the port whose addresses are known; implicit login counts it as logged in */
+    uint8_t topology;               /* enum fcvi_topology */
+    bool out_of_order;              /* what the Fabric guarantees (3.1.12, 3.1.14) */
+    uint8_t service_class;          /* 2 or 3 */
+    bool explicit_login;
+    uint64_t e_d_tov_us, r_a_tov_us; /* FCVI_ULP_TIMEOUT is R_A_TOV (8.3) */
+    uint32_t receive_size;           /* largest Data_Field, Device_Header included: 256..2112 */
+    uint64_t seed;                   /* choices that the standard leaves open: handles, ids */
+};
+
+/** VIP_RETURN by VIPL's own order and names (see fcvi_vip_name). FCVI_VIP_PENDING is no VIPL code: the call
+ *  blocks and completes later with an FCVI_EVENT_CALL that carries its token. */
+enum fcvi_vip {
+    VIP_SUCCESS = 0, VIP_NOT_DONE = 1, VIP_INVALID_PARAMETER = 2, VIP_ERROR_RESOURCE = 3, VIP_TIMEOUT = 4,
+    VIP_REJECT = 5, VIP_INVALID_RELIABILITY_LEVEL = 6, VIP_INVALID_MTU = 7, VIP_INVALID_QOS = 8,
+    VIP_INVALID_PTAG = 9, VIP_INVALID_RDMAREAD = 10, VIP_DESCRIPTOR_ERROR = 11, VIP_INVALID_STATE = 12,
+    VIP_ERROR_NAMESERVICE = 13, VIP_NO_MATCH = 14, VIP_NOT_REACHABLE = 15,
+    FCVI_VIP_PENDING = 100, FCVI_VIP_UNSUPPORTED = 101
+};
+
+enum fcvi_vi_state { /* 8.2 */
+    FCVI_STATE_IDLE, FCVI_STATE_PENDING_CONNECT, FCVI_STATE_PENDING_CONNECT_RETRY, FCVI_STATE_CONNECTED,
+    FCVI_STATE_ERROR
+};
+
+enum fcvi_reliability { FCVI_UNRELIABLE = 1, FCVI_RELIABLE_DELIVERY = 2, FCVI_RELIABLE_RECEPTION = 3 }; /* 7.3 */
+
+struct fcvi_attributes {
+    uint8_t reliability;        /* enum fcvi_reliability */
+    uint32_t max_transfer_size; /* 0: the NIC's maximum */
+    bool rdma_write, rdma_read;
+    bool preference;
+    uint32_t pipeline_depth;
+};
+
+struct fcvi_address {
+    uint8_t host[16];
+    uint8_t discriminator_length;
+    uint8_t discriminator[FCVI_MAX_DISCRIMINATOR];
+};
+
+enum fcvi_op { FCVI_SEND, FCVI_RDMA_WRITE, FCVI_RDMA_READ, FCVI_RECV };
+
+struct fcvi_segment { uint32_t mem, offset, length; };
+
+struct fcvi_descriptor {
+    uint8_t op; /* enum fcvi_op */
+    uint8_t segments;
+    struct fcvi_segment segment[FCVI_MAX_SEGMENTS];
+    uint64_t remote_va;
+    uint32_t remote_handle;
+    bool has_immediate;
+    uint32_t immediate;
+};
+
+/* Status bits of a descriptor, by VIPL's values (VI-DG 5.2). */
+enum {
+    FCVI_STATUS_DONE = 1u << 0, FCVI_STATUS_FORMAT_ERROR = 1u << 1, FCVI_STATUS_PROTECTION_ERROR = 1u << 2,
+    FCVI_STATUS_LENGTH_ERROR = 1u << 3, FCVI_STATUS_PARTIAL_ERROR = 1u << 4, FCVI_STATUS_DESC_FLUSHED_ERROR = 1u << 5,
+    FCVI_STATUS_TRANSPORT_ERROR = 1u << 6, FCVI_STATUS_RDMA_PROT_ERROR = 1u << 7,
+    FCVI_STATUS_REMOTE_DESC_ERROR = 1u << 8, FCVI_STATUS_ERROR_MASK = 0x1FEu,
+    FCVI_STATUS_OP_RECEIVE = 1u << 16, FCVI_STATUS_OP_RDMA_WRITE = 2u << 16,
+    FCVI_STATUS_OP_REMOTE_RDMA_WRITE = 3u << 16, FCVI_STATUS_OP_RDMA_READ = 4u << 16, FCVI_STATUS_IMMEDIATE = 1u << 19
+};
+
+struct fcvi_completion {
+    uint32_t status; /* bits above */
+    uint32_t length;
+    uint32_t immediate; /* valid with FCVI_STATUS_IMMEDIATE */
+};
+
+enum fcvi_event_kind {
+    FCVI_EVENT_CALL,       /* a blocked call returned: token, vip, and what it returns */
+    FCVI_EVENT_COMPLETION, /* a descriptor completed, in completion order */
+    FCVI_EVENT_ERROR,      /* VipErrorCallback */
+    FCVI_EVENT_STATE       /* an endpoint changed its state */
+};
+
+struct fcvi_event {
+    uint8_t kind;
+    uint8_t state; /* STATE: enum fcvi_vi_state */
+    bool recv;     /* COMPLETION: which work queue */
+    uint32_t vi;
+    uint64_t token;                            /* CALL */
+    int vip;                                   /* CALL: enum fcvi_vip; ERROR: enum fcvi_vip_error */
+    uint32_t conn;                             /* CALL of VipConnectWait */
+    struct fcvi_address remote_address;        /* CALL of VipConnectWait */
+    struct fcvi_attributes remote_attributes;  /* CALL of VipConnectWait and VipConnectRequest */
+    struct fcvi_completion completion;
+};
+
+/** VipErrorCode, by VIPL's values. */
+enum fcvi_vip_error {
+    VIP_ERROR_POST_DESC, VIP_ERROR_CONN_LOST, VIP_ERROR_RECVQ_EMPTY, VIP_ERROR_VI_OVERRUN, VIP_ERROR_RDMAW_PROT,
+    VIP_ERROR_RDMAW_DATA, VIP_ERROR_RDMAW_ABORT, VIP_ERROR_RDMAR_PROT, VIP_ERROR_COMP_PROT, VIP_ERROR_RDMA_TRANSPORT,
+    VIP_ERROR_CATASTROPHIC
+};
+
+/* ---- life ---- */
+
+/** Bytes of memory that a port of these limits needs; 0 when a limit is out of range. */
+size_t fcvi_port_size(const struct fcvi_port_limits *limits);
+
+/** Make a port in memory (size bytes, aligned for uint64_t). Returns memory as a port, or NULL when size or a value of
+ *  the configuration is out of range. The caller owns the memory; copying it copies the port. */
+struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
+                                 const struct fcvi_port_config *config);
+
+/* ---- wire and time ---- */
+
+void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_input *frame);
+void fcvi_port_run(struct fcvi_port *port, uint64_t now);
+/** When the next timer fires, absolute; FCVI_NEVER when none runs. */
+uint64_t fcvi_port_deadline(const struct fcvi_port *port);
+
+struct fcvi_transmitted { uint8_t sof, eof; };
+/** Build the next frame to send in out (capacity at least 24 + 2112). Returns its length, 0 when there is none. */
+size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
+                          struct fcvi_transmitted *meta);
+/** Take the oldest event. */
+bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out);
+
+enum fcvi_link { FCVI_LINK_LIP, FCVI_LINK_NOS, FCVI_LINK_LR, FCVI_LINK_LOGO };
+void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event);
+
+/* ---- VIPL: each returns an enum fcvi_vip. timeout_us: FCVI_NEVER is VIP_INFINITE. vi, mem and conn are the
+ * port's own numbers; an unknown one gives VIP_INVALID_PARAMETER. ---- */
+
+int fcvi_vip_create_vi(struct fcvi_port *, uint64_t now, const struct fcvi_attributes *, uint32_t *vi);
+int fcvi_vip_destroy_vi(struct fcvi_port *, uint64_t now, uint32_t vi);
+struct fcvi_vi_info {
+    uint8_t state; /* enum fcvi_vi_state */
+    bool send_empty, recv_empty;
+    struct fcvi_attributes attributes;
+};
+int fcvi_vip_query_vi(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi_vi_info *out);
+
+int fcvi_vip_connect_wait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local, uint64_t timeout_us,
+                          uint64_t token);
+int fcvi_vip_connect_accept(struct fcvi_port *, uint64_t now, uint32_t conn, uint32_t vi, uint64_t token);
+int fcvi_vip_connect_reject(struct fcvi_port *, uint64_t now, uint32_t conn);
+int fcvi_vip_connect_request(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_address *local,
+                             const struct fcvi_address *remote, uint64_t timeout_us, uint64_t token);
+int fcvi_vip_disconnect(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token);
+
+int fcvi_vip_register_mem(struct fcvi_port *, uint64_t now, uint32_t length, bool rdma_write, bool rdma_read,
+                          uint32_t *mem, uint64_t *va, uint32_t *handle);
+int fcvi_vip_deregister_mem(struct fcvi_port *, uint64_t now, uint32_t mem);
+/** The bytes of a region, for the host to read and write; NULL when offset and length do not lie inside. Valid
+ *  until the region is deregistered or the block is moved. */
+uint8_t *fcvi_port_memory(struct fcvi_port *, uint32_t mem, uint32_t offset, uint32_t length);
+
+int fcvi_vip_post(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_descriptor *);
+/** VipSendDone (recv false) or VipRecvDone: VIP_SUCCESS, VIP_DESCRIPTOR_ERROR (out filled in both), VIP_NOT_DONE. */
+int fcvi_vip_done(struct fcvi_port *, uint64_t now, uint32_t vi, bool recv, struct fcvi_completion *out);
+
+const char *fcvi_vip_name(int vip);             /* "VIP_SUCCESS" ... */
+const char *fcvi_vip_error_name(int code);      /* "VIP_ERROR_CONN_LOST" ... */
+const char *fcvi_vi_state_name(int state);      /* "idle", "pending-connect", ... as the DUT protocol has them */
+
+#endif
