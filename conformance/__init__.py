@@ -1,0 +1,1 @@
+"""What the standard demands: the requirement catalogue, the errata register and the cases."""

@@ -1,0 +1,25 @@
+"""The cases, one module per clause; a case's id is the standard's own number."""
+
+from __future__ import annotations
+
+from fcvi.case import CaseInfo
+
+from . import (  # noqa: F401  (each module declares its cases when it is imported)
+    c5_2_2,
+    c5_3_2,
+    c5_9_7_2,
+    c_5_6,
+    c_5_7_1,
+    c_5_7_2,
+    c_5_8,
+    c_5_9,
+    c_5_10,
+    d_1,
+    d_2,
+)
+from .common import REGISTRY
+
+
+def all_cases() -> list[CaseInfo]:
+    """Every case of the suite, in the order of the clauses."""
+    return REGISTRY.cases()

@@ -1,0 +1,144 @@
+"""Building frames for the lower tester: right by default, and wrong in any field that a case asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Union
+
+from . import codec
+
+Value = Union[int, bytes]
+
+UNASSIGNED = 0xFFFFFFFF  # FCVI_HANDLE or FCVI_CONNECTION_ID not known (5.9.2, 5.9.10)
+X_ID_UNASSIGNED = 0xFFFF
+SOF = {2: (0x2D, 0x35), 3: (0x2E, 0x36)}  # (first, other) frame of a Sequence, by class
+EOF_N, EOF_T = 0x41, 0x42
+HEADER = 24
+
+# F_CTL of each IU (Table 1, 5.8.4): Exchange responder, First_Sequence, Last_Sequence, Sequence Initiative.
+_F_CTL = {
+    "CONNECT_RQST": (0, 1, 0, 1),
+    "CONNECT_RESP1": (1, 0, 0, 1),
+    "CONNECT_RESP2": (0, 0, 0, 1),
+    "CONNECT_RESP3": (1, 0, 1, 0),
+    "DISCONNECT_RQST": (0, 1, 0, 1),
+    "DISCONNECT_RESP": (1, 0, 1, 0),
+    "SEND_RQST": (0, 1, 1, 0),
+    "WRITE_RQST": (0, 1, 1, 0),
+    "READ_RQST": (0, 1, 0, 1),
+    "SEND_RESP": (1, 0, 1, 0),
+    "WRITE_RESP": (1, 0, 1, 0),
+    "READ_RESP": (1, 0, 1, 0),
+}
+
+
+@dataclass
+class RawFrame:
+    """A frame ready to send."""
+
+    data: bytes
+    sof: int
+    eof: int
+    crc_ok: bool = True
+
+
+@dataclass
+class Envelope:
+    """What the frame header needs beside the IU: addresses, Exchange and Sequence."""
+
+    d_id: int
+    s_id: int
+    ox_id: int
+    rx_id: int = X_ID_UNASSIGNED
+    seq_id: int = 0
+    seq_cnt: int = 0
+    offset: int = 0  # Relative Offset of the first payload byte
+    service_class: int = 3
+    receive_size: int = 2112  # largest Data_Field
+    fc: Mapping[str, int] = field(default_factory=dict)  # header fields to set differently, in every frame
+
+
+def header(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int]) -> bytearray:
+    """A 24-byte frame header with the named F_CTL and DF_CTL bits set."""
+    buf = bytearray(HEADER)
+    values: dict[str, int] = {
+        "R_CTL": r_ctl,
+        "D_ID": envelope.d_id,
+        "S_ID": envelope.s_id,
+        "TYPE": frame_type,
+        "SEQ_ID": envelope.seq_id,
+        "SEQ_CNT": envelope.seq_cnt,
+        "OX_ID": envelope.ox_id,
+        "RX_ID": envelope.rx_id,
+        **bits,
+        **envelope.fc,
+    }
+    for name, value in values.items():
+        codec.put("FC", name, buf, value)
+    return buf
+
+
+def structure(struct: str, values: Mapping[str, Any], length: int | None = None) -> bytes:
+    """A structure of the field table from its fields; a nested structure is given as bytes."""
+    buf = bytearray(codec.LENGTH[struct] if length is None else length)
+    for name, value in values.items():
+        codec.put(struct, name, buf, value)
+    return bytes(buf)
+
+
+def net_address(host: str, discriminator: bytes) -> bytes:
+    """FCVI_NET_ADDRESS (7.2, Table 15); the Discriminator stands left-justified, zero-padded (E31)."""
+    return structure(
+        "ADDR",
+        {
+            "HOST_ADD_LEN": 16,
+            "DISCRIM_LEN": len(discriminator),
+            "HOST_ADD": bytes.fromhex(host),
+            "DISCRIM": discriminator.ljust(128, b"\0"),
+        },
+    )
+
+
+def iu_frames(
+    name: str, envelope: Envelope, device_header: Mapping[str, int], payload: bytes = b""
+) -> list[RawFrame]:
+    """The frames of one IU, cut to the receive size; only the last one may carry fill bytes."""
+    opcode, r_ctl, dh_size, has_payload, _ = codec.IUS[name]
+    responder, first, last, initiative = _F_CTL[name]
+    dh = structure("DH", {"FCVI_OPCODE": opcode, **device_header}, 32)[:dh_size]
+    room = (envelope.receive_size - dh_size) & ~3
+    pieces = [payload[i : i + room] for i in range(0, len(payload), room)] or [b""]
+    sof_first, sof_other = SOF[envelope.service_class]
+    frames = []
+    for index, piece in enumerate(pieces):
+        end = index == len(pieces) - 1
+        fill = -len(piece) % 4
+        bits = {
+            "Exchange_Context": responder,
+            "First_Sequence": first,
+            "Last_Sequence": last if end else 0,
+            "End_Sequence": int(end),
+            "Sequence_Initiative": initiative if end else 0,
+            "Device_Header": 1 if dh_size == 16 else 2,
+            "Relative_Offset_Present": int(bool(has_payload and payload)),
+            "Fill_Bytes": fill,
+            "Parameter": envelope.offset + index * room if has_payload else 0,
+            "SEQ_CNT": (envelope.seq_cnt + index) & 0xFFFF,
+        }
+        head = header(r_ctl, 0x58, envelope, bits)
+        eof = EOF_T if end and envelope.service_class == 3 else EOF_N
+        frames.append(RawFrame(bytes(head) + dh + piece + bytes(fill), sof_other if index else sof_first, eof))
+    return frames
+
+
+def abts(envelope: Envelope, *, responder: bool = False) -> RawFrame:
+    """An ABTS for the whole Exchange (FC-FS): End_Sequence and Sequence Initiative, Parameter 0."""
+    bits = {"Exchange_Context": int(responder), "End_Sequence": 1, "Sequence_Initiative": 1}
+    return RawFrame(bytes(header(0x81, 0, envelope, bits)), SOF[envelope.service_class][0], EOF_T)
+
+
+def ba_acc(envelope: Envelope, *, responder: bool = True) -> RawFrame:
+    """A BA_ACC that aborts the whole Exchange: SEQ_CNT 0000h to FFFFh, no valid SEQ_ID."""
+    bits = {"Exchange_Context": int(responder), "Last_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
+    body = structure("BA_ACC", {"BA_OX_ID": envelope.ox_id, "BA_RX_ID": envelope.rx_id, "High_SEQ_CNT": 0xFFFF})
+    return RawFrame(bytes(header(0x84, 0, envelope, bits)) + body, SOF[envelope.service_class][0], EOF_T)

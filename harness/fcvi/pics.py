@@ -1,0 +1,86 @@
+"""PICS: what a DUT says it supports, where it is read from, and the expressions over it."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+from typing import Any
+
+BOOLEANS = (
+    "client", "server", "peer_to_peer", "loopback", "unreliable_delivery", "reliable_delivery",
+    "reliable_reception", "send", "rdma_write", "rdma_read", "immediate_data", "class2", "class3",
+    "out_of_order_fabric", "preference", "connect_info", "explicit_login", "farp", "name_server", "loop",
+    "retry_waits_for_ba_acc", "disconnect_retry", "unreliable_error_state",
+)  # fmt: skip
+NUMBERS = ("pipeline_depth", "max_transfer_size", "max_vis")
+REVISIONS = ("2007", "rev1")
+
+
+class PicsError(ValueError):
+    """A PICS that cannot be used."""
+
+
+def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
+    """A PICS with every item: what is not claimed is not supported. Raises PicsError on wrong types and unknown items."""
+    pics: dict[str, Any] = {name: False for name in BOOLEANS}
+    pics.update({"pipeline_depth": 0, "max_transfer_size": 32768, "max_vis": 1, "revision": "2007"})
+    for name, value in given.items():
+        if name in BOOLEANS:
+            if not isinstance(value, bool):
+                raise PicsError(f"{where}: PICS item {name} must be true or false, not {value!r}")
+        elif name in NUMBERS:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
+                raise PicsError(f"{where}: PICS item {name} must be a number from 0 to 2^32-1, not {value!r}")
+        elif name == "revision":
+            if value not in REVISIONS:
+                raise PicsError(f"{where}: PICS item revision must be one of {REVISIONS}, not {value!r}")
+        else:
+            raise PicsError(f"{where}: unknown PICS item {name!r}; the DUT protocol lists the items")
+        pics[name] = value
+    return pics
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a PICS from a TOML file (items at the top level or in a table [pics])."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PicsError(f"{path}: cannot read the PICS: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise PicsError(f"{path}: not a TOML file: {error}") from error
+    table = data.get("pics", data)
+    if not isinstance(table, dict):
+        raise PicsError(f"{path}: [pics] must be a table")
+    return complete(table, str(path))
+
+
+def _value(node: ast.expr, pics: dict[str, Any]) -> Any:
+    if isinstance(node, ast.BoolOp):
+        parts = [bool(_value(v, pics)) for v in node.values]
+        return all(parts) if isinstance(node.op, ast.And) else any(parts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return not _value(node.operand, pics)
+    if isinstance(node, ast.Name) and node.id in pics:
+        return pics[node.id]
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, str)):
+        return node.value
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = _value(node.left, pics), _value(node.comparators[0], pics)
+        operator = node.ops[0]
+        if isinstance(operator, ast.GtE):
+            return left >= right
+        if isinstance(operator, ast.Eq):
+            return left == right
+    raise PicsError(f"cannot evaluate the PICS expression at {ast.unparse(node)!r}")
+
+
+def applies(expression: str, pics: dict[str, Any]) -> bool:
+    """Evaluate a PICS expression: items, and, or, not, parentheses, ``>=`` and ``==``. "" is true."""
+    if not expression:
+        return True
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except SyntaxError as error:
+        raise PicsError(f"cannot read the PICS expression {expression!r}: {error}") from error
+    return bool(_value(tree.body, pics))

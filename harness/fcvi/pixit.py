@@ -1,0 +1,65 @@
+"""PIXIT: the addresses, timers and tolerances of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MS = 1000
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A port as ``reset`` names it."""
+
+    port_name: str
+    node_name: str
+    n_port_id: str
+    host: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The identity as a member of ``reset``."""
+        return {**asdict(self), "host": list(self.host)}
+
+
+DUT = Identity("10000000c9000002", "20000000c9000002", "010200", ("fe8000000000000000000000000000b2",))
+TESTER = Identity("10000000c9000001", "20000000c9000001", "010100", ("fe8000000000000000000000000000a1",))
+
+
+@dataclass(frozen=True)
+class Pixit:
+    """What the lab sets.
+
+    r_a_tov_us is FCVI_ULP_TIMEOUT (8.3). early_us and late_us: how far from its nominal time an event that a timer
+    of the DUT causes may be seen. The standard gives no tolerance, so these are the suite's: the early one covers
+    rounding, the late one the DUT's timer granularity and, with a real clock, scheduling.
+    """
+
+    r_a_tov_us: int = 10_000 * MS
+    e_d_tov_us: int = 2_000 * MS
+    early_us: int = 100 * MS
+    late_us: int = 1_000 * MS
+    dut: Identity = field(default=DUT)
+    tester: Identity = field(default=TESTER)
+
+    def as_json(self) -> dict[str, Any]:
+        """The PIXIT as report.json has it."""
+        return {
+            "r_a_tov_us": self.r_a_tov_us,
+            "e_d_tov_us": self.e_d_tov_us,
+            "early_us": self.early_us,
+            "late_us": self.late_us,
+            "dut": self.dut.as_json(),
+            "tester": self.tester.as_json(),
+        }
+
+
+def pixit_for(
+    clock: str, r_a_tov_us: int | None = None, e_d_tov_us: int | None = None, tolerance_us: int | None = None
+) -> Pixit:
+    """The PIXIT of a run: the standard's default timers in virtual time, short ones against a real clock."""
+    r_a_tov = r_a_tov_us or (10_000 * MS if clock == "virtual" else 600 * MS)
+    e_d_tov = e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
+    late = tolerance_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
+    early = r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS)
+    return Pixit(r_a_tov_us=r_a_tov, e_d_tov_us=e_d_tov, early_us=early, late_us=late)

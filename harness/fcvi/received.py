@@ -1,0 +1,129 @@
+"""What the lower tester receives: IUs put together from frames, and the rules that hold between frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional, Union
+
+from . import codec
+from .results import Finding
+
+
+@dataclass
+class Exchange:
+    """One Exchange between the tester and the DUT, seen from the tester.
+
+    Each side has its own SEQ_CNT and Relative Offset, both starting at 0 (E18, E19).
+    """
+
+    originator: str  # "dut" or "tester"
+    ox_id: int
+    rx_id: int = 0xFFFF
+    tester_cnt: int = 0
+    tester_offset: int = 0
+    tester_seq_id: int = 0
+    dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
+    dut_offset: int = 0
+
+    def __str__(self) -> str:
+        return f"Exchange OX_ID {self.ox_id:04X}h of the {self.originator}"
+
+
+@dataclass
+class Received:
+    """One IU, Basic Link Service, link control frame or ELS from the DUT."""
+
+    kind: str
+    numbers: list[int]  # frame numbers in the trace, 1-based
+    frames: list[codec.Frame]
+    exchange: Exchange
+    time_us: int  # not later than this
+    earliest_us: int  # not before this
+    payload: bytes = b""
+    taken: bool = False
+    sequence: tuple[int, ...] = field(default_factory=tuple)
+
+    @property
+    def last(self) -> codec.Frame:
+        """The frame that ended the Sequence."""
+        return self.frames[-1]
+
+    def fc(self, name: str) -> int:
+        """A field of the last frame's header."""
+        value = self.last.get("FC", name)
+        assert isinstance(value, int)
+        return value
+
+    def dh(self, name: str) -> int:
+        """A field of the Device_Header (of the last frame)."""
+        value = self.last.get("DH", name)
+        assert isinstance(value, int)
+        return value
+
+    def conn(self, name: str) -> Union[int, bytes]:
+        """A field of the connect payload; zero or zeros where the payload is too short to have it."""
+        padded = self.payload.ljust(codec.LENGTH["CONN"], b"\0")
+        return codec.get("CONN", name, padded)
+
+    def conn_int(self, name: str) -> int:
+        """A number of the connect payload."""
+        value = self.conn(name)
+        assert isinstance(value, int)
+        return value
+
+    def __str__(self) -> str:
+        return f"{self.kind} (frame {self.numbers[-1]})"
+
+
+def kind_of(frame: codec.Frame) -> str:
+    """The name by which cases and link rules call a frame."""
+    if frame.kind == "iu":
+        return frame.iu or "UNKNOWN_IU"
+    if frame.kind == "malformed":
+        return "MALFORMED"
+    r_ctl = frame.get("FC", "R_CTL")
+    assert isinstance(r_ctl, int)
+    if frame.kind in ("bls", "link_control"):
+        return {
+            0x80: "NOP", 0x81: "ABTS", 0x84: "BA_ACC", 0x85: "BA_RJT", 0xC0: "ACK_1", 0xC1: "ACK_0",
+            0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY",
+        }.get(r_ctl, f"R_CTL_{r_ctl:02X}")  # fmt: skip
+    if frame.kind == "els":
+        command = frame.payload[0] if frame.payload else 0
+        return {
+            0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x52: "ADISC",
+            0x54: "FARP_REQ", 0x55: "FARP_REPLY", 0x60: "FAN",
+        }.get(command, f"ELS_{command:02X}")  # fmt: skip
+    return "OTHER"
+
+
+def check_continuity(frame: codec.Frame, number: int, exchange: Exchange, time_us: int) -> list[Finding]:
+    """SEQ_CNT and Relative Offset of one FC-VI frame against those before it (5.6, 5.8.6, 5.8.7)."""
+    findings = []
+    seen = frame.get("FC", "SEQ_CNT")
+    assert isinstance(seen, int)
+    required = 0 if exchange.dut_cnt is None else exchange.dut_cnt
+    if seen != required:
+        # E18: a responder that goes on from the originator's count is tolerated
+        continues = exchange.dut_cnt is None and exchange.originator == "tester" and seen == exchange.tester_cnt
+        findings.append(
+            Finding(
+                "FCVI-5.6-01" if exchange.dut_cnt is None else "FCVI-5.8.6-01",
+                "notice" if continues else "violation",
+                "SEQ_CNT does not go on from the sender's previous frame of the Exchange",
+                f"{seen}", f"{required}", number, 14, "15-0", "E18" if continues else None, time_us,
+            )  # fmt: skip
+        )
+    exchange.dut_cnt = (seen + 1) & 0xFFFF
+    if frame.payload and frame.get("FC", "Relative_Offset_Present"):
+        offset = frame.get("FC", "Parameter")
+        assert isinstance(offset, int)
+        if offset != exchange.dut_offset:
+            findings.append(
+                Finding(
+                    "FCVI-5.8.7-02", "violation", "Relative Offset does not go on from the sender's previous payload",
+                    f"{offset:08X}h", f"{exchange.dut_offset:08X}h", number, 20, "31-0", None, time_us,
+                )  # fmt: skip
+            )
+        exchange.dut_offset = (offset + len(frame.payload)) & 0xFFFFFFFF
+    return findings

@@ -1,0 +1,309 @@
+"""Runs cases: attaches, resets, executes, and turns what happened into verdicts."""
+
+from __future__ import annotations
+
+import importlib
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Callable, Mapping, Optional
+
+from . import __version__, pics as pics_module
+from .case import CaseInfo, Variant, load_cases
+from .dut import attach
+from .dut.base import AttachError, Dut, DutError
+from .pics import PicsError
+from .pixit import Pixit, pixit_for
+from .received import Received
+from .results import Finding, Result, RunReport, Verdict
+from .scenario import Failed, Inconclusive, Scenario
+from .select import SelectionError, select
+from .upper import Unimplemented
+
+__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "run"]
+
+_CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
+
+
+@dataclass
+class RunOptions:
+    """What the command line says about a run."""
+
+    dut: str = "ref"
+    pics_file: Optional[Path] = None  # None: the DUT's hello
+    select: Optional[str] = None
+    jobs: int = 1
+    seed: int = 1
+    rpc_timeout_s: float = 5.0
+    r_a_tov_us: Optional[int] = None
+    e_d_tov_us: Optional[int] = None
+    tolerance_us: Optional[int] = None
+    log: Optional[Path] = None  # where the DUT's standard error is kept
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    levels: dict[str, str]
+    sha256: str
+
+
+def _catalogue() -> _Catalogue:
+    module = importlib.import_module("conformance.catalogue")
+    requirements = module.load_requirements()
+    return _Catalogue({r.id: r.level for r in requirements}, module.sha256())
+
+
+def base_config(pixit: Pixit, seed: int) -> dict[str, Any]:
+    """The configuration that cases start from; a variant changes members of it."""
+    return {
+        **pixit.dut.as_json(),
+        "peer": pixit.tester.as_json(),
+        "topology": "point-to-point",
+        "fabric": "in-order",
+        "class": 3,
+        "login": "implicit",
+        "e_d_tov_us": pixit.e_d_tov_us,
+        "r_a_tov_us": pixit.r_a_tov_us,
+        "receive_size": 2112,
+        "seed": seed,
+    }
+
+
+def _leftover_requirement(received: Received) -> Optional[str]:
+    """What an FC-VI frame breaks that no case asked for; None for what the standard lets a provider do."""
+    kind = received.kind
+    if kind == "DISCONNECT_RQST":  # 5.3.5: a provider may disconnect by itself
+        return "FCVI-8.1-02" if received.dh("VI_APP_DISCON") else None
+    if kind == "CONNECT_RQST":
+        return "FCVI-8.5.4-01"
+    if kind == "ABTS":
+        return "FCVI-8.5.2-b"
+    if kind.startswith("CONNECT_RESP") or kind == "DISCONNECT_RESP":
+        return "FCVI-5.3.1-05"
+    return "FCVI-4.2-01" if kind.endswith("_RQST") else "FCVI-5.2.1-01"
+
+
+def _sentence(finding: Finding) -> str:
+    where = "" if finding.frame is None else f" in frame {finding.frame}"
+    if finding.byte is not None:
+        where += f", byte {finding.byte}" + (f" bits {finding.bits}" if finding.bits else "")
+    when = "" if finding.time_us is None else f" at {finding.time_us} us"
+    return (
+        f"{finding.requirement}: {finding.message}{where}{when} (seen {finding.seen}, required {finding.required})"
+    )
+
+
+def _fails(finding: Finding, levels: Mapping[str, str]) -> bool:
+    """Whether a finding fails the DUT.
+
+    Reserved bits are a notice to a receiver and to a linter, yet 5.9.5 and 5.9.4.1 bind the sender: under
+    certification they fail. A notice that an erratum or an informative rule caused never does.
+    """
+    if finding.cls != "notice":
+        return True
+    return finding.erratum is None and levels.get(finding.requirement) == "shall"
+
+
+def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None:
+    """The verdict from what the scenario recorded; ``result.verdict`` is PASS on entry unless the case stopped."""
+    findings = scenario.tester.findings + scenario.findings
+    result.findings = findings
+    failing = [f for f in findings if _fails(f, levels)]
+    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
+        return
+    if failing:
+        result.verdict = Verdict.FAIL
+        result.reason = _sentence(failing[0]) + (f" and {len(failing) - 1} more" if len(failing) > 1 else "")
+        return
+    if result.verdict is Verdict.FAIL:  # stopped by the breach of an informative rule only
+        result.verdict = Verdict.INCONCLUSIVE
+        result.reason = f"stimulus not provokable: {result.reason}"
+        return
+    unused = scenario.tester.link.unused()
+    if unused:
+        result.verdict = Verdict.ERROR
+        result.reason = f"the suite planned to {unused[0].action} a {unused[0].kind} that never crossed the link"
+    elif not scenario.controls:
+        result.verdict = Verdict.ERROR
+        result.reason = "the case has no positive control: this is a defect of the suite"
+    else:
+        taken = sorted({f.erratum for f in findings if f.erratum})
+        if taken:
+            result.qualifier = "interpretation"
+            result.reason = "the DUT took the other reading of " + ", ".join(taken)
+            result.errata = sorted({*result.errata, *taken})
+
+
+def run_variant(
+    dut: Dut, case: CaseInfo, variant: Variant, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int
+) -> Result:
+    """Run one variant; never raises for anything the DUT does. DutError shows as verdict ERROR."""
+    ident = case.variant_id(variant)
+    result = Result(ident, case.title, Verdict.PASS, requirements=list(case.requirements), errata=list(case.errata))
+    rng = Random(f"{seed}:{ident}")
+    config = {**base_config(pixit, rng.randrange(2**31)), **variant.config}
+    started = time.monotonic_ns()
+    scenario: Optional[Scenario] = None
+    try:
+        dut.reset(config)
+        scenario = Scenario(dut, pics, pixit, levels, rng, variant.params, config)
+        case.body(scenario)
+        scenario.settle()
+        scenario.tester.flush()
+        for left in scenario.leftovers():
+            requirement = _leftover_requirement(left)
+            if requirement is not None:
+                scenario.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+    except Failed as stop:
+        result.verdict, result.reason = Verdict.FAIL, str(stop)
+    except (Inconclusive, Unimplemented) as stop:
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(stop)
+    except DutError as stop:
+        result.verdict, result.reason = Verdict.ERROR, str(stop)
+    except Exception as defect:  # a defect of the suite is never the DUT's fault
+        where = traceback.extract_tb(defect.__traceback__)[-1]
+        result.verdict = Verdict.ERROR
+        result.reason = f"defect of the suite: {defect!r} at {Path(where.filename).name}:{where.lineno}"
+    if scenario is not None:
+        judge(result, scenario, levels)
+        result.frames, result.log = scenario.frames(), scenario.log
+        result.virtual_us = scenario.now_us
+    result.wall_us = (time.monotonic_ns() - started) // 1000
+    return result
+
+
+def _not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
+    for expression in (case.applies, variant.applies):
+        if not pics_module.applies(expression, dict(pics)):
+            return Result(
+                case.variant_id(variant), case.title, Verdict.NOT_APPLICABLE, f"PICS: needs {expression}",
+                requirements=list(case.requirements), errata=list(case.errata),
+            )  # fmt: skip
+    return None
+
+
+class _Worker:
+    """Runs variants on one attachment and brings it back after it broke."""
+
+    def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int) -> None:
+        self._dut, self._pics, self._pixit, self._levels, self._seed = dut, pics, pixit, levels, seed
+        self._errors_in_a_row = 0
+        self._broken = False
+
+    def run(self, case: CaseInfo, variant: Variant) -> Result:
+        ident = case.variant_id(variant)
+        result = _not_applicable(case, variant, self._pics)
+        if result is not None:
+            return result
+        if self._errors_in_a_row >= _CONSECUTIVE_ERRORS:
+            return _error(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
+        if self._broken:
+            try:
+                self._dut.restart()
+                self._broken = False
+            except DutError as error:
+                self._errors_in_a_row += 1
+                return _error(case, ident, f"cannot attach again: {error}")
+        result = run_variant(self._dut, case, variant, self._pics, self._pixit, self._levels, self._seed)
+        self._broken = result.verdict is Verdict.ERROR
+        self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
+        return result
+
+
+def _error(case: CaseInfo, ident: str, reason: str) -> Result:
+    return Result(
+        ident, case.title, Verdict.ERROR, reason, requirements=list(case.requirements), errata=list(case.errata)
+    )
+
+
+def _attach(options: RunOptions) -> Dut:
+    return attach(options.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+
+
+def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
+    """One process of a parallel run: every variant whose index falls to it, on an attachment of its own."""
+    chosen = select(load_cases(), options.select)
+    dut = _attach(options)
+    try:
+        pics = _pics(options, dut)
+        pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
+        worker = _Worker(dut, pics, pixit, _catalogue().levels, options.seed)
+        return [(i, worker.run(*chosen[i])) for i in range(share, len(chosen), shares)]
+    finally:
+        dut.close()
+
+
+def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
+    if options.pics_file is not None:
+        return pics_module.load(options.pics_file)
+    return pics_module.complete(dut.pics, "hello")
+
+
+def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lambda done, total, result: None) -> RunReport:
+    """Run the selected cases. on_result is called after each with (how many are done, of how many, the result).
+
+    Raises SelectionError, PicsError and AttachError before anything has run. An attachment that fails after that gives
+    results with verdict ERROR, never an exception.
+    """
+    chosen = select(load_cases(), options.select)
+    catalogue = _catalogue()
+    report = RunReport(__version__, catalogue.sha256, options.dut, "", "", {}, {}, options.seed)
+    try:
+        dut = _attach(options)
+    except DutError as error:
+        report.results = [_error(c, c.variant_id(v), str(error)) for c, v in chosen]
+        for done, result in enumerate(report.results, 1):
+            on_result(done, len(chosen), result)
+        return report
+    try:
+        pics = _pics(options, dut)
+        pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
+        report.implementation, report.implementation_version = dut.implementation, dut.version
+        report.pics, report.pixit = pics, pixit.as_json()
+        if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
+            _run_parallel(options, len(chosen), report, on_result)
+        else:
+            worker = _Worker(dut, pics, pixit, catalogue.levels, options.seed)
+            for done, (case, variant) in enumerate(chosen, 1):
+                report.results.append(worker.run(case, variant))
+                on_result(done, len(chosen), report.results[-1])
+    except KeyboardInterrupt:
+        ran = {r.id for r in report.results}
+        report.results += [
+            _error(c, c.variant_id(v), "not run: interrupted") for c, v in chosen if c.variant_id(v) not in ran
+        ]
+    finally:
+        dut.close()
+    return report
+
+
+def _run_parallel(
+    options: RunOptions, total: int, report: RunReport, on_result: Callable[[int, int, Result], None]
+) -> None:
+    """Several processes; the verdicts do not depend on how the variants are shared out."""
+    shares = min(options.jobs, total)
+    indexed: list[tuple[int, Result]] = []
+    with ProcessPoolExecutor(shares) as pool:
+        for part in pool.map(_run_slice, [options] * shares, range(shares), [shares] * shares):
+            for item in part:
+                indexed.append(item)
+                on_result(len(indexed), total, item[1])
+    report.results = [result for _, result in sorted(indexed, key=lambda item: item[0])]
+
+
+def exit_status(report: RunReport) -> int:
+    """0 all as it should be, 1 a failed case, 2 nothing was applicable, 3 the suite or the attachment failed,
+    4 nothing failed but something stayed inconclusive."""
+    counts = report.summary()
+    if counts["error"]:
+        return 3
+    if counts["fail"]:
+        return 1
+    if counts["inconclusive"]:
+        return 4
+    return 0 if counts["pass"] else 2
+
+

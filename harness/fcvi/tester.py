@@ -1,0 +1,261 @@
+"""The lower tester: a port of ours on the wire that sends what a case says and takes in what the DUT sends.
+
+It misbehaves when told to; nothing here decides whether the DUT is right except the rules that hold between
+the frames of one Exchange (received.check_continuity) and the codec's strict decoding.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from random import Random
+from typing import Any, Callable, Mapping, Optional
+
+from . import build, codec
+from .dut.base import Dut, DutError, Notification
+from .link import Link
+from .pixit import Pixit
+from .received import Exchange, Received, check_continuity, kind_of
+from .results import Finding, TraceFrame
+
+_SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
+_NAME_BY_SOF = {code: name for name, code in _SOF_BY_NAME.items()}
+_EOF_BY_NAME = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
+_NAME_BY_EOF = {code: name for name, code in _EOF_BY_NAME.items()}
+_LONGEST_FRAME = 24 + 2112
+
+
+class Tester:
+    """One port of the tester, connected to the DUT by a link that a case can make faulty."""
+
+    def __init__(self, dut: Dut, pixit: Pixit, config: Mapping[str, Any], rng: Random) -> None:
+        self.dut = dut
+        self.link = Link()
+        self.trace: list[TraceFrame] = []
+        self.inbox: list[Received] = []
+        self.findings: list[Finding] = []
+        self.receive_size = int(config["receive_size"])
+        self.service_class = int(config["class"])
+        self.r_a_tov_us = pixit.r_a_tov_us
+        self.n_port_id = int(pixit.tester.n_port_id, 16)
+        self.dut_id = int(pixit.dut.n_port_id, 16)
+        self._exchanges: dict[tuple[str, int], Exchange] = {}
+        self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._event_number = 0
+        self._held: dict[str, list[Callable[[], None]]] = {"dut": [], "tester": []}
+        self._next_ox_id = rng.randrange(0x1000, 0x7000)
+        self._next_rx_id = rng.randrange(0x8000, 0xF000)
+        self._next_seq_id = rng.randrange(0, 0x80)
+
+    # ---- sending ----
+
+    def open_exchange(self, ox_id: Optional[int] = None) -> Exchange:
+        """A new Exchange that the tester originates."""
+        if ox_id is None:
+            ox_id, self._next_ox_id = self._next_ox_id, self._next_ox_id + 1
+        exchange = Exchange("tester", ox_id)
+        self._exchanges[("tester", ox_id)] = exchange
+        return exchange
+
+    def assign_rx_id(self, exchange: Exchange) -> None:
+        """As responder, give the Exchange an RX_ID of the tester's."""
+        exchange.rx_id, self._next_rx_id = self._next_rx_id, self._next_rx_id + 1
+
+    def envelope(self, exchange: Exchange, fc: Optional[Mapping[str, int]] = None) -> build.Envelope:
+        """The next Sequence of the tester on this Exchange."""
+        self._next_seq_id = (self._next_seq_id + 1) & 0xFF
+        return build.Envelope(
+            d_id=self.dut_id,
+            s_id=self.n_port_id,
+            ox_id=exchange.ox_id,
+            rx_id=exchange.rx_id,
+            seq_id=self._next_seq_id,
+            seq_cnt=exchange.tester_cnt,
+            offset=exchange.tester_offset,
+            service_class=self.service_class,
+            receive_size=self.receive_size,
+            fc=fc or {},
+        )
+
+    def send_iu(
+        self,
+        name: str,
+        exchange: Exchange,
+        dh: Mapping[str, int],
+        payload: bytes = b"",
+        fc: Optional[Mapping[str, int]] = None,
+        note: str = "",
+    ) -> None:
+        """Send one IU on the Exchange; fc sets header fields differently from what is right."""
+        frames = build.iu_frames(name, self.envelope(exchange, fc), dh, payload)
+        exchange.tester_cnt = (exchange.tester_cnt + len(frames)) & 0xFFFF
+        exchange.tester_offset = (exchange.tester_offset + len(payload)) & 0xFFFFFFFF
+        for frame in frames:
+            self.send_frame(frame, note)
+
+    def send_abts(self, exchange: Exchange) -> None:
+        """Abort the Exchange."""
+        self.send_frame(build.abts(self.envelope(exchange), responder=exchange.originator == "dut"))
+
+    def send_ba_acc(self, abts: Received) -> None:
+        """Accept the DUT's ABTS, whichever Exchange it names."""
+        envelope = replace(self.envelope(abts.exchange), seq_cnt=0, ox_id=abts.fc("OX_ID"), rx_id=abts.fc("RX_ID"))
+        self.send_frame(build.ba_acc(envelope, responder=not abts.fc("Exchange_Context")))
+
+    def send_frame(self, frame: build.RawFrame, note: str = "") -> None:
+        """Send any frame, through the link's rules."""
+        view = codec.decode(frame.data, frame.sof, frame.eof)
+        self._through_link("tester", kind_of(view), self._record("tester", frame, note), self._deliver_to_dut)
+
+    # ---- receiving ----
+
+    def take_in(self, notification: Notification) -> None:
+        """A ``frame`` notification of the DUT."""
+        raw = self._parse(notification.params)
+        view = codec.decode(raw.data, raw.sof, raw.eof, 1 if raw.crc_ok else 2)
+        entry = self._record("dut", raw, "")
+        entry.time_us = notification.time_us
+        number = len(self.trace)
+        entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
+        self.findings.extend(entry.findings)
+        kind = kind_of(view)
+        if kind == "MALFORMED":
+            return
+        exchange = self._exchange_of(view, kind)
+        self._note_exchange(view, exchange, entry, number)
+
+        def arrive(_: TraceFrame) -> None:
+            self._assemble(view, exchange, number, kind, notification)
+
+        self._through_link("dut", kind, entry, arrive)
+
+    def run_events(self, now_us: int) -> bool:
+        """Deliver what the link delayed until now; true when something was delivered."""
+        ran = False
+        while self._events and self._events[0][0] <= now_us:
+            heapq.heappop(self._events)[2]()
+            ran = True
+        return ran
+
+    def next_event_us(self) -> Optional[int]:
+        """When the link delivers its next delayed frame."""
+        return self._events[0][0] if self._events else None
+
+    def flush(self) -> None:
+        """Deliver frames held for reordering that no later frame has released."""
+        for held in self._held.values():
+            while held:
+                held.pop(0)()
+
+    # ---- inside ----
+
+    def _record(self, sender: str, frame: build.RawFrame, note: str) -> TraceFrame:
+        entry = TraceFrame(self.dut.now_us, sender, frame.data, frame.sof, frame.eof, frame.crc_ok, note=note)
+        self.trace.append(entry)
+        return entry
+
+    def _through_link(
+        self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[TraceFrame], None]
+    ) -> None:
+        rule = self.link.judge(sender, kind)
+        if rule is None:
+            deliver(entry)
+            held, self._held[sender] = self._held[sender], []
+            for release in held:
+                release()
+        elif rule.action == "drop":
+            entry.lost = True
+            entry.note = "lost on the way"
+        elif rule.action == "delay":
+            entry.note = f"delivered {rule.delay_us} us late"
+            self._event_number += 1
+            due = self.dut.now_us + rule.delay_us
+            heapq.heappush(self._events, (due, self._event_number, lambda: deliver(entry)))
+        else:
+            entry.note = "delivered after the next frame"
+            self._held[sender].append(lambda: deliver(entry))
+
+    def _deliver_to_dut(self, entry: TraceFrame) -> None:
+        params: dict[str, Any] = {"hex": entry.data.hex(), "crc": "ok" if entry.crc_ok else "bad"}
+        if entry.sof in _NAME_BY_SOF:
+            params["sof"] = _NAME_BY_SOF[entry.sof]
+        if entry.eof in _NAME_BY_EOF:
+            params["eof"] = _NAME_BY_EOF[entry.eof]
+        self.dut.notify("frame", params)
+
+    def _parse(self, params: dict[str, Any]) -> build.RawFrame:
+        try:
+            data = bytes.fromhex(params["hex"])
+            sof = _SOF_BY_NAME[params["sof"]] if "sof" in params else 0
+            eof = _EOF_BY_NAME[params["eof"]] if "eof" in params else 0
+            crc_ok = {"ok": True, "bad": False}[params.get("crc", "ok")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise DutError(f"frame notification broke the DUT protocol: {error!r} in {str(params)[:80]}") from error
+        if len(data) > _LONGEST_FRAME:
+            raise DutError(f"frame notification of {len(data)} bytes: an FC-2 frame has at most {_LONGEST_FRAME}")
+        return build.RawFrame(data, sof, eof, crc_ok)
+
+    def _exchange_of(self, view: codec.Frame, kind: str) -> Exchange:
+        """The Exchange a DUT frame belongs to; F_CTL bit 23 says who originated it."""
+        ox_id = view.get("FC", "OX_ID")
+        assert isinstance(ox_id, int)
+        originator = "tester" if view.get("FC", "Exchange_Context") else "dut"
+        key = (originator, ox_id)
+        starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
+        known = self._exchanges.get(key)
+        if known is None or (starts and view.get("FC", "SEQ_CNT") == 0 and known.dut_cnt not in (None, 0)):
+            known = self._exchanges[key] = Exchange(originator, ox_id)
+        return known
+
+    def _note_exchange(self, view: codec.Frame, exchange: Exchange, entry: TraceFrame, number: int) -> None:
+        rx_id = view.get("FC", "RX_ID")
+        assert isinstance(rx_id, int)
+        if exchange.originator == "tester" and rx_id != build.X_ID_UNASSIGNED:
+            exchange.rx_id = rx_id
+        if view.kind == "iu":
+            found = check_continuity(view, number, exchange, entry.time_us)
+            entry.findings.extend(found)
+            self.findings.extend(found)
+
+    def _assemble(
+        self, view: codec.Frame, exchange: Exchange, number: int, kind: str, arrived: Notification
+    ) -> None:
+        if not self._intact(number):
+            return
+        seq_id = view.get("FC", "SEQ_ID")
+        assert isinstance(seq_id, int)
+        key = (exchange.originator, exchange.ox_id, seq_id)
+        parts = self._sequences.setdefault(key, [])
+        parts.append((number, view))
+        if view.kind == "iu" and not view.get("FC", "End_Sequence"):
+            return
+        del self._sequences[key]
+        received = Received(
+            kind=kind,
+            numbers=[n for n, _ in parts],
+            frames=[v for _, v in parts],
+            exchange=exchange,
+            time_us=arrived.time_us,
+            earliest_us=arrived.earliest_us,
+            payload=b"".join(v.payload for _, v in parts),
+        )
+        if len(parts) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
+            self._check_connect(received)
+        self.inbox.append(received)
+
+    def _intact(self, number: int) -> bool:
+        """FC-2 drops a frame with a bad CRC or an EOF that says it is invalid."""
+        entry = self.trace[number - 1]
+        return entry.crc_ok and entry.eof in (0, build.EOF_N, build.EOF_T)
+
+    def _check_connect(self, received: Received) -> None:
+        """A connect payload that came in several frames (E44) is checked when it is whole."""
+        first = received.frames[0]
+        found = codec.check_connect(
+            received.kind, first.data[first.dh_offset : first.payload_offset], received.payload, first.payload_offset
+        )
+        entry = self.trace[received.numbers[-1] - 1]
+        located = [replace(f, frame=received.numbers[-1], time_us=received.time_us) for f in found]
+        entry.findings.extend(located)
+        self.findings.extend(located)
