@@ -25,24 +25,27 @@ static inline void fcvi_store(uint8_t *p, unsigned size, uint64_t v)
 #define FCVI_MASK(hi, lo) ((~0ULL >> (63 - ((hi) - (lo)))) << (lo))
 
 #define STRUCT(S, NAME, LENGTH, CLAUSE) enum { FCVI_##S##_LENGTH = (LENGTH) };
-#define FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)                                             \
-    enum { FCVI_##S##_##F##_BYTE = (BYTE) };                                              \
-    static inline uint64_t fcvi_##S##_##F(const uint8_t *s)                               \
-    {                                                                                     \
-        return (fcvi_load(s + (BYTE), (SIZE)) & FCVI_MASK(HI, LO)) >> (LO);               \
-    }                                                                                     \
-    static inline void fcvi_set_##S##_##F(uint8_t *s, uint64_t v)                         \
-    {                                                                                     \
-        uint64_t rest = fcvi_load(s + (BYTE), (SIZE)) & ~FCVI_MASK(HI, LO);               \
-        fcvi_store(s + (BYTE), (SIZE), rest | (v << (LO) & FCVI_MASK(HI, LO)));           \
+#define FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)                                                                \
+    enum { FCVI_##S##_##F##_BYTE = (BYTE) };                                                                 \
+    static inline uint64_t fcvi_##S##_##F(const uint8_t *s)                                                  \
+    {                                                                                                        \
+        return (fcvi_load(s + (BYTE), (SIZE)) & FCVI_MASK(HI, LO)) >> (LO);                                  \
+    }                                                                                                        \
+    static inline void fcvi_set_##S##_##F(uint8_t *s, uint64_t v)                                            \
+    {                                                                                                        \
+        uint64_t rest = fcvi_load(s + (BYTE), (SIZE)) & ~FCVI_MASK(HI, LO);                                  \
+        fcvi_store(s + (BYTE), (SIZE), rest | (v << (LO)&FCVI_MASK(HI, LO)));                                \
     }
-#define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ) \
+#define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ)                                \
     FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)
 #define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ) FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)
-#define GROUP(S, F, NAME, BYTE, SIZE, IUS, CLAUSE) FCVI_NUMBER(S, F, BYTE, SIZE, 8 * (SIZE) - 1, 0)
-#define FCVI_BYTES(S, F, BYTE, SIZE)                                                      \
-    enum { FCVI_##S##_##F##_BYTE = (BYTE), FCVI_##S##_##F##_SIZE = (SIZE) };              \
-    static inline const uint8_t *fcvi_##S##_##F(const uint8_t *s) { return s + (BYTE); }
+#define GROUP(S, F, NAME, BYTE, SIZE, IUS, CLAUSE) FCVI_NUMBER(S, F, BYTE, SIZE, 8 * (SIZE)-1, 0)
+#define FCVI_BYTES(S, F, BYTE, SIZE)                                                                         \
+    enum { FCVI_##S##_##F##_BYTE = (BYTE), FCVI_##S##_##F##_SIZE = (SIZE) };                                 \
+    static inline const uint8_t *fcvi_##S##_##F(const uint8_t *s)                                            \
+    {                                                                                                        \
+        return s + (BYTE);                                                                                   \
+    }
 #define BLOB(S, F, NAME, BYTE, SIZE, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
 #define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
 #include <fcvi/fields.def>

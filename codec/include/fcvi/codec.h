@@ -12,9 +12,21 @@
 #include <stdint.h>
 
 /* Delimiters by their one-byte codes (RFC 3643, FC-BB), as FCoE carries them. */
-enum fcvi_sof { FCVI_SOF_NONE = 0, FCVI_SOF_I2 = 0x2D, FCVI_SOF_N2 = 0x35, FCVI_SOF_I3 = 0x2E, FCVI_SOF_N3 = 0x36,
-                FCVI_SOF_F = 0x28 };
-enum fcvi_eof { FCVI_EOF_NONE = 0, FCVI_EOF_N = 0x41, FCVI_EOF_T = 0x42, FCVI_EOF_NI = 0x49, FCVI_EOF_A = 0x50 };
+enum fcvi_sof {
+    FCVI_SOF_NONE = 0,
+    FCVI_SOF_I2 = 0x2D,
+    FCVI_SOF_N2 = 0x35,
+    FCVI_SOF_I3 = 0x2E,
+    FCVI_SOF_N3 = 0x36,
+    FCVI_SOF_F = 0x28
+};
+enum fcvi_eof {
+    FCVI_EOF_NONE = 0,
+    FCVI_EOF_N = 0x41,
+    FCVI_EOF_T = 0x42,
+    FCVI_EOF_NI = 0x49,
+    FCVI_EOF_A = 0x50
+};
 enum fcvi_crc { FCVI_CRC_ABSENT, FCVI_CRC_OK, FCVI_CRC_BAD };
 
 /** What is known of one FC-2 frame. bytes: first header byte to last byte of the Data_Field, fill bytes
@@ -34,7 +46,7 @@ enum fcvi_kind {
     FCVI_KIND_BLS,          /* ABTS, BA_ACC, BA_RJT and the other Basic Link Services */
     FCVI_KIND_LINK_CONTROL, /* ACK_1, ACK_0, P_RJT, F_RJT, P_BSY, F_BSY, ... */
     FCVI_KIND_ELS,
-    FCVI_KIND_OTHER         /* another FC-4, FC-CT, video, extended headers */
+    FCVI_KIND_OTHER /* another FC-4, FC-CT, video, extended headers */
 };
 
 enum fcvi_class {
@@ -122,17 +134,19 @@ size_t fcvi_encode(const struct fcvi_values *values, uint8_t *out, size_t capaci
  *  bytes with the final NUL and returns the length that the whole text has. */
 size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity);
 
-/** One JSON object (no newline): {"kind","iu","length","sof","eof","crc","fields":[{"name","structure","byte",
+/** One JSON object (no newline):
+ * {"kind","iu","length","sof","eof","crc","fields":[{"name","structure","byte",
  *  "size","bits":"hi-lo","value","text"}],"payload":{"byte","length"},...}. As fcvi_print_text. */
 size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacity);
 
-/** One line: "FCVI_CONNECT_RQST 010100>010200 OX 1001 RX FFFF CNT 0 ID 00000001 RETRY". As fcvi_print_text. */
+/** One line: "FCVI_CONNECT_RQST 010100>010200 OX 1001 RX FFFF CNT 0 ID 00000001 RETRY". As fcvi_print_text.
+ */
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity);
 
 const char *fcvi_iu_name(enum fcvi_iu iu);        /* "FCVI_SEND_RQST"; "" for FCVI_IU_NONE */
 const char *fcvi_kind_name(enum fcvi_kind kind);  /* "iu", "bls", ... */
 const char *fcvi_class_name(enum fcvi_class cls); /* "notice", "violation", "malformed" */
-const char *fcvi_reason_name(uint8_t reason);     /* Table 12, "Reserved" and "Vendor Unique Error" included */
+const char *fcvi_reason_name(uint8_t reason); /* Table 12, "Reserved" and "Vendor Unique Error" included */
 
 /* ---- CRC ---- */
 

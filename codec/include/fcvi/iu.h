@@ -6,18 +6,18 @@
 
 /* One line per row of Table 1, in its order:
  * IU(ident, opcode, R_CTL, Device_Header size, has payload, category) */
-#define FCVI_IU_TABLE(IU)                                          \
-    IU(SEND_RQST, 0x00, 0x01, 32, 1, MSG_RQST)                     \
-    IU(WRITE_RQST, 0x01, 0x01, 32, 1, MSG_RQST)                    \
-    IU(READ_RQST, 0x02, 0x06, 32, 0, MSG_RQST)                     \
-    IU(SEND_RESP, 0x08, 0x07, 16, 0, MSG_RESP)                     \
-    IU(WRITE_RESP, 0x09, 0x07, 16, 0, MSG_RESP)                    \
-    IU(READ_RESP, 0x0A, 0x01, 32, 1, MSG_RESP)                     \
-    IU(CONNECT_RQST, 0x10, 0x02, 32, 1, CONNECT_RQST)              \
-    IU(DISCONNECT_RQST, 0x12, 0x02, 32, 0, DISCONNECT)             \
-    IU(CONNECT_RESP1, 0x18, 0x03, 32, 1, CONN_RESP)                \
-    IU(CONNECT_RESP2, 0x19, 0x03, 32, 0, CONN_RESP)                \
-    IU(CONNECT_RESP3, 0x1A, 0x03, 32, 0, CONN_RESP)                \
+#define FCVI_IU_TABLE(IU)                                                                                    \
+    IU(SEND_RQST, 0x00, 0x01, 32, 1, MSG_RQST)                                                               \
+    IU(WRITE_RQST, 0x01, 0x01, 32, 1, MSG_RQST)                                                              \
+    IU(READ_RQST, 0x02, 0x06, 32, 0, MSG_RQST)                                                               \
+    IU(SEND_RESP, 0x08, 0x07, 16, 0, MSG_RESP)                                                               \
+    IU(WRITE_RESP, 0x09, 0x07, 16, 0, MSG_RESP)                                                              \
+    IU(READ_RESP, 0x0A, 0x01, 32, 1, MSG_RESP)                                                               \
+    IU(CONNECT_RQST, 0x10, 0x02, 32, 1, CONNECT_RQST)                                                        \
+    IU(DISCONNECT_RQST, 0x12, 0x02, 32, 0, DISCONNECT)                                                       \
+    IU(CONNECT_RESP1, 0x18, 0x03, 32, 1, CONN_RESP)                                                          \
+    IU(CONNECT_RESP2, 0x19, 0x03, 32, 0, CONN_RESP)                                                          \
+    IU(CONNECT_RESP3, 0x1A, 0x03, 32, 0, CONN_RESP)                                                          \
     IU(DISCONNECT_RESP, 0x1B, 0x03, 32, 0, DISCONNECT)
 
 enum fcvi_iu {
@@ -34,8 +34,9 @@ enum fcvi_opcode {
 #undef FCVI_OPCODE_ENUM
 };
 
-#define FCVI_TYPE 0x58u           /* 5.8.3 */
-#define FCVI_UNASSIGNED 0xFFFFFFFFu /* FCVI_HANDLE or FCVI_CONNECTION_ID not assigned (5.9.2, 5.9.10, E12) */
+#define FCVI_TYPE 0x58u             /* 5.8.3 */
+#define FCVI_UNASSIGNED 0xFFFFFFFFu /* FCVI_HANDLE or FCVI_CONNECTION_ID not assigned (5.9.2, 5.9.10, E12)   \
+                                     */
 #define FCVI_REVISION_2007 0x0001u  /* 6.8.3 */
 #define FC_X_ID_UNASSIGNED 0xFFFFu
 

@@ -56,7 +56,8 @@ struct fcvi_field {
 struct fcvi_structure_info {
     const char *ident, *name, *clause;
     uint16_t length;
-    uint16_t first, count; /* its fields in fcvi_field_table() */
+    uint16_t
+        first; /* its first field in fcvi_field_table(); the rest follow, while field.structure is the same */
 };
 
 const struct fcvi_field *fcvi_field_table(size_t *count);

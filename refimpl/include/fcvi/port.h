@@ -1,12 +1,12 @@
 /* The reference FC-VI port: a sans-I/O endpoint in one block of memory.
  *
  * The host gives it frames and the time and takes frames and events from it. The port never reads a clock, a
- * socket or a file and allocates nothing after fcvi_port_init. The block holds no pointer into itself: a copy of
- * the block is a checkpoint, and a restored copy goes on as the original would have.
+ * socket or a file and allocates nothing after fcvi_port_init. The block holds no pointer into itself: a copy
+ * of the block is a checkpoint, and a restored copy goes on as the original would have.
  *
- * Time is in microseconds from any origin and never goes back. A call at `now` first lets every timer due at or
- * before `now` expire, in deadline order, then does its own work. After any call the host takes frames with
- * fcvi_port_transmit and events with fcvi_port_event until both are empty. */
+ * Time is in microseconds from any origin and never goes back. A call at `now` first lets every timer due at
+ * or before `now` expire, in deadline order, then does its own work. After any call the host takes frames
+ * with fcvi_port_transmit and events with fcvi_port_event until both are empty. */
 #ifndef FCVI_PORT_H
 #define FCVI_PORT_H
 
@@ -18,7 +18,12 @@
 struct fcvi_port;
 
 #define FCVI_NEVER UINT64_MAX
-enum { FCVI_MAX_HOSTS = 4, FCVI_MAX_SEGMENTS = 16, FCVI_MAX_DISCRIMINATOR = 128, FCVI_MIN_DISCRIMINATOR = 16 };
+enum {
+    FCVI_MAX_HOSTS = 4,
+    FCVI_MAX_SEGMENTS = 16,
+    FCVI_MAX_DISCRIMINATOR = 128,
+    FCVI_MIN_DISCRIMINATOR = 16
+};
 
 /** Sizes fixed at init. */
 struct fcvi_port_limits {
@@ -43,10 +48,11 @@ struct fcvi_port_identity {
 
 struct fcvi_port_config {
     struct fcvi_port_identity self;
-    struct fcvi_port_identity peer; /* the port whose addresses are known; implicit login counts it as logged in */
-    uint8_t topology;               /* enum fcvi_topology */
-    bool out_of_order;              /* what the Fabric guarantees (3.1.12, 3.1.14) */
-    uint8_t service_class;          /* 2 or 3 */
+    struct fcvi_port_identity
+        peer;              /* the port whose addresses are known; implicit login counts it as logged in */
+    uint8_t topology;      /* enum fcvi_topology */
+    bool out_of_order;     /* what the Fabric guarantees (3.1.12, 3.1.14) */
+    uint8_t service_class; /* 2 or 3 */
     bool explicit_login;
     uint64_t e_d_tov_us, r_a_tov_us; /* FCVI_ULP_TIMEOUT is R_A_TOV (8.3) */
     uint32_t receive_size;           /* largest Data_Field, Device_Header included: 256..2112 */
@@ -56,19 +62,39 @@ struct fcvi_port_config {
 /** VIP_RETURN by VIPL's own order and names (see fcvi_vip_name). FCVI_VIP_PENDING is no VIPL code: the call
  *  blocks and completes later with an FCVI_EVENT_CALL that carries its token. */
 enum fcvi_vip {
-    VIP_SUCCESS = 0, VIP_NOT_DONE = 1, VIP_INVALID_PARAMETER = 2, VIP_ERROR_RESOURCE = 3, VIP_TIMEOUT = 4,
-    VIP_REJECT = 5, VIP_INVALID_RELIABILITY_LEVEL = 6, VIP_INVALID_MTU = 7, VIP_INVALID_QOS = 8,
-    VIP_INVALID_PTAG = 9, VIP_INVALID_RDMAREAD = 10, VIP_DESCRIPTOR_ERROR = 11, VIP_INVALID_STATE = 12,
-    VIP_ERROR_NAMESERVICE = 13, VIP_NO_MATCH = 14, VIP_NOT_REACHABLE = 15,
-    FCVI_VIP_PENDING = 100, FCVI_VIP_UNSUPPORTED = 101
+    VIP_SUCCESS = 0,
+    VIP_NOT_DONE = 1,
+    VIP_INVALID_PARAMETER = 2,
+    VIP_ERROR_RESOURCE = 3,
+    VIP_TIMEOUT = 4,
+    VIP_REJECT = 5,
+    VIP_INVALID_RELIABILITY_LEVEL = 6,
+    VIP_INVALID_MTU = 7,
+    VIP_INVALID_QOS = 8,
+    VIP_INVALID_PTAG = 9,
+    VIP_INVALID_RDMAREAD = 10,
+    VIP_DESCRIPTOR_ERROR = 11,
+    VIP_INVALID_STATE = 12,
+    VIP_ERROR_NAMESERVICE = 13,
+    VIP_NO_MATCH = 14,
+    VIP_NOT_REACHABLE = 15,
+    FCVI_VIP_PENDING = 100,
+    FCVI_VIP_UNSUPPORTED = 101
 };
 
 enum fcvi_vi_state { /* 8.2 */
-    FCVI_STATE_IDLE, FCVI_STATE_PENDING_CONNECT, FCVI_STATE_PENDING_CONNECT_RETRY, FCVI_STATE_CONNECTED,
-    FCVI_STATE_ERROR
+                     FCVI_STATE_IDLE,
+                     FCVI_STATE_PENDING_CONNECT,
+                     FCVI_STATE_PENDING_CONNECT_RETRY,
+                     FCVI_STATE_CONNECTED,
+                     FCVI_STATE_ERROR
 };
 
-enum fcvi_reliability { FCVI_UNRELIABLE = 1, FCVI_RELIABLE_DELIVERY = 2, FCVI_RELIABLE_RECEPTION = 3 }; /* 7.3 */
+enum fcvi_reliability {
+    FCVI_UNRELIABLE = 1,
+    FCVI_RELIABLE_DELIVERY = 2,
+    FCVI_RELIABLE_RECEPTION = 3
+}; /* 7.3 */
 
 struct fcvi_attributes {
     uint8_t reliability;        /* enum fcvi_reliability */
@@ -86,7 +112,9 @@ struct fcvi_address {
 
 enum fcvi_op { FCVI_SEND, FCVI_RDMA_WRITE, FCVI_RDMA_READ, FCVI_RECV };
 
-struct fcvi_segment { uint32_t mem, offset, length; };
+struct fcvi_segment {
+    uint32_t mem, offset, length;
+};
 
 struct fcvi_descriptor {
     uint8_t op; /* enum fcvi_op */
@@ -100,12 +128,21 @@ struct fcvi_descriptor {
 
 /* Status bits of a descriptor, by VIPL's values (VI-DG 5.2). */
 enum {
-    FCVI_STATUS_DONE = 1u << 0, FCVI_STATUS_FORMAT_ERROR = 1u << 1, FCVI_STATUS_PROTECTION_ERROR = 1u << 2,
-    FCVI_STATUS_LENGTH_ERROR = 1u << 3, FCVI_STATUS_PARTIAL_ERROR = 1u << 4, FCVI_STATUS_DESC_FLUSHED_ERROR = 1u << 5,
-    FCVI_STATUS_TRANSPORT_ERROR = 1u << 6, FCVI_STATUS_RDMA_PROT_ERROR = 1u << 7,
-    FCVI_STATUS_REMOTE_DESC_ERROR = 1u << 8, FCVI_STATUS_ERROR_MASK = 0x1FEu,
-    FCVI_STATUS_OP_RECEIVE = 1u << 16, FCVI_STATUS_OP_RDMA_WRITE = 2u << 16,
-    FCVI_STATUS_OP_REMOTE_RDMA_WRITE = 3u << 16, FCVI_STATUS_OP_RDMA_READ = 4u << 16, FCVI_STATUS_IMMEDIATE = 1u << 19
+    FCVI_STATUS_DONE = 1u << 0,
+    FCVI_STATUS_FORMAT_ERROR = 1u << 1,
+    FCVI_STATUS_PROTECTION_ERROR = 1u << 2,
+    FCVI_STATUS_LENGTH_ERROR = 1u << 3,
+    FCVI_STATUS_PARTIAL_ERROR = 1u << 4,
+    FCVI_STATUS_DESC_FLUSHED_ERROR = 1u << 5,
+    FCVI_STATUS_TRANSPORT_ERROR = 1u << 6,
+    FCVI_STATUS_RDMA_PROT_ERROR = 1u << 7,
+    FCVI_STATUS_REMOTE_DESC_ERROR = 1u << 8,
+    FCVI_STATUS_ERROR_MASK = 0x1FEu,
+    FCVI_STATUS_OP_RECEIVE = 1u << 16,
+    FCVI_STATUS_OP_RDMA_WRITE = 2u << 16,
+    FCVI_STATUS_OP_REMOTE_RDMA_WRITE = 3u << 16,
+    FCVI_STATUS_OP_RDMA_READ = 4u << 16,
+    FCVI_STATUS_IMMEDIATE = 1u << 19
 };
 
 struct fcvi_completion {
@@ -126,18 +163,26 @@ struct fcvi_event {
     uint8_t state; /* STATE: enum fcvi_vi_state */
     bool recv;     /* COMPLETION: which work queue */
     uint32_t vi;
-    uint64_t token;                            /* CALL */
-    int vip;                                   /* CALL: enum fcvi_vip; ERROR: enum fcvi_vip_error */
-    uint32_t conn;                             /* CALL of VipConnectWait */
-    struct fcvi_address remote_address;        /* CALL of VipConnectWait */
-    struct fcvi_attributes remote_attributes;  /* CALL of VipConnectWait and VipConnectRequest */
+    uint64_t token;                           /* CALL */
+    int vip;                                  /* CALL: enum fcvi_vip; ERROR: enum fcvi_vip_error */
+    uint32_t conn;                            /* CALL of VipConnectWait */
+    struct fcvi_address remote_address;       /* CALL of VipConnectWait */
+    struct fcvi_attributes remote_attributes; /* CALL of VipConnectWait and VipConnectRequest */
     struct fcvi_completion completion;
 };
 
 /** VipErrorCode, by VIPL's values. */
 enum fcvi_vip_error {
-    VIP_ERROR_POST_DESC, VIP_ERROR_CONN_LOST, VIP_ERROR_RECVQ_EMPTY, VIP_ERROR_VI_OVERRUN, VIP_ERROR_RDMAW_PROT,
-    VIP_ERROR_RDMAW_DATA, VIP_ERROR_RDMAW_ABORT, VIP_ERROR_RDMAR_PROT, VIP_ERROR_COMP_PROT, VIP_ERROR_RDMA_TRANSPORT,
+    VIP_ERROR_POST_DESC,
+    VIP_ERROR_CONN_LOST,
+    VIP_ERROR_RECVQ_EMPTY,
+    VIP_ERROR_VI_OVERRUN,
+    VIP_ERROR_RDMAW_PROT,
+    VIP_ERROR_RDMAW_DATA,
+    VIP_ERROR_RDMAW_ABORT,
+    VIP_ERROR_RDMAR_PROT,
+    VIP_ERROR_COMP_PROT,
+    VIP_ERROR_RDMA_TRANSPORT,
     VIP_ERROR_CATASTROPHIC
 };
 
@@ -146,8 +191,8 @@ enum fcvi_vip_error {
 /** Bytes of memory that a port of these limits needs; 0 when a limit is out of range. */
 size_t fcvi_port_size(const struct fcvi_port_limits *limits);
 
-/** Make a port in memory (size bytes, aligned for uint64_t). Returns memory as a port, or NULL when size or a value of
- *  the configuration is out of range. The caller owns the memory; copying it copies the port. */
+/** Make a port in memory (size bytes, aligned for uint64_t). Returns memory as a port, or NULL when size or a
+ * value of the configuration is out of range. The caller owns the memory; copying it copies the port. */
 struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
                                  const struct fcvi_port_config *config);
 
@@ -158,8 +203,11 @@ void fcvi_port_run(struct fcvi_port *port, uint64_t now);
 /** When the next timer fires, absolute; FCVI_NEVER when none runs. */
 uint64_t fcvi_port_deadline(const struct fcvi_port *port);
 
-struct fcvi_transmitted { uint8_t sof, eof; };
-/** Build the next frame to send in out (capacity at least 24 + 2112). Returns its length, 0 when there is none. */
+struct fcvi_transmitted {
+    uint8_t sof, eof;
+};
+/** Build the next frame to send in out (capacity at least 24 + 2112). Returns its length, 0 when there is
+ * none. */
 size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
                           struct fcvi_transmitted *meta);
 /** Take the oldest event. */
@@ -180,8 +228,8 @@ struct fcvi_vi_info {
 };
 int fcvi_vip_query_vi(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi_vi_info *out);
 
-int fcvi_vip_connect_wait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local, uint64_t timeout_us,
-                          uint64_t token);
+int fcvi_vip_connect_wait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local,
+                          uint64_t timeout_us, uint64_t token);
 int fcvi_vip_connect_accept(struct fcvi_port *, uint64_t now, uint32_t conn, uint32_t vi, uint64_t token);
 int fcvi_vip_connect_reject(struct fcvi_port *, uint64_t now, uint32_t conn);
 int fcvi_vip_connect_request(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_address *local,
@@ -191,16 +239,17 @@ int fcvi_vip_disconnect(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t 
 int fcvi_vip_register_mem(struct fcvi_port *, uint64_t now, uint32_t length, bool rdma_write, bool rdma_read,
                           uint32_t *mem, uint64_t *va, uint32_t *handle);
 int fcvi_vip_deregister_mem(struct fcvi_port *, uint64_t now, uint32_t mem);
-/** The bytes of a region, for the host to read and write; NULL when offset and length do not lie inside. Valid
- *  until the region is deregistered or the block is moved. */
+/** The bytes of a region, for the host to read and write; NULL when offset and length do not lie inside.
+ * Valid until the region is deregistered or the block is moved. */
 uint8_t *fcvi_port_memory(struct fcvi_port *, uint32_t mem, uint32_t offset, uint32_t length);
 
 int fcvi_vip_post(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_descriptor *);
-/** VipSendDone (recv false) or VipRecvDone: VIP_SUCCESS, VIP_DESCRIPTOR_ERROR (out filled in both), VIP_NOT_DONE. */
+/** VipSendDone (recv false) or VipRecvDone: VIP_SUCCESS, VIP_DESCRIPTOR_ERROR (out filled in both),
+ * VIP_NOT_DONE. */
 int fcvi_vip_done(struct fcvi_port *, uint64_t now, uint32_t vi, bool recv, struct fcvi_completion *out);
 
-const char *fcvi_vip_name(int vip);             /* "VIP_SUCCESS" ... */
-const char *fcvi_vip_error_name(int code);      /* "VIP_ERROR_CONN_LOST" ... */
-const char *fcvi_vi_state_name(int state);      /* "idle", "pending-connect", ... as the DUT protocol has them */
+const char *fcvi_vip_name(int vip);        /* "VIP_SUCCESS" ... */
+const char *fcvi_vip_error_name(int code); /* "VIP_ERROR_CONN_LOST" ... */
+const char *fcvi_vi_state_name(int state); /* "idle", "pending-connect", ... as the DUT protocol has them */
 
 #endif

@@ -1,0 +1,91 @@
+/* Taking a frame apart: where each layer starts and what kind of frame it is. */
+#include "internal.h"
+
+const struct fcvi_iu_row *fcvi_iu_row(enum fcvi_iu iu)
+{
+    static const struct fcvi_iu_row rows[] = {
+#define ROW(ident, opcode, r_ctl, dh, payload, category)                                                     \
+    {opcode, r_ctl, dh, payload, "FCVI-T01-" #ident "-enc", "FCVI-T01-" #ident "-pos"},
+        FCVI_IU_TABLE(ROW)
+#undef ROW
+    };
+    return &rows[iu];
+}
+
+static enum fcvi_kind kind_of(const uint8_t *fc)
+{
+    uint8_t routing = (uint8_t)(fcvi_FC_R_CTL(fc) >> 4);
+    uint8_t type = (uint8_t)fcvi_FC_TYPE(fc);
+    switch (routing) {
+    case FC_BASIC_LINK:
+        return FCVI_KIND_BLS;
+    case FC_LINK_CONTROL:
+        return FCVI_KIND_LINK_CONTROL;
+    case FC_EXTENDED_LINK:
+        return type == FC_TYPE_ELS ? FCVI_KIND_ELS : FCVI_KIND_OTHER;
+    case FC_DEVICE_DATA:
+        /* behind an ESP_Header the Data_Field is not ours to read */
+        return type == FCVI_TYPE && !fcvi_FC_ESP_Header(fc) ? FCVI_KIND_IU : FCVI_KIND_OTHER;
+    default:
+        return FCVI_KIND_OTHER;
+    }
+}
+
+/* Step over an optional header of `size` bytes; NULL and the end when it is cut off. */
+static const uint8_t *step(const uint8_t **at, const uint8_t *end, size_t size)
+{
+    const uint8_t *start = *at;
+    if ((size_t)(end - start) < size) {
+        *at = end;
+        return NULL;
+    }
+    *at = start + size;
+    return start;
+}
+
+static const uint8_t *optional_headers(struct fcvi_frame *out, const uint8_t *end)
+{
+    static const uint8_t sizes[] = {0, 16, 32, 64};
+    const uint8_t *at = out->fc + FC_HEADER;
+    if (fcvi_FC_Network_Header(out->fc))
+        out->network = step(&at, end, 16);
+    if (fcvi_FC_Association_Header(out->fc))
+        out->association = step(&at, end, 32);
+    out->dh_length = sizes[fcvi_FC_Device_Header(out->fc)];
+    if (out->dh_length != 0) {
+        out->dh = step(&at, end, out->dh_length);
+        if (out->dh == NULL)
+            out->dh_length = 0;
+    }
+    return at;
+}
+
+void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcvi_findings *findings)
+{
+    *out = (struct fcvi_frame){.kind = FCVI_KIND_MALFORMED, .iu = FCVI_IU_NONE, .input = *in};
+    if (in->length >= FC_HEADER) {
+        const uint8_t *end = in->bytes + in->length;
+        out->fc = in->bytes;
+        out->kind = (uint8_t)kind_of(out->fc);
+        out->payload = out->fc + FC_HEADER;
+        /* link control and extended headers have no Data_Field layout that DF_CTL describes */
+        if (out->kind != FCVI_KIND_LINK_CONTROL && fcvi_FC_R_CTL(out->fc) >> 4 != 5)
+            out->payload = optional_headers(out, end);
+        out->payload_length = (uint32_t)(end - out->payload);
+        uint8_t fill = (uint8_t)fcvi_FC_Fill_Bytes(out->fc);
+        if (fill <= out->payload_length && out->kind != FCVI_KIND_LINK_CONTROL) {
+            out->fill = fill;
+            out->payload_length -= fill;
+        }
+        if (out->kind == FCVI_KIND_IU && out->dh_length >= 16)
+            out->iu = (uint8_t)fcvi_iu_of_opcode((uint8_t)fcvi_DH_FCVI_OPCODE(out->dh));
+    }
+    if (findings != NULL)
+        fcvi_check_frame(out, findings);
+}
+
+bool fcvi_is_whole_iu(const struct fcvi_frame *frame)
+{
+    bool initiates = frame->input.sof == FCVI_SOF_NONE || frame->input.sof < 0x30;
+    return initiates && fcvi_FC_End_Sequence(frame->fc) && fcvi_FC_Parameter(frame->fc) == 0;
+}

@@ -1,0 +1,92 @@
+/* What the codec's files share. */
+#ifndef FCVI_CODEC_INTERNAL_H
+#define FCVI_CODEC_INTERNAL_H
+
+#include <fcvi/codec.h>
+#include <fcvi/table.h>
+
+#define FCVI_VERSION "0.1.0"
+
+enum { FC_HEADER = 24, FC_MAX_DATA_FIELD = 2112 };
+
+/* R_CTL routing, bits 7-4 */
+enum {
+    FC_DEVICE_DATA = 0x0,
+    FC_EXTENDED_LINK = 0x2,
+    FC_4_LINK = 0x3,
+    FC_BASIC_LINK = 0x8,
+    FC_LINK_CONTROL = 0xC
+};
+enum { FC_TYPE_ELS = 0x01 };
+enum { FC_ABTS = 0x81, FC_BA_ACC = 0x84, FC_BA_RJT = 0x85 };
+
+/** Row of Table 1. */
+struct fcvi_iu_row {
+    uint8_t opcode, r_ctl, dh_size, has_payload;
+    const char *encoding, *position; /* requirement ids */
+};
+const struct fcvi_iu_row *fcvi_iu_row(enum fcvi_iu iu);
+
+/** Name of a value; NULL when it has none. */
+const char *fcvi_code_name(const struct fcvi_code *codes, uint64_t value);
+
+/* ---- reporting ---- */
+
+/** Where in a frame: container bytes and the bits in them, as fields.def has them. */
+struct fcvi_place {
+    const char *field;
+    uint16_t byte, size;
+    uint8_t hi, lo;
+};
+
+/** Place of a field of the table, in a structure that starts at `base` bytes into the frame. */
+#define FCVI_AT(base, S, F) (fcvi_place_of((uint16_t)(base), FCVI_INDEX_##S##_##F))
+enum fcvi_index {
+#define STRUCT(S, NAME, LENGTH, CLAUSE) FCVI_FIRST_##S, FCVI_BEFORE_##S = FCVI_FIRST_##S - 1,
+#define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
+#define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
+#define GROUP(S, F, NAME, BYTE, SIZE, IUS, CLAUSE) FCVI_INDEX_##S##_##F,
+#define BLOB(S, F, NAME, BYTE, SIZE, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
+#define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
+#include <fcvi/fields.def>
+#undef STRUCT
+#undef FIELD
+#undef RSVD
+#undef GROUP
+#undef BLOB
+#undef NEST
+};
+struct fcvi_place fcvi_place_of(uint16_t base, enum fcvi_index index);
+
+/** What was required: a value, or words. */
+struct fcvi_rule {
+    enum fcvi_class class;
+    const char *requirement, *erratum, *message, *required;
+    uint64_t required_value;
+};
+
+void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
+                 struct fcvi_rule rule);
+
+#define FCVI_BREACH(id, words, value) ((struct fcvi_rule){FCVI_VIOLATION, (id), NULL, (words), NULL, (value)})
+#define FCVI_BREACH_IN_WORDS(id, words, wanted)                                                              \
+    ((struct fcvi_rule){FCVI_VIOLATION, (id), NULL, (words), (wanted), 0})
+#define FCVI_TOLERATED(id, erratum, words, value)                                                            \
+    ((struct fcvi_rule){FCVI_NOTICE, (id), (erratum), (words), NULL, (value)})
+#define FCVI_BROKEN(id, words, wanted) ((struct fcvi_rule){FCVI_MALFORMED, (id), NULL, (words), (wanted), 0})
+
+/** Report every reserved field of a structure that is not zero (5.9.5). */
+void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const uint8_t *bytes, uint16_t base,
+                         struct fcvi_findings *findings);
+
+/* ---- the checks, by layer ---- */
+
+void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+
+/** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
+bool fcvi_is_whole_iu(const struct fcvi_frame *frame);
+
+#endif

@@ -1,0 +1,274 @@
+/* Frames in words and as JSON, driven by the field table. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A bounded output that goes on counting past its end, as snprintf does. */
+struct text {
+    char *out;
+    size_t capacity, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...)
+{
+    char piece[160];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < n && i < (int)sizeof piece - 1; i++, t->length++)
+        if (t->length + 1 < t->capacity)
+            t->out[t->length] = piece[i];
+}
+
+static size_t finish(struct text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->length < t->capacity ? t->length : t->capacity - 1] = '\0';
+    return t->length;
+}
+
+static void say_hex(struct text *t, const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        say(t, "%02x", bytes[i]);
+}
+
+/* ---- names of the frame as a whole ---- */
+
+static const char *els_name(const struct fcvi_frame *frame)
+{
+    size_t count;
+    const struct fcvi_field *field = &fcvi_field_table(&count)[FCVI_INDEX_ELS_ELS_Command];
+    const char *name = frame->payload_length > 0 ? fcvi_code_name(field->codes, frame->payload[0]) : NULL;
+    return name != NULL ? name : "ELS";
+}
+
+static const char *title_of(const struct fcvi_frame *frame)
+{
+    size_t count;
+    const struct fcvi_field *table = fcvi_field_table(&count);
+    const char *name = NULL;
+    switch (frame->kind) {
+    case FCVI_KIND_MALFORMED:
+        return "not a frame";
+    case FCVI_KIND_IU:
+        return frame->iu != FCVI_IU_NONE ? fcvi_iu_name((enum fcvi_iu)frame->iu) : "FC-VI, unknown IU";
+    case FCVI_KIND_ELS:
+        return els_name(frame);
+    case FCVI_KIND_OTHER:
+        name = fcvi_code_name(table[FCVI_INDEX_FC_TYPE].codes, fcvi_FC_TYPE(frame->fc));
+        return name != NULL ? name : "other";
+    default:
+        name = fcvi_code_name(table[FCVI_INDEX_FC_R_CTL].codes, fcvi_FC_R_CTL(frame->fc));
+        return name != NULL ? name : "link service";
+    }
+}
+
+static const char *sof_name(uint8_t sof)
+{
+    switch (sof) {
+    case FCVI_SOF_I2:
+        return "i2";
+    case FCVI_SOF_N2:
+        return "n2";
+    case FCVI_SOF_I3:
+        return "i3";
+    case FCVI_SOF_N3:
+        return "n3";
+    case FCVI_SOF_F:
+        return "f";
+    default:
+        return sof == FCVI_SOF_NONE ? "" : "other";
+    }
+}
+
+static const char *eof_name(uint8_t eof)
+{
+    switch (eof) {
+    case FCVI_EOF_N:
+        return "n";
+    case FCVI_EOF_T:
+        return "t";
+    case FCVI_EOF_NI:
+        return "ni";
+    case FCVI_EOF_A:
+        return "a";
+    default:
+        return eof == FCVI_EOF_NONE ? "" : "other";
+    }
+}
+
+static const char *crc_name(uint8_t crc)
+{
+    static const char *const names[] = {"absent", "ok", "bad"};
+    return names[crc <= FCVI_CRC_BAD ? crc : FCVI_CRC_ABSENT];
+}
+
+/* ---- one value ---- */
+
+static void say_number(struct text *t, const struct fcvi_field *field, uint64_t u)
+{
+    unsigned bits = field->hi - field->lo + 1u;
+    if (field->kind == FCVI_F_DEC)
+        say(t, "%" PRIu64, u);
+    else if (bits < 4)
+        say(t, "%" PRIu64, u);
+    else
+        say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);
+}
+
+static const char *meaning_of(const struct fcvi_field *field, uint64_t u)
+{
+    const char *name = fcvi_code_name(field->codes, u);
+    if (name == NULL && field == &fcvi_field_table(&(size_t){0})[FCVI_INDEX_DH_Reason_Code] && u != 0)
+        return fcvi_reason_name((uint8_t)u);
+    return name;
+}
+
+static void text_of_value(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v)
+{
+    say(t, "  %4u  %-28s ", v->base + field->byte, field->name);
+    if (field->kind == FCVI_F_BLOB) {
+        say_hex(t, v->bytes, field->size);
+    } else {
+        say_number(t, field, v->u);
+        const char *meaning = meaning_of(field, v->u);
+        if (meaning != NULL)
+            say(t, "  %s", meaning);
+    }
+    say(t, "\n");
+}
+
+size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
+{
+    struct text t = {out, capacity, 0};
+    struct fcvi_values values;
+    size_t count;
+    const struct fcvi_field *table = fcvi_field_table(&count);
+    const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
+    say(&t, "%s, %zu bytes", title_of(frame), frame->input.length);
+    if (frame->input.sof != FCVI_SOF_NONE)
+        say(&t, ", SOF%s", sof_name(frame->input.sof));
+    if (frame->input.eof != FCVI_EOF_NONE)
+        say(&t, ", EOF%s", eof_name(frame->input.eof));
+    if (frame->input.crc != FCVI_CRC_ABSENT)
+        say(&t, ", CRC %s", crc_name(frame->input.crc));
+    say(&t, "\n");
+    if (fcvi_values_of(frame, &values) != 0) {
+        say(&t, "     0  bytes                        ");
+        say_hex(&t, frame->input.bytes, frame->input.length);
+        say(&t, "\n");
+        return finish(&t);
+    }
+    unsigned structure = FCVI_S_COUNT, base = 0;
+    for (size_t i = 0; i < values.count; i++) {
+        const struct fcvi_value *v = &values.list[i];
+        const struct fcvi_field *field = &table[v->field];
+        if (field->structure != structure || v->base != base)
+            say(&t, " %s (%s)\n", structures[field->structure].name, structures[field->structure].clause);
+        structure = field->structure;
+        base = v->base;
+        bool silent = field->kind == FCVI_F_RSVD && v->u == 0;
+        if (!silent)
+            text_of_value(&t, field, v);
+    }
+    if (values.rest_length > 0) {
+        say(&t, " %zu further bytes\n  %4zu  data                         ", values.rest_length,
+            values.rest_offset);
+        say_hex(&t, values.rest, values.rest_length);
+        say(&t, "\n");
+    }
+    return finish(&t);
+}
+
+static void json_of_value(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v,
+                          const char *structure)
+{
+    say(t, "{\"name\":\"%s\",\"structure\":\"%s\",\"byte\":%u,\"size\":%u,", field->name, structure,
+        v->base + field->byte, field->size);
+    if (field->kind == FCVI_F_BLOB) {
+        say(t, "\"bits\":null,\"value\":\"");
+        say_hex(t, v->bytes, field->size);
+        say(t, "\",\"text\":null");
+    } else {
+        say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
+        if (v->u < 1ULL << 53) /* numbers that every JSON reader keeps */
+            say(t, "\"value\":%" PRIu64 ",", v->u);
+        else
+            say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
+        const char *meaning = meaning_of(field, v->u);
+        say(t, meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", meaning);
+    }
+    say(t, ",\"clause\":\"%s\"}", field->clause);
+}
+
+size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacity)
+{
+    struct text t = {out, capacity, 0};
+    struct fcvi_values values;
+    size_t count;
+    const struct fcvi_field *table = fcvi_field_table(&count);
+    const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
+    const struct fcvi_input *in = &frame->input;
+    say(&t, "{\"kind\":\"%s\",\"iu\":", fcvi_kind_name((enum fcvi_kind)frame->kind));
+    say(&t, frame->iu != FCVI_IU_NONE ? "\"%s\"" : "null", fcvi_iu_name((enum fcvi_iu)frame->iu));
+    say(&t, ",\"title\":\"%s\",\"length\":%zu,\"sof\":\"%s\",\"eof\":\"%s\",\"crc\":\"%s\",\"fields\":[",
+        title_of(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
+    if (fcvi_values_of(frame, &values) != 0)
+        values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
+    for (size_t i = 0; i < values.count; i++) {
+        const struct fcvi_field *field = &table[values.list[i].field];
+        say(&t, i > 0 ? "," : "");
+        json_of_value(&t, field, &values.list[i], structures[field->structure].name);
+    }
+    say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
+        frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,
+        values.rest_offset);
+    say_hex(&t, values.rest, values.rest_length);
+    say(&t, "\"}}");
+    return finish(&t);
+}
+
+/* ---- one line ---- */
+
+static void summarize_iu(struct text *t, const struct fcvi_frame *frame)
+{
+    const uint8_t *dh = frame->dh;
+    unsigned bit = 1u << frame->iu;
+    say(t, " H %08" PRIX64, fcvi_DH_FCVI_HANDLE(dh));
+    if (bit & (FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
+        say(t, " MSG %" PRIu64, fcvi_DH_FCVI_MSG_ID(dh));
+    if (frame->dh_length < 32)
+        return;
+    if (bit & FCVI_IUS_CONNECTION)
+        say(t, " ID %08" PRIX64, fcvi_DH_FCVI_CONNECTION_ID(dh));
+    else
+        say(t, " LEN %u/%" PRIu64, frame->payload_length, fcvi_DH_FCVI_TOT_LEN(dh));
+    if ((bit & FCVI_IUS_CONNECT_RQST && fcvi_DH_RQST_RETRY(dh)) ||
+        (bit & FCVI_IUS_CONN_RESP && fcvi_DH_RESP_RETRY(dh)))
+        say(t, " RETRY");
+    if (bit & FCVI_IUS_DISCONNECT && fcvi_DH_CONN_SETUP_ABORT(dh))
+        say(t, " CONN_SETUP_ABORT");
+    bool status = (bit & FCVI_IUS_CONN_RESP && fcvi_DH_CONN_STS(dh)) ||
+                  (bit & FCVI_IUS_DISCONNECT && fcvi_DH_DISC_CONN_STS(dh));
+    if (status)
+        say(t, " %02" PRIX64 "h %s", fcvi_DH_Reason_Code(dh),
+            fcvi_reason_name((uint8_t)fcvi_DH_Reason_Code(dh)));
+}
+
+size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity)
+{
+    struct text t = {out, capacity, 0};
+    say(&t, "%s", title_of(frame));
+    if (frame->kind != FCVI_KIND_MALFORMED) {
+        const uint8_t *fc = frame->fc;
+        say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,
+            fcvi_FC_S_ID(fc), fcvi_FC_D_ID(fc), fcvi_FC_OX_ID(fc), fcvi_FC_RX_ID(fc), fcvi_FC_SEQ_CNT(fc));
+        if (frame->iu != FCVI_IU_NONE)
+            summarize_iu(&t, frame);
+    }
+    return finish(&t);
+}
