@@ -1,0 +1,64 @@
+/* What the host is told: returns of blocked calls, completions, errors and states. */
+#include "internal.h"
+
+/* The ring is sized by the host. An event that does not fit is counted, and the oldest is kept. */
+struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
+{
+    if (p->events_count == p->limits.events) {
+        p->events_head = (p->events_head + 1) % p->limits.events;
+        p->events_count--;
+        p->events_lost++;
+    }
+    uint32_t at = (p->events_head + p->events_count++) % p->limits.events;
+    struct fcvi_event *e = ARRAY(p, struct fcvi_event, events, at);
+    memset(e, 0, sizeof *e);
+    e->kind = (uint8_t)kind;
+    return e;
+}
+
+void event_call(struct fcvi_port *p, uint64_t token, int vip)
+{
+    struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
+    e->token = token;
+    e->vip = vip;
+}
+
+void event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code)
+{
+    struct fcvi_event *e = event_new(p, FCVI_EVENT_ERROR);
+    e->vi = vi;
+    e->vip = (int)code;
+}
+
+void set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state)
+{
+    if (vi->state == state)
+        return;
+    vi->state = (uint8_t)state;
+    struct fcvi_event *e = event_new(p, FCVI_EVENT_STATE);
+    e->vi = vi_index(p, vi);
+    e->state = (uint8_t)state;
+}
+
+void finish_connect(struct fcvi_port *p, struct vi *vi, int vip)
+{
+    if (!vi->blocked)
+        return;
+    vi->blocked = false;
+    struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
+    e->token = vi->token;
+    e->vip = vip;
+    e->vi = vi_index(p, vi);
+    if (vi->setup != NONE)
+        e->remote_attributes = setup_at(p, vi->setup)->remote_attributes;
+}
+
+bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out)
+{
+    if (port->events_count == 0)
+        return false;
+    *out = *ARRAY(port, struct fcvi_event, events, port->events_head);
+    port->events_head = (port->events_head + 1) % port->limits.events;
+    port->events_count--;
+    return true;
+}
