@@ -71,7 +71,7 @@ static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
 
 static void check_r_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
-    const struct fcvi_iu_row *row = fcvi_iu_row((enum fcvi_iu)frame->iu);
+    const struct fcvi_iu_info *row = fcvi_iu_row((enum fcvi_iu)frame->iu);
     uint64_t seen = fcvi_FC_R_CTL(frame->fc);
     if (seen != row->r_ctl)
         fcvi_report(f, FCVI_AT(0, FC, R_CTL), seen,

@@ -1,9 +1,9 @@
 /* Taking a frame apart: where each layer starts and what kind of frame it is. */
 #include "internal.h"
 
-const struct fcvi_iu_row *fcvi_iu_row(enum fcvi_iu iu)
+const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
 {
-    static const struct fcvi_iu_row rows[] = {
+    static const struct fcvi_iu_info rows[] = {
 #define ROW(ident, opcode, r_ctl, dh, payload, category)                                                     \
     {opcode, r_ctl, dh, payload, "FCVI-T01-" #ident "-enc", "FCVI-T01-" #ident "-pos"},
         FCVI_IU_TABLE(ROW)
@@ -11,6 +11,8 @@ const struct fcvi_iu_row *fcvi_iu_row(enum fcvi_iu iu)
     };
     return &rows[iu];
 }
+
+void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out) { *out = *fcvi_iu_row(iu); }
 
 static enum fcvi_kind kind_of(const uint8_t *fc)
 {

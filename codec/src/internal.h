@@ -21,11 +21,7 @@ enum { FC_TYPE_ELS = 0x01 };
 enum { FC_ABTS = 0x81, FC_BA_ACC = 0x84, FC_BA_RJT = 0x85 };
 
 /** Row of Table 1. */
-struct fcvi_iu_row {
-    uint8_t opcode, r_ctl, dh_size, has_payload;
-    const char *encoding, *position; /* requirement ids */
-};
-const struct fcvi_iu_row *fcvi_iu_row(enum fcvi_iu iu);
+const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu);
 
 /** Name of a value; NULL when it has none. */
 const char *fcvi_code_name(const struct fcvi_code *codes, uint64_t value);

@@ -12,8 +12,8 @@ struct fcvi_place fcvi_place_of(uint16_t base, enum fcvi_index index)
 void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
                  struct fcvi_rule rule)
 {
-    if (findings->worst < 1u + rule.class)
-        findings->worst = 1u + rule.class;
+    if (findings->worst < 1u + (unsigned)rule.class)
+        findings->worst = 1u + (unsigned)rule.class;
     if (findings->count++ >= findings->capacity)
         return;
     findings->list[findings->count - 1] = (struct fcvi_finding){
@@ -28,7 +28,7 @@ void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64
         .size = place.size,
         .hi = place.hi,
         .lo = place.lo,
-        .class = (uint8_t)rule.class,
+        .cls = (uint8_t)rule.class,
     };
 }
 

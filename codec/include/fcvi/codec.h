@@ -68,7 +68,7 @@ struct fcvi_finding {
     uint16_t byte;
     uint16_t size;
     uint8_t hi, lo;
-    uint8_t class; /* enum fcvi_class */
+    uint8_t cls; /* enum fcvi_class */
 };
 
 /** A list the caller owns. count goes on beyond capacity, so that nothing is lost silently. */
@@ -142,6 +142,14 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
 /** One line: "FCVI_CONNECT_RQST 010100>010200 OX 1001 RX FFFF CNT 0 ID 00000001 RETRY". As fcvi_print_text.
  */
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity);
+
+/** Row of Table 1. */
+struct fcvi_iu_info {
+    uint8_t opcode, r_ctl, dh_size, has_payload;
+    const char *encoding, *position; /* requirement ids */
+};
+/** Fill in the row of an IU other than FCVI_IU_NONE. */
+void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out);
 
 const char *fcvi_iu_name(enum fcvi_iu iu);        /* "FCVI_SEND_RQST"; "" for FCVI_IU_NONE */
 const char *fcvi_kind_name(enum fcvi_kind kind);  /* "iu", "bls", ... */

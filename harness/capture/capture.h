@@ -1,0 +1,63 @@
+/* Captures through libpcap: FC-2 frames out of them and into them.
+ *
+ * Linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE; pcap and, for reading, pcapng. */
+#ifndef FCVI_CAPTURE_H
+#define FCVI_CAPTURE_H
+
+#include <fcvi/codec.h>
+
+enum { CAPTURE_FC_2 = 224, CAPTURE_FC_2_DELIMS = 225, CAPTURE_ETHERNET = 1 };
+
+enum capture_kind {
+    CAPTURE_FRAME,    /* an FC-2 frame */
+    CAPTURE_CUT,      /* an FC-2 frame that the capture holds only in part (snaplen): not judged */
+    CAPTURE_FIP,      /* FCoE Initialization Protocol: no FC-2 frame */
+    CAPTURE_FOREIGN,  /* another protocol */
+    CAPTURE_MALFORMED /* an envelope that holds no FC-2 frame */
+};
+
+struct capture;
+
+/** One record. frame.bytes points into the capture's buffer until the next call. */
+struct capture_record {
+    uint64_t number; /* 1-based in the file */
+    uint64_t time_us;
+    uint8_t kind;        /* enum capture_kind */
+    const char *problem; /* CAPTURE_MALFORMED: what is wrong, else NULL */
+    struct fcvi_input frame;
+};
+
+/** Open a file, "-" for standard input. NULL on failure, with one line in error (size bytes). */
+struct capture *capture_open(const char *path, char *error, size_t size);
+
+/** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how). */
+int capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
+
+/** As capture_next, but passes over records in which the codec finds nothing; tallies what it passes over.
+ *  frame and findings describe the record returned. */
+struct capture_tally {
+    uint64_t records, frames, fcvi, skipped;
+};
+int capture_next_finding(struct capture *capture, struct capture_record *out, struct fcvi_frame *frame,
+                         struct fcvi_findings *findings, struct capture_tally *tally, char *error,
+                         size_t size);
+
+void capture_close(struct capture *capture);
+
+struct capture_writer;
+
+/** Create a pcap file of one of the three linktypes. NULL on failure, with one line in error. */
+struct capture_writer *capture_create(const char *path, int linktype, char *error, size_t size);
+
+/** Write one frame. A delimiter that is not known is derived from the header for 225 and FCoE. 0, or -1 when
+ * the frame is longer than FC-2 allows. */
+int capture_write(struct capture_writer *writer, uint64_t time_us, const struct fcvi_input *frame);
+
+/** Returns 0, or -1 when not everything could be written. */
+int capture_finish(struct capture_writer *writer);
+
+/** The bytes of one record of linktype 225: SOF, frame, CRC, EOF. Returns the length, 0 when capacity is too
+ * small. crc BAD writes a CRC that is wrong. */
+size_t capture_delimited(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
+
+#endif

@@ -1,0 +1,244 @@
+"""The codec, seen from Python: frames by the names of the field table.
+
+Nothing here knows a layout. Names are the identifiers of codec/include/fcvi/fields.def.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, Optional, Union
+
+from _fcvi import ffi, lib
+
+from .results import Finding
+
+Value = Union[int, bytes]
+
+
+class Field(NamedTuple):
+    """One field of the table. byte and size: its container in the structure; hi, lo: its bits in it."""
+
+    structure: str
+    ident: str
+    name: str
+    byte: int
+    size: int
+    hi: int
+    lo: int
+    kind: str
+    sub: Optional[str]
+    clause: str
+    requirement: str
+    ius: int
+
+
+def _text(pointer: Any) -> str:
+    return "" if pointer == ffi.NULL else ffi.string(pointer).decode("ascii")
+
+
+_KINDS = ("uint", "dec", "flag", "enum", "id24", "rsvd", "group", "blob", "nest")
+
+
+def _load_tables() -> tuple[dict[str, int], dict[str, dict[str, Field]], list[Field]]:
+    count = ffi.new("size_t *")
+    structures = lib.fcvi_structure_table(count)
+    names = [_text(structures[i].ident) for i in range(count[0])]
+    lengths = {names[i]: structures[i].length for i in range(count[0])}
+    fields: dict[str, dict[str, Field]] = {name: {} for name in names}
+    table = lib.fcvi_field_table(count)
+    ordered = []
+    for i in range(count[0]):
+        f = table[i]
+        sub = names[f.sub] if f.sub < len(names) else None
+        field = Field(
+            names[f.structure], _text(f.ident), _text(f.name), f.byte, f.size, f.hi, f.lo, _KINDS[f.kind], sub,
+            _text(f.clause), _text(f.requirement), f.ius,
+        )  # fmt: skip
+        fields[field.structure][field.ident] = field
+        ordered.append(field)
+    return lengths, fields, ordered
+
+
+#: Length of each structure, and its fields by identifier.
+LENGTH, FIELDS, TABLE = _load_tables()
+SOF_NONE = EOF_NONE = 0
+CRC_ABSENT, CRC_OK, CRC_BAD = 0, 1, 2
+
+
+class Iu(NamedTuple):
+    """A row of Table 1."""
+
+    opcode: int
+    r_ctl: int
+    dh_size: int
+    has_payload: bool
+    category: str
+
+
+_CATEGORY = {0x00: "message-request", 0x08: "message-response", 0x10: "connect-request", 0x18: "connect-response"}
+
+
+def _load_ius() -> dict[str, Iu]:
+    ius = {}
+    row = ffi.new("struct fcvi_iu_info *")
+    for index in range(lib.FCVI_IU_COUNT):
+        lib.fcvi_iu_info(index, row)
+        name = _text(lib.fcvi_iu_name(index)).removeprefix("FCVI_")
+        ius[name] = Iu(row.opcode, row.r_ctl, row.dh_size, bool(row.has_payload), _CATEGORY[row.opcode & 0x18])
+    return ius
+
+
+#: Table 1 by IU name without FCVI_.
+IUS = _load_ius()
+
+
+def get(structure: str, ident: str, data: bytes, offset: int = 0) -> Value:
+    """A field of the structure that starts at offset in data. Raises IndexError when it is not all there."""
+    field = FIELDS[structure][ident]
+    start = offset + field.byte
+    if start + field.size > len(data):
+        raise IndexError(f"{structure}.{ident} lies beyond {len(data)} bytes")
+    container = data[start : start + field.size]
+    if field.kind in ("blob", "nest"):
+        return bytes(container)
+    mask = (1 << (field.hi - field.lo + 1)) - 1
+    return int.from_bytes(container, "big") >> field.lo & mask
+
+
+def put(structure: str, ident: str, buf: bytearray, value: Value, offset: int = 0) -> None:
+    """Write a field and leave its neighbours alone. A number is cut to the field's width."""
+    field = FIELDS[structure][ident]
+    start = offset + field.byte
+    if isinstance(value, bytes):
+        if len(value) > field.size:
+            raise ValueError(f"{structure}.{ident} takes {field.size} bytes, not {len(value)}")
+        buf[start : start + len(value)] = value
+        return
+    mask = ((1 << (field.hi - field.lo + 1)) - 1) << field.lo
+    container = int.from_bytes(buf[start : start + field.size], "big") & ~mask
+    buf[start : start + field.size] = (container | value << field.lo & mask).to_bytes(field.size, "big")
+
+
+class Frame:
+    """A decoded frame."""
+
+    def __init__(self, data: bytes, view: Any, findings: list[Finding], keep: Any) -> None:
+        self.data = data
+        self.findings = findings
+        self._view = view
+        self._keep = keep  # the C buffer that the view points into
+        self.kind: str = _text(lib.fcvi_kind_name(view.kind))
+        name = _text(lib.fcvi_iu_name(view.iu))
+        self.iu: Optional[str] = name.removeprefix("FCVI_") or None
+        self.dh_offset: int = 24
+        self.dh_length: int = view.dh_length
+        self.payload_offset = len(data)
+        self.fill: int = view.fill
+        if view.dh != ffi.NULL:
+            self.dh_offset = int(view.dh - view.input.bytes)
+        if view.payload != ffi.NULL:
+            self.payload_offset = int(view.payload - view.input.bytes)
+        self.payload = data[self.payload_offset : self.payload_offset + view.payload_length]
+
+    def get(self, structure: str, ident: str) -> Value:
+        """A field of the header ("FC"), the Device_Header ("DH") or, with another name, of the payload."""
+        return get(structure, ident, self.data, self._base(structure))
+
+    def where(self, structure: str, ident: str) -> tuple[int, str]:
+        """The byte of the field's container in the frame, and its bits: "hi-lo"."""
+        field = FIELDS[structure][ident]
+        return self._base(structure) + field.byte, f"{field.hi}-{field.lo}"
+
+    def _base(self, structure: str) -> int:
+        return {"FC": 0, "DH": self.dh_offset}.get(structure, self.payload_offset)
+
+    def _print(self, function: Any) -> str:
+        size = function(self._view, ffi.NULL, 0) + 1
+        out = ffi.new("char[]", size)
+        function(self._view, out, size)
+        return ffi.string(out).decode("ascii")
+
+    def summary(self) -> str:
+        """One line."""
+        return self._print(lib.fcvi_print_summary)
+
+    def text(self) -> str:
+        """All fields in words."""
+        return self._print(lib.fcvi_print_text)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as data."""
+        result: dict[str, Any] = json.loads(self._print(lib.fcvi_print_json))
+        return result
+
+    def encoded(self) -> Optional[bytes]:
+        """The frame built again from its values alone; None when it has no values (shorter than a header)."""
+        values = ffi.new("struct fcvi_values *")
+        if lib.fcvi_values_of(self._view, values) != 0:
+            return None
+        out = ffi.new("uint8_t[]", max(1, len(self.data)))
+        length = lib.fcvi_encode(values, out, len(self.data))
+        return bytes(ffi.buffer(out, length))
+
+
+_CAPACITY = 64
+
+
+def finding_of(f: Any) -> Finding:
+    """One finding of the C codec."""
+    required = _text(f.required)
+    digits = max(1, (f.hi - f.lo + 4) // 4)
+    whole = f.hi == 0 and f.lo == 0 and f.size != 1
+    seen = f"{f.seen}" if whole else f"{f.seen:0{digits}X}h"
+    wanted = required or (f"{f.required_value}" if whole else f"{f.required_value:0{digits}X}h")
+    return Finding(
+        requirement=_text(f.requirement),
+        cls=_text(lib.fcvi_class_name(f.cls)),
+        message=f"{_text(f.field)}: {_text(f.message)}",
+        seen=seen,
+        required=wanted,
+        byte=f.byte,
+        bits=None if whole else f"{f.hi}-{f.lo}",
+        erratum=_text(f.erratum) or None,
+    )
+
+
+def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0) -> Frame:
+    """Decode and check one frame: header and Data_Field. sof, eof: one-byte codes, 0 when not known."""
+    keep = ffi.from_buffer(data)
+    source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+    source.sof, source.eof, source.crc = sof, eof, crc
+    view = ffi.new("struct fcvi_frame *")
+    found = ffi.new("struct fcvi_finding[]", _CAPACITY)
+    findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
+    lib.fcvi_decode(source, view, findings)
+    listed = [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
+    return Frame(data, view, listed, (keep, source))
+
+
+def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding]:
+    """Check the complete payload of a connect IU that came in several frames."""
+    found = ffi.new("struct fcvi_finding[]", _CAPACITY)
+    findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
+    index = list(IUS).index(iu)
+    header = ffi.from_buffer(dh.ljust(32, b"\0"))
+    body = ffi.from_buffer(payload)
+    lib.fcvi_check_connect(
+        index, ffi.cast("uint8_t *", header), ffi.cast("uint8_t *", body), len(payload), byte, findings
+    )
+    return [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
+
+
+def crc32(data: bytes) -> int:
+    """FC CRC over header and Data_Field."""
+    return int(lib.fcvi_crc32(ffi.from_buffer(data), len(data)))
+
+
+def delimited(data: bytes, sof: int, eof: int, crc_ok: bool = True) -> bytes:
+    """The frame with SOF, CRC and EOF, as a record of linktype 225 has it."""
+    keep = ffi.from_buffer(data)
+    source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+    source.sof, source.eof, source.crc = sof, eof, CRC_OK if crc_ok else CRC_BAD
+    out = ffi.new("uint8_t[]", len(data) + 12)
+    length = lib.capture_delimited(source, out, len(data) + 12)
+    return bytes(ffi.buffer(out, length))

@@ -1,0 +1,60 @@
+"""Builds the extension module ``_fcvi`` (cffi, API mode) over the codec, the reference port and the captures.
+
+The declarations come from the C headers themselves by way of the preprocessor, so that no layout is written twice.
+Usage: build.py --build BUILD_DIR --out OUT_DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cffi import FFI
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDES = [ROOT / "codec/include", ROOT / "refimpl/include", ROOT / "harness/capture"]
+HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "capture.h"]
+_SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
+
+
+def declarations() -> str:
+    """What the headers declare, without inline functions and with the system's own types left to cffi."""
+    with tempfile.TemporaryDirectory() as fake:
+        for name in _SYSTEM:
+            Path(fake, name).write_text("", encoding="ascii")
+        command = ["gcc", "-E", "-P", "-nostdinc", f"-I{fake}", *(f"-I{path}" for path in INCLUDES), "-"]
+        source = "".join(f"#include <{name}>\n" for name in HEADERS)
+        text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"static inline [^{]*\{[^}]*\}", "", text)
+    return re.sub(r"enum \{[^}]*_(BYTE|SIZE|LENGTH) = [^}]*\};", "", text)
+
+
+def main() -> int:
+    """Build the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    ffi = FFI()
+    ffi.cdef(declarations())
+    ffi.set_source(
+        "_fcvi",
+        "".join(f"#include <{name}>\n" for name in HEADERS),
+        include_dirs=[str(path) for path in INCLUDES],
+        extra_objects=[str((args.build / name).resolve()) for name in ("libfcvi-capture.a", "libfcvi.a")],
+        libraries=["isal", "pcap"],
+        extra_compile_args=["-std=c11", "-O2"],
+    )
+    args.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        built = Path(ffi.compile(tmpdir=scratch))
+        (args.out / built.name).write_bytes(built.read_bytes())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
