@@ -127,7 +127,6 @@ def _retry_fails(t: Scenario, retry: Setup, answered: bool) -> None:
 
 
 def _dut_server(t: Scenario, end: str) -> None:
-    wait = start_wait(t)
     t.step("the tester's first FCVI_CONNECT_RQST never arrived")
     lost = Setup(SERVER, -1, t.tester.open_exchange(), t.rng.randrange(1, UNASSIGNED), tester_handle=0x00C0FFEE)
     tester_abts(t, lost.exchange)
@@ -135,6 +134,7 @@ def _dut_server(t: Scenario, end: str) -> None:
         _disconnect_of_unknown_setup(t)
         control_setup(t)
         return
+    wait = start_wait(t)
     retry = send_rqst(t, retry_of=lost)
     start_accept(t, retry, finish_wait(t, wait))
     finish_accept(t, retry)

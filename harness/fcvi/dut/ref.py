@@ -1,0 +1,62 @@
+"""``--dut ref``: the reference port inside the suite's own process."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ..refserver import PICS, RefServer
+from .base import Dut, DutError, Notification, Reply
+
+
+class RefDut(Dut):
+    """The reference port, spoken to without a transport."""
+
+    def __init__(self, spec: str = "ref") -> None:
+        super().__init__()
+        self.spec = spec
+        self.clock = "virtual"
+        self.pics = dict(PICS)
+        self._attach()
+
+    def _attach(self) -> None:
+        self._server = RefServer(self._emit, self._answer)
+        self._replies: dict[int, Reply] = {}
+        self._next_token = 0
+        hello = self.request("hello", {"protocol": 1}).result
+        self.implementation, self.version = hello["implementation"], hello["version"]
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        now = self._server.now_us
+        self.inbox.append(Notification(method, params, now, now))
+
+    def _answer(self, token: int, result: Optional[dict[str, Any]], error: Optional[tuple[int, str]]) -> None:
+        reply = self._replies.pop(token)
+        reply.done, reply.result, reply.error, reply.time_us = True, result or {}, error, self._server.now_us
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        self._next_token += 1
+        reply = self._replies[self._next_token] = Reply(method)
+        self._server.request(self._next_token, method, params)
+        return reply
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._server.notification(method, params)
+
+    def advance(self, us: int) -> None:
+        self._server.run_until(self._server.now_us + us)
+        self.now_us = self._server.now_us
+        self.next_us, self.knows_next = self._server.next_us(), True
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.inbox.clear()
+        reply = self.request("reset", config)
+        if reply.error is not None:
+            raise DutError(f"reset was refused: {reply.error[1]}")
+        self.now_us = 0
+
+    def restart(self) -> None:
+        self.inbox.clear()
+        self._attach()
+
+    def close(self) -> None:
+        """Nothing to end."""

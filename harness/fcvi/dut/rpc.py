@@ -1,0 +1,359 @@
+"""``exec:``, ``unix:`` and ``tcp:``: the DUT protocol over a stream (JSON-RPC 2.0, one object per line).
+
+What comes from the other end is hostile: lines are bounded, memory is bounded, every wait is bounded, and whatever
+breaks the protocol becomes one DutError that names the first offending byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import selectors
+import shlex
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Optional
+
+from .base import AttachError, Dut, DutError, Notification, Reply
+
+LONGEST_LINE = 64 * 1024
+MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
+METHOD_NOT_FOUND = -32601
+_NOTIFICATIONS = ("frame", "completion", "error", "state", "log")
+_KILL_AFTER_S = 2.0
+
+
+class Stream:
+    """Lines to and from a process or socket, never blocking for longer than told."""
+
+    def __init__(self, spec: str, log: Optional[Path]) -> None:
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._socket: Optional[socket.socket] = None
+        kind, _, rest = spec.partition(":")
+        if kind == "exec":
+            self._start(rest, log)
+        else:
+            self._connect(spec, kind, rest)
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._received = bytearray()
+        self._pending = bytearray()
+
+    def _start(self, command: str, log: Optional[Path]) -> None:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise AttachError(f"--dut exec:{command}: cannot split the command: {error}") from error
+        if not words:
+            raise AttachError("--dut exec: names no command")
+        try:
+            with open(log or os.devnull, "ab") as errors:
+                self._process = subprocess.Popen(
+                    words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+                )
+        except OSError as error:
+            raise AttachError(f"--dut exec:{command}: cannot start it: {error.strerror or error}") from error
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._in, self._out = self._process.stdout.fileno(), self._process.stdin.fileno()
+
+    def _connect(self, spec: str, kind: str, rest: str) -> None:
+        try:
+            if kind == "unix":
+                self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                self._socket.connect(rest)
+            else:
+                host, _, port = rest.rpartition(":")
+                self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=10)
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except (OSError, ValueError, OverflowError) as error:
+            raise AttachError(f"--dut {spec}: cannot connect: {error}") from error
+        self._in = self._out = self._socket.fileno()
+
+    def send(self, line: bytes, deadline: float) -> None:
+        """Send a line. While the other end does not read, what it writes is taken in, so that none waits for ever."""
+        self._pending += line
+        while self._pending:
+            self._turn(deadline, writing=True)
+
+    def receive(self, deadline: float) -> Optional[bytes]:
+        """The next line; None when the deadline (time.monotonic) passes first."""
+        while True:
+            end = self._received.find(b"\n")
+            if end >= 0:
+                if end >= LONGEST_LINE:
+                    raise DutError(f"the DUT sent a line of {end + 1} bytes: byte {LONGEST_LINE} is one too many")
+                line = bytes(self._received[:end])
+                del self._received[: end + 1]
+                return line
+            if len(self._received) >= LONGEST_LINE:
+                raise DutError(f"the DUT sent a line of over {LONGEST_LINE} bytes: byte {LONGEST_LINE} is one too many")
+            if not self._turn(deadline, writing=False):
+                return None
+
+    def _turn(self, deadline: float, writing: bool) -> bool:
+        """Wait for something to happen; False when the deadline passed. A writer that gets no further raises."""
+        with selectors.DefaultSelector() as selector:
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing and self._in == self._out else 0)
+            selector.register(self._in, events)
+            if writing and self._in != self._out:
+                selector.register(self._out, selectors.EVENT_WRITE)
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+        if not ready:
+            if writing:
+                raise DutError("the DUT does not read what it is sent")
+            return False
+        for key, mask in ready:
+            if mask & selectors.EVENT_READ and key.fd == self._in:
+                self._read()
+            if mask & selectors.EVENT_WRITE:
+                self._write()
+        return True
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._in, 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise DutError(f"the DUT closed the connection: {error.strerror}") from error
+        if not data:
+            raise DutError(f"the DUT closed the connection{self._how_it_ended()}")
+        self._received += data
+        if len(self._received) > 64 * LONGEST_LINE and self._pending:
+            raise DutError("the DUT floods and does not read what it is sent")
+
+    def _write(self) -> None:
+        try:
+            sent = os.write(self._out, self._pending)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise DutError(f"the DUT closed the connection{self._how_it_ended()}") from error
+        del self._pending[:sent]
+
+    def _how_it_ended(self) -> str:
+        if self._process is None:
+            return ""
+        try:
+            status = self._process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            return " and still runs"
+        return f", killed by signal {-status}" if status < 0 else f", exit status {status}"
+
+    def close(self) -> None:
+        """Close, and end the process group that was started."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._process is None:
+            return
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            try:
+                pipe.close()
+            except OSError:
+                pass
+        try:
+            self._process.wait(timeout=_KILL_AFTER_S if self._process.poll() is None else 0)
+        except subprocess.TimeoutExpired:
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self._process.wait()
+
+
+def _offending(line: bytes, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON at byte {len(line.decode('utf-8')[: error.pos].encode())}: {error.msg}"
+    return str(error)
+
+
+class RpcDut(Dut):
+    """A DUT behind a stream."""
+
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path]) -> None:
+        super().__init__()
+        self.spec, self._timeout_s, self._log = spec, rpc_timeout_s, log
+        self._probe_number = 0
+        self._attach()
+
+    # ---- attaching ----
+
+    def _attach(self) -> None:
+        self._stream = Stream(self.spec, self._log)
+        self._replies: dict[int, Reply] = {}
+        self._next_id = 0
+        self._earliest_us = 0
+        self._has_next = True
+        self._since = time.monotonic()
+        self.inbox.clear()
+        self.now_us = 0
+        self.clock = "virtual"
+        try:
+            self._hello()
+            self._probe()
+        except DutError:
+            self._stream.close()
+            raise
+
+    def _hello(self) -> None:
+        answer = self._call("hello", {"protocol": 1})
+        for name in ("implementation", "version", "clock"):
+            if not isinstance(answer.get(name), str):
+                raise DutError(f"hello: the result has no string member {name!r}")
+        if answer["clock"] not in ("virtual", "real"):
+            raise DutError(f"hello: clock must be \"virtual\" or \"real\", not {answer['clock']!r}")
+        if not isinstance(answer.get("pics"), dict):
+            raise DutError("hello: the result has no object member 'pics'")
+        self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
+        self.pics = answer["pics"]
+
+    def _probe(self) -> None:
+        """A method that cannot exist: who answers it with a result would answer anything."""
+        self._probe_number += 1
+        name = f"probe.{random.Random(os.urandom(8)).randrange(2**64):016x}"
+        reply = self.request(name, {})
+        self._wait(reply)
+        if reply.error is None or reply.error[0] != METHOD_NOT_FOUND:
+            raise DutError(f"not attached honestly: method {name} was not answered with error {METHOD_NOT_FOUND}")
+
+    def restart(self) -> None:
+        self._stream.close()
+        try:
+            self._attach()
+        except AttachError as error:
+            raise DutError(str(error)) from error
+
+    def close(self) -> None:
+        self._stream.close()
+
+    # ---- requests ----
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        self._next_id += 1
+        reply = self._replies[self._next_id] = Reply(method)
+        self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        return reply
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        self._stream.send(line, time.monotonic() + self._timeout_s)
+
+    def _wait(self, reply: Reply) -> None:
+        deadline = time.monotonic() + self._timeout_s
+        while not reply.done:
+            line = self._stream.receive(deadline)
+            if line is None:
+                raise DutError(f"the DUT did not answer {reply.method} within {self._timeout_s:g} s")
+            self._take(line)
+
+    def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        reply = self.request(method, params)
+        self._wait(reply)
+        if reply.error is not None:
+            raise DutError(f"{method} was answered with error {reply.error[0]} ({reply.error[1]})")
+        return reply.result
+
+    # ---- what arrives ----
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line.decode("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise DutError(f"the DUT sent a line that is {_offending(line, error)}: {line[:60]!r}") from error
+        if not isinstance(message, dict):
+            raise DutError(f"the DUT sent something other than an object at byte 0: {line[:60]!r}")
+        if "method" in message:
+            self._take_notification(message)
+        else:
+            self._take_reply(message)
+
+    def _take_notification(self, message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params", {})
+        if message.get("id") is not None:
+            raise DutError(f"the DUT sent a request ({str(method)[:40]}); it may only send notifications")
+        if not isinstance(method, str) or method not in _NOTIFICATIONS:
+            raise DutError(f"the DUT sent an unknown notification {str(method)[:40]!r}")
+        if not isinstance(params, dict):
+            raise DutError(f"the params of the notification {method} are no object")
+        if len(self.inbox) >= MOST_NOTIFICATIONS:
+            raise DutError(f"the DUT floods: over {MOST_NOTIFICATIONS} notifications in one step")
+        now = self._clock_us()
+        earliest = self._earliest_us if self.clock == "virtual" else now
+        self.inbox.append(Notification(method, params, earliest, now))
+
+    def _take_reply(self, message: dict[str, Any]) -> None:
+        ident = message.get("id")
+        reply = self._replies.pop(ident, None) if isinstance(ident, int) and not isinstance(ident, bool) else None
+        if reply is None:
+            raise DutError(f"the DUT answered id {str(ident)[:40]}, which no request is waiting for")
+        error, result = message.get("error"), message.get("result")
+        if isinstance(error, dict) and isinstance(error.get("code"), int):
+            reply.error = (error["code"], str(error.get("message", ""))[:200])
+        elif isinstance(result, dict):
+            reply.result = result
+        else:
+            raise DutError(f"the answer to {reply.method} has neither a result object nor an error with a code")
+        reply.done, reply.time_us = True, self._clock_us()
+
+    def _clock_us(self) -> int:
+        if self.clock == "virtual":
+            return self._target_us
+        return int((time.monotonic() - self._since) * 1_000_000)
+
+    _target_us = 0
+
+    # ---- time ----
+
+    def advance(self, us: int) -> None:
+        if self.clock == "real":
+            self._wait_real(us)
+            return
+        self._earliest_us, self._target_us = self.now_us, self.now_us + us
+        answer = self._call("clock.advance", {"us": us})
+        if answer.get("now_us") != self._target_us:
+            raise DutError(f"clock.advance: now_us is {str(answer.get('now_us'))[:30]}, not {self._target_us}")
+        self.now_us = self._earliest_us = self._target_us
+        self._learn_next(answer)
+
+    def _learn_next(self, answer: dict[str, Any]) -> None:
+        if "next_us" not in answer and self._has_next:
+            reply = self.request("clock.next", {})
+            self._wait(reply)
+            self._has_next = reply.error is None
+            answer = {"next_us": reply.result.get("us")} if reply.error is None else {}
+        self.knows_next = "next_us" in answer
+        value = answer.get("next_us")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise DutError(f"the time until the next timer is {str(value)[:30]}, not a number or null")
+        self.next_us = value
+
+    _SETTLE_S = 0.02  # after the last line, a real-time DUT that has more to say says it within this time
+
+    def _wait_real(self, us: int) -> None:
+        deadline = time.monotonic() + max(us / 1_000_000, self._SETTLE_S)
+        line = self._stream.receive(deadline)
+        while line is not None:
+            self._take(line)
+            if len(self.inbox) >= MOST_NOTIFICATIONS:
+                break
+            line = self._stream.receive(time.monotonic() + 0.002)
+        self.now_us = self._clock_us()
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.inbox.clear()
+        self._call("reset", config)
+        self.inbox.clear()
+        self._replies.clear()
+        self._since = time.monotonic()
+        self.now_us = self._earliest_us = self._target_us = 0
+        self.next_us, self.knows_next = None, False

@@ -1,0 +1,157 @@
+"""Serves the reference port over the DUT protocol: on standard input and output, or to one client after another."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import sys
+import time
+from typing import Any, Optional
+
+from .refserver import RefServer
+
+LONGEST_LINE = 64 * 1024
+
+
+class ClientGone(Exception):
+    """The client closed, or broke the protocol beyond repair."""
+
+
+class Session:
+    """One client. Reads lines, feeds the server, writes what it says, in order."""
+
+    def __init__(self, source: int, sink: int, clock: str) -> None:
+        self._source, self._sink, self._real = source, sink, clock == "real"
+        self._ids: dict[int, Any] = {}
+        self._token = 0
+        self._server = RefServer(self._emit, self._answer, clock)
+        self._received = bytearray()
+        self._out = bytearray()
+        self._since = time.monotonic()
+
+    def run(self) -> None:
+        """Serve until the client closes."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._source, selectors.EVENT_READ)
+            while True:
+                self._tick()
+                self._write()
+                if selector.select(self._patience()):
+                    self._read()
+
+    def _patience(self) -> Optional[float]:
+        due = self._server.next_us() if self._real else None
+        return None if due is None else due / 1_000_000
+
+    def _tick(self) -> None:
+        if self._real:
+            self._server.run_until(int((time.monotonic() - self._since) * 1_000_000))
+
+    def _read(self) -> None:
+        data = os.read(self._source, 1 << 16)
+        if not data:
+            raise ClientGone("end of input")
+        self._received += data
+        while (end := self._received.find(b"\n")) >= 0:
+            line = bytes(self._received[:end])
+            del self._received[: end + 1]
+            self._line(line)
+        if len(self._received) >= LONGEST_LINE:
+            raise ClientGone(f"a line of over {LONGEST_LINE} bytes")
+
+    def _line(self, line: bytes) -> None:
+        try:
+            message = json.loads(line.decode("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            self._put({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "not a JSON object"}})
+            return
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            ident = message.get("id") if isinstance(message, dict) else None
+            self._put({"jsonrpc": "2.0", "id": ident, "error": {"code": -32600, "message": "not a request"}})
+            return
+        self._tick()
+        if "id" not in message:
+            self._server.notification(message["method"], message.get("params"))
+            return
+        self._token += 1
+        self._ids[self._token] = message["id"]
+        if message["method"] == "reset":
+            self._since = time.monotonic()
+        self._server.request(self._token, message["method"], message.get("params"))
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        self._put({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _answer(self, token: int, result: Optional[dict[str, Any]], error: Optional[tuple[int, str]]) -> None:
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": self._ids.pop(token)}
+        if error is None:
+            reply["result"] = result
+        else:
+            reply["error"] = {"code": error[0], "message": error[1]}
+        self._put(reply)
+
+    def _put(self, message: dict[str, Any]) -> None:
+        self._out += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        if len(self._out) > 1 << 20:
+            self._write()
+
+    def _write(self) -> None:
+        while self._out:
+            sent = os.write(self._sink, self._out)
+            del self._out[:sent]
+
+
+def serve_stdio(clock: str) -> int:
+    """Serve standard input and output. Returns the exit status."""
+    try:
+        Session(sys.stdin.fileno(), sys.stdout.fileno(), clock).run()
+    except (ClientGone, BrokenPipeError, ConnectionResetError) as gone:
+        return 0 if str(gone) == "end of input" or isinstance(gone, OSError) else _complain(str(gone))
+    return 0
+
+
+def _complain(words: str) -> int:
+    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    return 3
+
+
+def listener(address: str) -> socket.socket:
+    """A listening socket for unix:PATH or tcp:HOST:PORT. Raises OSError or ValueError."""
+    kind, _, rest = address.partition(":")
+    if kind == "unix" and rest:
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listening.bind(rest)
+    elif kind == "tcp" and ":" in rest:
+        host, _, port = rest.rpartition(":")
+        listening = socket.create_server((host.strip("[]"), int(port)))
+    else:
+        raise ValueError("use unix:PATH or tcp:HOST:PORT")
+    listening.listen()
+    return listening
+
+
+def serve_socket(address: str, clock: str) -> int:
+    """Serve one client after another until interrupted."""
+    try:
+        listening = listener(address)
+    except (OSError, ValueError, OverflowError) as error:
+        print(f"fcvi endpoint: --listen {address}: {error}", file=sys.stderr)
+        return 2
+    with listening:
+        where = listening.getsockname()
+        print(f"listening on {where if isinstance(where, str) else f'{where[0]}:{where[1]}'}", flush=True)
+        try:
+            while True:
+                client, _ = listening.accept()
+                with client:
+                    try:
+                        Session(client.fileno(), client.fileno(), clock).run()
+                    except (ClientGone, OSError):
+                        continue
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            if isinstance(where, str) and where:
+                os.unlink(where)

@@ -1,0 +1,136 @@
+"""The reference port, seen from Python: one block of memory and the calls on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Iterator, Optional
+
+from _fcvi import ffi, lib
+
+NEVER = 2**64 - 1
+_LONGEST = 24 + 2112
+
+LIMITS = {
+    "vis": 64,
+    "connectionpoints": 64,
+    "exchanges": 1024,
+    "regions": 64,
+    "descriptors": 64,
+    "events": 1024,
+    "memory": 4 << 20,
+    "max_transfer_size": 1 << 20,
+}
+_TOPOLOGIES = ("point-to-point", "private-loop", "public-loop", "fabric")
+RELIABILITY = {
+    "VIP_SERVICE_UNRELIABLE": 1,
+    "VIP_SERVICE_RELIABLE_DELIVERY": 2,
+    "VIP_SERVICE_RELIABLE_RECEPTION": 3,
+}
+STATUS_BITS = {
+    "VIP_STATUS_DONE": 1 << 0,
+    "VIP_STATUS_FORMAT_ERROR": 1 << 1,
+    "VIP_STATUS_PROTECTION_ERROR": 1 << 2,
+    "VIP_STATUS_LENGTH_ERROR": 1 << 3,
+    "VIP_STATUS_PARTIAL_ERROR": 1 << 4,
+    "VIP_STATUS_DESC_FLUSHED_ERROR": 1 << 5,
+    "VIP_STATUS_TRANSPORT_ERROR": 1 << 6,
+    "VIP_STATUS_RDMA_PROT_ERROR": 1 << 7,
+    "VIP_STATUS_REMOTE_DESC_ERROR": 1 << 8,
+    "VIP_STATUS_IMMEDIATE": 1 << 19,
+}
+_OPERATIONS = {
+    1: "VIP_STATUS_OP_RECEIVE",
+    2: "VIP_STATUS_OP_RDMA_WRITE",
+    3: "VIP_STATUS_OP_REMOTE_RDMA_WRITE",
+    4: "VIP_STATUS_OP_RDMA_READ",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A frame that the port sends."""
+
+    data: bytes
+    sof: int
+    eof: int
+
+
+def status_names(status: int) -> list[str]:
+    """The status bits of a Descriptor by their VIPL names."""
+    names = [name for name, bit in STATUS_BITS.items() if status & bit]
+    operation = _OPERATIONS.get(status >> 16 & 7)
+    return names + [operation] if operation else names
+
+
+class RefPort:
+    """A port in a block of memory that this object owns. Times are microseconds."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        """config: the members of the DUT protocol's ``reset``, already validated."""
+        limits = ffi.new("struct fcvi_port_limits *", LIMITS)
+        size = lib.fcvi_port_size(limits)
+        self._block = ffi.new("uint64_t[]", size // 8 + 1)
+        self._size = size
+        self.port = lib.fcvi_port_init(self._block, size, limits, self._config(config))
+        if self.port == ffi.NULL:
+            raise ValueError("the configuration is out of range")
+        self._out = ffi.new("uint8_t[]", _LONGEST)
+        self._meta = ffi.new("struct fcvi_transmitted *")
+        self._event = ffi.new("struct fcvi_event *")
+
+    @staticmethod
+    def _config(config: dict[str, Any]) -> Any:
+        c = ffi.new("struct fcvi_port_config *")
+        for target, source in ((c.self, config), (c.peer, config["peer"])):
+            target.port_name = int(source["port_name"], 16)
+            target.node_name = int(source["node_name"], 16)
+            target.n_port_id = int(source["n_port_id"], 16)
+            target.hosts = len(source["host"])
+            for index, host in enumerate(source["host"]):
+                target.host[index] = list(bytes.fromhex(host))
+        c.topology = _TOPOLOGIES.index(config["topology"])
+        c.out_of_order = config["fabric"] == "out-of-order"
+        c.service_class = config["class"]
+        c.explicit_login = config["login"] == "explicit"
+        c.e_d_tov_us = config["e_d_tov_us"]
+        c.r_a_tov_us = config["r_a_tov_us"]
+        c.receive_size = config["receive_size"]
+        c.seed = config["seed"]
+        return c
+
+    def snapshot(self) -> bytes:
+        """A checkpoint of the port."""
+        return bytes(ffi.buffer(self._block, self._size))
+
+    def restore(self, checkpoint: bytes) -> None:
+        """Back to a checkpoint of this port."""
+        ffi.buffer(self._block, self._size)[:] = checkpoint
+
+    def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:
+        """A frame arrives."""
+        keep = ffi.from_buffer(data)
+        frame = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+        frame.sof, frame.eof, frame.crc = sof, eof, 1 if crc_ok else 2
+        lib.fcvi_port_receive(self.port, now, frame)
+
+    def run(self, now: int) -> None:
+        """Let every timer due by now expire."""
+        lib.fcvi_port_run(self.port, now)
+
+    def deadline(self) -> Optional[int]:
+        """When the next timer fires."""
+        due = int(lib.fcvi_port_deadline(self.port))
+        return None if due == NEVER else due
+
+    def frames(self, now: int) -> Iterator[Sent]:
+        """What the port has to send, until there is nothing more."""
+        while True:
+            length = lib.fcvi_port_transmit(self.port, now, self._out, _LONGEST, self._meta)
+            if length == 0:
+                return
+            yield Sent(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof)
+
+    def events(self) -> Iterator[Any]:
+        """struct fcvi_event after struct fcvi_event; valid until the next one."""
+        while lib.fcvi_port_event(self.port, self._event):
+            yield self._event
