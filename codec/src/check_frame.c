@@ -6,12 +6,10 @@ static struct fcvi_place whole(const char *name, size_t length)
     return (struct fcvi_place){name, 0, (uint16_t)(length > 0xFFFF ? 0xFFFF : length), 0, 0};
 }
 
+/* Other FC-4s and ELSs are not this standard's to judge. */
 static void check_length(const struct fcvi_input *in, struct fcvi_findings *f)
 {
-    if (in->length < FC_HEADER)
-        fcvi_report(f, whole("Frame_Header", in->length), in->length,
-                    FCVI_BROKEN("FCVI-5.8.1-01", "the frame is shorter than a Frame_Header", "24 bytes"));
-    else if (in->length > FC_HEADER + FC_MAX_DATA_FIELD)
+    if (in->length > FC_HEADER + FC_MAX_DATA_FIELD)
         fcvi_report(
             f, whole("Data_Field", in->length), in->length - FC_HEADER,
             FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the Data_Field is too long", "at most 2112 bytes"));
@@ -49,12 +47,17 @@ static void check_fill(const struct fcvi_frame *frame, struct fcvi_findings *f)
 
 void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
-    check_length(&frame->input, f);
-    check_validity(&frame->input, f);
-    if (frame->kind == FCVI_KIND_MALFORMED)
+    const struct fcvi_input *in = &frame->input;
+    check_validity(in, f);
+    if (frame->kind == FCVI_KIND_MALFORMED) {
+        fcvi_report(f, whole("Frame_Header", in->length), in->length,
+                    FCVI_BROKEN("FCVI-5.8.1-01", "the frame is shorter than a Frame_Header", "24 bytes"));
         return;
-    if (frame->kind == FCVI_KIND_IU || frame->kind == FCVI_KIND_BLS)
+    }
+    if (frame->kind == FCVI_KIND_IU || frame->kind == FCVI_KIND_BLS) {
+        check_length(in, f);
         check_fill(frame, f);
+    }
     if (frame->kind == FCVI_KIND_BLS)
         fcvi_check_bls(frame, f);
     if (frame->kind != FCVI_KIND_IU)

@@ -12,7 +12,10 @@ const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
     return &rows[iu];
 }
 
-void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out) { *out = *fcvi_iu_row(iu); }
+void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out)
+{
+    *out = *fcvi_iu_row(iu);
+}
 
 static enum fcvi_kind kind_of(const uint8_t *fc)
 {

@@ -1,0 +1,200 @@
+# fcvi: the conformance suite for FC-VI (ISO/IEC 14165-331:2007). `make help` says what there is.
+
+VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/internal.h)
+SOVERSION := 0
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD := build
+PYTHON := /usr/bin/python3
+CC ?= gcc
+CLANG ?= clang
+FUZZ_SECONDS ?= 60
+
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+INCLUDES := -Icodec/include -Irefimpl/include -Iharness/capture
+ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
+LIBS := -lisal
+
+LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c)
+CAPTURE_SRC := $(wildcard harness/capture/*.c)
+TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c)
+FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
+C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
+             harness/capture/*.[ch] fuzz/*.[ch])
+PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
+
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
+CAPTURE_OBJ := $(CAPTURE_SRC:%.c=$(BUILD)/obj/%.o)
+TESTS := $(TEST_SRC:%.c=$(BUILD)/tests/%)
+SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%)
+EXTENSION := $(BUILD)/python/.built
+
+.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install certify install \
+        uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi.pc ## build everything
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done
+
+# ---- libraries ----
+
+# a change of compiler or flags rebuilds everything
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/libfcvi.a: $(LIB_OBJ)
+	rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libfcvi.so.$(VERSION): $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,libfcvi.so.$(SOVERSION) -Wl,--no-undefined $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/libfcvi.so: $(BUILD)/libfcvi.so.$(VERSION)
+	ln -sf libfcvi.so.$(VERSION) $(BUILD)/libfcvi.so.$(SOVERSION)
+	ln -sf libfcvi.so.$(SOVERSION) $@
+
+$(BUILD)/libfcvi-capture.a: $(CAPTURE_OBJ)
+	rm -f $@
+	ar rcs $@ $^
+
+$(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a
+	$(PYTHON) harness/ffi/build.py --build $(BUILD) --out $(@D)
+	@touch $@
+
+$(BUILD)/fcvi: harness/fcvi.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/fcvi.pc: harness/fcvi.pc.in Makefile codec/src/internal.h
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+# ---- install ----
+
+LIBDIR = $(DESTDIR)$(PREFIX)/lib
+install: all ## install under DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
+	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 $(BUILD)/libfcvi.a $(LIBDIR)/
+	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBDIR)/
+	ln -sf libfcvi.so.$(VERSION) $(LIBDIR)/libfcvi.so.$(SOVERSION)
+	ln -sf libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so
+	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc
+	install -m 644 $(BUILD)/fcvi.pc $(LIBDIR)/pkgconfig/
+	cd harness && find fcvi -name '*.py' -o -name '*.json' | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
+	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
+	install -d $(LIBDIR)/fcvi/build/python
+	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/
+	install -m 755 harness/fcvi.sh $(LIBDIR)/fcvi/build/fcvi
+	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
+
+uninstall: ## remove what install put there
+	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc
+	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
+
+# ---- running ----
+
+certify: all ## run the suite against the reference port; the report is in report/
+	$(BUILD)/fcvi certify --dut ref --report report
+
+bench: all $(BUILD)/bench ## codec against memcpy, as ratios of one run
+	$(BUILD)/bench
+
+$(BUILD)/bench: codec/bench/bench.c $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@
+
+# ---- checks ----
+
+$(BUILD)/tests/%: %.c $(BUILD)/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/san/libfcvi.a: $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/*)
+	@mkdir -p $(BUILD)/san/obj
+	@for f in $(LIB_SRC); do echo "CC (sanitized) $$f"; \
+	  $(CC) -std=c11 $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $$f -o $(BUILD)/san/obj/$$(echo $$f | tr / _).o || exit 1; done
+	rm -f $@ && ar rcs $@ $(BUILD)/san/obj/*.o
+
+$(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+
+check: ## every test; says at the end how many stages passed
+	@harness/check.sh
+
+check-c: $(TESTS) ## C unit tests
+	@for t in $(TESTS); do FCVI_SRCDIR=$(CURDIR) $$t || exit 1; done
+
+check-san: $(SAN_TESTS) ## the same under ASan and UBSan
+	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SRCDIR=$(CURDIR) $$t || exit 1; done
+
+check-python: all ## pytest over the harness and the catalogue
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
+
+check-types: all ## mypy and flake8
+	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
+	flake8 --config setup.cfg $(PY_DIRS)
+
+check-docs: all ## CONFORMANCE.md is what the generator writes
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.gen_conformance --check
+
+check-install: all ## install into a scratch directory and use what is there
+	@harness/check_install.sh
+
+valgrind: $(TESTS) ## C unit tests under valgrind
+	@for t in $(TESTS); do CK_FORK=no FCVI_SRCDIR=$(CURDIR) FCVI_QUICK=1 valgrind -q --error-exitcode=1 --leak-check=full $$t || exit 1; done
+
+# ---- fuzzing ----
+
+FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
+$(BUILD)/fuzz/%: fuzz/%.c $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/*)
+	@mkdir -p $(@D)
+	$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(INCLUDES) $< $(LIB_SRC) $(LIBS) -o $@
+
+fuzz: $(FUZZERS) ## every target for FUZZ_SECONDS each
+	@for f in $(FUZZERS); do mkdir -p $(BUILD)/fuzz/corpus-$$(basename $$f); \
+	  $$f -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus-$$(basename $$f) || exit 1; done
+
+fuzz-smoke: $(FUZZERS) ## a bounded number of executions
+	@for f in $(FUZZERS); do $$f -seed=1 -max_len=2148 -runs=100000 -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -2; \
+	  test $${PIPESTATUS[0]} -eq 0 || exit 1; done
+fuzz-smoke: SHELL := /bin/bash
+
+# ---- coverage and style ----
+
+coverage: ## line and branch coverage of codec and refimpl by the C tests
+	rm -rf $(BUILD)/cov && mkdir -p $(BUILD)/cov
+	@for f in $(LIB_SRC); do $(CC) -std=c11 -O0 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/cov/$$(echo $$f | tr / _).o || exit 1; done
+	@for t in $(TEST_SRC); do o=$(BUILD)/cov/$$(basename $$t .c); \
+	  $(CC) -std=c11 -O0 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
+	  FCVI_SRCDIR=$(CURDIR) CK_FORK=no $$o || exit 1; done
+	gcovr -r . --object-directory $(BUILD)/cov --filter refimpl/src --txt --branches
+	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt
+	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100
+
+format: ## clang-format over all C
+	clang-format -i $(C_FILES)
+
+format-check:
+	clang-format --dry-run -Werror $(C_FILES)
+
+lint: check-types format-check ## clang-tidy, cppcheck, flake8, mypy
+	clang-tidy --quiet $(LIB_SRC) $(CAPTURE_SRC) -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	  --suppress=missingIncludeSystem $(INCLUDES) $(LIB_SRC) $(CAPTURE_SRC)
+
+clean: ## remove the build
+	rm -rf $(BUILD)
+
+-include $(LIB_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)

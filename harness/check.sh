@@ -1,0 +1,21 @@
+#!/bin/bash
+# Every test of the project, stage by stage. Ends with "N passed, N failed", counted over the stages.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+stages="all check-c check-san check-python check-types check-docs format-check check-install fuzz-smoke certify"
+jobs=$(nproc)
+passed=0
+failed=0
+for stage in $stages; do
+    start=$(date +%s)
+    echo "== $stage"
+    if make --no-print-directory -j"$jobs" "$stage"; then
+        passed=$((passed + 1))
+        echo "== $stage: passed in $(($(date +%s) - start)) s"
+    else
+        failed=$((failed + 1))
+        echo "== $stage: FAILED after $(($(date +%s) - start)) s"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

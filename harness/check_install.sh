@@ -1,0 +1,30 @@
+#!/bin/bash
+# Installs into a scratch directory, then uses the command, the headers and both libraries from there.
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+make --no-print-directory -s install DESTDIR="$scratch" PREFIX=/usr
+cat > "$scratch/use.c" <<'C'
+#include <fcvi/codec.h>
+#include <fcvi/port.h>
+#include <fcvi/table.h>
+#include <stdio.h>
+int main(void)
+{
+    struct fcvi_port_limits limits = {1, 1, 1, 1, 1, 16, 0, 1};
+    return puts(fcvi_version()) < 0 || fcvi_port_size(&limits) == 0;
+}
+C
+export PKG_CONFIG_PATH="$scratch/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$scratch"
+cc -std=c11 "$scratch/use.c" $(pkg-config --cflags --libs fcvi) -o "$scratch/shared"
+cc -std=c11 "$scratch/use.c" $(pkg-config --cflags fcvi) "$scratch/usr/lib/libfcvi.a" -lisal -o "$scratch/static"
+LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/shared"
+"$scratch/static"
+cd "$scratch"
+usr/bin/fcvi --version
+usr/bin/fcvi run --quiet --select 'D.*'
+# what is built is not built again
+cd - > /dev/null
+again=$(make --no-print-directory all | grep -vc 'Nothing to be done' || true)
+[ "$again" -eq 0 ] || { echo "make rebuilds something although nothing changed"; exit 1; }

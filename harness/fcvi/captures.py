@@ -1,0 +1,106 @@
+"""Captures through libpcap, seen from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+from _fcvi import ffi, lib
+
+from . import codec
+from .results import Finding
+
+_ERROR_SIZE = 512
+_CAPACITY = 64
+KINDS = ("frame", "cut", "fip", "foreign", "malformed")
+
+
+class CaptureError(Exception):
+    """A capture that cannot be read or written: one line that says what, where and, for a broken file, how far."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record. data is the FC-2 frame for kind "frame" (and what there is of it for "cut")."""
+
+    number: int
+    time_us: int
+    kind: str
+    problem: str
+    data: bytes
+    sof: int
+    eof: int
+    crc: int
+
+
+def _record(r: Any) -> Record:
+    data = bytes(ffi.buffer(r.frame.bytes, r.frame.length)) if r.frame.length else b""
+    problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
+    return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc)
+
+
+class Reader:
+    """An open capture. Iterating gives every record; ``findings`` only those in which something is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._error = ffi.new("char[]", _ERROR_SIZE)
+        self._capture = lib.capture_open(path.encode(), self._error, _ERROR_SIZE)
+        if self._capture == ffi.NULL:
+            raise CaptureError(ffi.string(self._error).decode(errors="replace"))
+        self.tally = ffi.new("struct capture_tally *")
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._capture is not None:
+            lib.capture_close(self._capture)
+            self._capture = None
+
+    def _check(self, status: int) -> bool:
+        if status < 0:
+            raise CaptureError(f"{self.path}: {ffi.string(self._error).decode(errors='replace')}")
+        return status == 1
+
+    def __iter__(self) -> Iterator[Record]:
+        record = ffi.new("struct capture_record *")
+        while self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
+            yield _record(record)
+
+    def findings(self) -> Iterator[tuple[Record, list[Finding]]]:
+        """Records in which the codec finds something, and connect IUs that are one part of several.
+
+        Clean frames are passed over in C; ``tally`` counts them.
+        """
+        record, frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
+        found = ffi.new("struct fcvi_finding[]", _CAPACITY)
+        list_ = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
+        while self._check(
+            lib.capture_next_finding(self._capture, record, frame, list_, self.tally, self._error, _ERROR_SIZE)
+        ):
+            yield _record(record), [codec.finding_of(found[i]) for i in range(min(list_.count, _CAPACITY))]
+
+
+def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) -> None:
+    """Write frames (time_us, data, sof, eof) as pcap: linktype 224, 225 or 1 (FCoE). Raises CaptureError."""
+    error = ffi.new("char[]", _ERROR_SIZE)
+    writer = lib.capture_create(str(path).encode(), linktype, error, _ERROR_SIZE)
+    if writer == ffi.NULL:
+        raise CaptureError(ffi.string(error).decode(errors="replace"))
+    refused: Optional[int] = None
+    for number, (time_us, data, sof, eof) in enumerate(frames, 1):
+        keep = ffi.from_buffer(data)
+        frame = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+        frame.sof, frame.eof, frame.crc = sof, eof, codec.CRC_OK
+        if lib.capture_write(writer, time_us, frame) != 0 and refused is None:
+            refused = number
+    if lib.capture_finish(writer) != 0:
+        raise CaptureError(f"{path}: not everything could be written")
+    if refused is not None:
+        raise CaptureError(f"{path}: frame {refused} does not fit into a record of linktype {linktype}")

@@ -1,0 +1,56 @@
+"""The fcvi command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import NoReturn, Optional, Sequence
+
+from . import __version__
+from .commands import COMMANDS
+
+EXIT_STATUS = """exit status:
+  0  all as it should be
+  1  findings: a failed case, a violation
+  2  wrong usage, bad input or an empty selection
+  3  the suite or the attachment failed
+  4  nothing failed but something stayed inconclusive"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)
+        sys.exit(2)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = Parser(
+        prog="fcvi",
+        description="Certifies, decodes and checks implementations of FC-VI (ISO/IEC 14165-331:2007).",
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"fcvi {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    for module in COMMANDS:
+        module.add_parser(commands)
+    return top
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run one command; returns its exit status."""
+    args = parser().parse_args(argv)
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("fcvi: interrupted", file=sys.stderr)
+        return 3

@@ -1,0 +1,86 @@
+"""``fcvi decode``: the frames of captures in words or JSON.
+
+Reads pcap and pcapng with linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE; - is standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any, Optional
+
+from .. import codec
+from ..captures import CaptureError, Reader, Record
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("decode", help="frames of captures in words or JSON", description=__doc__)
+    p.add_argument("files", metavar="FILE", nargs="+")
+    form = p.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one object per frame and line")
+    form.add_argument("--summary", action="store_true", help="one line per frame")
+    p.add_argument("--frames", type=_range, metavar="A-B", help="only these record numbers: 3, 3-7 or 3-")
+    p.set_defaults(run=run)
+
+
+def _range(value: str) -> tuple[int, Optional[int]]:
+    first, dash, last = value.partition("-")
+    try:
+        low = int(first)
+        high: Optional[int] = int(last) if last else (None if dash else low)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{value!r} is no range; write 3, 3-7 or 3-") from error
+    if low < 1 or (high is not None and high < low):
+        raise argparse.ArgumentTypeError(f"{value!r} is no range; write 3, 3-7 or 3-")
+    return low, high
+
+
+def _words(record: Record) -> str:
+    if record.kind == "malformed":
+        return f"not an FC-2 frame: {record.problem}"
+    return {"fip": "FIP", "foreign": "no FCoE"}[record.kind]
+
+
+def _print(path: str, record: Record, args: argparse.Namespace) -> None:
+    frame = codec.decode(record.data, record.sof, record.eof, record.crc)
+    decoded = record.kind in ("frame", "cut")
+    if args.json:
+        entry: dict[str, Any] = {"file": path, "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
+        if decoded:
+            entry.update(frame.json())
+            entry["findings"] = [f.as_json() for f in frame.findings] if record.kind == "frame" else []
+        else:
+            entry["problem"] = record.problem or None
+        print(json.dumps(entry))
+        return
+    head = f"{record.number:>6} {record.time_us / 1e6:>14.6f} "
+    cut = " (cut off in the capture)" if record.kind == "cut" else ""
+    if not decoded:
+        print(head + _words(record))
+    elif args.summary:
+        print(head + frame.summary() + cut)
+    else:
+        print(head + frame.text().rstrip("\n").replace("\n", "\n       ") + cut)
+        for f in frame.findings if not cut else ():
+            print(f"       ! {f.requirement} [{f.cls}] {f.message}: seen {f.seen}, required {f.required}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Decode."""
+    low, high = args.frames or (1, None)
+    status = 0
+    for path in args.files:
+        try:
+            with Reader(path) as reader:
+                for record in reader:
+                    if high is not None and record.number > high:
+                        break
+                    if record.number >= low:
+                        _print(path, record, args)
+        except CaptureError as error:
+            sys.stdout.flush()
+            print(f"fcvi: {error}", file=sys.stderr)
+            status = 2
+    return status

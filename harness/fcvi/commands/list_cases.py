@@ -1,0 +1,41 @@
+"""``fcvi list``: the cases of the suite."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from ..case import load_cases
+from ..select import SelectionError, select
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("list", help="the cases, with requirements and applicability", description=__doc__)
+    p.add_argument("--select", metavar="EXPR", help="as for run")
+    p.add_argument("--json", action="store_true", help="an array of objects")
+    p.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List."""
+    try:
+        chosen = select(load_cases(), args.select)
+    except SelectionError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        cases = {case.id: case for case, _ in chosen}
+        wanted = {case.variant_id(variant) for case, variant in chosen}
+        listed = []
+        for case in cases.values():
+            entry = case.as_json()
+            entry["variants"] = [v for v in entry["variants"] if v in wanted]
+            listed.append(entry)
+        print(json.dumps(listed, indent=1))
+        return 0
+    for case, variant in chosen:
+        print(f"{case.variant_id(variant):<44} {case.title}")
+    return 0

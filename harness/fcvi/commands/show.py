@@ -1,0 +1,69 @@
+"""``fcvi show``: one case, requirement or erratum in words."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import textwrap
+from typing import Any
+
+from ..case import CaseInfo, load_cases
+
+_WIDTH = 100
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("show", help="one case, requirement or erratum in words", description=__doc__)
+    p.add_argument("id", help="a case (C.5.9.1), a requirement (FCVI-8.5.3-a) or an erratum (E03)")
+    p.set_defaults(run=run)
+
+
+def _wrap(words: str, indent: str = "  ") -> str:
+    return textwrap.fill(words, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _show_case(case: CaseInfo) -> None:
+    catalogue = importlib.import_module("conformance.catalogue")
+    statements = {r.id: r for r in catalogue.load_requirements()}
+    errata = catalogue.load_errata()
+    print(f"{case.id}  {case.title}  (clause {case.clause})\n")
+    print(_wrap(case.purpose) + "\n")
+    print(f"  applies: {case.applies}\n  tags:    {', '.join(case.tags) or '-'}\n\n  variants")
+    for variant in case.variants:
+        narrowed = f"  (applies: {variant.applies})" if variant.applies else ""
+        print(f"    {case.variant_id(variant)}{narrowed}")
+    print("\n  requirements")
+    for ident in case.requirements:
+        r = statements[ident]
+        print(textwrap.fill(f"{ident} [{r.level}] {r.statement}", _WIDTH, initial_indent="    ",
+                            subsequent_indent="      "))  # fmt: skip
+    if case.errata:
+        print("\n  errata")
+        for number in case.errata:
+            print(f"    {number} {errata[number].title}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show."""
+    catalogue = importlib.import_module("conformance.catalogue")
+    wanted = args.id
+    for case in load_cases():
+        if wanted == case.id or wanted in case.variant_ids():
+            _show_case(case)
+            return 0
+    for r in catalogue.load_requirements():
+        if r.id == wanted:
+            cases = [c.id for c in load_cases() if wanted in c.requirements]
+            print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
+            print(_wrap(f"observable: {r.observable}"))
+            print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
+            print(_wrap("cases: " + (", ".join(cases) or "none yet")))
+            return 0
+    erratum = catalogue.load_errata().get(wanted)
+    if erratum is not None:
+        print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
+        return 0
+    print(f"fcvi: show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases", file=sys.stderr)
+    return 2

@@ -1,0 +1,55 @@
+"""report.json: what everything else is made from. Its schema is report.schema.json."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..results import RunReport, Verdict
+
+# The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
+_WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)
+
+
+def requirement_verdicts(report: RunReport) -> dict[str, str]:
+    """A verdict for every requirement that a case of this run names.
+
+    A failed case fails the requirements its findings name, and those alone when they are among its own: that a case
+    named nine others beside the broken one says nothing against them, so they stay inconclusive.
+    """
+    seen: dict[str, set[Verdict]] = {}
+    for result in report.results:
+        broken = {f.requirement for f in result.findings if f.cls != "notice"}
+        for ident in result.requirements:
+            verdict = result.verdict
+            if verdict is Verdict.FAIL and ident not in broken:
+                verdict = Verdict.INCONCLUSIVE
+            seen.setdefault(ident, set()).add(verdict)
+        if result.verdict is Verdict.FAIL:
+            for ident in broken:
+                seen.setdefault(ident, set()).add(Verdict.FAIL)
+    return {ident: next(v for v in _WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
+
+
+def as_json(report: RunReport) -> dict[str, Any]:
+    """The report as data."""
+    return {
+        "schema": 1,
+        "suite": {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256},
+        "dut": {
+            "attachment": report.attachment,
+            "implementation": report.implementation,
+            "version": report.implementation_version,
+            "pics": report.pics,
+        },
+        "pixit": report.pixit,
+        "seed": report.seed,
+        "results": [result.as_json() for result in report.results],
+        "requirements": requirement_verdicts(report),
+        "summary": report.summary(),
+    }
+
+
+def render(report: RunReport) -> str:
+    """The file."""
+    return json.dumps(as_json(report), indent=1, ensure_ascii=False) + "\n"
