@@ -202,9 +202,10 @@ class Tester:
         assert isinstance(ox_id, int)
         originator = "tester" if view.get("FC", "Exchange_Context") else "dut"
         key = (originator, ox_id)
-        starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
         known = self._exchanges.get(key)
-        if known is None or (starts and view.get("FC", "SEQ_CNT") == 0 and known.dut_cnt not in (None, 0)):
+        starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
+        starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
+        if known is None or (starts and known.dut_cnt not in (None, 0)):
             known = self._exchanges[key] = Exchange(originator, ox_id)
         return known
 

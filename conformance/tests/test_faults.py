@@ -1,0 +1,74 @@
+"""Every case fails a device that breaks its rule, and says which rule; devices that do nothing pass nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.catalogue import load_requirements
+from conformance.cases import all_cases
+from conformance.tests.faulty import FAULTS, Fault, FaultyDut
+from fcvi.pixit import pixit_for
+from fcvi.results import Result, Verdict
+from fcvi.runner import run_variant
+
+LEVELS = {r.id: r.level for r in load_requirements()}
+VARIANTS = {c.variant_id(v): (c, v) for c in all_cases() for v in c.variants}
+
+
+def run_on(dut: Any, ident: str) -> Result:
+    case, variant = VARIANTS[ident]
+    return run_variant(dut, case, variant, dut.pics, pixit_for("virtual"), LEVELS, 1)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
+    result = run_on(FaultyDut(fault), fault.case)
+    named = [f.requirement for f in result.findings if f.cls != "notice" or LEVELS[f.requirement] == "shall"]
+    assert result.verdict is Verdict.FAIL, result.reason
+    assert fault.requirement in named, (result.reason, named)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_without_the_fault_the_case_passes(fault: Fault) -> None:
+    result = run_on(FaultyDut(Fault("none", fault.case, fault.requirement)), fault.case)
+    assert result.verdict is Verdict.PASS, result.reason
+
+
+def test_every_case_has_a_broken_device() -> None:
+    broken = {VARIANTS[f.case][0].id for f in FAULTS}
+    assert broken == {c.id for c in all_cases()}
+
+
+def test_fault_names_are_requirements() -> None:
+    assert not [f.requirement for f in FAULTS if f.requirement not in LEVELS]
+
+
+MUTE = Fault("mute", "", "", out={"*": lambda d, v, b: []}, mute={"completion", "error", "state"})
+DEAF = Fault("deaf", "", "", into={"*"})
+CONSTANT = Fault(
+    "constant",
+    "",
+    "",
+    results={m: (lambda d, r: {**r, "return": "VIP_SUCCESS"}) for m in ("VipConnectRequest", "VipDisconnect")},
+    out={"*": lambda d, v, b: []},
+)
+
+
+class EchoDut(FaultyDut):
+    """Sends every frame back, source and destination exchanged, and does nothing else."""
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame":
+            data = bytearray.fromhex(params["hex"])
+            data[1:4], data[5:8] = data[5:8], data[1:4]
+            self.late({**params, "hex": data.hex()})
+
+
+@pytest.mark.parametrize(
+    "dut", [FaultyDut(MUTE), FaultyDut(CONSTANT), EchoDut(MUTE)], ids=["mute", "constant", "echo"]
+)
+def test_a_device_that_does_nothing_passes_nothing(dut: FaultyDut) -> None:
+    passed = [ident for ident in VARIANTS if run_on(dut, ident).verdict is Verdict.PASS]
+    assert passed == []
