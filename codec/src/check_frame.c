@@ -13,7 +13,7 @@ static void check_length(const struct fcvi_input *in, struct fcvi_findings *f)
         fcvi_report(
             f, whole("Data_Field", in->length), in->length - FC_HEADER,
             FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the Data_Field is too long", "at most 2112 bytes"));
-    if (in->length % 4 != 0 && in->length > FC_HEADER)
+    if (in->length % 4 != 0)
         fcvi_report(f, whole("Data_Field", in->length), in->length - FC_HEADER,
                     FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the Data_Field does not end on a word",
                                          "a multiple of 4 bytes"));

@@ -13,14 +13,12 @@ struct text {
 
 __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...)
 {
-    char piece[160];
+    size_t room = t->length < t->capacity ? t->capacity - t->length : 0;
     va_list arguments;
     va_start(arguments, format);
-    int n = vsnprintf(piece, sizeof piece, format, arguments);
+    int n = vsnprintf(room > 0 ? t->out + t->length : NULL, room, format, arguments);
     va_end(arguments);
-    for (int i = 0; i < n && i < (int)sizeof piece - 1; i++, t->length++)
-        if (t->length + 1 < t->capacity)
-            t->out[t->length] = piece[i];
+    t->length += (size_t)n;
 }
 
 static size_t finish(struct text *t)

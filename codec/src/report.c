@@ -44,7 +44,7 @@ void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const u
     size_t count;
     const struct fcvi_structure_info *info = &fcvi_structure_table(&count)[structure];
     const struct fcvi_field *table = fcvi_field_table(&count);
-    for (size_t i = info->first; i < count && table[i].structure == structure; i++) {
+    for (size_t i = info->first; table[i].structure == structure; i++) {
         const struct fcvi_field *field = &table[i];
         if (field->kind != FCVI_F_RSVD || (field->ius >> iu & 1u) == 0)
             continue;

@@ -130,6 +130,7 @@ static const struct fcvi_field fields[] = {
 #undef GROUP
 #undef BLOB
 #undef NEST
+    {.structure = FCVI_S_COUNT}, /* ends the last structure */
 };
 
 static const struct fcvi_structure_info structures[] = {
@@ -150,7 +151,7 @@ static const struct fcvi_structure_info structures[] = {
 
 const struct fcvi_field *fcvi_field_table(size_t *count)
 {
-    *count = sizeof fields / sizeof fields[0];
+    *count = sizeof fields / sizeof fields[0] - 1;
     return fields;
 }
 

@@ -107,7 +107,7 @@ def _as_server(t: Scenario) -> None:
 )
 def reserved_ones(t: Scenario) -> None:
     """A Connection Setup succeeds although every Reserved bit of the tester's first IU is one."""
-    ones = {"CONN_RSVD0": 0xFFFFFFFF, "CONN_RSVD1": 0xFFFF, "ATTRS_WORD_84": 0xFFFFFFFF}
+    ones: dict[str, Any] = {"CONN_RSVD0": 0xFFFFFFFF, "CONN_RSVD1": 0xFFFF, "ATTRS_WORD_84": 0xFFFFFFFF}
     if t.params["role"] == CLIENT:
         setup = start_request(t)
         accept_request(t, setup, flags=0xF8)

@@ -263,7 +263,7 @@ FAULTS = [
     # C.5.8
     Fault("no-abts-after-lost-resp1", "C.5.8/dut-client", "FCVI-8.5.3-a", out={"ABTS": drop()}),
     Fault("open-setup-denied", "C.5.8/dut-server/disconnect", "FCVI-5.9.7.3.2-11",
-          out={"DISCONNECT_RESP": lambda d, v, b: (b.__setitem__(29, b[29] | 1), b.__setitem__(37, 0x4A))[2:]or None}),
+          out={"DISCONNECT_RESP": lambda d, v, b: (b.__setitem__(29, b[29] | 1), b.__setitem__(37, 0x4A))[2:] or None}),
     Fault("retry-ignored", "C.5.8/dut-server/retry", "FCVI-6.9.1-01", out={"CONNECT_RESP1": drop(2)}),
     Fault("resp3-without-retry", "C.5.8/dut-server/retry", "FCVI-5.9.4.5-06",
           out={"CONNECT_RESP3": put("DH", "RESP_RETRY", 0)}),

@@ -33,7 +33,7 @@ class Field(NamedTuple):
 
 
 def _text(pointer: Any) -> str:
-    return "" if pointer == ffi.NULL else ffi.string(pointer).decode("ascii")
+    return "" if pointer == ffi.NULL else str(ffi.string(pointer), "ascii")
 
 
 _KINDS = ("uint", "dec", "flag", "enum", "id24", "rsvd", "group", "blob", "nest")
@@ -156,7 +156,7 @@ class Frame:
         size = function(self._view, ffi.NULL, 0) + 1
         out = ffi.new("char[]", size)
         function(self._view, out, size)
-        return ffi.string(out).decode("ascii")
+        return str(ffi.string(out), "ascii")
 
     def summary(self) -> str:
         """One line."""

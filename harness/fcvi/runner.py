@@ -305,5 +305,3 @@ def exit_status(report: RunReport) -> int:
     if counts["inconclusive"]:
         return 4
     return 0 if counts["pass"] else 2
-
-

@@ -60,6 +60,7 @@ struct fcvi_structure_info {
         first; /* its first field in fcvi_field_table(); the rest follow, while field.structure is the same */
 };
 
+/** Every field, structure by structure; behind the last stands one of structure FCVI_S_COUNT. */
 const struct fcvi_field *fcvi_field_table(size_t *count);
 const struct fcvi_structure_info *fcvi_structure_table(size_t *count);
 

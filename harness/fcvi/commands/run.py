@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         try:
             args.report.mkdir(parents=True, exist_ok=True)
-            log = args.report / "dut.log"
+            log = Path(args.report, "dut.log")
             log.write_bytes(b"")
         except OSError as error:
             print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)

@@ -36,4 +36,4 @@ def render(report: RunReport) -> bytes:
         elif result.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE):
             Tree.SubElement(case, "skipped", message=f"{result.verdict.value}: {words}")
     Tree.indent(suite)
-    return Tree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
+    return bytes(Tree.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
