@@ -1,0 +1,42 @@
+"""Shared by the tests: where things are, and FC-VI frames written out from the standard's tables."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FCVI = ROOT / "build/fcvi"
+PCAPS = ROOT / "pcaps"
+
+ADDR_A = "00001010fe8000000000000000000000000000a1000102030405060708090a0b0c0d0e0f" + "00" * 112
+ADDR_B = "00001010fe8000000000000000000000000000b2000102030405060708090a0b0c0d0e0f" + "00" * 112
+ATTRIBUTES = "0000010000008000" + "00" * 20 + "00" * 4
+CONNECT_PAYLOAD = "000000000000000100000005" + ADDR_A + ADDR_B + ATTRIBUTES  # Tables 13, 15 to 18
+#: FCVI_CONNECT_RQST (Table 1, 4, 7), FCVI_CONNECT_RESP3 and ABTS: (hex, SOF code, EOF code)
+CONNECT_RQST = (
+    "020102000001010058290008050200001234ffff00000000"
+    "ffffffff100100000000000000000000" + "00" * 12 + "00000042" + CONNECT_PAYLOAD
+)
+CONNECT_RESP3 = "0301010000010200589800000602000112348001" "00000000" "000000051a01000000000000000200" "00" + "00" * 12 + "00000042"
+ABTS = "81010200000101000009000006000000" "1234ffff" "00000000"
+
+
+def fcvi(*args: str, stdin: bytes = b"", timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run the command; its output as text."""
+    done = subprocess.run([str(FCVI), *args], input=stdin, capture_output=True, timeout=timeout, check=False)
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    )
+
+
+@pytest.fixture
+def frames() -> list[tuple[int, bytes, int, int]]:
+    """Three frames with times and delimiters."""
+    return [
+        (1_000_000, bytes.fromhex(CONNECT_RQST), 0x2E, 0x42),
+        (2_500_000, bytes.fromhex(CONNECT_RESP3), 0x2E, 0x42),
+        (3_000_001, bytes.fromhex(ABTS), 0x2E, 0x42),
+    ]

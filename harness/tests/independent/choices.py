@@ -1,0 +1,110 @@
+"""What the standard leaves to an implementation: every choice, its values (the default first) and why it is legal."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, Tuple
+
+N = "NUMBER"  # a value written as a number: NUMBER:lowest:highest:default
+
+CHOICES: Dict[str, Tuple[str, str]] = {
+    # Frames and Sequences
+    "split": (f"{N}:0:2080:0", "payload bytes in each frame of CONNECT_RQST and RESP1, 0: as many as fit (E44)"),
+    "rx_id": ("assigned|ffff", "the responder's RX_ID (FC-FS)"),
+    "seq_id": ("sequential|random|even|alternate", "SEQ_ID of the next Sequence (5.5)"),
+    "ox_id": ("sequential|random|lowest", "OX_ID of the next Exchange (5.4)"),
+    "last_seq": ("last|all", "frames of the last Sequence that carry Last_Sequence (FC-FS)"),
+    "ro_on_empty": ("no|yes", "Relative Offset present in frames without payload (E19)"),
+    "delimiters": ("yes|no", "sof and eof members in frame notifications (DUT protocol)"),
+    "resp3_initiative": ("no|yes", "Sequence Initiative on RESP3 as well (E16; may draw a warning)"),
+    "send_ius": (f"{N}:1:8:1", "most SEND_RQST IUs a Message is sent in (6.2.1)"),
+    "pref": ("no|attribute|always", "PREF in CS_CTL of Message frames (5.8.2)"),
+    "connect_info": ("no|yes", "FCVI_CONNECT_INFO is sent (5.9.4.4)"),
+    # ABTS
+    "abts_seq_id": ("new|reused", "SEQ_ID of ABTS: a new one, or that of the last Sequence with its next SEQ_CNT"),
+    "ba_acc_seq_id": ("invalid|valid", "SEQ_ID validity in BA_ACC (FC-FS)"),
+    # Values
+    "handle": ("sequential|zero|max|random", "own FCVI_HANDLEs (5.9.2, E12)"),
+    "connection_id": ("sequential|random|max", "FCVI_CONNECTION_ID (5.9.10)"),
+    # Connection Setup
+    "retry_waits_for_ba_acc": ("no|yes", "the retry waits for the BA_ACC, R_A_TOV at most (C rule 3b)"),
+    "no_match": ("each|01|03", "Reason Code without a matching Connectionpoint (E78)"),
+    "refusal_resp_handle": ("ffffffff|other", "FCVI_RESP_HANDLE when the application refuses (E40)"),
+    "resp2_after_refusal": ("zero|repeat", "status of RESP2 after a refusal (E40)"),
+    "resp3_after_refusal": ("zero|repeat", "status of RESP3 after a refusal (E40)"),
+    "resp3_handle_after_refusal": ("ffffffff|rqst", "FCVI_HANDLE of RESP3 after a refusal (E14)"),
+    "reason_22": ("error|retry", "what a refusal with 22h leads to (E53)"),
+    "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
+    "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
+    "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
+    "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may draw a warning)"),
+    # Disconnect
+    "disconnect_connection_id": ("zero|ffffffff", "FCVI_CONNECTION_ID, established connection (E03; may warn)"),
+    "abort_handle": ("ffffffff|own", "FCVI_HANDLE of a setup abort, remote handle unknown (E04; may warn)"),
+    "abort_status": ("49|none", "status of a setup abort (D rule 2, 5.9.4.6)"),
+    "lost_resp3_status": ("40|49|none", "status of the disconnect after a lost RESP3 (E116)"),
+    "abort_abts": ("before|after", "ABTS for the setup Exchange before or after DISCONNECT_RQST (E115)"),
+    "disconnect_retry": ("no|yes", "one more DISCONNECT_RQST before VIP_NOT_REACHABLE (E59)"),
+    "disconnecting_state": ("connected|error", "state of a Connected VI while VipDisconnect waits (8.2 d, D.2)"),
+    "resp_status": ("zero|4b", "status of a successful DISCONNECT_RESP (E41)"),
+    "resp_idle_status": ("4a|4b|zero", "status of DISCONNECT_RESP from an Idle Endpoint (E68)"),
+    "resp_unknown_id": ("echo|ffffffff", "FCVI_CONNECTION_ID of DISCONNECT_RESP for an unknown one (E05; may warn)"),
+    "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
+    # Messages
+    "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
+    # Delays, in microseconds
+    "resp1_delay": (f"{N}:0:1000000:0", "delay of RESP1 in microseconds"),
+    "resp2_delay": (f"{N}:0:1000000:0", "delay of RESP2 in microseconds"),
+    "resp3_delay": (f"{N}:0:1000000:0", "delay of RESP3 in microseconds"),
+    "disconnect_resp_delay": (f"{N}:0:1000000:0", "delay of DISCONNECT_RESP in microseconds"),
+    # The DUT protocol
+    "state_events": ("yes|no", "state notifications"),
+    "query_state": ("yes|no", "the state member of VipQueryVi"),
+    "clock_next": ("yes|no", "the clock.next method"),
+    "next_us": ("yes|no", "the next_us member of clock.advance"),
+    "notify": ("before|after", "notifications before or after the result of the call that caused them"),
+    "members": ("plain|extra", "unknown members in what is sent"),
+}
+
+
+class Choices:
+    """The values in force; a wrong name or value is a ValueError that says what is right."""
+
+    def __init__(self, settings: Iterable[str] = ()) -> None:
+        self._values = {name: _default(values) for name, (values, _) in CHOICES.items()}
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            if name not in CHOICES or not equals:
+                raise ValueError(f"--choose {setting}: no such choice, see --list-choices")
+            if not _legal(CHOICES[name][0], value):
+                raise ValueError(f"--choose {setting}: {name} takes {shown(CHOICES[name][0])}")
+            self._values[name] = value
+
+    def __call__(self, name: str) -> str:
+        return self._values[name]
+
+    def number(self, name: str) -> int:
+        """The value of a choice that is a number."""
+        return int(self._values[name])
+
+    def yes(self, name: str) -> bool:
+        """Whether a yes/no choice is yes."""
+        return self._values[name] == "yes"
+
+
+def shown(values: str) -> str:
+    """The values of a choice for people: the default first."""
+    if not values.startswith(N):
+        return values
+    _, low, high, default = values.split(":")
+    return f"{default}|{low}..{high}"
+
+
+def _default(values: str) -> str:
+    return values.rsplit(":", 1)[1] if values.startswith(N) else values.split("|")[0]
+
+
+def _legal(values: str, value: str) -> bool:
+    if not values.startswith(N):
+        return value in values.split("|")
+    _, low, high, _ = values.split(":")
+    return value.isascii() and value.isdigit() and int(low) <= int(value) <= int(high)
