@@ -171,7 +171,7 @@ def _offending(line: bytes, error: Exception) -> str:
         return f"not UTF-8 at byte {error.start}"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at byte {len(line.decode('utf-8')[: error.pos].encode())}: {error.msg}"
-    return str(error)
+    return "not JSON that can be read: nested too deeply"
 
 
 class RpcDut(Dut):

@@ -1,0 +1,160 @@
+"""The command: exit statuses, reports, selections, determinism."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as Tree
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance.catalogue import load_requirements
+from fcvi.case import load_cases
+from fcvi.report import file_name
+from fcvi.results import Result, RunReport, Verdict
+from fcvi.runner import exit_status
+
+from .conftest import ROOT, fcvi
+
+SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["run", "--select", "Z.9"], "no case matches 'Z.9'"),
+        (["run", "--select", "D.R1,,D.R2"], "cannot read the term"),
+        (["run", "--select", "D.R1,not D.*"], "selects no case"),
+        (["list", "--select", "tag:none"], "no case matches"),
+        (["run", "--jobs", "0"], "--jobs"),
+        (["run", "--jobs", "many"], "--jobs"),
+        (["run", "--nonsense"], "--nonsense"),
+        (["run", "--rpc-timeout", "-1"], "--rpc-timeout"),
+        (["run", "--pics", "/nonexistent.toml"], "cannot read the PICS"),
+        (["run", "--report", "/proc/nowhere"], "cannot write there"),
+        (["show", "X.1"], "no such case, requirement or erratum"),
+        (["frobnicate"], "frobnicate"),
+        ([], "COMMAND"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(args: list[str], words: str) -> None:
+    done = fcvi(*args)
+    assert done.returncode == 2
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [("client = 3", "true or false"), ("wings = true", "unknown PICS item"), ("= x", "not a TOML file"), ("pics = 1", "table")],
+)
+def test_bad_pics(content: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "pics.toml"
+    path.write_text(content)
+    done = fcvi("run", "--pics", str(path))
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_pics_select(tmp_path: Path) -> None:
+    path = tmp_path / "pics.toml"
+    path.write_text("[pics]\nclient = true\nunreliable_delivery = true\nmax_transfer_size = 65536\n")
+    report = tmp_path / "report"
+    assert fcvi("run", "--pics", str(path), "--report", str(report), "--quiet").returncode == 0
+    verdicts = {r["id"]: r["verdict"] for r in json.loads((report / "report.json").read_text())["results"]}
+    assert verdicts["5.3.2/dut-client"] == "pass" and verdicts["5.3.2/dut-server"] == "not-applicable"
+    path.write_text("client = false\n")
+    assert fcvi("run", "--pics", str(path)).returncode == 2  # nothing applies: no green result out of nothing
+
+
+def normal(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without what may differ between runs: the time it took and the attachment's name."""
+    for result in report["results"]:
+        del result["wall_us"]
+    del report["dut"]["attachment"]
+    return report
+
+
+def test_same_seed_same_report(tmp_path: Path) -> None:
+    """Two runs, one or two processes, in-process or over the DUT protocol."""
+    endpoint = f"exec:{ROOT}/build/fcvi endpoint"
+    runs = [["--dut", "ref"], ["--dut", "ref", "--jobs", "2"], ["--dut", endpoint], ["--dut", endpoint, "--jobs", "2"]]
+    reports, captures = [], []
+    for number, args in enumerate(runs):
+        directory = tmp_path / str(number)
+        assert fcvi("run", *args, "--quiet", "--report", str(directory)).returncode == 0
+        reports.append(normal(json.loads((directory / "report.json").read_text())))
+        captures.append({p.name: p.read_bytes() for p in directory.glob("*.pcapng")})
+    assert reports[0] == reports[1] == reports[2] == reports[3]
+    assert captures[0] == captures[1] == captures[2] == captures[3]
+    cases = {v for c in load_cases() for v in c.variant_ids()}
+    assert set(captures[0]) == {file_name(v) for v in cases}
+
+
+def test_certify_leaves_every_file(tmp_path: Path) -> None:
+    done = fcvi("certify", "--report", str(tmp_path / "r"))
+    assert done.returncode == 0 and "0 fail" in done.stdout
+    data = json.loads((tmp_path / "r/report.json").read_text())
+    jsonschema.validate(data, SCHEMA)
+    assert data["summary"]["pass"] == len(data["results"]) == len(list((tmp_path / "r").glob("*.pcapng")))
+    assert set(data["requirements"].values()) == {"pass"}
+    assert {f for r in data["results"] for f in r["requirements"]} <= {r.id for r in load_requirements()}
+    suite = Tree.parse(tmp_path / "r/junit.xml").getroot()
+    assert suite.get("tests") == str(len(data["results"])) and suite.get("failures") == "0"
+    tap = (tmp_path / "r/report.tap").read_text().splitlines()
+    assert tap[1] == f"1..{len(data['results'])}" and len([t for t in tap if t.startswith("ok ")]) == len(data["results"])
+
+
+def a_report(*verdicts: Verdict) -> RunReport:
+    """A report of these verdicts."""
+    results = [Result(f"X.{i}", "x", v, "why # so\x01", requirements=["FCVI-8.3-05"]) for i, v in enumerate(verdicts)]
+    return RunReport("0", "0" * 64, "ref", "i", "v", {}, {}, 1, results)
+
+
+@pytest.mark.parametrize(
+    "verdicts, status",
+    [
+        ([Verdict.PASS], 0),
+        ([Verdict.PASS, Verdict.NOT_APPLICABLE], 0),
+        ([Verdict.NOT_APPLICABLE], 2),
+        ([Verdict.PASS, Verdict.INCONCLUSIVE], 4),
+        ([Verdict.FAIL, Verdict.INCONCLUSIVE], 1),
+        ([Verdict.FAIL, Verdict.ERROR], 3),
+    ],
+)
+def test_exit_status(verdicts: list[Verdict], status: int) -> None:
+    assert exit_status(a_report(*verdicts)) == status
+
+
+def test_files_say_what_is_not_a_pass() -> None:
+    from fcvi.report import json_report, junit, tap, text
+
+    report = a_report(*Verdict)
+    jsonschema.validate(json.loads(json_report.render(report)), SCHEMA)
+    suite = Tree.fromstring(junit.render(report))
+    assert [len(list(suite.iter(k))) for k in ("failure", "error", "skipped")] == [1, 1, 2]
+    lines = tap.render(report)
+    assert lines.count("\nnot ok ") == 2 and lines.count("# SKIP") == 2
+    assert "inconclusive: X.2" in text.render(report)
+    assert json_report.requirement_verdicts(report) == {"FCVI-8.3-05": "error"}
+
+
+def test_list_and_show() -> None:
+    listed = json.loads(fcvi("list", "--json").stdout)
+    names = {"id", "title", "clause", "purpose", "requirements", "errata", "tags", "applies", "variants"}
+    assert all(set(case) == names for case in listed)
+    assert {"C.5.6", "C.5.7.1", "C.5.7.2", "C.5.8", "C.5.9.1", "C.5.10", "D.R1", "D.R2", "D.R3", "D.R6", "D.2"} <= {
+        case["id"] for case in listed
+    }
+    assert len(fcvi("list", "--select", "C.5.*,not tag:retry").stdout.splitlines()) == 15
+    assert "Lost FCVI_CONNECT_RESP2" in fcvi("show", "C.5.9.1").stdout
+    assert "C.5.9.1" in fcvi("show", "FCVI-8.5.3-a3").stdout
+    assert "FFFFFFFFh" in fcvi("show", "E03").stdout
+    assert fcvi("show", "E97").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["", "run", "certify", "list", "show", "decode", "lint", "endpoint"])
+def test_help(command: str) -> None:
+    done = fcvi(*([command] if command else []), "--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage: fcvi")
