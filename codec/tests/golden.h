@@ -1,7 +1,8 @@
 /* Frames written out by hand from the standard's tables; no byte here comes from our encoder.
  *
- * "00*N" in a literal stands for N zero bytes. The frame header (FC-FS) is R_CTL D_ID CS_CTL S_ID TYPE F_CTL
- * SEQ_ID DF_CTL SEQ_CNT OX_ID RX_ID Parameter; the Device_Header is Table 4 (Table 3 for its first 16 bytes).
+ * "00*N" in a literal stands for N times that byte. The frame header (FC-FS) is R_CTL D_ID CS_CTL S_ID TYPE
+ * F_CTL SEQ_ID DF_CTL SEQ_CNT OX_ID RX_ID Parameter; the Device_Header is Table 4 (Table 3 for its first 16
+ * bytes).
  */
 #ifndef FCVI_GOLDEN_H
 #define FCVI_GOLDEN_H
@@ -108,7 +109,7 @@ static inline size_t from_hex(const char *hex, uint8_t *out)
         } else if (hex[2] == '*') {
             char *end;
             unsigned long count = strtoul(hex + 3, &end, 10);
-            memset(out + n, 0, count);
+            memset(out + n, (int)strtoul(pair, NULL, 16), count);
             n += count;
             hex = end;
         } else {
