@@ -84,7 +84,7 @@ int fcvi_values_of(const struct fcvi_frame *frame, struct fcvi_values *out)
         take(out, FCVI_S_DH, frame->iu, at, in->bytes);
         at = take_payload(out, frame);
     } else if (plain && (frame->kind == FCVI_KIND_BLS || frame->kind == FCVI_KIND_ELS) &&
-               frame->dh_length == 0) {
+               fcvi_FC_Device_Header(frame->fc) == 0) {
         at = take_payload(out, frame);
     }
     out->rest = in->bytes + at;

@@ -672,6 +672,8 @@ START_TEST(other_frames_encode_to_themselves)
         "22 fffffe 00 000000 01 290000 00 01 0000 1001 ffff 00000000 03000000 2020000a 80020840 00*104",
         "22 fffffe 00 000000 01 290000 00 00 0000 1001 ffff 00000000 05000000 00*12",
         "23 fffffe 00 000000 01 990000 00 00 0000 1001 ffff 00000000 01000000 00030000",
+        /* found by fuzzing: a Device_Header that is announced and cut off in a Basic Link Service */
+        "85 858585 85 0a0000 00 00ffff ff 0a 0000 0000 0000 ffffffff ffffffff",
         "22 fffffe 00 000000 01 290000 00 00 0000 1001 ffff 00000000 02000000",
     };
     struct test t;
