@@ -91,6 +91,6 @@ void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcv
 
 bool fcvi_is_whole_iu(const struct fcvi_frame *frame)
 {
-    bool initiates = frame->input.sof == FCVI_SOF_NONE || frame->input.sof < 0x30;
+    bool initiates = frame->input.sof < 0x30; /* not known, or one of the SOFi codes */
     return initiates && fcvi_FC_End_Sequence(frame->fc) && fcvi_FC_Parameter(frame->fc) == 0;
 }

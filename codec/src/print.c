@@ -110,9 +110,7 @@ static const char *crc_name(uint8_t crc)
 static void say_number(struct text *t, const struct fcvi_field *field, uint64_t u)
 {
     unsigned bits = field->hi - field->lo + 1u;
-    if (field->kind == FCVI_F_DEC)
-        say(t, "%" PRIu64, u);
-    else if (bits < 4)
+    if (field->kind == FCVI_F_DEC || bits < 4)
         say(t, "%" PRIu64, u);
     else
         say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);

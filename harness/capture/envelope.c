@@ -3,7 +3,15 @@
 
 #include <string.h>
 
-enum { ORDERED_SET = 4, CRC = 4, FCOE_HEADER = 14, FCOE_TRAILER = 8, ETHERNET_HEADER = 14, VLAN_TAG = 4 };
+enum {
+    ORDERED_SET = 4,
+    CRC = 4,
+    DELIMITERS = 2 * ORDERED_SET + CRC,
+    FCOE_HEADER = 14,
+    FCOE_TRAILER = 8,
+    ETHERNET_HEADER = 14,
+    VLAN_TAG = 4
+};
 enum { ETHERTYPE_FCOE = 0x8906, ETHERTYPE_FIP = 0x8914, ETHERTYPE_VLAN = 0x8100, ETHERTYPE_QINQ = 0x88A8 };
 
 struct delimiter {
@@ -59,11 +67,11 @@ static void frame(struct capture_record *out, const uint8_t *bytes, size_t lengt
 
 static void open_delimited(const uint8_t *b, size_t length, struct capture_record *out)
 {
-    if (length < 2 * ORDERED_SET + CRC) {
+    if (length < DELIMITERS) {
         malformed(out, "too short for SOF, CRC and EOF");
         return;
     }
-    size_t inside = length - 2 * ORDERED_SET - CRC;
+    size_t inside = length - DELIMITERS;
     frame(out, b + ORDERED_SET, inside);
     out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
     out->frame.eof = code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b + length - 4, 4));
@@ -157,7 +165,7 @@ static void put_crc(const struct fcvi_input *f, uint8_t *out)
 
 size_t capture_delimited(const struct fcvi_input *f, uint8_t *out, size_t capacity)
 {
-    size_t length = f->length + 2 * ORDERED_SET + CRC;
+    size_t length = f->length + DELIMITERS;
     if (length > capacity)
         return 0;
     fcvi_store(out, 4, set_of(sofs, sizeof sofs / sizeof *sofs, sof_of(f)));

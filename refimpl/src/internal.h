@@ -288,8 +288,10 @@ void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
 void flush(struct fcvi_port *p, struct vi *vi);
 uint64_t descriptor_length(const struct fcvi_descriptor *d);
 bool descriptor_in_memory(struct fcvi_port *p, const struct fcvi_descriptor *d);
-void descriptor_copy(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset, uint8_t *bytes,
-                     uint32_t length, bool to_memory);
+void descriptor_place(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset,
+                      const uint8_t *bytes, uint32_t length);
+void descriptor_fetch(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset, uint8_t *bytes,
+                      uint32_t length);
 
 /* message_tx.c, message_rx.c: Send in Unreliable Delivery (5.2.2, 6.2, Annex B) */
 size_t message_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);

@@ -87,10 +87,8 @@ void message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
         return;
     }
     struct entry *e = rx->placing && !rx->too_long ? queue_first(p, vi, true, ENTRY_POSTED) : NULL;
-    if (e != NULL && f->payload_length > 0) {
-        uint8_t *payload = (uint8_t *)(uintptr_t)f->payload; /* only read */
-        descriptor_copy(p, &e->descriptor, rx->offset, payload, f->payload_length, true);
-    }
+    if (e != NULL)
+        descriptor_place(p, &e->descriptor, rx->offset, f->payload, f->payload_length);
     rx->offset += f->payload_length;
     rx->seq_cnt++;
     if (fcvi_FC_End_Sequence(f->fc) && fcvi_FC_Last_Sequence(f->fc))

@@ -58,7 +58,7 @@ static size_t next_frame(struct fcvi_port *p, struct vi *vi, struct entry *e, ui
     fcvi_set_FC_OX_ID(out, tx->ox_id);
     fcvi_set_FC_Parameter(out, tx->offset);
     put_message_header(vi, out + 24, &e->descriptor, total);
-    descriptor_copy(p, &e->descriptor, tx->offset, out + 56, piece, false);
+    descriptor_fetch(p, &e->descriptor, tx->offset, out + 56, piece);
     memset(out + 56 + piece, 0, fill);
     bool class2 = p->config.service_class == 2;
     meta->sof = first ? (class2 ? FCVI_SOF_I2 : FCVI_SOF_I3) : (class2 ? FCVI_SOF_N2 : FCVI_SOF_N3);

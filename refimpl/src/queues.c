@@ -70,28 +70,39 @@ bool descriptor_in_memory(struct fcvi_port *p, const struct fcvi_descriptor *d)
     return true;
 }
 
-/* Move bytes between the frame and the segments, from `offset` of the whole on. The caller checked the range.
- */
-void descriptor_copy(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset, uint8_t *bytes,
-                     uint32_t length, bool to_memory)
+/* The longest piece of memory at `offset` of the Descriptor's data, at most `length` bytes; NULL when the
+ * region was deregistered meanwhile. The caller has checked that the data go that far. */
+static uint8_t *piece_at(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset,
+                         uint32_t length, uint32_t *piece)
 {
-    for (unsigned i = 0; i < d->segments && length > 0; i++) {
-        const struct fcvi_segment *s = &d->segment[i];
-        if (offset >= s->length) {
-            offset -= s->length;
-            continue;
-        }
-        uint32_t piece = s->length - offset < length ? s->length - offset : length;
-        uint8_t *at = fcvi_port_memory(p, s->mem, s->offset + offset, piece);
-        if (at == NULL)
-            return; /* deregistered meanwhile */
-        if (to_memory)
-            memcpy(at, bytes, piece);
+    const struct fcvi_segment *s = d->segment;
+    while (offset >= s->length) {
+        offset -= s->length;
+        s++;
+    }
+    *piece = s->length - offset < length ? s->length - offset : length;
+    return fcvi_port_memory(p, s->mem, s->offset + offset, *piece);
+}
+
+void descriptor_place(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset,
+                      const uint8_t *bytes, uint32_t length)
+{
+    for (uint32_t done = 0, piece = 0; done < length; done += piece) {
+        uint8_t *at = piece_at(p, d, offset + done, length - done, &piece);
+        if (at != NULL)
+            memcpy(at, bytes + done, piece);
+    }
+}
+
+void descriptor_fetch(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset, uint8_t *bytes,
+                      uint32_t length)
+{
+    for (uint32_t done = 0, piece = 0; done < length; done += piece) {
+        const uint8_t *at = piece_at(p, d, offset + done, length - done, &piece);
+        if (at != NULL)
+            memcpy(bytes + done, at, piece);
         else
-            memcpy(bytes, at, piece);
-        bytes += piece;
-        length -= piece;
-        offset = 0;
+            memset(bytes + done, 0, piece);
     }
 }
 

@@ -34,10 +34,11 @@ enum fcvi_opcode {
 #undef FCVI_OPCODE_ENUM
 };
 
-#define FCVI_TYPE 0x58u             /* 5.8.3 */
-#define FCVI_UNASSIGNED 0xFFFFFFFFu /* FCVI_HANDLE or FCVI_CONNECTION_ID not assigned (5.9.2, 5.9.10, E12)   \
-                                     */
-#define FCVI_REVISION_2007 0x0001u  /* 6.8.3 */
+#define FCVI_TYPE 0x58u /* 5.8.3 */
+#define FCVI_UNASSIGNED                                                                                      \
+    0xFFFFFFFFu                    /* FCVI_HANDLE or FCVI_CONNECTION_ID not assigned (5.9.2, 5.9.10, E12)    \
+                                    */
+#define FCVI_REVISION_2007 0x0001u /* 6.8.3 */
 #define FC_X_ID_UNASSIGNED 0xFFFFu
 
 /* Masks over enum fcvi_iu; bit FCVI_IU_COUNT stands for "no such opcode". */
