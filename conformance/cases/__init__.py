@@ -5,6 +5,8 @@ from __future__ import annotations
 from fcvi.case import CaseInfo
 
 from . import (  # noqa: F401  (each module declares its cases when it is imported)
+    c4_2,
+    c5_2_1,
     c5_2_2,
     c5_3_2,
     c5_9_7_2,

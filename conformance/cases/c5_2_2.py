@@ -40,7 +40,7 @@ _VARIANTS = [
 )
 def dut_sends(t: Scenario) -> None:
     """Two Messages arrive intact, each in an Exchange of its own, numbered 1 and 2, with the handle of the tester."""
-    setup = _connected(t)
+    setup = connected(t)
     size = int(t.params["size"])
     immediate = t.params.get("immediate")
     for number in (1, 2):
@@ -53,14 +53,14 @@ def dut_sends(t: Scenario) -> None:
             t.call("mem.write", mem=mem, offset=at, hex=data[at : at + 16384].hex())
         t.call(
             "VipPostSend", vi=setup.vi,
-            descriptor=_descriptor("send", mem, size, immediate),
+            descriptor=descriptor_of("send", mem, size, immediate),
         )  # fmt: skip
         _take_message(t, setup, number, data, immediate)
-        _completed(t, setup, "send", size)
+        completed(t, setup, "send", size)
     t.control("two Messages arrived intact")
 
 
-def _descriptor(op: str, mem: int, size: int, immediate: object = None) -> dict[str, object]:
+def descriptor_of(op: str, mem: int, size: int, immediate: object = None) -> dict[str, object]:
     return {
         "op": op,
         "segments": [{"mem": mem, "offset": 0, "length": size}],
@@ -69,7 +69,7 @@ def _descriptor(op: str, mem: int, size: int, immediate: object = None) -> dict[
     }
 
 
-def _connected(t: Scenario) -> Setup:
+def connected(t: Scenario) -> Setup:
     if t.params["role"] == SERVER:
         return connect_dut_server(t)
     setup = start_request(t)
@@ -101,7 +101,7 @@ def _take_message(t: Scenario, setup: Setup, number: int, data: bytes, immediate
               data[:16].hex(), at=iu)  # fmt: skip
 
 
-def _completed(t: Scenario, setup: Setup, queue: str, size: int) -> None:
+def completed(t: Scenario, setup: Setup, queue: str, size: int) -> None:
     def found() -> bool:
         return any(c.vi == setup.vi and c.queue == queue for c in t.completions)
 
@@ -131,13 +131,13 @@ def _completed(t: Scenario, setup: Setup, queue: str, size: int) -> None:
 )
 def dut_receives(t: Scenario) -> None:
     """Two Messages are placed in the posted buffers byte for byte; no response is sent."""
-    setup = _connected(t)
+    setup = connected(t)
     size = int(t.params["size"])
     immediate = t.params.get("immediate")
     for number in (1, 2):
         data = t.rng.randbytes(size)
         mem = t.call("VipRegisterMem", length=size, rdma_write=False, rdma_read=False, fill="a5").integer("mem")
-        t.call("VipPostRecv", vi=setup.vi, descriptor=_descriptor("recv", mem, size))
+        t.call("VipPostRecv", vi=setup.vi, descriptor=descriptor_of("recv", mem, size))
         exchange = t.tester.open_exchange(0x0D00)  # E82: an Exchange ID may be used again at once
         dh = {
             "FCVI_HANDLE": setup.dut_handle,
@@ -148,7 +148,7 @@ def dut_receives(t: Scenario) -> None:
         }
         t.send("SEND_RQST", exchange, dh, data)
         t.settle()
-        _completed(t, setup, "recv", size)
+        completed(t, setup, "recv", size)
         seen = b""
         for at in range(0, size, 16384):
             seen += bytes.fromhex(t.call("mem.read", mem=mem, offset=at, length=min(16384, size - at)).text("hex"))

@@ -87,9 +87,14 @@ def vi_attributes(t: Scenario) -> dict[str, Any]:
     }
 
 
+def connection_attributes(t: Scenario) -> dict[str, int]:
+    """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs."""
+    return {"FCVI_RELIABILITY_LVL": 1, "FCVI_MAX_TRANS_SIZE": transfer_size(t)}
+
+
 def connect_payload(t: Scenario, name: str, handle: int, info: bytes = b"", **fields: Any) -> bytes:
     """Payload of the tester's FCVI_CONNECT_RQST or FCVI_CONNECT_RESP1 (Tables 13 and 14)."""
-    attributes = structure("ATTRS", {"FCVI_RELIABILITY_LVL": 1, "FCVI_MAX_TRANS_SIZE": transfer_size(t)})
+    attributes = structure("ATTRS", connection_attributes(t))
     handle_field = "FCVI_RQST_HANDLE" if name == "CONNECT_RQST" else "FCVI_RESP_HANDLE"
     values: dict[str, Any] = {
         "FCVI_REVISION": 1,

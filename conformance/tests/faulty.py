@@ -29,6 +29,7 @@ class Fault:
     into: set[str] = field(default_factory=set)  # kinds of frames that the DUT does not hear
     results: dict[str, ResultEdit] = field(default_factory=dict)  # by method
     config: dict[str, Any] = field(default_factory=dict)  # of reset
+    completions: Optional[Callable[[Any, dict[str, Any]], dict[str, Any]]] = None  # edits of completions
     mute: set[str] = field(default_factory=set)  # notifications that are not sent
     ignore_calls: set[str] = field(default_factory=set)  # calls answered with VIP_SUCCESS and nothing done
 
@@ -45,6 +46,8 @@ class FaultyDut(RefDut):
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         if method in self.fault.mute:
             return
+        if method == "completion" and self.fault.completions is not None:
+            params = self.fault.completions(self, params)
         if method != "frame":
             super()._emit(method, params)
             return
@@ -168,7 +171,28 @@ _SUCCESS = "VIP_SUCCESS"
 _HALF, _DOUBLE = {"r_a_tov_us": 5_000_000}, {"r_a_tov_us": 20_000_000}
 _C, _S = "dut-client", "dut-server"
 
+def good_recv(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
+    """Say of every receive Descriptor that all is well."""
+    return {**params, "status": ["VIP_STATUS_DONE", "VIP_STATUS_OP_RECEIVE"]}
+
+
+def early_message(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A Message behind FCVI_CONNECT_RQST, before there is a connection."""
+    message = bytearray(buf[:56])
+    for structure, name, value in (("FC", "R_CTL", 1), ("FC", "OX_ID", 0x6666), ("FC", "Last_Sequence", 1),
+                                   ("FC", "Sequence_Initiative", 0), ("DH", "FCVI_OPCODE", 0), ("DH", "FCVI_FLAGS", 0),
+                                   ("DH", "FCVI_HANDLE", 5), ("DH", "FCVI_MSG_ID", 1)):  # fmt: skip
+        codec.put(structure, name, message, value, 0 if structure == "FC" else 24)
+    return [bytes(buf), bytes(message)]
+
+
 FAULTS = [
+    # 4.2, 5.2.1
+    Fault("message-before-resp2", "4.2.25/pending", "FCVI-5.9.3-03", out={"CONNECT_RQST": early_message}),
+    Fault("unequal-levels-connected", "4.2.39/reliability", "FCVI-4.2-39",
+          results={"VipConnectAccept": returns(_SUCCESS)}),
+    Fault("gap-delivered", "5.2.1/dut-client/middle", "FCVI-5.2.1-10", completions=good_recv),
+    Fault("s-id-zero", "5.3.2/dut-client", "FCVI-5.8.1-01", out={"*": put("FC", "S_ID", 0)}),
     # 5.2.2
     Fault("msg-id-from-zero", "5.2.2.sends/dut-client/1-bytes", "FCVI-5.9.6-03",
           out={"SEND_RQST": put("DH", "FCVI_MSG_ID", lambda n: n - 1)}),

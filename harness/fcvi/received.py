@@ -97,6 +97,22 @@ def kind_of(frame: codec.Frame) -> str:
     return "OTHER"
 
 
+def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:
+    """S_ID is the DUT's and D_ID the tester's in every FC-VI frame and Basic Link Service (FC-FS, 5.8.1)."""
+    findings = []
+    for name, required in (("S_ID", s_id), ("D_ID", d_id)):
+        seen = frame.get("FC", name)
+        if seen != required:
+            byte, bits = frame.where("FC", name)
+            findings.append(
+                Finding(
+                    "FCVI-5.8.1-01", "violation", f"{name} is not that of the port", f"{seen:06X}h", f"{required:06X}h",
+                    number, byte, bits, None, time_us,
+                )  # fmt: skip
+            )
+    return findings
+
+
 def check_continuity(frame: codec.Frame, number: int, exchange: Exchange, time_us: int) -> list[Finding]:
     """SEQ_CNT and Relative Offset of one FC-VI frame against those before it (5.6, 5.8.6, 5.8.7)."""
     findings = []

@@ -15,7 +15,7 @@ from . import build, codec
 from .dut.base import Dut, DutError, Notification
 from .link import Link
 from .pixit import Pixit
-from .received import Exchange, Received, check_continuity, kind_of
+from .received import Exchange, Received, check_addresses, check_continuity, kind_of
 from .results import Finding, TraceFrame
 
 _SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
@@ -214,10 +214,13 @@ class Tester:
         assert isinstance(rx_id, int)
         if exchange.originator == "tester" and rx_id != build.X_ID_UNASSIGNED:
             exchange.rx_id = rx_id
+        found = []
+        if view.kind in ("iu", "bls"):
+            found = check_addresses(view, number, self.dut_id, self.n_port_id, entry.time_us)
         if view.kind == "iu":
-            found = check_continuity(view, number, exchange, entry.time_us)
-            entry.findings.extend(found)
-            self.findings.extend(found)
+            found += check_continuity(view, number, exchange, entry.time_us)
+        entry.findings.extend(found)
+        self.findings.extend(found)
 
     def _assemble(
         self, view: codec.Frame, exchange: Exchange, number: int, kind: str, arrived: Notification

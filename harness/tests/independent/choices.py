@@ -1,4 +1,4 @@
-"""What the standard leaves to an implementation: every choice, its values (the default first) and why it is legal."""
+"""What the standard leaves to an implementation: every choice, its values and why they are legal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ N = "NUMBER"  # a value written as a number: NUMBER:lowest:highest:default
 
 CHOICES: Dict[str, Tuple[str, str]] = {
     # Frames and Sequences
-    "split": (f"{N}:0:2080:0", "payload bytes in each frame of CONNECT_RQST and RESP1, 0: as many as fit (E44)"),
+    "split": (f"{N}:0:2080:0", "payload bytes in a frame of CONNECT_RQST and RESP1, 0: as many as fit (E44)"),
     "rx_id": ("assigned|ffff", "the responder's RX_ID (FC-FS)"),
     "seq_id": ("sequential|random|even|alternate", "SEQ_ID of the next Sequence (5.5)"),
     "ox_id": ("sequential|random|lowest", "OX_ID of the next Exchange (5.4)"),
@@ -20,7 +20,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "pref": ("no|attribute|always", "PREF in CS_CTL of Message frames (5.8.2)"),
     "connect_info": ("no|yes", "FCVI_CONNECT_INFO is sent (5.9.4.4)"),
     # ABTS
-    "abts_seq_id": ("new|reused", "SEQ_ID of ABTS: a new one, or that of the last Sequence with its next SEQ_CNT"),
+    "abts_seq_id": ("new|reused", "SEQ_ID of ABTS: a new one, or the last Sequence's with the next SEQ_CNT"),
     "ba_acc_seq_id": ("invalid|valid", "SEQ_ID validity in BA_ACC (FC-FS)"),
     # Values
     "handle": ("sequential|zero|max|random", "own FCVI_HANDLEs (5.9.2, E12)"),
@@ -36,18 +36,18 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
-    "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may draw a warning)"),
+    "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may warn)"),
     # Disconnect
-    "disconnect_connection_id": ("zero|ffffffff", "FCVI_CONNECTION_ID, established connection (E03; may warn)"),
+    "disconnect_connection_id": ("zero|ffffffff", "FCVI_CONNECTION_ID, connection established (E03; may warn)"),
     "abort_handle": ("ffffffff|own", "FCVI_HANDLE of a setup abort, remote handle unknown (E04; may warn)"),
     "abort_status": ("49|none", "status of a setup abort (D rule 2, 5.9.4.6)"),
     "lost_resp3_status": ("40|49|none", "status of the disconnect after a lost RESP3 (E116)"),
     "abort_abts": ("before|after", "ABTS for the setup Exchange before or after DISCONNECT_RQST (E115)"),
     "disconnect_retry": ("no|yes", "one more DISCONNECT_RQST before VIP_NOT_REACHABLE (E59)"),
-    "disconnecting_state": ("connected|error", "state of a Connected VI while VipDisconnect waits (8.2 d, D.2)"),
+    "disconnecting_state": ("connected|error", "state of the VI while VipDisconnect waits (8.2 d, D.2)"),
     "resp_status": ("zero|4b", "status of a successful DISCONNECT_RESP (E41)"),
     "resp_idle_status": ("4a|4b|zero", "status of DISCONNECT_RESP from an Idle Endpoint (E68)"),
-    "resp_unknown_id": ("echo|ffffffff", "FCVI_CONNECTION_ID of DISCONNECT_RESP for an unknown one (E05; may warn)"),
+    "resp_unknown_id": ("echo|ffffffff", "the FCVI_CONNECTION_ID answered to an unknown one (E05; may warn)"),
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),

@@ -1,4 +1,4 @@
-"""An N_Port: Exchanges, Sequences, ABTS and login. What the IUs mean is in setup.py, disconnect.py and message.py."""
+"""An N_Port: Exchanges, Sequences and ABTS. What the IUs mean is in setup.py, disconnect.py and message.py."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import random
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-import els
-from choices import Choices
-from clock import Clock, Timer
-from disconnect import Disconnects
-from faults import Faults
-from message import Messages
-from setup import Setups
-from vi import Vi
-from wire import (ABTS, BA_ACC, BA_RJT, CONNECT_RQST, DISCONNECT_RQST, ELS_RESP, ELS_RQST, END, FIRST, INITIATIVE,
-                  LAST, RESPONDER, RO_PRESENT, SEND, TYPE_FCVI, WITH_PAYLOAD, Frame, Iu, split_device_header)
+from . import els
+from .choices import Choices
+from .clock import Clock, Timer
+from .disconnect import Disconnects
+from .faults import Faults
+from .message import Messages
+from .setup import Setups
+from .vi import Vi
+from .wire import (ABTS, BA_ACC, BA_RJT, CONNECT_IUS, CONNECT_RQST, DISCONNECT_RQST, ELS_RESP, ELS_RQST, END,
+                   FIRST, INITIATIVE, LAST, RESPONDER, RO_PRESENT, SEND, TYPE_FCVI, WITH_PAYLOAD, Frame, Iu,
+                   split_device_header)
 
 Notify = Callable[[str, Dict[str, Any]], None]
 
@@ -87,7 +88,8 @@ class Port:
         self.bad = faults.is_on
         self.clock = Clock()
         self.n_port_id = int(config["n_port_id"], 16)
-        self.port_name, self.node_name = bytes.fromhex(config["port_name"]), bytes.fromhex(config["node_name"])
+        self.port_name = bytes.fromhex(config["port_name"])
+        self.node_name = bytes.fromhex(config["node_name"])
         self.hosts = [bytes.fromhex(host) for host in config["host"]]
         peer = config["peer"]
         self.peer_id = int(peer["n_port_id"], 16)
@@ -99,7 +101,7 @@ class Port:
         self.theirs: Dict[Tuple[int, int], Exchange] = {}
         self.aborted: Dict[int, Tuple[Exchange, Callable[[], None], Optional[Timer]]] = {}
         self.quarantine: Dict[int, int] = {}
-        self.dead_ids: Dict[Tuple[int, int], int] = {}
+        self.dead_ids: Dict[Tuple[bool, int], int] = {}
         self.vis: Dict[int, Vi] = {}
         self._last: Dict[str, int] = {}
         self._used: Dict[str, Set[int]] = {}
@@ -133,7 +135,9 @@ class Port:
         policy = self.choose("connection_id")
         if policy == "random":
             return 1 + self._unused("connection_id", 0xFFFFFFFE)
-        return self._count("connection_id", 0xFFFFFFFE, -1) if policy == "max" else self._count("connection_id", 1)
+        if policy == "max":
+            return self._count("connection_id", 0xFFFFFFFE, -1)
+        return self._count("connection_id", 1)
 
     def _new_ox_id(self) -> int:
         """An Exchange ID neither open nor within R_A_TOV of its ABTS (E82)."""
@@ -224,7 +228,7 @@ class Port:
                           seq: Optional[Tuple[int, int]] = None) -> None:
         """A single frame of a basic or extended link service; `seq` is SEQ_ID and SEQ_CNT."""
         seq_id, seq_cnt = seq or (self._new_seq_id(), 0)
-        frame = Frame(r_ctl, self.peer_id, self.n_port_id, kind, f_ctl, seq_id, seq_cnt, ids[0], ids[1], data=data)
+        frame = Frame(r_ctl, self.peer_id, self.n_port_id, kind, f_ctl, seq_id, seq_cnt, *ids, data=data)
         self._delimit(frame, True, True)
         self.emit(frame)
 
@@ -274,13 +278,19 @@ class Port:
             self._answered(frame.ox_id)
             return
         from_responder = bool(frame.f_ctl & RESPONDER)
-        exchange = self.mine.get(frame.ox_id) if from_responder else self.theirs.get((frame.s_id, frame.ox_id))
+        exchange = self._exchange_of(frame)
         if not (exchange is None and self.bad("no-ba-acc")):
             self._accept_abts(frame, exchange)
         if exchange and not from_responder:
             self.close(exchange)
             exchange.on_abts()
         self.messages.aborted(frame.s_id, frame.ox_id)
+
+    def _exchange_of(self, frame: Frame) -> Optional[Exchange]:
+        """Exchange Context tells whose OX_ID it is."""
+        if frame.f_ctl & RESPONDER:
+            return self.mine.get(frame.ox_id)
+        return self.theirs.get((frame.s_id, frame.ox_id))
 
     def _accept_abts(self, frame: Frame, exchange: Optional[Exchange]) -> None:
         valid, seq_id, high = (0, 0, 0xFFFF)
@@ -299,8 +309,7 @@ class Port:
         if iu.opcode in (CONNECT_RQST, DISCONNECT_RQST) and not frame.f_ctl & RESPONDER:
             exchange = self.theirs.get((frame.s_id, frame.ox_id)) or self._accept_exchange(frame, iu)
         else:
-            exchange = (self.mine.get(frame.ox_id) if frame.f_ctl & RESPONDER
-                        else self.theirs.get((frame.s_id, frame.ox_id)))
+            exchange = self._exchange_of(frame)
         if exchange is None:
             return
         try:
@@ -310,7 +319,7 @@ class Port:
             exchange.assembly = None
             exchange.on_error()
             return
-        if whole and not self._is_dead(frame.s_id, iu):
+        if whole and not self._is_dead(exchange.mine, iu):
             if exchange.mine and frame.rx_id != 0xFFFF:
                 exchange.rx_id = frame.rx_id
             exchange.on_iu(whole)
@@ -328,17 +337,20 @@ class Port:
             exchange.on_iu = lambda whole: self.disconnects.requested(exchange, whole)
         return exchange
 
-    def kill_id(self, connection_id: int) -> None:
-        """CSerr: frames with this FCVI_CONNECTION_ID are discarded for R_A_TOV (8.5.3 a, C rule 1)."""
-        self.dead_ids[(self.peer_id, connection_id)] = self.clock.now + self.r_a_tov
+    def kill_id(self, mine: bool, connection_id: int) -> None:
+        """CSerr: setup IUs with this FCVI_CONNECTION_ID are discarded for R_A_TOV (8.5.3 a, C rule 1).
 
-    def _is_dead(self, s_id: int, iu: Iu) -> bool:
-        return iu.opcode != DISCONNECT_RQST and self.dead_ids.get((s_id, iu.word7), 0) > self.clock.now
+        Both ports count for themselves, so an ID is known only together with the side that chose it.
+        """
+        self.dead_ids[(mine, connection_id)] = self.clock.now + self.r_a_tov
+
+    def _is_dead(self, mine: bool, iu: Iu) -> bool:
+        return iu.opcode in CONNECT_IUS and self.dead_ids.get((mine, iu.word7), 0) > self.clock.now
 
     # Logout
 
     def logged_out(self) -> None:
-        """Every connection with the peer ends (7.7.1), its identifiers may be used again (8.4.2 g, 8.5.3 c)."""
+        """Every connection with the peer ends (7.7.1); its identifiers are free again (8.4.2 g, 8.5.3 c)."""
         self.mine.clear()
         self.theirs.clear()
         self.aborted.clear()

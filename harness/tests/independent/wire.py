@@ -75,8 +75,9 @@ class Frame:
 
     def pack(self) -> bytes:
         """Header and data field as they go on the wire."""
-        return HEADER.pack(self.r_ctl << 24 | self.d_id, self.cs_ctl << 24 | self.s_id, self.type << 24 | self.f_ctl,
-                           self.seq_id, self.df_ctl, self.seq_cnt, self.ox_id, self.rx_id, self.param) + self.data
+        words = self.r_ctl << 24 | self.d_id, self.cs_ctl << 24 | self.s_id, self.type << 24 | self.f_ctl
+        return HEADER.pack(*words, self.seq_id, self.df_ctl, self.seq_cnt, self.ox_id, self.rx_id,
+                           self.param) + self.data
 
     @classmethod
     def unpack(cls, raw: bytes) -> "Frame":
@@ -84,8 +85,8 @@ class Frame:
         if len(raw) < HEADER.size or len(raw) % 4 or len(raw) > HEADER.size + 2112:
             raise ValueError(f"{len(raw)} bytes are no frame")
         w0, w1, w2, seq_id, df_ctl, seq_cnt, ox_id, rx_id, param = HEADER.unpack_from(raw)
-        return cls(w0 >> 24, w0 & 0xFFFFFF, w1 & 0xFFFFFF, w2 >> 24, w2 & 0xFFFFFF, seq_id, seq_cnt, ox_id, rx_id,
-                   df_ctl, param, w1 >> 24, raw[HEADER.size:])
+        return cls(w0 >> 24, w0 & 0xFFFFFF, w1 & 0xFFFFFF, w2 >> 24, w2 & 0xFFFFFF, seq_id, seq_cnt,
+                   ox_id, rx_id, df_ctl, param, w1 >> 24, raw[HEADER.size:])
 
 
 @dataclass
@@ -116,10 +117,10 @@ class Iu:
 
     def device_header(self) -> bytes:
         """Table 4; Table 3 when DF_CTL announces 16 bytes."""
+        first = self.handle, self.opcode, self.flags, self.reserved, self.msg_id, self.param
         if self.df_ctl == 1:
-            return DEVICE_16.pack(self.handle, self.opcode, self.flags, self.reserved, self.msg_id, self.param)
-        return DEVICE_32.pack(self.handle, self.opcode, self.flags, self.reserved, self.msg_id, self.param,
-                              self.rmt_va, self.rmt_handle, self.word7)
+            return DEVICE_16.pack(*first)
+        return DEVICE_32.pack(*first, self.rmt_va, self.rmt_handle, self.word7)
 
 
 def split_device_header(frame: Frame) -> Tuple[Iu, bytes]:
@@ -128,12 +129,12 @@ def split_device_header(frame: Frame) -> Tuple[Iu, bytes]:
     if not size or len(frame.data) < size:
         raise ValueError(f"DF_CTL {frame.df_ctl:02x} with {len(frame.data)} bytes of data field")
     if size == 16:
-        handle, opcode, flags, rsvd, msg_id, param = DEVICE_16.unpack_from(frame.data)
-        rmt_va = rmt_handle = word7 = 0
+        words = *DEVICE_16.unpack_from(frame.data), 0, 0, 0
     else:
-        handle, opcode, flags, rsvd, msg_id, param, rmt_va, rmt_handle, word7 = DEVICE_32.unpack_from(frame.data)
+        words = DEVICE_32.unpack_from(frame.data)
+    handle, opcode, flags, rsvd, msg_id, param, rmt_va, rmt_handle, word7 = words
     if R_CTL.get(opcode) != frame.r_ctl or (size == 16) != (opcode in (SEND_RESP, WRITE_RESP)):
-        raise ValueError(f"opcode {opcode:02x} does not go with R_CTL {frame.r_ctl:02x} and a {size} byte header")
+        raise ValueError(f"opcode {opcode:02x} with R_CTL {frame.r_ctl:02x} and a {size} byte header")
     fill = frame.f_ctl & FILL
     payload = frame.data[size:]
     if fill > len(payload) or (fill and not frame.f_ctl & END):

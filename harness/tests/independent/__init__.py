@@ -1,0 +1,1 @@
+"""An FC-VI endpoint written from the standard alone."""
