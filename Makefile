@@ -30,6 +30,7 @@ TESTS := $(TEST_SRC:%.c=$(BUILD)/tests/%)
 SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%)
 EXTENSION := $(BUILD)/python/.built
 
+.PHONY: fuzz-afl
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install certify install \
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -165,6 +166,11 @@ $(BUILD)/fuzz/%: fuzz/%.c $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/*
 fuzz: $(FUZZERS) ## every target for FUZZ_SECONDS each
 	@for f in $(FUZZERS); do mkdir -p $(BUILD)/fuzz/corpus-$$(basename $$f); \
 	  $$f -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus-$$(basename $$f) || exit 1; done
+
+fuzz-afl: ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
+	@mkdir -p $(BUILD)/fuzz
+	@for f in $(FUZZ_SRC); do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) fuzz/afl_driver.c $$f $(LIB_SRC) $(LIBS) \
+	  -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
 
 fuzz-smoke: $(FUZZERS) ## a bounded number of executions
 	@for f in $(FUZZERS); do $$f -seed=1 -max_len=2148 -runs=100000 -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -2; \

@@ -1,0 +1,186 @@
+"""The engine's primitives and the way to a verdict, on the reference port."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+
+from conformance.cases import common
+from conformance.catalogue import load_requirements
+from fcvi.case import CaseInfo, Registry, Variant, case
+from fcvi.dut.base import Reply
+from fcvi.dut.ref import RefDut
+from fcvi.link import Link
+from fcvi.pics import PicsError, applies, complete
+from fcvi.pixit import pixit_for
+from fcvi.results import Result, Verdict
+from fcvi.runner import base_config, run_variant
+from fcvi.scenario import Scenario
+
+LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}
+
+
+def a_case(body: Callable[[Scenario], None]) -> CaseInfo:
+    """A case around a function."""
+    return CaseInfo("X", "x", "0", "p", (), (), (), "", (Variant(),), body)
+
+
+def run(body: Callable[[Scenario], None], dut: RefDut | None = None) -> Result:
+    """Run a function as a case."""
+    attached = dut or RefDut()
+    levels = {**LEVELS, **{r.id: r.level for r in load_requirements()}}
+    c = a_case(body)
+    return run_variant(attached, c, c.variants[0], attached.pics, pixit_for("virtual"), levels, 1)
+
+
+def with_control(body: Callable[[Scenario], Any]) -> Callable[[Scenario], None]:
+    """The function, and a positive control."""
+
+    def both(t: Scenario) -> None:
+        t.control("alive")
+        body(t)
+
+    return both
+
+
+def test_a_pass_needs_a_positive_control() -> None:
+    assert run(lambda t: None).verdict is Verdict.ERROR
+    assert run(with_control(lambda t: None)).verdict is Verdict.PASS
+
+
+def test_only_a_broken_shall_fails() -> None:
+    assert run(with_control(lambda t: t.report("SHALL", "m", "s", "r"))).verdict is Verdict.FAIL
+    assert run(with_control(lambda t: t.report("INFO", "m", "s", "r"))).verdict is Verdict.PASS
+    tolerated = run(with_control(lambda t: t.report("SHALL", "m", "s", "r", erratum="E03")))
+    assert (tolerated.verdict, tolerated.qualifier, tolerated.errata) == (Verdict.PASS, "interpretation", ["E03"])
+    assert run(with_control(lambda t: t.report("NONE", "m", "s", "r"))).verdict is Verdict.ERROR
+
+
+def test_a_defect_of_the_suite_is_an_error() -> None:
+    result = run(with_control(lambda t: [][1]))
+    assert result.verdict is Verdict.ERROR and "defect of the suite" in result.reason
+
+
+def test_what_the_dut_lacks_is_inconclusive() -> None:
+    result = run(with_control(lambda t: t.call("VipConnectPeerWait", vi=0).returned()))
+    assert result.verdict is Verdict.INCONCLUSIVE and "VipConnectPeerWait" in result.reason
+
+
+def test_an_answer_that_breaks_the_protocol_is_an_error() -> None:
+    class Odd(RefDut):
+        def request(self, method: str, params: dict[str, Any]) -> Reply:
+            return Reply(method, True, {"return": 5}) if method == "VipCreateVi" else super().request(method, params)
+
+    assert run(with_control(common.create_vi), Odd()).verdict is Verdict.ERROR
+
+
+def test_a_planned_loss_has_to_take_place() -> None:
+    result = run(with_control(lambda t: t.tester.link.drop("dut", "CONNECT_RQST")))
+    assert result.verdict is Verdict.ERROR and "never crossed" in result.reason
+
+
+def test_link_rules_count_their_own_kind() -> None:
+    link = Link()
+    link.drop("dut", "ABTS", nth=2)
+    link.delay("tester", "ABTS", 5)
+    assert link.judge("dut", "ABTS") is None and link.judge("dut", "BA_ACC") is None
+    second, delayed = link.judge("dut", "ABTS"), link.judge("tester", "ABTS")
+    assert second is not None and second.action == "drop" and delayed is not None and delayed.delay_us == 5
+    assert link.judge("dut", "ABTS") is None and link.unused() == []
+
+
+def started(t: Scenario) -> common.Setup:
+    """A client's request."""
+    t_params = dict(t.params)
+    t_params["role"] = common.CLIENT
+    t.params = t_params
+    return common.start_request(t)
+
+
+def test_delayed_frames_arrive_later() -> None:
+    def body(t: Scenario) -> None:
+        setup = started(t)
+        t.tester.link.delay("tester", "CONNECT_RESP1", 1234)
+        common.send_resp1(t, setup)
+        t.expect_nothing(["CONNECT_RESP2"], 1233, "SHALL", "too early")
+        resp2 = t.expect("CONNECT_RESP2", "SHALL", within_us=1)
+        assert resp2.time_us == 1234
+        t.tester.link.delay("dut", "ABTS", 500)
+        t.expect_nothing(["ABTS"], t.r_a_tov_us - 1234 + 499, "SHALL", "too early")
+        assert t.expect("ABTS", "SHALL", within_us=1).numbers == [4]
+
+    assert run(with_control(body)).verdict is Verdict.PASS
+
+
+def test_reordered_frames_swap() -> None:
+    def body(t: Scenario) -> None:
+        setup = started(t)
+        common.accept_request(t, setup)
+        common.send_resp3(t, setup)
+        t.tester.link.reorder("dut", "DISCONNECT_RESP")
+        for connection_id in (1, 2):
+            common.send_disconnect_rqst(t, handle=common.UNASSIGNED, connection_id=connection_id, abort=1)
+            t.settle()
+        ids = [r.dh("FCVI_CONNECTION_ID") for r in t.tester.inbox if r.kind == "DISCONNECT_RESP"]
+        assert ids == [2, 1]
+        t.tolerate("DISCONNECT_RESP")
+
+    assert run(with_control(body)).verdict is Verdict.PASS
+
+
+def test_next_timer_and_exact_times() -> None:
+    def body(t: Scenario) -> None:
+        setup = started(t)
+        assert setup.rqst is not None
+        t.expect_next_timer(t.r_a_tov_us, "SHALL", "T3")
+        abts = t.expect("ABTS", "SHALL", within_us=2 * t.r_a_tov_us)
+        assert abts.time_us == setup.rqst.time_us + t.r_a_tov_us
+        t.expect_time(abts, abts.time_us + 2 * t.pixit.early_us, "SHALL", "ABTS")
+
+    result = run(with_control(body))
+    assert result.verdict is Verdict.FAIL and "wrong time" in result.reason
+
+
+def test_unexpected_ius_fail() -> None:
+    def body(t: Scenario) -> None:
+        t.start("VipConnectRequest", vi=common.create_vi(t), LocalAddr=common.dut_address(t),
+                RemoteAddr=common.tester_address(t), Timeout=None)  # fmt: skip
+
+    result = run(with_control(body))
+    assert result.verdict is Verdict.FAIL and "unexpected CONNECT_RQST" in result.reason
+
+
+def test_explicit_login_goes_over_the_wire() -> None:
+    """With login "explicit" the reference port sends PLOGI first."""
+    dut = RefDut()
+    dut.reset({**base_config(pixit_for("virtual"), 1), "login": "explicit"})
+    vi = dut.request("VipCreateVi", {"ViAttribs": {}}).result["vi"]
+    address = {"host": "fe8000000000000000000000000000b2", "discriminator": "00" * 16}
+    remote = {**address, "host": "fe8000000000000000000000000000a1"}
+    dut.request("VipConnectRequest", {"vi": vi, "LocalAddr": address, "RemoteAddr": remote})
+    frames = [n.params["hex"] for n in dut.inbox if n.method == "frame"]
+    assert len(frames) == 1 and frames[0].startswith("22010100") and frames[0][48:56] == "03000000"
+
+
+def test_pics_expressions() -> None:
+    pics = complete({"client": True, "max_vis": 3}, "test")
+    assert applies("", pics) and applies("client and not server", pics) and applies("max_vis >= 3", pics)
+    assert not applies("(server or farp) and client", pics) and applies("revision == '2007'", pics)
+    for wrong in ("wings", "client +", "__import__('os')", "client.real"):
+        with pytest.raises(PicsError):
+            applies(wrong, pics)
+
+
+def test_case_ids_are_unique_and_have_a_purpose() -> None:
+    registry = Registry()
+
+    def body(t: Scenario) -> None:
+        """Why."""
+
+    declare = case(registry, "X.1", "t", clause="0", requirements=[], applies="")
+    declare(body)
+    with pytest.raises(ValueError, match="twice"):
+        declare(body)
+    with pytest.raises(ValueError, match="purpose"):
+        case(registry, "X.2", "t", clause="0", requirements=[], applies="")(lambda t: None)
