@@ -38,7 +38,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
     "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may warn)"),
     # Disconnect
-    "disconnect_connection_id": ("zero|ffffffff", "FCVI_CONNECTION_ID, connection established (E03; may warn)"),
+    "disconnect_connection_id": ("zero|ffffffff", "FCVI_CONNECTION_ID once established (E03; may warn)"),
     "abort_handle": ("ffffffff|own", "FCVI_HANDLE of a setup abort, remote handle unknown (E04; may warn)"),
     "abort_status": ("49|none", "status of a setup abort (D rule 2, 5.9.4.6)"),
     "lost_resp3_status": ("40|49|none", "status of the disconnect after a lost RESP3 (E116)"),

@@ -103,7 +103,8 @@ class Disconnect:
 def msg_id(port: "Port", vi: Vi) -> int:
     """The last Message completed, in the direction that was chosen (E28)."""
     received, sent = vi.last_received, vi.last_sent
-    return {"received": received, "sent": sent, "highest": max(received, sent)}[port.choose("disconnect_msg_id")]
+    values = {"received": received, "sent": sent, "highest": max(received, sent)}
+    return values[port.choose("disconnect_msg_id")]
 
 
 class Disconnects:

@@ -1,4 +1,4 @@
-"""An N_Port: Exchanges, Sequences and ABTS. What the IUs mean is in setup.py, disconnect.py and message.py."""
+"""An N_Port: Exchanges, Sequences and ABTS; what the IUs mean: setup.py, disconnect.py, message.py."""
 
 from __future__ import annotations
 

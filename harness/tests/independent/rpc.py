@@ -191,8 +191,8 @@ class Server:
         if natural(params, "protocol") != 1:
             raise BadParams("protocol 1 only")
         yes = ("client", "server", "unreliable_delivery", "send", "immediate_data", "class3")
-        no = ("peer_to_peer", "loopback", "reliable_delivery", "reliable_reception", "rdma_write", "rdma_read",
-              "class2", "out_of_order_fabric", "explicit_login", "farp", "name_server", "loop")
+        no = ("peer_to_peer", "loopback", "reliable_delivery", "reliable_reception", "rdma_write",
+              "rdma_read", "class2", "out_of_order_fabric", "explicit_login", "farp", "name_server", "loop")
         named = ("connect_info", "retry_waits_for_ba_acc", "disconnect_retry")
         chosen = {name: self.choose.yes(name) for name in named}
         pics = {**dict.fromkeys(yes, True), **dict.fromkeys(no, False), **chosen,

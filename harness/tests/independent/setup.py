@@ -435,7 +435,8 @@ class Setups:
             payload = ConnectPayload.unpack(iu.payload, bool(iu.flags & RQST_INFO))
         except ValueError as error:
             self.port.log(f"CONNECT_RQST refused: {error}")
-            here, there = (NetAddress(hosts[0], bytes(16)) for hosts in (self.port.hosts, self.port.peer_hosts))
+            here = NetAddress(self.port.hosts[0], bytes(16))
+            there = NetAddress(self.port.peer_hosts[0], bytes(16))
             self._new(exchange, iu, ConnectPayload(UNASSIGNED, there, here)).refuse(PROTOCOL)
             return
         if not (iu.flags & RQST_RETRY and self._retried(exchange, iu, payload)):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 
@@ -39,6 +39,7 @@ class Node:
         self.sent: List[Dict[str, Any]] = []
         self.events: List[Dict[str, Any]] = []
         self.results: Dict[int, Any] = {}
+        self.history: List[Tuple[int, str]] = []
         names = {1: ("10000000c9000001", "010100", A_HOST), 2: ("10000000c9000002", "010200", B_HOST)}
         ports = {key: {"port_name": name, "node_name": "2" + name[1:], "n_port_id": port, "host": [host]}
                  for key, (name, port, host) in names.items()}
@@ -49,6 +50,7 @@ class Node:
 
     def _line(self, text: str) -> None:
         message = json.loads(text)
+        self.history.append((self.server.port.clock.now if self.server.port else 0, text))
         if "id" in message:
             self.results[message["id"]] = message.get("result", message.get("error"))
         elif message["method"] == "frame":
@@ -126,9 +128,9 @@ class Pair:
                 return
             us -= step
 
-    def listen(self) -> None:
+    def listen(self, discriminator: str = DISCRIMINATOR) -> None:
         """VipConnectWait."""
-        local = {"host": B_HOST, "discriminator": DISCRIMINATOR}
+        local = {"host": B_HOST, "discriminator": discriminator}
         self.waiting = self.server.call("VipConnectWait", LocalAddr=local, Timeout=None)
 
     def request(self, limit: Optional[int] = None) -> int:
@@ -457,6 +459,80 @@ def traffic(fault: Optional[str]) -> List[Any]:
         pair.pump()
         seen += [(frame["hex"], frame["sof"]) for node in (pair.client, pair.server) for frame in node.sent]
     return seen
+
+
+SITUATIONS: Dict[str, Drop] = {
+    "good": lambda code, nth: False,
+    "message": lambda code, nth: code == 0 and nth == 2,
+    "retry": lambda code, nth: code == RQST and nth == 1,
+    "resp1": lambda code, nth: code == RESP1 and nth == 1,
+    "deaf": lambda code, nth: code in (RQST, -0x84),
+    "resp2": lambda code, nth: code == RESP2,
+    "resp3": lambda code, nth: code == RESP3,
+    "disconnect": lambda code, nth: code == DISCONNECT,
+    "timeout": lambda code, nth: code == RQST and nth == 1,
+    **dict.fromkeys(("refused", "elsewhere", "nobody", "late", "abort", "logout", "own"),
+                    lambda code, nth: False),
+}
+
+
+def life(situation: str, fault: Optional[str]) -> List[Any]:
+    """All that two endpoints say, with its time, in one situation; both make the mistake."""
+    pair = Pair(fault=fault, size=256, client=["connect_info=yes"], server=["connect_info=yes"])
+    pair.drop = SITUATIONS[situation]
+    if situation == "own":
+        pair.svi = pair.server.now("VipCreateVi", ViAttribs={"MaxTransferSize": 4096})["vi"]
+    for node, vi in ((pair.client, pair.cvi), (pair.server, pair.svi)):
+        for _ in range(2):
+            pair.receive_buffer(node, vi, 1000)
+    if situation != "nobody":
+        pair.listen("00" * 16 if situation == "elsewhere" else DISCRIMINATOR)
+    pair.request(1_000_000 if situation in ("timeout", "late") else None)
+    pair.send(pair.client, pair.cvi, b"early")
+    pair.advance(2_000_000 if situation in ("late", "timeout") else 10)
+    decide(pair, situation)
+    pair.send(pair.client, pair.cvi, bytes(700))
+    pair.send(pair.client, pair.cvi, b"second")
+    for wait in (R_A_TOV // 2, R_A_TOV // 2, 1000):
+        pair.advance(wait)
+        decide(pair, situation)
+    pair.advance(4 * R_A_TOV)
+    pair.server.now("mem.read", mem=1, offset=0, length=1000)
+    if situation in ("logout", "abort"):
+        strike(pair, situation)
+    for node, vi in ((pair.client, pair.cvi), (pair.server, pair.svi)):
+        node.call("VipDisconnect", vi=vi)
+        pair.advance(R_A_TOV // 2)
+        pair.advance(4 * R_A_TOV)
+    if situation == "logout":
+        pair.request()
+    return [pair.client.history, pair.server.history, pair.states()]
+
+
+def decide(pair: Pair, situation: str) -> None:
+    """What the server's application does with a request, once it has one."""
+    conn = (pair.server.results.get(pair.waiting) or {}).get("conn")
+    if conn:
+        method = "VipConnectReject" if situation == "refused" else "VipConnectAccept"
+        pair.server.call(method, conn=conn, vi=pair.svi)
+        pair.pump()
+
+
+def strike(pair: Pair, situation: str) -> None:
+    """A logout, or a setup abort with the server's handle and an unknown FCVI_CONNECTION_ID (rule D-6)."""
+    if situation == "logout":
+        link = {"jsonrpc": "2.0", "method": "link", "params": {"event": "logo"}}
+        pair.client.server.line(json.dumps(link).encode())
+    else:
+        header = "02010200" "00010100" "58290000" "77020000" "7777ffff" "00000000"
+        pair.server.give({"hex": header + "00001000" "12060000" + "00" * 20 + "00abcdef"})
+    pair.pump()
+
+
+def test_every_behaviour_fault_shows_somewhere() -> None:
+    right = {situation: life(situation, None) for situation in SITUATIONS}
+    for name in BEHAVIOUR:
+        assert any(life(situation, name) != right[situation] for situation in SITUATIONS), name
 
 
 def run(arguments: List[str], lines: List[Dict[str, Any]]) -> Any:

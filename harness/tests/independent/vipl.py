@@ -24,7 +24,8 @@ Handler = Callable[[Params, Call], None]
 CALLS = {
     "VipCreateVi": "_create_vi", "VipDestroyVi": "_destroy_vi", "VipQueryVi": "_query_vi",
     "VipConnectWait": "_connect_wait", "VipConnectAccept": "_connect_accept",
-    "VipConnectReject": "_connect_reject", "VipConnectRequest": "_connect_request", "VipDisconnect": "_disconnect",
+    "VipConnectReject": "_connect_reject", "VipConnectRequest": "_connect_request",
+    "VipDisconnect": "_disconnect",
     "VipRegisterMem": "_register_mem", "VipDeregisterMem": "_deregister_mem",
     "VipPostSend": "_post_send", "VipPostRecv": "_post_recv",
     "VipSendDone": "_send_done", "VipRecvDone": "_recv_done",
