@@ -171,6 +171,7 @@ _SUCCESS = "VIP_SUCCESS"
 _HALF, _DOUBLE = {"r_a_tov_us": 5_000_000}, {"r_a_tov_us": 20_000_000}
 _C, _S = "dut-client", "dut-server"
 
+
 def good_recv(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
     """Say of every receive Descriptor that all is well."""
     return {**params, "status": ["VIP_STATUS_DONE", "VIP_STATUS_OP_RECEIVE"]}

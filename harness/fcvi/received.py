@@ -102,6 +102,7 @@ def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_
     findings = []
     for name, required in (("S_ID", s_id), ("D_ID", d_id)):
         seen = frame.get("FC", name)
+        assert isinstance(seen, int)
         if seen != required:
             byte, bits = frame.where("FC", name)
             findings.append(
