@@ -114,6 +114,8 @@ class RunReport:
     pixit: dict[str, Any]
     seed: int
     results: list[Result] = field(default_factory=list)
+    #: Why nothing ran: a selection, a PICS or an attachment that cannot be used. Empty when cases ran.
+    error: str = ""
 
     def summary(self) -> dict[str, int]:
         """How many results have each verdict."""

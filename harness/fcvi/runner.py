@@ -23,7 +23,7 @@ from .scenario import Failed, Inconclusive, Scenario
 from .select import SelectionError, select
 from .upper import Unimplemented
 
-__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "run"]
+__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "not_run", "run"]
 
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
@@ -226,12 +226,16 @@ def _attach(options: RunOptions) -> Dut:
 def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
     """One process of a parallel run: every variant whose index falls to it, on an attachment of its own."""
     chosen = select(load_cases(), options.select)
-    dut = _attach(options)
+    mine = range(share, len(chosen), shares)
+    try:
+        dut = _attach(options)
+    except (DutError, AttachError) as error:
+        return [(i, _error(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
     try:
         pics = _pics(options, dut)
         pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
         worker = _Worker(dut, pics, pixit, _catalogue().levels, options.seed)
-        return [(i, worker.run(*chosen[i])) for i in range(share, len(chosen), shares)]
+        return [(i, worker.run(*chosen[i])) for i in mine]
     finally:
         dut.close()
 
@@ -278,6 +282,11 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     finally:
         dut.close()
     return report
+
+
+def not_run(options: RunOptions, reason: str) -> RunReport:
+    """The report of a run that could not begin."""
+    return RunReport(__version__, _catalogue().sha256, options.dut, "", "", {}, {}, options.seed, error=reason)
 
 
 def _run_parallel(

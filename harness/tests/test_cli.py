@@ -47,6 +47,46 @@ def test_wrong_usage_is_one_line_and_status_2(args: list[str], words: str) -> No
 
 
 @pytest.mark.parametrize(
+    "args, words",
+    [
+        (["--select", "Z.9"], "no case matches 'Z.9'"),
+        (["--dut", "exec:/nonexistent/device"], "cannot start it"),
+        (["--pics", "/nonexistent.toml"], "cannot read the PICS"),
+    ],
+)
+def test_a_run_that_cannot_begin_replaces_the_report(args: list[str], words: str, tmp_path: Path) -> None:
+    """An all-green report of an earlier run in the same directory must not be taken for this one's."""
+    assert fcvi("run", "--select", "D.R1", "--report", str(tmp_path)).returncode == 0
+    assert fcvi("run", *args, "--report", str(tmp_path)).returncode == 2
+    data = json.loads((tmp_path / "report.json").read_text())
+    jsonschema.validate(data, SCHEMA)
+    assert words in data["error"] and data["results"] == []
+    suite = Tree.parse(tmp_path / "junit.xml").getroot()
+    assert suite.get("errors") == "1" and words in suite.find("testcase/error").get("message")
+    assert words in (tmp_path / "report.txt").read_text()
+    assert (tmp_path / "report.tap").read_text().splitlines()[-1].startswith("Bail out! ")
+
+
+def test_one_of_two_processes_cannot_attach(tmp_path: Path) -> None:
+    """A device that can be started only twice: the suite's look at it and one of the two processes."""
+    device = tmp_path / "device"
+    device.write_text(
+        f"#!/bin/sh\nfor n in 1 2; do mkdir '{tmp_path}'/$n 2>/dev/null && exec '{ROOT}/build/fcvi' endpoint; done\nexit 1\n"
+    )
+    device.chmod(0o755)
+    done = fcvi("run", "--dut", f"exec:{device}", "--jobs", "2", "--report", str(tmp_path / "report"))
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    summary = json.loads((tmp_path / "report/report.json").read_text())["summary"]
+    assert 0 < summary["error"] and abs(summary["error"] - summary["pass"]) <= 1
+
+
+def test_lint_says_nothing_of_what_it_cannot_read(tmp_path: Path) -> None:
+    done = fcvi("lint", str(tmp_path / "missing.pcap"))
+    assert (done.returncode, done.stdout) == (2, "") and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     "content, words",
     [("client = 3", "true or false"), ("wings = true", "unknown PICS item"), ("= x", "not a TOML file"), ("pics = 1", "table")],
 )

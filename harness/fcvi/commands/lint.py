@@ -107,10 +107,11 @@ def _as_text(f: Finding) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Lint."""
-    tally, status = Tally(), 0
+    tally, status, read = Tally(), 0, False
     for path in args.files:
         try:
             with Reader(path) as reader:
+                read = True
                 for record, findings in _findings(reader, tally):
                     if not args.json:
                         title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
@@ -124,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
             status = 2
     if args.json:
         print(json.dumps({"summary": vars(tally)}))
-    else:
+    elif read:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(
             f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
             f"{tally.malformed} malformed, {tally.notices} notices"

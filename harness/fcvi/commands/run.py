@@ -11,7 +11,7 @@ from typing import Any, Optional
 from ..pics import PicsError
 from ..report import text, write_report
 from ..results import Result, RunReport
-from ..runner import AttachError, RunOptions, SelectionError, exit_status, run as run_cases
+from ..runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
 
 def add_parser(commands: Any) -> None:
@@ -107,10 +107,20 @@ def run(args: argparse.Namespace) -> int:
         report = run_cases(chosen, progress.update)
     except (SelectionError, PicsError, AttachError) as error:
         print(f"fcvi: {error}", file=sys.stderr)
-        return 2
+        return _not_run(args, not_run(chosen, str(error)))
     finally:
         progress.stop()
     return finish(args, report)
+
+
+def _not_run(args: argparse.Namespace, report: RunReport) -> int:
+    """A report that says so, lest one of an earlier run in the same directory be taken for this run's."""
+    if args.report is not None:
+        try:
+            write_report(args.report, report)
+        except OSError as error:
+            print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
+    return 2
 
 
 def finish(args: argparse.Namespace, report: RunReport) -> int:

@@ -33,7 +33,7 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
 
 def as_json(report: RunReport) -> dict[str, Any]:
     """The report as data."""
-    return {
+    data: dict[str, Any] = {
         "schema": 1,
         "suite": {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256},
         "dut": {
@@ -48,6 +48,9 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "requirements": requirement_verdicts(report),
         "summary": report.summary(),
     }
+    if report.error:
+        data["error"] = report.error
+    return data
 
 
 def render(report: RunReport) -> str:

@@ -35,5 +35,10 @@ def render(report: RunReport) -> bytes:
             Tree.SubElement(case, "error", message=words, type="error")
         elif result.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE):
             Tree.SubElement(case, "skipped", message=f"{result.verdict.value}: {words}")
+    if report.error:  # a run that never began must not look like an empty success
+        suite.set("tests", "1")
+        suite.set("errors", "1")
+        case = Tree.SubElement(suite, "testcase", classname="fcvi", name="run", time="0.000000")
+        Tree.SubElement(case, "error", message=_clean(report.error), type="error")
     Tree.indent(suite)
     return bytes(Tree.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"

@@ -30,4 +30,6 @@ def render(report: RunReport) -> str:
         lines.append(_line(number, result))
         if result.verdict in (Verdict.FAIL, Verdict.ERROR) or result.findings:
             lines += _diagnostics(result)
+    if report.error:
+        lines.append(f"Bail out! {' '.join(report.error.split())}")
     return "\n".join(lines) + "\n"

@@ -43,6 +43,8 @@ def render(report: RunReport, verbose: bool = False) -> str:
     shown = [r for r in report.results if r.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE) or r.qualifier]
     for result in shown:
         lines += [*_result(result, verbose), ""]
+    if report.error:
+        lines += [f"nothing ran: {report.error}", ""]
     counts = report.summary()
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
