@@ -135,10 +135,10 @@ check: ## every test; says at the end how many stages passed
 	@harness/check.sh
 
 check-c: $(TESTS) ## C unit tests
-	@for t in $(TESTS); do FCVI_SRCDIR=$(CURDIR) $$t || exit 1; done
+	@for t in $(TESTS); do FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
 
 check-san: $(SAN_TESTS) ## the same under ASan and UBSan
-	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SRCDIR=$(CURDIR) $$t || exit 1; done
+	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
 
 check-python: all ## pytest over the harness and the catalogue
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
@@ -154,7 +154,7 @@ check-install: all ## install into a scratch directory and use what is there
 	@harness/check_install.sh
 
 valgrind: $(TESTS) ## C unit tests under valgrind
-	@for t in $(TESTS); do CK_FORK=no FCVI_SRCDIR=$(CURDIR) FCVI_QUICK=1 valgrind -q --error-exitcode=1 --leak-check=full $$t || exit 1; done
+	@for t in $(TESTS); do CK_FORK=no FCVI_SRCDIR="$(CURDIR)" FCVI_QUICK=1 valgrind -q --error-exitcode=1 --leak-check=full $$t || exit 1; done
 
 # ---- fuzzing ----
 
@@ -184,7 +184,7 @@ coverage: ## line and branch coverage of codec and refimpl by the C tests
 	@for f in $(LIB_SRC); do $(CC) -std=c11 -O0 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/cov/$$(echo $$f | tr / _).o || exit 1; done
 	@for t in $(TEST_SRC); do o=$(BUILD)/cov/$$(basename $$t .c); \
 	  $(CC) -std=c11 -O0 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
-	  FCVI_SRCDIR=$(CURDIR) CK_FORK=no $$o || exit 1; done
+	  FCVI_SRCDIR="$(CURDIR)" CK_FORK=no $$o || exit 1; done
 	gcovr -r . --object-directory $(BUILD)/cov --filter refimpl/src --txt --branches
 	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt
 	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import xml.etree.ElementTree as Tree
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from fcvi.report import file_name
 from fcvi.results import Result, RunReport, Verdict
 from fcvi.runner import exit_status
 
-from .conftest import ROOT, fcvi
+from .conftest import FCVI, ROOT, fcvi
 
 SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text())
 
@@ -74,7 +75,7 @@ def test_one_of_two_processes_cannot_attach(tmp_path: Path) -> None:
         f"#!/bin/sh\nfor n in 1 2; do mkdir '{tmp_path}'/$n 2>/dev/null && exec '{ROOT}/build/fcvi' endpoint; done\nexit 1\n"
     )
     device.chmod(0o755)
-    done = fcvi("run", "--dut", f"exec:{device}", "--jobs", "2", "--report", str(tmp_path / "report"))
+    done = fcvi("run", "--dut", f"exec:{shlex.quote(str(device))}", "--jobs", "2", "--report", str(tmp_path / "report"))
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     summary = json.loads((tmp_path / "report/report.json").read_text())["summary"]
@@ -118,7 +119,7 @@ def normal(report: dict[str, Any]) -> dict[str, Any]:
 
 def test_same_seed_same_report(tmp_path: Path) -> None:
     """Two runs, one or two processes, in-process or over the DUT protocol."""
-    endpoint = f"exec:{ROOT}/build/fcvi endpoint"
+    endpoint = f"exec:{shlex.quote(str(FCVI))} endpoint"
     runs = [["--dut", "ref"], ["--dut", "ref", "--jobs", "2"], ["--dut", endpoint], ["--dut", endpoint, "--jobs", "2"]]
     reports, captures = [], []
     for number, args in enumerate(runs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from .conftest import ROOT, fcvi
 
-ENDPOINT = f"/usr/bin/python3 {ROOT}/harness/tests/independent/endpoint.py"
+ENDPOINT = f"/usr/bin/python3 {shlex.quote(str(ROOT))}/harness/tests/independent/endpoint.py"
 _RANGES = {"split": ["100", "340"], "send_ius": ["3"]}  # values to try of choices that are ranges
 _DELAYS = ["5000", "1000000"]
 
@@ -31,7 +32,7 @@ NOT_CAUGHT = {
 
 def listed(option: str) -> list[list[str]]:
     """Rows of --list-choices or --list-faults."""
-    out = subprocess.run([*ENDPOINT.split(), option], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([*shlex.split(ENDPOINT), option], capture_output=True, text=True, check=True).stdout
     return [line.split("\t") for line in out.splitlines()]
 
 

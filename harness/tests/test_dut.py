@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from fcvi.runner import base_config
 from .conftest import FCVI, fcvi
 
 PYTHON = "/usr/bin/python3"
-ENDPOINT = f"exec:{FCVI} endpoint"
+ENDPOINT = f"exec:{shlex.quote(str(FCVI))} endpoint"
 HELLO = '{"implementation":"x","version":"1","clock":"virtual","pics":{"client":true,"server":true,"unreliable_delivery":true}}'
 
 # A DUT that keeps to the protocol until `break_at` comes, then does what `act` says.
@@ -47,7 +48,7 @@ def script(tmp_path: Path, when: str, act: str) -> str:
     """A DUT spec for SCRIPT with the parts filled in."""
     path = tmp_path / "dut.py"
     path.write_text(SCRIPT.replace("BREAK(", f"({when})(").replace("ACT", act))
-    return f"exec:{PYTHON} {path}"
+    return f"exec:{PYTHON} {shlex.quote(str(path))}"
 
 
 HOSTILE = [
@@ -257,7 +258,7 @@ def test_process_is_gone_after_close(tmp_path: Path) -> None:
     path.write_text("import time, sys\nsys.stdin.read()\ntime.sleep(60)\n")
     started = time.monotonic()
     with pytest.raises(DutError):
-        attach(f"exec:{PYTHON} {path}", rpc_timeout_s=0.3)
+        attach(f"exec:{PYTHON} {shlex.quote(str(path))}", rpc_timeout_s=0.3)
     assert time.monotonic() - started < 10
 
 
