@@ -171,15 +171,6 @@ class Frame:
         result: dict[str, Any] = json.loads(self._print(lib.fcvi_print_json))
         return result
 
-    def encoded(self) -> Optional[bytes]:
-        """The frame built again from its values alone; None when it has no values (shorter than a header)."""
-        values = ffi.new("struct fcvi_values *")
-        if lib.fcvi_values_of(self._view, values) != 0:
-            return None
-        out = ffi.new("uint8_t[]", max(1, len(self.data)))
-        length = lib.fcvi_encode(values, out, len(self.data))
-        return bytes(ffi.buffer(out, length))
-
 
 _CAPACITY = 64
 
@@ -227,11 +218,6 @@ def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding
         index, ffi.cast("uint8_t *", header), ffi.cast("uint8_t *", body), len(payload), byte, findings
     )
     return [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
-
-
-def crc32(data: bytes) -> int:
-    """FC CRC over header and Data_Field."""
-    return int(lib.fcvi_crc32(ffi.from_buffer(data), len(data)))
 
 
 def delimited(data: bytes, sof: int, eof: int, crc_ok: bool = True) -> bytes:

@@ -98,14 +98,6 @@ class RefPort:
         c.seed = config["seed"]
         return c
 
-    def snapshot(self) -> bytes:
-        """A checkpoint of the port."""
-        return bytes(ffi.buffer(self._block, self._size))
-
-    def restore(self, checkpoint: bytes) -> None:
-        """Back to a checkpoint of this port."""
-        ffi.buffer(self._block, self._size)[:] = checkpoint
-
     def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:
         """A frame arrives."""
         keep = ffi.from_buffer(data)

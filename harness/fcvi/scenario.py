@@ -7,7 +7,6 @@ Whether a breach fails the DUT is decided in one place, here: by the level of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
@@ -29,14 +28,6 @@ class Failed(Exception):
 
 class Inconclusive(Exception):
     """No verdict can be reached, for the reason given."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a case waits for, in words, with the requirement that silence breaks."""
-
-    what: str
-    requirement: str
 
 
 class Scenario:

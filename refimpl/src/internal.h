@@ -300,7 +300,6 @@ void message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* login.c */
 struct remote_port *remote_port(struct fcvi_port *p, uint32_t id, bool make);
-bool login_ready(struct fcvi_port *p, uint32_t id);
 void login_start(struct fcvi_port *p, uint32_t id);
 void login_els(struct fcvi_port *p, const struct fcvi_frame *f);
 void logout(struct fcvi_port *p, uint32_t id);

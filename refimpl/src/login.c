@@ -20,12 +20,6 @@ struct remote_port *remote_port(struct fcvi_port *p, uint32_t id, bool make)
     return free_place;
 }
 
-bool login_ready(struct fcvi_port *p, uint32_t id)
-{
-    const struct remote_port *r = remote_port(p, id, false);
-    return r != NULL && r->logged_in;
-}
-
 /* Common Service Parameters with C and S set: bit 31, as FC-FS defines it, not 30 (E17). */
 static void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
 {
