@@ -9,14 +9,23 @@ static void put_address(uint8_t *out, const struct fcvi_address *a)
     memcpy(out + FCVI_ADDR_DISCRIM_BYTE, a->discriminator, a->discriminator_length);
 }
 
-uint32_t put_connect(uint8_t *out, const struct fcvi_address *local, const struct fcvi_address *remote,
-                     const struct fcvi_attributes *attributes, uint32_t handle)
+/* What a provider may tell its peer of itself (6.8.3): who it is. */
+static void put_info(uint8_t *out)
+{
+    static const char text[] = "fcvi reference port";
+    memset(out, 0, FCVI_INFO_LENGTH);
+    memcpy(out, text, sizeof text);
+}
+
+/* The payload of FCVI_CONNECT_RQST or RESP1, as the sender of the setup sees it; returns its length. */
+uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s,
+                     const struct fcvi_attributes *attributes)
 {
     memset(out, 0, FCVI_CONN_LENGTH);
     fcvi_set_CONN_FCVI_REVISION(out, FCVI_REVISION_2007);
-    fcvi_set_CONN_FCVI_RQST_HANDLE(out, handle);
-    put_address(out + FCVI_CONN_FCVI_LOC_ADDR_BYTE, local);
-    put_address(out + FCVI_CONN_FCVI_REM_ADDR_BYTE, remote);
+    fcvi_set_CONN_FCVI_RQST_HANDLE(out, s->local_handle);
+    put_address(out + FCVI_CONN_FCVI_LOC_ADDR_BYTE, &s->local);
+    put_address(out + FCVI_CONN_FCVI_REM_ADDR_BYTE, &s->remote);
     uint8_t *a = out + FCVI_CONN_FCVI_LOC_ATTRS_BYTE;
     fcvi_set_ATTRS_FCVI_RELIABILITY_LVL(a, attributes->reliability);
     fcvi_set_ATTRS_EnRdmaWr(a, attributes->rdma_write);
@@ -25,7 +34,10 @@ uint32_t put_connect(uint8_t *out, const struct fcvi_address *local, const struc
     uint8_t *q = a + FCVI_ATTRS_FCVI_QOS_BYTE;
     fcvi_set_QOS_FCVI_PREF(q, attributes->preference ? 0x80 : 0x00);
     fcvi_set_QOS_FCVI_PIPELINE_DEPTH(q, attributes->pipeline_depth);
-    return FCVI_CONN_LENGTH;
+    if (!p->config.connect_info)
+        return FCVI_CONN_LENGTH;
+    put_info(out + FCVI_CONN_LENGTH);
+    return CONNECT_LENGTH;
 }
 
 static bool take_address(const uint8_t *in, struct fcvi_address *a)

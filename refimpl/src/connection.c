@@ -1,21 +1,28 @@
 /* Connections of endpoints: handles, the beginning and the end (4.2, 8.2, 8.4.2). */
 #include "internal.h"
 
-/* A handle names its VI and how many connections that VI has had, so that none comes back within R_A_TOV
- * (8.4.2 f). */
-uint32_t new_handle(struct fcvi_port *p, struct vi *vi)
+/* ---- handles ---- */
+
+/* A handle names its VI and how many connections that VI has had, so that none comes back before all others
+ * have been used and R_A_TOV has passed (8.4.2 f). False while that is not so. */
+bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle)
 {
-    uint32_t index = vi_index(p, vi), handle;
-    do
-        handle = ((uint32_t)++vi->generation << 16 | index) ^ (uint32_t)(p->config.seed & 0x7FFF0000u);
-    while (handle == FCVI_UNASSIGNED);
-    return handle;
+    uint32_t bits = 32u - p->handle_bits, last = (uint32_t)((1ULL << bits) - 1);
+    if (vi->generation == last) {
+        if (vi->generation_began != 0 && p->now - vi->generation_began < p->config.r_a_tov_us)
+            return false;
+        vi->generation = 0;
+        vi->generation_began = p->now;
+    }
+    uint32_t number = ++vi->generation ^ ((uint32_t)p->config.seed & last >> 1);
+    *handle = number << p->handle_bits | vi_index(p, vi);
+    return *handle != FCVI_UNASSIGNED || new_handle(p, vi, handle);
 }
 
 /* Only the port that the connection is with may use its handle (E45). */
 struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer)
 {
-    uint32_t index = handle & 0xFFFF;
+    uint32_t index = handle & (uint32_t)((1ULL << p->handle_bits) - 1);
     if (index >= p->limits.vis)
         return NULL;
     struct vi *vi = vi_at(p, index);
@@ -23,18 +30,80 @@ struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer)
     return vi->used && c->known && c->local_handle == handle && c->peer == peer ? vi : NULL;
 }
 
-void connection_begin(struct vi *vi, const struct setup *s)
+/* ---- parties: setups and then VIs, by what the other side calls them ---- */
+
+static uint32_t party(struct fcvi_port *p, const struct vi *vi)
 {
+    return p->limits.setups + vi_index(p, vi);
+}
+
+static bool party_is(struct fcvi_port *p, uint32_t i, bool by_id, uint32_t peer, uint32_t value)
+{
+    if (i < p->limits.setups) {
+        const struct setup *s = setup_at(p, i);
+        return s->peer == peer && (by_id ? s->connection_id : s->remote_handle) == value;
+    }
+    const struct connection *c = &vi_at(p, i - p->limits.setups)->connection;
+    return c->peer == peer && (by_id ? c->connection_id : c->remote_handle) == value;
+}
+
+/* The next party after `after` (NONE: the first) whose FCVI_CONNECTION_ID, or handle at the other side, it
+ * is. */
+uint32_t party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value, uint32_t after)
+{
+    const struct table *t = by_id ? &p->by_connection_id : &p->by_handle;
+    uint32_t i = after == NONE ? table_first(p, t, table_hash(peer, value)) : table_next(p, t, after);
+    while (i != NONE && !party_is(p, i, by_id, peer, value))
+        i = table_next(p, t, i);
+    return i;
+}
+
+/* ---- the beginning ---- */
+
+void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
+{
+    connection_forget(p, vi);
     vi->connection = (struct connection){
         .known = true,
         .originator = s->originator,
-        .peer = s->exchange.peer,
+        .peer = s->peer,
         .local_handle = s->local_handle,
         .remote_handle = s->remote_handle,
         .connection_id = s->connection_id,
     };
-    vi->tx = (struct sender){.next_msg_id = 1};
-    vi->rx = (struct receiver){.expected = 1};
+    const struct list empty = {NONE, NONE};
+    vi->tx = (struct sender){.next_msg_id = 1, .current = NONE, .list = empty, .jobs = empty};
+    vi->rx = (struct receiver){.expected = 1, .list = empty, .unanswered = empty, .held = NONE};
+    vi->connection.listed = true;
+    if (!s->originator) /* our own FCVI_CONNECTION_IDs are not what the other side may mean (E47) */
+        table_add(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), party(p, vi));
+    if (s->remote_handle != FCVI_UNASSIGNED)
+        table_add(p, &p->by_handle, table_hash(s->peer, s->remote_handle), party(p, vi));
+}
+
+/* C rules 8 and 9: a retry brings a new FCVI_CONNECTION_ID. */
+void connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id)
+{
+    struct connection *c = &vi->connection;
+    if (c->originator)
+        return;
+    table_remove(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+    c->connection_id = connection_id;
+    table_add(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+}
+
+/* ---- the end ---- */
+
+/* What no longer needs an answer: a new connection begins, or the ports are logged out. */
+void connection_forget(struct fcvi_port *p, struct vi *vi)
+{
+    struct connection *c = &vi->connection;
+    if (c->listed && !c->originator)
+        table_remove(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+    if (c->listed && c->remote_handle != FCVI_UNASSIGNED)
+        table_remove(p, &p->by_handle, table_hash(c->peer, c->remote_handle), party(p, vi));
+    c->listed = c->known = c->receiving = false;
+    messages_drop(p, vi);
 }
 
 /* The connection is over but for a Disconnect: Error, queues flushed; the application hears of it (8.2 d). */

@@ -7,7 +7,7 @@ struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
     if (p->events_count == p->limits.events) {
         p->events_head = (p->events_head + 1) % p->limits.events;
         p->events_count--;
-        p->events_lost++;
+        p->used.events_lost++;
     }
     uint32_t at = (p->events_head + p->events_count++) % p->limits.events;
     struct fcvi_event *e = ARRAY(p, struct fcvi_event, events, at);
@@ -40,17 +40,32 @@ void set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state)
     e->state = (uint8_t)state;
 }
 
-void finish_connect(struct fcvi_port *p, struct vi *vi, int vip)
+/* The connect call of a VI is over: the blocked one returns, or a Peer request has its result. */
+void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote)
 {
-    if (!vi->blocked)
+    struct fcvi_event *e;
+    if (vi->blocked) {
+        vi->blocked = false;
+        e = event_new(p, FCVI_EVENT_CALL);
+        e->token = vi->token;
+    } else if (vi->peer.phase == PEER_PENDING) {
+        peer_withdraw(p, vi);
+        vi->peer.phase = vi->peer.waiting ? PEER_NONE : PEER_DONE;
+        vi->peer.vip = vip;
+        if (remote != NULL)
+            vi->peer.remote_attributes = *remote;
+        if (!vi->peer.waiting)
+            return;
+        vi->peer.waiting = false;
+        e = event_new(p, FCVI_EVENT_CALL);
+        e->token = vi->peer.token;
+    } else {
         return;
-    vi->blocked = false;
-    struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
-    e->token = vi->token;
+    }
     e->vip = vip;
     e->vi = vi_index(p, vi);
-    if (vi->setup != NONE)
-        e->remote_attributes = setup_at(p, vi->setup)->remote_attributes;
+    if (remote != NULL)
+        e->remote_attributes = *remote;
 }
 
 bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out)

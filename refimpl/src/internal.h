@@ -6,15 +6,37 @@
 #include <string.h>
 
 enum { NONE = UINT32_MAX };
-enum { CONTROL_FRAME = 24 + 32 + 340, CONNECT_BUFFER = 340 + 256, REMOTE_PORTS = 8 };
+enum { CONNECT_LENGTH = FCVI_CONN_LENGTH + FCVI_INFO_LENGTH, CONTROL_FRAME = 24 + 32 + CONNECT_LENGTH };
+enum { DH32 = 32, DH16 = 16, LONGEST = 24 + 2112 };
+
+/* Reason Codes of Table 12 that this port sends */
+enum reason {
+    NO_MATCH = 0x01,
+    CONNECT_TIMEOUT = 0x02,
+    NO_WAITING = 0x03,
+    CONNECT_REJECT = 0x04,
+    CONCURRENT_REQUESTS = 0x05,
+    INVALID_SERVICE_PARM = 0x20,
+    SETUP_PROTOCOL_ERROR = 0x21,
+    TRANSPORT_ERROR = 0x40,
+    PROTOCOL_ERROR = 0x48,
+    SETUP_TIMEOUT = 0x49,
+    DOES_NOT_EXIST = 0x4A
+};
+
+/* Well-known addresses (FC-FS) */
+enum { BROADCAST = 0xFFFFFF, F_PORT = 0xFFFFFE, NAME_SERVER = 0xFFFFFC };
 
 /* ---- timers (8.3) ---- */
 
 enum timer_kind {
-    TIMER_T0,         /* VipConnectWait */
-    TIMER_T1,         /* VipConnectRequest */
-    TIMER_SETUP,      /* T3 of an originator, T2 of a responder, or the wait for BA_ACC */
-    TIMER_DISCONNECT, /* wait for FCVI_DISCONNECT_RESP, or for BA_ACC after it */
+    TIMER_T0,         /* of a Connectionpoint: VipConnectWait */
+    TIMER_SETUP,      /* of a setup: T3 of an originator, T2 of a responder, the wait for login or address */
+    TIMER_T1,         /* of a VI: VipConnectRequest, VipConnectPeerRequest */
+    TIMER_DISCONNECT, /* of a VI: wait for FCVI_DISCONNECT_RESP */
+    TIMER_MISSING,    /* of a VI: frames or Messages that should have come (Annex B rule 7) */
+    TIMER_EXCHANGE,   /* of an Exchange: Message Response, ACK, BA_ACC or ELS reply */
+    TIMER_LINK,       /* of the port: FLOGI or FAN */
     TIMER_KINDS
 };
 
@@ -24,16 +46,91 @@ struct timer {
     uint32_t place; /* in the heap; NONE when it does not run */
 };
 
-/* ---- Exchanges ---- */
+/* ---- hash tables: buckets of chained indices ---- */
 
-/** One Exchange of a Connection Setup or a Disconnect. Each side counts its own frames (E18, E19). */
+struct table {
+    size_t buckets, links; /* offsets of uint32_t arrays */
+    uint32_t mask;
+};
+
+/* ---- Exchanges (5.4, FC-FS) ---- */
+
+enum exchange_kind {
+    X_FREE,
+    X_SETUP,      /* owner: a setup */
+    X_DISCONNECT, /* owner: a VI */
+    X_MESSAGE,    /* owner: a VI; the Message stands in the record of the same number */
+    X_LOGIN,      /* an ELS request of ours; owner: a remote port; command says which */
+    X_QUERY,      /* GID_IPP; owner: a setup */
+    X_ABORTED,    /* ABTS sent, nothing but BA_ACC is expected */
+    X_LATE        /* aborted: the OX_ID is not used again for R_A_TOV (E82) */
+};
+
+/** Each side counts its own frames (E18, E19). */
 struct exchange {
-    bool open, originator;
+    uint8_t kind;    /* enum exchange_kind */
+    uint8_t command; /* of X_LOGIN */
+    bool originator;
     bool rx_started; /* a frame of the other side has been seen: rx_cnt is what its next one must have */
-    uint32_t peer;   /* N_Port Identifier of the other side */
     uint16_t ox_id, rx_id;
     uint16_t tx_cnt, rx_cnt;
     uint32_t tx_offset, rx_offset;
+    uint32_t owner, peer;
+    uint32_t next_free;
+    /* class 2: frames sent and not acknowledged, from ack_base on */
+    uint16_t ack_base;
+    uint8_t seq_id;
+    bool sequence_open;
+    uint64_t unacked, resend; /* bit n: frame ack_base + n; those to be sent again (Annex B rule 8b) */
+};
+
+/* ---- Messages ---- */
+
+enum message_phase {
+    SENDING,   /* own request: frames are still to be sent */
+    AWAIT_ACK, /* class 2: all sent, not all acknowledged */
+    AWAIT_RESPONSE,
+    RECEIVING,     /* request of the other side: frames are still to come */
+    RECEIVED,      /* complete, but an earlier Message is not (Out-of-Order Fabric) */
+    AWAIT_CONFIRM, /* complete, to be answered once FCVI_CONNECT_RESP3 has come (C.5.10) */
+    RESPONDING     /* FCVI_READ_RESP is being sent */
+};
+
+enum message_fault { FAULT_NONE, FAULT_QUEUE_EMPTY, FAULT_DESCRIPTOR, FAULT_RDMA };
+
+struct message {
+    uint8_t phase;   /* enum message_phase */
+    uint8_t op;      /* enum fcvi_op */
+    uint8_t fault;   /* enum message_fault */
+    bool bound;      /* received: it is settled which receive Descriptor it takes, if any */
+    bool immediate;  /* IMM_DATA has been seen */
+    bool ended;      /* received: the last frame has come */
+    bool final_seen; /* the same of a frame that is held */
+    uint32_t vi, id, entry;
+    uint32_t total, offset;    /* bytes of the Message; how far sent or, in order, received */
+    uint32_t iu_start, iu_end; /* of the Information Unit being sent */
+    uint32_t value;            /* Immediate Data */
+    uint32_t rmt_va_handle;
+    uint64_t rmt_va;
+    uint64_t since;      /* when its first frame came: Messages before it were missing from then on */
+    uint64_t last_frame; /* when its last frame came */
+    uint32_t runs;       /* received, Out-of-Order Fabric: what has come, in order of offset */
+    uint32_t next;       /* in the list of its VI */
+};
+
+/** Bytes of a Message that have come: [start, end). */
+struct run {
+    uint32_t start, end, next;
+    uint64_t since; /* when it came first, and with it the gap before it */
+};
+
+/** A frame kept until it is known which Descriptor its Message takes. */
+struct held {
+    uint32_t next;
+    uint16_t length;
+    uint8_t sof, eof;
+    uint64_t since;
+    uint8_t bytes[LONGEST];
 };
 
 /* ---- Connection Setup ---- */
@@ -41,122 +138,184 @@ struct exchange {
 enum setup_phase {
     SETUP_FREE,
     /* originator */
-    SETUP_AWAIT_LOGIN, /* PLOGI is under way */
+    SETUP_AWAIT_LINK,    /* FLOGI or a validation is under way (7.7) */
+    SETUP_AWAIT_ADDRESS, /* FARP or GID_IPP is under way (7.4) */
+    SETUP_AWAIT_LOGIN,   /* PLOGI is under way */
     SETUP_AWAIT_RESP1,
     SETUP_AWAIT_RESP3,
     SETUP_AWAIT_BA_ACC, /* ABTS sent; with `retry_next` a retry follows */
     /* responder */
     SETUP_ASSEMBLING, /* FCVI_CONNECT_RQST has begun to arrive */
     SETUP_OFFERED,    /* handed to the application: VipConnectAccept or VipConnectReject is due */
+    SETUP_HELD,       /* concurrent Peer: the answer waits for the FCVI_CONNECT_RESP1 to our own request */
     SETUP_AWAIT_RESP2
 };
 
 struct setup {
     uint8_t phase; /* enum setup_phase */
-    bool originator, retry, refused, retry_next, aborted_by_peer;
+    bool originator, peer_mode, retry, refused, retry_next, listed;
     uint32_t vi; /* NONE for a responder that has none */
+    uint32_t exchange, peer;
     uint32_t connection_id;
     uint32_t local_handle, remote_handle;
-    uint8_t reason; /* with refused */
-    struct exchange exchange;
+    uint32_t next_free;
+    uint8_t reason;                    /* with refused */
     struct fcvi_address local, remote; /* addresses of the two Connectionpoints */
     struct fcvi_attributes remote_attributes;
     uint32_t received; /* bytes in buffer */
     uint8_t flags;     /* FCVI_FLAGS of the IU being assembled */
     uint8_t reason_in; /* its Reason Code, 0 without CONN_STS */
-    uint8_t buffer[CONNECT_BUFFER];
+    uint8_t buffer[CONNECT_LENGTH];
 };
 
 /** A Connectionpoint: one VipConnectWait that has not returned. */
 struct point {
     bool used;
     uint64_t token;
+    uint32_t next_free;
     struct fcvi_address local;
 };
 
 /* ---- endpoints ---- */
 
-enum entry_state { ENTRY_POSTED, ENTRY_SENT, ENTRY_DONE };
+enum entry_state { ENTRY_POSTED, ENTRY_TAKEN, ENTRY_FINISHED, ENTRY_DONE };
 
+/** A posted Descriptor. */
 struct entry {
-    uint8_t state; /* enum entry_state */
-    struct fcvi_descriptor descriptor;
+    uint8_t state, op; /* enum entry_state, enum fcvi_op */
+    uint8_t segments;
+    bool has_immediate, fence;
+    bool begun;    /* its Message counts among the open ones (7.3) */
+    uint8_t fault; /* status bit with which it will complete: malformed, or a wrong length */
+    uint32_t immediate;
+    uint32_t length; /* sum of the segments */
+    uint32_t first;  /* segment node */
+    uint32_t next;
+    uint32_t remote_handle, msg_id;
+    uint64_t remote_va;
     struct fcvi_completion completion;
 };
 
+struct segment_node {
+    struct fcvi_segment segment;
+    uint32_t next;
+};
+
+/** A work queue: entries in posting order. */
 struct queue {
-    uint32_t head, count; /* ring of limits.descriptors entries */
+    uint32_t head, tail, count;
+    uint32_t fresh;   /* the first that nothing has taken */
+    uint32_t pending; /* the first that has not completed */
 };
 
 /** What is remembered of a connection, also after it ended (D.2: a late FCVI_DISCONNECT_RQST is answered). */
 struct connection {
     bool known;       /* the handles below are those of a connection or setup */
     bool established; /* a Disconnect aborts a connection, not a setup */
-    bool receiving;   /* Messages are accepted (C.5.5) */
+    bool receiving;   /* Messages are accepted (C.5.5); false is Herr (Annex B rule 1) */
     bool confirmed;   /* send Descriptors may complete (C.5.1) */
-    bool originator;  /* this side sent FCVI_CONNECT_RQST */
-    bool timed_out;   /* an IU of the setup never came: the reason given in a Disconnect */
+    bool originator;  /* it came from our own FCVI_CONNECT_RQST */
+    bool listed;      /* it stands in the tables of parties */
+    uint8_t failure;  /* the Reason Code that a Disconnect gives, 0 for none */
     uint32_t peer;
     uint32_t local_handle, remote_handle, connection_id;
 };
 
+/** Exchanges, linked through the `next` of their Messages. */
+struct list {
+    uint32_t head, tail;
+};
+
 struct sender {
     uint32_t next_msg_id;
-    uint32_t offset; /* of the data of the Descriptor being sent */
-    uint8_t seq_id;
-    uint16_t seq_cnt, ox_id;
-    bool active;
+    uint32_t open;    /* Messages begun whose Descriptor has not completed (7.3) */
+    uint32_t reads;   /* RDMA Reads among them */
+    uint32_t current; /* Exchange of the Message being sent, NONE */
+    struct list list; /* open Messages, oldest first */
+    struct list jobs; /* Messages to be answered with FCVI_READ_RESP, oldest first */
     uint32_t last_completed;
+    bool job_turn;
+    bool resend; /* some Exchange has frames to send again */
 };
 
-/** Receive side of Unreliable Delivery (Annex B, In-Order Fabric). */
+/** The responder stream (Annex B): Mexp, and the Messages from Mexp on of which something has come. */
 struct receiver {
-    uint32_t expected; /* Mexp */
-    uint16_t seq_cnt;  /* SCexp */
-    uint32_t offset, total;
-    bool active;  /* a Message is open: its first frame has been processed */
-    bool placing; /* its data go to the head receive Descriptor */
-    bool too_long;
+    uint32_t expected;
+    struct list list;       /* in order of FCVI_MSG_ID */
+    struct list unanswered; /* those whose answer waits for FCVI_CONNECT_RESP3, oldest first */
+    uint32_t held;          /* frames of Messages that cannot be bound yet, in order of arrival */
     uint32_t last_completed;
 };
 
-enum disconnect_phase { DISCONNECT_NONE, DISCONNECT_AWAIT_RESP, DISCONNECT_AWAIT_BA_ACC };
+enum disconnect_phase { DISCONNECT_NONE, DISCONNECT_AWAIT_RESP };
+enum peer_phase { PEER_NONE, PEER_PENDING, PEER_DONE };
+
+struct peer_call {
+    uint8_t phase; /* enum peer_phase */
+    bool waiting;  /* a VipConnectPeerWait has not returned */
+    int vip;
+    uint64_t token;
+    struct fcvi_attributes remote_attributes;
+};
 
 struct vi {
     bool used;
     uint8_t state;      /* enum fcvi_vi_state */
     uint8_t disconnect; /* enum disconnect_phase */
     bool blocked;       /* a VipConnectRequest or VipConnectAccept has not returned */
-    uint16_t generation;
+    bool ready;         /* it stands in the ring of VIs that have something to send */
+    bool starved;       /* it stands in the list of those that wait for an Exchange */
+    bool pointed;       /* its Peer request stands in the table of Connectionpoints */
+    uint32_t next_free, ring_next, ring_previous;
+    uint32_t local_handle; /* FCVI_HANDLE of the connection or of the attempt to have one */
+    uint32_t generation;
+    uint64_t generation_began; /* when the count last started again */
     uint64_t token;            /* of the blocked connect call */
     uint64_t disconnect_token; /* of VipDisconnect */
-    uint32_t setup;            /* of the setup in progress, NONE */
+    uint32_t setup;            /* own request in progress, NONE */
+    uint32_t inbound;          /* request of the other side that this VI accepted or holds, NONE */
+    uint32_t disconnect_exchange;
     struct fcvi_attributes attributes;
     struct connection connection;
-    struct exchange disconnect_exchange;
+    struct peer_call peer;
     struct queue send, recv;
     struct sender tx;
     struct receiver rx;
+    struct fcvi_address local, remote; /* of a Peer request */
 };
 
 struct region {
     bool used;
-    uint32_t offset, length; /* in the memory arena */
+    uint32_t generation;
+    size_t offset; /* in the memory arena; of the host's memory: 0 */
+    struct fcvi_region spec;
 };
 
 struct control_frame {
     uint16_t length;
     uint8_t sof, eof;
+    uint32_t next;
     uint8_t bytes[CONTROL_FRAME];
 };
 
 /** A port we know of, and whether it is logged in with usable service parameters (5.6). */
 struct remote_port {
     bool used, logged_in, usable;
-    bool plogi_sent;
-    uint32_t id;
-    uint16_t plogi_ox_id;
+    bool suspended; /* after a LIP, until ADISC has validated it (7.7.3) */
+    uint32_t id, next_free;
+    uint32_t login; /* Exchange of our PLOGI or ADISC, NONE */
+    uint32_t receive_size;
+    uint64_t port_name, node_name;
 };
+
+/** <Host Address, N_Port Identifier> (7.4, 7.7). */
+struct mapping {
+    bool used;
+    uint32_t id;
+    uint8_t host[16];
+};
+
+enum link_state { LINK_UP, LINK_AWAIT_FLOGI, LINK_AWAIT_FAN, LINK_DOWN };
 
 struct fcvi_port {
     struct fcvi_port_limits limits;
@@ -165,33 +324,48 @@ struct fcvi_port {
     uint64_t timer_order;
     uint32_t heap_count;
     uint32_t next_connection_id;
-    uint16_t next_ox_id, next_rx_id;
+    uint16_t next_ox_id, rx_id_base;
     uint8_t next_seq_id;
-    uint32_t next_sender; /* VI whose turn it is to send data */
-    uint32_t events_head, events_count, events_lost;
-    uint32_t control_head, control_count, control_size;
-    struct remote_port remote[REMOTE_PORTS];
+    uint8_t handle_bits; /* of a FCVI_HANDLE that number the VI */
+    uint8_t link;        /* enum link_state */
+    bool fabric_known;
+    bool id_changed;                             /* by a LIP, since the last FLOGI (7.7.4) */
+    uint64_t fabric_port_name, fabric_node_name; /* from FLOGI, to be compared later (7.7.4, 7.7.5) */
+    uint32_t own_id;
+    uint64_t seq_ids[4]; /* class 2: SEQ_IDs of Sequences that are open (5.5) */
+    uint32_t events_head, events_count;
+    uint32_t control_head, control_tail, control_free, control_count;
+    uint32_t ready;   /* ring of VIs that have something to send */
+    uint32_t starved; /* VIs that wait for an Exchange */
+    uint32_t free_vi, free_setup, free_point, free_entry, free_segment, free_held, free_run, free_remote;
+    uint32_t free_x_head, free_x_tail; /* Exchange records, longest unused first */
+    struct fcvi_port_counts used;
+    struct table by_exchange, by_connection_id, by_handle, by_point, by_port, by_host;
     /* offsets of the arrays behind this structure */
-    size_t vis, setups, points, regions, entries, events, timers, heap, control, memory;
+    size_t vis, setups, points, exchanges, messages, regions, entries, segments, runs, held, events, timers,
+        heap, control, remotes, mappings, ox_bits, memory;
 };
 
 #define ARRAY(port, type, member, index) (((type *)(void *)((uint8_t *)(port) + (port)->member)) + (index))
-static inline struct vi *vi_at(struct fcvi_port *p, uint32_t i)
-{
-    return ARRAY(p, struct vi, vis, i);
-}
-static inline struct setup *setup_at(struct fcvi_port *p, uint32_t i)
-{
-    return ARRAY(p, struct setup, setups, i);
-}
-static inline struct point *point_at(struct fcvi_port *p, uint32_t i)
-{
-    return ARRAY(p, struct point, points, i);
-}
-static inline struct region *region_at(struct fcvi_port *p, uint32_t i)
-{
-    return ARRAY(p, struct region, regions, i);
-}
+#define AT(name, type, array)                                                                                \
+    static inline type *name(struct fcvi_port *p, uint32_t i)                                                \
+    {                                                                                                        \
+        return ARRAY(p, type, array, i);                                                                     \
+    }
+AT(vi_at, struct vi, vis)
+AT(setup_at, struct setup, setups)
+AT(point_at, struct point, points)
+AT(exchange_at, struct exchange, exchanges)
+AT(message_at, struct message, messages)
+AT(region_at, struct region, regions)
+AT(entry_at, struct entry, entries)
+AT(segment_at, struct segment_node, segments)
+AT(run_at, struct run, runs)
+AT(held_at, struct held, held)
+AT(remote_at, struct remote_port, remotes)
+AT(mapping_at, struct mapping, mappings)
+AT(control_at, struct control_frame, control)
+#undef AT
 
 static inline uint32_t vi_index(struct fcvi_port *p, const struct vi *vi)
 {
@@ -201,10 +375,34 @@ static inline uint32_t setup_index(struct fcvi_port *p, const struct setup *s)
 {
     return (uint32_t)(s - setup_at(p, 0));
 }
-static inline uint32_t setup_count(const struct fcvi_port *p)
+static inline uint32_t exchange_index(struct fcvi_port *p, const struct exchange *x)
 {
-    return p->limits.vis + p->limits.connectionpoints;
+    return (uint32_t)(x - exchange_at(p, 0));
 }
+static inline uint32_t remote_index(struct fcvi_port *p, const struct remote_port *r)
+{
+    return (uint32_t)(r - remote_at(p, 0));
+}
+static inline bool class2(const struct fcvi_port *p)
+{
+    return p->config.service_class == 2;
+}
+static inline bool reliable(const struct vi *vi)
+{
+    return vi->attributes.reliability != FCVI_UNRELIABLE;
+}
+
+/* layout.c */
+bool limits_valid(const struct fcvi_port_limits *limits);
+void layout_place(struct fcvi_port *p);
+void layout_clear(struct fcvi_port *p);
+
+/* table.c */
+uint32_t table_hash(uint64_t a, uint64_t b);
+uint32_t table_first(struct fcvi_port *p, const struct table *t, uint32_t hash);
+uint32_t table_next(struct fcvi_port *p, const struct table *t, uint32_t index);
+void table_add(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
+void table_remove(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
 
 /* timers.c */
 uint32_t timers_needed(const struct fcvi_port_limits *limits);
@@ -217,7 +415,20 @@ struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind);
 void event_call(struct fcvi_port *p, uint64_t token, int vip);
 void event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code);
 void set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state);
-void finish_connect(struct fcvi_port *p, struct vi *vi, int vip);
+void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote);
+
+/* exchange.c: identifiers, tables, abort */
+struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer);
+struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                 const struct fcvi_frame *f);
+struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
+struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
+void exchange_free(struct fcvi_port *p, uint32_t index);
+void exchange_abort(struct fcvi_port *p, uint32_t index);
+void exchange_late(struct fcvi_port *p, uint32_t index);
+void exchange_timeout(struct fcvi_port *p, struct exchange *x);
+bool sequence_ok(struct exchange *x, const struct fcvi_frame *f);
+uint16_t transient_rx_id(struct fcvi_port *p);
 
 /* frames.c */
 struct iu {
@@ -229,16 +440,33 @@ struct iu {
     uint32_t payload_length;
 };
 void send_iu(struct fcvi_port *p, const struct iu *iu);
+void send_response(struct fcvi_port *p, struct exchange *x, const struct message *m, uint32_t handle,
+                   uint8_t flags);
 void send_abts(struct fcvi_port *p, const struct exchange *x);
 void send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
 uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
+size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
 void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
-struct exchange exchange_open(struct fcvi_port *p, uint32_t peer);
-uint16_t new_seq_id(struct fcvi_port *p);
+void put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
+uint8_t opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);
+void class3_frame(uint8_t *frame);
+uint8_t sof_of(const struct fcvi_port *p, bool initiates);
+uint8_t eof_of(const struct fcvi_port *p, bool ends);
+uint32_t room_for(struct fcvi_port *p, uint32_t peer);
+
+/* class2.c: ACK, busy and reject (Annex B rules 8) */
+uint8_t *ack_frame(struct fcvi_port *p, const struct fcvi_frame *f);
+void ack_abort(uint8_t *ack);
+void class2_error(struct fcvi_port *p, struct exchange *x);
+void receive_link_control(struct fcvi_port *p, const struct fcvi_frame *f);
+bool credit_left(const struct fcvi_port *p, const struct exchange *x);
+void note_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
+bool sequence_id(struct fcvi_port *p, struct exchange *x);
+void sequence_id_done(struct fcvi_port *p, struct exchange *x);
 
 /* connect_payload.c */
-uint32_t put_connect(uint8_t *out, const struct fcvi_address *local, const struct fcvi_address *remote,
-                     const struct fcvi_attributes *attributes, uint32_t handle);
+uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s,
+                     const struct fcvi_attributes *attributes);
 bool take_connect(struct setup *s);
 bool address_valid(const struct fcvi_address *a);
 bool address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);
@@ -249,59 +477,180 @@ void originator_unreachable(struct fcvi_port *p, struct setup *s);
 void originator_start(struct fcvi_port *p, struct setup *s);
 void originator_resp1(struct fcvi_port *p, struct setup *s);
 void originator_resp3(struct fcvi_port *p, struct setup *s);
-void originator_t1(struct fcvi_port *p, struct setup *s);
 void originator_failed(struct fcvi_port *p, struct setup *s);
 void originator_aborted(struct fcvi_port *p, struct setup *s);
+void originator_timeout(struct fcvi_port *p, struct setup *s);
+void connect_timeout(struct fcvi_port *p, struct vi *vi);
 
 /* responder.c: 5.3.2, 8.5.3 d, C rules 6 and 8 to 12 */
 void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
 void responder_t0(struct fcvi_port *p, uint32_t point);
 void responder_t2(struct fcvi_port *p, struct setup *s);
-void responder_answer(struct fcvi_port *p, struct setup *s);
+void responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
+
+/* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
+struct vi *peer_match(struct fcvi_port *p, const struct setup *s);
+void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
+bool peer_taken(struct fcvi_port *p, const struct vi *vi);
+void peer_withdraw(struct fcvi_port *p, struct vi *vi);
+int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 
 /* setup.c */
 struct setup *setup_new(struct fcvi_port *p);
 void setup_free(struct fcvi_port *p, struct setup *s);
-struct setup *setup_of_exchange(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
-bool sequence_ok(struct exchange *x, const struct fcvi_frame *f);
+void setup_list(struct fcvi_port *p, struct setup *s);
+void setup_unlist(struct fcvi_port *p, struct setup *s);
+void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* points.c: Connectionpoints and how a request finds its own (4.2, VI-DG 6.7) */
+uint32_t point_count(const struct fcvi_port *p);
+void point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
+void point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
+struct point *point_match(struct fcvi_port *p, const struct setup *s);
+uint32_t point_hash(const struct fcvi_address *a);
+bool same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b);
 
 /* disconnect.c: 6.12, 6.13, 8.6, Annex D */
 int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token);
 void disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void disconnect_timeout(struct fcvi_port *p, struct vi *vi);
-void disconnect_aborted(struct fcvi_port *p, struct vi *vi);
+void disconnect_abandon(struct fcvi_port *p, struct vi *vi);
 
 /* connection.c */
-void connection_begin(struct vi *vi, const struct setup *s);
+void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);
+void connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id);
+void connection_forget(struct fcvi_port *p, struct vi *vi);
 void connection_fail(struct fcvi_port *p, struct vi *vi, bool notify);
 struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer);
-uint32_t new_handle(struct fcvi_port *p, struct vi *vi);
+bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle);
+uint32_t party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value, uint32_t after);
 
 /* queues.c */
-struct entry *queue_entry(struct fcvi_port *p, struct vi *vi, bool recv, uint32_t nth);
-struct entry *queue_first(struct fcvi_port *p, struct vi *vi, bool recv, enum entry_state state);
-void complete(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
-              uint32_t length);
+struct entry *queue_head(struct fcvi_port *p, const struct queue *q);
+struct entry *queue_take(struct fcvi_port *p, struct queue *q);
+void entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
+                  uint32_t length);
+void release(struct fcvi_port *p, struct vi *vi, bool recv);
 void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
 void flush(struct fcvi_port *p, struct vi *vi);
-uint64_t descriptor_length(const struct fcvi_descriptor *d);
-bool descriptor_in_memory(struct fcvi_port *p, const struct fcvi_descriptor *d);
-void descriptor_place(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset,
-                      const uint8_t *bytes, uint32_t length);
-void descriptor_fetch(struct fcvi_port *p, const struct fcvi_descriptor *d, uint32_t offset, uint8_t *bytes,
+
+/* descriptor.c: the memory that a Descriptor names */
+bool descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e);
+void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset, const uint8_t *bytes,
+                      uint32_t length);
+void descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
                       uint32_t length);
 
-/* message_tx.c, message_rx.c: Send in Unreliable Delivery (5.2.2, 6.2, Annex B) */
-size_t message_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
-void release_sent(struct fcvi_port *p, struct vi *vi);
-void message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+/* memory.c */
+uint8_t *remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m, uint32_t offset,
+                       uint32_t length);
 
-/* login.c */
-struct remote_port *remote_port(struct fcvi_port *p, uint32_t id, bool make);
+/* scheduler.c: whose turn it is */
+void wake(struct fcvi_port *p, struct vi *vi);
+void wake_starved(struct fcvi_port *p);
+void starve_forget(struct fcvi_port *p, struct vi *vi);
+void starve(struct fcvi_port *p, struct vi *vi);
+size_t scheduled_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+
+/* message_tx.c: the originator of a Message (5.2, 6.2, 6.4, 6.6, Annex E) */
+size_t message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta);
+void message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void release_sent(struct fcvi_port *p, struct vi *vi);
+void messages_drop(struct fcvi_port *p, struct vi *vi);
+void message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+
+/* message_data.c: frames with Message Data (5.8, 5.9) */
+size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                  struct fcvi_transmitted *meta);
+size_t data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                  struct fcvi_transmitted *meta);
+void data_begin(struct fcvi_port *p, const struct exchange *x, struct message *m);
+
+/* message_response.c: Message Responses at the originator, and their absence (8.4.1 a, Annex B rule 9) */
+void response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void response_missing(struct fcvi_port *p, struct exchange *x);
+
+/* message_rx.c: the responder of a Message, on an In-Order Fabric (Annex B rules 1 to 7) */
+bool message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify);
+void message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void message_missing(struct fcvi_port *p, struct vi *vi);
+void message_aborted(struct fcvi_port *p, struct exchange *x);
+
+/* message_place.c: where the data of a received Message go, and how it completes (5.9.7.3, VI-ARCH 2.5) */
+struct exchange *receive_begin(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void receive_bind(struct fcvi_port *p, struct vi *vi, struct message *m);
+bool receive_fits(const struct message *m, const struct fcvi_frame *f);
+void receive_place(struct fcvi_port *p, struct vi *vi, struct message *m, uint32_t offset,
+                   const uint8_t *bytes, uint32_t length);
+bool receive_final(const struct fcvi_frame *f);
+void receive_note(struct message *m, const struct fcvi_frame *f);
+void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void receive_confirmed(struct fcvi_port *p, struct vi *vi);
+
+/* message_order.c, runs.c: Messages and frames on an Out-of-Order Fabric (Annex B rules 4c, 5b, 6e, 7) */
+bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void order_timeout(struct fcvi_port *p, struct vi *vi);
+void order_drop_held(struct fcvi_port *p, struct vi *vi);
+bool run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end);
+bool run_whole(struct fcvi_port *p, const struct message *m);
+uint64_t run_gap(struct fcvi_port *p, const struct message *m);
+void run_drop(struct fcvi_port *p, struct message *m);
+
+/* list.c */
+void list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange);
+void list_append(struct fcvi_port *p, struct list *list, uint32_t exchange);
+void list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange);
+
+/* message_read.c: FCVI_READ_RQST at the responder (6.6, 6.7) */
+void read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void read_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void read_refused(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+
+/* remote.c: known ports and where a Host Address is (7.4) */
+struct remote_port *remote_find(struct fcvi_port *p, uint32_t id);
+struct remote_port *remote_get(struct fcvi_port *p, uint32_t id);
+bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
+void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
+void hosts_forget(struct fcvi_port *p);
+
+/* login.c: N_Port Login (5.6) and logout (7.7.1) */
+void put_service_parameters(const struct fcvi_port *p, uint8_t *out);
+uint8_t *els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
+uint8_t *els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command, uint16_t payload);
+void els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason, uint8_t explanation);
 void login_start(struct fcvi_port *p, uint32_t id);
-void login_els(struct fcvi_port *p, const struct fcvi_frame *f);
+void login_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void login_timeout(struct fcvi_port *p, struct exchange *x);
 void logout(struct fcvi_port *p, uint32_t id);
+void logout_explicit(struct fcvi_port *p, struct remote_port *r);
+
+/* els.c */
+void receive_els(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* resolve.c: FARP (7.5) and GID_IPP (7.6) */
+void resolve(struct fcvi_port *p, struct setup *s);
+void resolve_name_server(struct fcvi_port *p, bool logged_in);
+void farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* link.c: FLOGI, FAN, ADISC and link events (7.7) */
+void link_start(struct fcvi_port *p);
+void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void link_timeout(struct fcvi_port *p);
+void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void link_ready(struct fcvi_port *p);
+bool may_send_to(struct fcvi_port *p, uint32_t id);
+
+/* port.c */
+void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame);
 
 #endif

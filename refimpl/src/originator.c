@@ -6,41 +6,72 @@ static struct vi *owner(struct fcvi_port *p, const struct setup *s)
     return vi_at(p, s->vi);
 }
 
-/* The request, after N_Port Login when the port is not logged in (5.6, 7.7). */
+/* Whether the VI still waits for this setup; it has another one, or none, after a timeout or Disconnect. */
+static bool owned(struct fcvi_port *p, const struct setup *s)
+{
+    return owner(p, s)->setup == setup_index(p, s);
+}
+
+/* ---- before the request: link, address, login (7.4, 7.7, 5.6) ---- */
+
+static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
+{
+    s->phase = (uint8_t)phase;
+    timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+}
+
+/* The next step towards the request. Called again whenever what it waited for is there. */
 void originator_begin(struct fcvi_port *p, struct setup *s)
 {
-    const struct remote_port *r = remote_port(p, s->exchange.peer, false);
-    if (r != NULL && r->logged_in && !r->usable) {
+    set_state(p, owner(p, s), s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
+    if (p->link != LINK_UP) {
+        await(p, s, SETUP_AWAIT_LINK);
+        if (p->link == LINK_DOWN)
+            link_start(p);
+        return;
+    }
+    if (!host_find(p, s->remote.host, &s->peer)) {
+        await(p, s, SETUP_AWAIT_ADDRESS);
+        resolve(p, s);
+        return;
+    }
+    const struct remote_port *r = remote_find(p, s->peer);
+    if (r == NULL || !r->logged_in) {
+        await(p, s, SETUP_AWAIT_LOGIN);
+        login_start(p, s->peer);
+    } else if (!r->usable) {
         originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
-        return;
-    }
-    if (r != NULL && r->logged_in) {
+    } else {
         originator_start(p, s);
-        return;
     }
-    s->phase = SETUP_AWAIT_LOGIN;
-    set_state(p, owner(p, s), FCVI_STATE_PENDING_CONNECT);
-    login_start(p, s->exchange.peer);
-    timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
 }
 
 /* Nobody there to connect with: the Endpoint is Idle again. */
 void originator_unreachable(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    if (vi->setup == setup_index(p, s)) {
+    if (owned(p, s) && !peer_taken(p, vi)) {
+        timer_stop(p, TIMER_T1, s->vi);
         set_state(p, vi, FCVI_STATE_IDLE);
-        finish_connect(p, vi, VIP_NOT_REACHABLE);
+        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
     }
     setup_free(p, s);
 }
 
+/* ---- the request ---- */
+
 /* Transmit FCVI_CONNECT_RQST and start T3 (C.5.2). */
 void originator_start(struct fcvi_port *p, struct setup *s)
 {
-    uint8_t payload[FCVI_CONN_LENGTH];
+    uint8_t payload[CONNECT_LENGTH];
     struct vi *vi = owner(p, s);
-    s->exchange = exchange_open(p, s->exchange.peer);
+    uint32_t index = setup_index(p, s);
+    struct exchange *x = exchange_open(p, X_SETUP, index, s->peer);
+    if (x == NULL) {
+        originator_unreachable(p, s);
+        return;
+    }
+    s->exchange = exchange_index(p, x);
     s->phase = SETUP_AWAIT_RESP1;
     s->received = 0;
     do
@@ -48,24 +79,27 @@ void originator_start(struct fcvi_port *p, struct setup *s)
     while (s->connection_id == 0 || s->connection_id == FCVI_UNASSIGNED);
     struct iu iu = {
         .iu = FCVI_IU_CONNECT_RQST,
-        .exchange = &s->exchange,
+        .exchange = x,
         .handle = FCVI_UNASSIGNED,
         .connection_id = s->connection_id,
-        .flags = (uint8_t)(1u | (s->retry ? 1u << 4 : 0)), /* Client-Server, RETRY (Tables 7 and 8) */
+        .flags = (uint8_t)((s->peer_mode ? 2u : 1u) | (p->config.connect_info ? 8u : 0) |
+                           (s->retry ? 16u : 0)), /* CONN_MODE, FCVI_CONN_INFO, RETRY (Tables 7 and 8) */
         .payload = payload,
     };
-    iu.payload_length = put_connect(payload, &s->local, &s->remote, &vi->attributes, s->local_handle);
+    iu.payload_length = put_connect(p, payload, s, &vi->attributes);
     send_iu(p, &iu);
-    connection_begin(vi, s);
+    connection_begin(p, vi, s);
     set_state(p, vi, s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
-    timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us);
+    timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);
 }
+
+/* ---- FCVI_CONNECT_RESP1 ---- */
 
 static void send_resp2(struct fcvi_port *p, struct setup *s, uint8_t reason)
 {
     struct iu iu = {
         .iu = FCVI_IU_CONNECT_RESP2,
-        .exchange = &s->exchange,
+        .exchange = exchange_at(p, s->exchange),
         .handle = s->remote_handle,
         .connection_id = s->connection_id,
         .flags = (uint8_t)((s->retry ? 4u : 0) | (reason != 0)), /* RETRY as in the request (5.9.4.5) */
@@ -75,19 +109,62 @@ static void send_resp2(struct fcvi_port *p, struct setup *s, uint8_t reason)
     s->phase = SETUP_AWAIT_RESP3;
 }
 
-/* A refusal: what the application gets and where the Endpoint goes (8.2 b and c, VI-DG 6.7). */
-static void refused(struct fcvi_port *p, struct vi *vi, uint8_t reason)
+/* What a refusal means to the application (VI-DG 6.7, 5.9.7.2). The attributes tell a Peer why (E77). */
+static int code_of(const struct setup *s, const struct vi *vi)
 {
-    bool error = reason >= 0x20 && reason <= 0x3F;
-    bool no_match = reason == 0x01 || reason == 0x03;
+    if (s->reason_in >= 0x20 && s->reason_in <= 0x3F)
+        return VIP_NOT_REACHABLE;
+    if (!s->peer_mode)
+        return s->reason_in == NO_MATCH || s->reason_in == NO_WAITING ? VIP_NO_MATCH : VIP_REJECT;
+    int mismatch = attributes_match(&vi->attributes, &s->remote_attributes);
+    return s->reason_in == CONNECT_REJECT && mismatch != VIP_SUCCESS ? mismatch : VIP_ERROR_RESOURCE;
+}
+
+/* A refusal: what the application gets and where the Endpoint goes (8.2 b and c). A Peer that found nobody
+ * waiting goes on waiting itself (5.3.3, E48), and one that accepted the other request is content (E50). */
+static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
+{
+    bool error = s->reason_in >= 0x20 && s->reason_in <= 0x3F;
+    bool nobody = s->reason_in == NO_MATCH || s->reason_in == NO_WAITING;
+    s->refused = true;
+    if (peer_taken(p, vi))
+        return;
+    if (s->peer_mode) {
+        peer_answer(p, vi,
+                    nobody                                ? 0
+                    : s->reason_in == CONCURRENT_REQUESTS ? SETUP_PROTOCOL_ERROR
+                                                          : CONNECT_REJECT);
+        if (nobody)
+            return;
+    }
+    vi->setup = NONE;
+    timer_stop(p, TIMER_T1, s->vi);
     if (error) {
         connection_fail(p, vi, false);
     } else {
-        vi->connection.known = false;
+        connection_forget(p, vi);
         set_state(p, vi, FCVI_STATE_IDLE);
     }
-    finish_connect(p, vi, error ? VIP_NOT_REACHABLE : no_match ? VIP_NO_MATCH : VIP_REJECT);
-    vi->setup = NONE;
+    finish_connect(p, vi, code_of(s, vi), NULL);
+}
+
+static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
+{
+    if (peer_taken(p, vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
+        send_resp2(p, s, SETUP_PROTOCOL_ERROR);
+        s->refused = true;
+        return;
+    }
+    /* C.5.5: reception before RESP2; C.5.3: RESP2 and the return of the call are one step */
+    timer_stop(p, TIMER_T1, s->vi);
+    connection_begin(p, vi, s);
+    vi->connection.receiving = vi->connection.established = true;
+    send_resp2(p, s, 0);
+    set_state(p, vi, FCVI_STATE_CONNECTED);
+    finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
+    if (s->peer_mode)
+        peer_answer(p, vi, CONCURRENT_REQUESTS); /* 5.3.4 b)2) */
+    wake(p, vi);
 }
 
 /* FCVI_CONNECT_RESP1 is complete. CONN_STS alone says whether it accepts (E07). */
@@ -102,49 +179,47 @@ void originator_resp1(struct fcvi_port *p, struct setup *s)
         originator_failed(p, s);
         return;
     }
-    timer_stop(p, TIMER_T1, setup_index(p, s));
-    if (vi->setup != setup_index(p, s) || !vi->blocked) {
-        send_resp2(p, s, 0x02); /* the application has given up: Connect Timeout (C.5.2) */
-        return;
-    }
-    if (!accept) {
+    if (!owned(p, s) || s->refused) {
+        send_resp2(p, s, CONNECT_TIMEOUT); /* the application has given up (C.5.2) */
+    } else if (accept) {
+        accepted(p, s, vi);
+    } else {
         send_resp2(p, s, 0);
-        s->refused = true;
-        refused(p, vi, s->reason_in);
-        return;
+        refused(p, s, vi);
     }
-    /* C.5.5: reception before RESP2; C.5.3: RESP2 and the return of the call are one step */
-    connection_begin(vi, s);
-    vi->connection.receiving = vi->connection.established = true;
-    send_resp2(p, s, 0);
-    set_state(p, vi, FCVI_STATE_CONNECTED);
-    finish_connect(p, vi, VIP_SUCCESS);
 }
 
 /* FCVI_CONNECT_RESP3 ends the Exchange; the client's Descriptors may complete (C.5.1, Annex F). */
 void originator_resp3(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    bool connected = vi->setup == setup_index(p, s) && vi->state == FCVI_STATE_CONNECTED;
+    bool connected =
+        owned(p, s) && !s->refused && vi->state == FCVI_STATE_CONNECTED && vi->connection.originator;
     setup_free(p, s);
     if (connected) {
         vi->connection.confirmed = true;
         release_sent(p, vi);
+        receive_confirmed(p, vi);
     }
 }
 
+/* ---- timeouts and errors ---- */
+
 /* T1: the application stops waiting; the Exchange goes on until T3 (C.5.2, C.5.7.1). */
-void originator_t1(struct fcvi_port *p, struct setup *s)
+void connect_timeout(struct fcvi_port *p, struct vi *vi)
 {
-    struct vi *vi = owner(p, s);
+    struct setup *s = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
     set_state(p, vi, FCVI_STATE_IDLE);
-    vi->connection.known = false;
-    finish_connect(p, vi, VIP_TIMEOUT);
+    connection_forget(p, vi);
+    peer_answer(p, vi, NO_WAITING);
+    finish_connect(p, vi, VIP_TIMEOUT, NULL);
     flush(p, vi); /* C.5.5 (E62) */
     vi->setup = NONE;
+    if (s == NULL)
+        return;
     s->refused = true;
     s->retry_next = false;
-    if (s->phase == SETUP_AWAIT_LOGIN)
+    if (s->phase < SETUP_AWAIT_RESP1)
         setup_free(p, s);
 }
 
@@ -152,40 +227,50 @@ void originator_t1(struct fcvi_port *p, struct setup *s)
 void originator_failed(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    uint32_t index = setup_index(p, s);
-    bool owned = vi->setup == index;
-    if (s->phase == SETUP_AWAIT_LOGIN) {
-        originator_unreachable(p, s);
-        return;
-    }
+    bool lives = owned(p, s) && !s->refused;
     s->phase = SETUP_AWAIT_BA_ACC;
     s->retry_next = false;
-    send_abts(p, &s->exchange);
-    timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us); /* C rules 2b and 3b */
-    if (!owned || s->refused)
-        return; /* C rule 2: the Endpoint is Idle (or refused), there is no retry */
+    send_abts(p, exchange_at(p, s->exchange));
+    timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us); /* C rules 2b and 3b */
+    if (!lives || peer_taken(p, vi))
+        return; /* C rule 2: the Endpoint is Idle (or refused), there is no retry. C rule 6a, E51: connected
+                 */
     if (vi->state == FCVI_STATE_PENDING_CONNECT) { /* C rule 3 */
         s->retry_next = true;
         set_state(p, vi, FCVI_STATE_PENDING_CONNECT_RETRY);
         return;
     }
-    timer_stop(p, TIMER_T1, index);
-    bool connected = vi->state == FCVI_STATE_CONNECTED;
-    if (vi->state == FCVI_STATE_PENDING_CONNECT_RETRY) /* C rule 4 */
-        finish_connect(p, vi, VIP_NOT_REACHABLE);
-    vi->connection.timed_out = true;
-    connection_fail(p, vi, connected); /* C rule 5 when it was Connected */
+    timer_stop(p, TIMER_T1, s->vi);
     vi->setup = NONE;
+    bool connected = vi->state == FCVI_STATE_CONNECTED;
+    if (!connected) /* C rule 4 */
+        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
+    peer_answer(p, vi, CONNECT_REJECT);
+    vi->connection.failure = vi->connection.established ? TRANSPORT_ERROR : SETUP_TIMEOUT; /* E116 */
+    connection_fail(p, vi, connected);                                                     /* C rule 5 */
 }
 
 /* BA_ACC, BA_RJT, or none of them for R_A_TOV: the Exchange is over. */
 void originator_aborted(struct fcvi_port *p, struct setup *s)
 {
-    if (!s->retry_next) {
+    exchange_late(p, s->exchange);
+    s->exchange = NONE;
+    if (!s->retry_next || peer_taken(p, owner(p, s))) {
         setup_free(p, s);
         return;
     }
     s->retry_next = false;
     s->retry = true;
-    originator_start(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */
+    timer_stop(p, TIMER_SETUP, setup_index(p, s));
+    originator_begin(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */
+}
+
+void originator_timeout(struct fcvi_port *p, struct setup *s)
+{
+    if (s->phase < SETUP_AWAIT_RESP1)
+        originator_unreachable(p, s);
+    else if (s->phase == SETUP_AWAIT_BA_ACC)
+        originator_aborted(p, s);
+    else
+        originator_failed(p, s);
 }

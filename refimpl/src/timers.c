@@ -10,25 +10,20 @@ static uint32_t *heap_at(struct fcvi_port *p, uint32_t place)
     return ARRAY(p, uint32_t, heap, place);
 }
 
-/* Each object owns its timers: first all T0, then T1 and TIMER_SETUP of each setup, then those of the VIs. */
-static uint32_t timer_id(const struct fcvi_port *p, enum timer_kind kind, uint32_t index)
+/* Each object owns its timers; they are numbered kind by kind. */
+static uint32_t timer_id(const struct fcvi_port_limits *l, enum timer_kind kind, uint32_t index)
 {
-    uint32_t points = p->limits.connectionpoints, setups = setup_count(p);
-    switch (kind) {
-    case TIMER_T0:
-        return index;
-    case TIMER_T1:
-        return points + index;
-    case TIMER_SETUP:
-        return points + setups + index;
-    default:
-        return points + 2 * setups + index;
-    }
+    const uint32_t objects[TIMER_KINDS] = {
+        l->connectionpoints, l->setups, l->vis, l->vis, l->vis, l->exchanges, 1,
+    };
+    for (unsigned k = 0; k < (unsigned)kind; k++)
+        index += objects[k];
+    return index;
 }
 
 uint32_t timers_needed(const struct fcvi_port_limits *limits)
 {
-    return limits->connectionpoints + 2 * (limits->vis + limits->connectionpoints) + limits->vis;
+    return timer_id(limits, TIMER_LINK, 1);
 }
 
 static bool sooner(struct fcvi_port *p, uint32_t a, uint32_t b)
@@ -66,7 +61,7 @@ static void sift(struct fcvi_port *p, uint32_t at)
 
 void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 {
-    struct timer *t = timer_at(p, timer_id(p, kind, index));
+    struct timer *t = timer_at(p, timer_id(&p->limits, kind, index));
     uint32_t at = t->place;
     if (at == NONE)
         return;
@@ -81,7 +76,7 @@ void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us)
 {
     timer_stop(p, kind, index);
-    uint32_t id = timer_id(p, kind, index);
+    uint32_t id = timer_id(&p->limits, kind, index);
     struct timer *t = timer_at(p, id);
     t->due = us >= FCVI_NEVER - p->now ? FCVI_NEVER : p->now + us;
     if (t->due == FCVI_NEVER)
@@ -97,9 +92,9 @@ bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32
         return false;
     uint32_t id = *heap_at(p, 0);
     for (unsigned k = 0; k < TIMER_KINDS; k++)
-        if (id >= timer_id(p, (enum timer_kind)k, 0)) {
+        if (id >= timer_id(&p->limits, (enum timer_kind)k, 0)) {
             *kind = (enum timer_kind)k;
-            *index = id - timer_id(p, (enum timer_kind)k, 0);
+            *index = id - timer_id(&p->limits, (enum timer_kind)k, 0);
         }
     p->now = timer_at(p, id)->due > p->now ? timer_at(p, id)->due : p->now;
     timer_stop(p, *kind, *index);

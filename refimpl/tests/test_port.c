@@ -622,8 +622,8 @@ START_TEST(logout_and_login)
     ck_assert_uint_eq(b.frame[5][24], 0x02);
     hear(&b, RQST);
     ck_assert_uint_eq(b.frame[6][37], 0x20);
-    hear(&b, "22 010200 00 010100 01 290000 01 00 0000 0aab ffff 00000000 52000000 00*24");
-    ck_assert_uint_eq(b.frame[7][24], 0x01); /* LS_RJT, command not supported */
+    hear(&b, "22 010200 00 010100 01 290000 01 00 0000 0aab ffff 00000000 20100014 58*16");
+    ck_assert_uint_eq(b.frame[7][24], 0x01); /* PRLI: LS_RJT, command not supported */
     ck_assert_uint_eq(b.frame[7][29], 0x0b);
     fcvi_port_link(b.port, b.now, FCVI_LINK_LOGO);
     collect(&b);

@@ -20,14 +20,14 @@ struct fcvi_port;
 #define FCVI_NEVER UINT64_MAX
 enum {
     FCVI_MAX_HOSTS = 4,
-    FCVI_MAX_SEGMENTS = 16,
+    FCVI_MAX_SEGMENTS = 252, /* VI-ARCH 6.1.1.1 */
     FCVI_MAX_DISCRIMINATOR = 128,
     FCVI_MIN_DISCRIMINATOR = 16
 };
 
 /** Sizes fixed at init. */
 struct fcvi_port_limits {
-    uint32_t vis;               /* endpoints, 1.. */
+    uint32_t vis;               /* endpoints, 1..2^20 */
     uint32_t connectionpoints;  /* outstanding VipConnectWait calls and unanswered requests handed out, 1.. */
     uint32_t exchanges;         /* open at once, 1..65535 */
     uint32_t regions;           /* registered memory regions */
@@ -35,6 +35,12 @@ struct fcvi_port_limits {
     uint32_t events;            /* event ring; 4 per VI and queue entry is plenty */
     uint32_t memory;            /* bytes for registered regions */
     uint32_t max_transfer_size; /* MaxTransferSize of the NIC, bytes */
+    /* zero takes the default */
+    uint32_t setups;       /* Connection Setups under way at once; vis + connectionpoints, at most 4096 */
+    uint32_t remote_ports; /* ports known at once; 16 */
+    uint32_t entries;      /* Descriptors posted on all VIs together; 2 * vis * descriptors */
+    uint32_t segments;     /* data segments of all of them; 4 * entries, at least 252 */
+    uint32_t held_frames;  /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
 };
 
 enum fcvi_topology { FCVI_POINT_TO_POINT, FCVI_PRIVATE_LOOP, FCVI_PUBLIC_LOOP, FCVI_FABRIC };
@@ -57,6 +63,13 @@ struct fcvi_port_config {
     uint64_t e_d_tov_us, r_a_tov_us; /* FCVI_ULP_TIMEOUT is R_A_TOV (8.3) */
     uint32_t receive_size;           /* largest Data_Field, Device_Header included: 256..2112 */
     uint64_t seed;                   /* choices that the standard leaves open: handles, ids */
+    bool fabric_login;               /* FLOGI comes first and may assign the N_Port Identifier */
+    bool name_server;  /* unknown Host Addresses are resolved by GID_IPP (7.6), otherwise by FARP (7.5) */
+    bool ack_0;        /* class 2: one ACK_0 for a Sequence instead of an ACK_1 for each frame */
+    bool connect_info; /* send the 256 bytes of FCVI_CONNECT_INFO (6.8.3) */
+    bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once */
+    uint8_t end_to_end_credit; /* class 2: frames of an Exchange that may wait for their ACK; 0: 16 */
+    uint32_t iu_size; /* payload bytes in one Message IU (5.2.1); 0: as many as one Sequence can hold */
 };
 
 /** VIP_RETURN by VIPL's own order and names (see fcvi_vip_name). FCVI_VIP_PENDING is no VIPL code: the call
@@ -102,6 +115,7 @@ struct fcvi_attributes {
     bool rdma_write, rdma_read;
     bool preference;
     uint32_t pipeline_depth;
+    uint32_t ptag; /* protection tag: a number that the host gives out (VI-ARCH 3.2.2.1) */
 };
 
 struct fcvi_address {
@@ -112,6 +126,7 @@ struct fcvi_address {
 
 enum fcvi_op { FCVI_SEND, FCVI_RDMA_WRITE, FCVI_RDMA_READ, FCVI_RECV };
 
+/** A piece of a registered region. An unknown region, or a range outside it, is a protection error. */
 struct fcvi_segment {
     uint32_t mem, offset, length;
 };
@@ -119,11 +134,15 @@ struct fcvi_segment {
 struct fcvi_descriptor {
     uint8_t op; /* enum fcvi_op */
     uint8_t segments;
-    struct fcvi_segment segment[FCVI_MAX_SEGMENTS];
+    bool has_immediate;
+    bool fence;        /* VIP_CONTROL_QFENCE: wait for the RDMA Reads before it */
+    bool format_error; /* the host found the Descriptor malformed: it completes with FORMAT_ERROR */
+    bool length_error; /* the Length field is not the sum of the segments: LENGTH_ERROR */
+    uint32_t immediate;
     uint64_t remote_va;
     uint32_t remote_handle;
-    bool has_immediate;
-    uint32_t immediate;
+    uint64_t cookie; /* comes back with the completion */
+    struct fcvi_segment segment[FCVI_MAX_SEGMENTS];
 };
 
 /* Status bits of a descriptor, by VIPL's values (VI-DG 5.2). */
@@ -149,6 +168,7 @@ struct fcvi_completion {
     uint32_t status; /* bits above */
     uint32_t length;
     uint32_t immediate; /* valid with FCVI_STATUS_IMMEDIATE */
+    uint64_t cookie;    /* of the Descriptor */
 };
 
 enum fcvi_event_kind {
@@ -213,8 +233,25 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
 /** Take the oldest event. */
 bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out);
 
-enum fcvi_link { FCVI_LINK_LIP, FCVI_LINK_NOS, FCVI_LINK_LR, FCVI_LINK_LOGO };
+/** Link events of clause 7.7. LOGO makes the port log out of every port; UP is the first start of the link.
+ */
+enum fcvi_link { FCVI_LINK_LIP, FCVI_LINK_NOS, FCVI_LINK_LR, FCVI_LINK_LOGO, FCVI_LINK_UP };
 void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event);
+/** A LIP after which the port has the N_Port Identifier n_port_id (7.7.3, 7.7.4). */
+void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id);
+/** The port's own N_Port Identifier; 0 before FLOGI has assigned one. */
+uint32_t fcvi_port_id(const struct fcvi_port *port);
+
+/** Make a further port known: its addresses need no resolution, and with implicit login it counts as logged
+ * in. Returns false when there is no room. */
+bool fcvi_port_know(struct fcvi_port *port, uint64_t now, const struct fcvi_port_identity *peer);
+
+/** What is in use. With all connections gone and every timer expired each is zero but `vis`. */
+struct fcvi_port_counts {
+    uint32_t vis, setups, points, exchanges, entries, segments, held_frames, timers, frames;
+    uint32_t events_lost; /* events that did not fit into the ring, since init */
+};
+void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out);
 
 /* ---- VIPL: each returns an enum fcvi_vip. timeout_us: FCVI_NEVER is VIP_INFINITE. vi, mem and conn are the
  * port's own numbers; an unknown one gives VIP_INVALID_PARAMETER. ---- */
@@ -234,10 +271,37 @@ int fcvi_vip_connect_accept(struct fcvi_port *, uint64_t now, uint32_t conn, uin
 int fcvi_vip_connect_reject(struct fcvi_port *, uint64_t now, uint32_t conn);
 int fcvi_vip_connect_request(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_address *local,
                              const struct fcvi_address *remote, uint64_t timeout_us, uint64_t token);
+/** VipConnectPeerRequest: returns at once; 0 is no valid timeout. */
+int fcvi_vip_connect_peer_request(struct fcvi_port *, uint64_t now, uint32_t vi,
+                                  const struct fcvi_address *local, const struct fcvi_address *remote,
+                                  uint64_t timeout_us);
+/** VipConnectPeerDone: VIP_NOT_DONE while the request is under way. The first call after its end gets the
+ * result and, with VIP_SUCCESS, the remote attributes. */
+int fcvi_vip_connect_peer_done(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi_attributes *out);
+/** VipConnectPeerWait: the result as above, or FCVI_VIP_PENDING and later a CALL event. */
+int fcvi_vip_connect_peer_wait(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token,
+                               struct fcvi_attributes *out);
+int fcvi_vip_set_vi(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_attributes *);
 int fcvi_vip_disconnect(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token);
 
 int fcvi_vip_register_mem(struct fcvi_port *, uint64_t now, uint32_t length, bool rdma_write, bool rdma_read,
                           uint32_t *mem, uint64_t *va, uint32_t *handle);
+
+/** A region with everything VIPL says of it. */
+struct fcvi_region {
+    uint64_t va; /* address of its first byte, as remote ports name it */
+    uint32_t length, ptag;
+    bool rdma_write, rdma_read;
+    uint8_t *bytes; /* memory of the host's; NULL: the port takes room in its own block and chooses va.
+                       A checkpoint of the block does not hold memory of the host's. */
+};
+int fcvi_vip_register_region(struct fcvi_port *, uint64_t now, const struct fcvi_region *, uint32_t *mem,
+                             uint32_t *handle);
+/** VipSetMemAttributes: ptag, rdma_write and rdma_read are taken from the argument. */
+int fcvi_vip_set_mem(struct fcvi_port *, uint64_t now, uint32_t mem, const struct fcvi_region *);
+int fcvi_vip_query_mem(struct fcvi_port *, uint64_t now, uint32_t mem, struct fcvi_region *out);
+/** The region that a memory handle names; false when there is none. */
+bool fcvi_port_region(const struct fcvi_port *, uint32_t handle, uint32_t *mem);
 int fcvi_vip_deregister_mem(struct fcvi_port *, uint64_t now, uint32_t mem);
 /** The bytes of a region, for the host to read and write; NULL when offset and length do not lie inside.
  * Valid until the region is deregistered or the block is moved. */

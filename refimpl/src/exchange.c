@@ -1,0 +1,172 @@
+/* Exchanges: identifiers, the table of open ones, and their end (5.4, FC-FS). */
+#include "internal.h"
+
+static uint32_t hash_of(bool originator, uint32_t peer, uint16_t ox_id)
+{
+    return table_hash((uint64_t)peer << 17 | (uint64_t)originator << 16 | ox_id, 1);
+}
+
+static struct exchange *record(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
+{
+    uint32_t index = p->free_x_head;
+    if (index == NONE)
+        return NULL;
+    struct exchange *x = exchange_at(p, index);
+    p->free_x_head = x->next_free;
+    if (p->free_x_head == NONE)
+        p->free_x_tail = NONE;
+    *x = (struct exchange){.kind = (uint8_t)kind, .owner = owner, .peer = peer, .rx_id = FC_X_ID_UNASSIGNED};
+    p->used.exchanges++;
+    return x;
+}
+
+/* One bit for each OX_ID in use. There are fewer records than identifiers, so one is always free. */
+static uint16_t new_ox_id(struct fcvi_port *p)
+{
+    for (;;) {
+        uint16_t id = ++p->next_ox_id;
+        uint64_t *word = ARRAY(p, uint64_t, ox_bits, id / 64);
+        if (id == FC_X_ID_UNASSIGNED || *word >> id % 64 & 1u)
+            continue;
+        *word |= 1ULL << id % 64;
+        return id;
+    }
+}
+
+struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
+{
+    struct exchange *x = record(p, kind, owner, peer);
+    if (x == NULL)
+        return NULL;
+    x->originator = true;
+    x->ox_id = new_ox_id(p);
+    table_add(p, &p->by_exchange, hash_of(true, peer, x->ox_id), exchange_index(p, x));
+    return x;
+}
+
+/* The other side opened it with frame f. RX_IDs number the records: no two open Exchanges share one. */
+struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                 const struct fcvi_frame *f)
+{
+    struct exchange *x = record(p, kind, owner, (uint32_t)fcvi_FC_S_ID(f->fc));
+    if (x == NULL)
+        return NULL;
+    x->ox_id = (uint16_t)fcvi_FC_OX_ID(f->fc);
+    x->rx_id = (uint16_t)((exchange_index(p, x) + p->rx_id_base) % 0xFFFF);
+    table_add(p, &p->by_exchange, hash_of(false, x->peer, x->ox_id), exchange_index(p, x));
+    return x;
+}
+
+/* RX_ID for an Exchange that ends with the frame that answers. */
+uint16_t transient_rx_id(struct fcvi_port *p)
+{
+    uint32_t index = p->free_x_head != NONE ? p->free_x_head : 0xFFFE;
+    return (uint16_t)((index + p->rx_id_base) % 0xFFFF);
+}
+
+/* Two remote ports may use the same numbers at once: the key has the S_ID in it (E47). Of two with one OX_ID
+ * the later counts: the earlier one is over for its originator (5.4). */
+struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id)
+{
+    struct exchange *found = NULL;
+    const struct table *t = &p->by_exchange;
+    for (uint32_t i = table_first(p, t, hash_of(originator, peer, ox_id)); i != NONE;
+         i = table_next(p, t, i)) {
+        struct exchange *x = exchange_at(p, i);
+        if (x->originator == originator && x->peer == peer && x->ox_id == ox_id)
+            found = x;
+    }
+    return found;
+}
+
+struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    return exchange_find(p, fcvi_FC_Exchange_Context(f->fc), (uint32_t)fcvi_FC_S_ID(f->fc),
+                         (uint16_t)fcvi_FC_OX_ID(f->fc));
+}
+
+void exchange_free(struct fcvi_port *p, uint32_t index)
+{
+    struct exchange *x = exchange_at(p, index);
+    timer_stop(p, TIMER_EXCHANGE, index);
+    sequence_id_done(p, x);
+    table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
+    if (x->originator)
+        *ARRAY(p, uint64_t, ox_bits, x->ox_id / 64) &= ~(1ULL << x->ox_id % 64);
+    x->kind = X_FREE;
+    x->next_free = NONE;
+    if (p->free_x_tail != NONE)
+        exchange_at(p, p->free_x_tail)->next_free = index;
+    else
+        p->free_x_head = index;
+    p->free_x_tail = index;
+    p->used.exchanges--;
+    wake_starved(p);
+}
+
+/* ABTS; the record lives on until the answer has come. */
+void exchange_abort(struct fcvi_port *p, uint32_t index)
+{
+    struct exchange *x = exchange_at(p, index);
+    send_abts(p, x);
+    sequence_id_done(p, x);
+    x->kind = X_ABORTED;
+    timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
+}
+
+/* Answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests (E82). */
+void exchange_late(struct fcvi_port *p, uint32_t index)
+{
+    struct exchange *x = exchange_at(p, index);
+    if (!x->originator) {
+        exchange_free(p, index);
+        return;
+    }
+    x->kind = X_LATE;
+    timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
+}
+
+void exchange_timeout(struct fcvi_port *p, struct exchange *x)
+{
+    uint32_t index = exchange_index(p, x);
+    switch (x->kind) {
+    case X_MESSAGE:
+        if (x->unacked != 0)
+            class2_error(p, x); /* B rule 8e */
+        else
+            response_missing(p, x); /* B rule 9 */
+        break;
+    case X_LOGIN:
+        login_timeout(p, x);
+        break;
+    case X_QUERY:
+        originator_unreachable(p, setup_at(p, x->owner));
+        break;
+    case X_ABORTED:
+        exchange_late(p, index);
+        break;
+    default:
+        exchange_free(p, index);
+        break;
+    }
+}
+
+/* 8.5.2 a: within an Exchange SEQ_CNT and Relative Offset of the other side go on without a break. */
+bool sequence_ok(struct exchange *x, const struct fcvi_frame *f)
+{
+    uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(f->fc);
+    /* E18: a responder may go on from our own count */
+    bool starts = !x->rx_started && (count == 0 || (x->originator && count == x->tx_cnt));
+    if (!starts && (!x->rx_started || count != x->rx_cnt))
+        return false;
+    x->rx_started = true;
+    x->rx_cnt = (uint16_t)(count + 1);
+    if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
+        x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
+    if (f->payload_length > 0 && fcvi_FC_Relative_Offset_Present(f->fc)) {
+        if (fcvi_FC_Parameter(f->fc) != x->rx_offset)
+            return false;
+        x->rx_offset += f->payload_length;
+    }
+    return true;
+}

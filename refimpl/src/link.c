@@ -1,0 +1,238 @@
+/* Fabric Login, and what is still valid after a link event (7.7). */
+#include "internal.h"
+
+enum { LS_ACC = 0x02, FLOGI = 0x04, ADISC = 0x52 };
+
+bool may_send_to(struct fcvi_port *p, uint32_t id)
+{
+    const struct remote_port *r = remote_find(p, id);
+    return id == p->own_id || (p->link == LINK_UP && (r == NULL || !r->suspended));
+}
+
+/* The link can be used: what waited for it goes on. */
+void link_ready(struct fcvi_port *p)
+{
+    p->link = LINK_UP;
+    for (uint32_t i = 0; i < p->limits.setups; i++)
+        if (setup_at(p, i)->phase == SETUP_AWAIT_LINK)
+            originator_begin(p, setup_at(p, i));
+    for (uint32_t i = 0; i < p->limits.vis; i++)
+        wake(p, vi_at(p, i));
+}
+
+/* ---- all ports at once ---- */
+
+static bool is_remote(const struct fcvi_port *p, const struct remote_port *r)
+{
+    return r->used && r->logged_in && r->id != p->own_id;
+}
+
+static void logout_all(struct fcvi_port *p, bool explicitly)
+{
+    for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
+        struct remote_port *r = remote_at(p, i);
+        if (is_remote(p, r) && explicitly)
+            logout_explicit(p, r);
+        else if (is_remote(p, r))
+            logout(p, r->id);
+    }
+}
+
+/* The port has another N_Port Identifier, or another Fabric: no mapping holds any more. */
+static void start_over(struct fcvi_port *p, uint32_t id)
+{
+    uint32_t old = p->own_id;
+    if (id != old)
+        logout(p, old); /* connections with ourselves */
+    p->own_id = id;
+    struct remote_port *self = remote_get(p, id);
+    if (self != NULL)
+        self->logged_in = self->usable = true;
+    hosts_forget(p);
+    logout_all(p, true);
+}
+
+/* ---- Fabric Login (7.7.4, 7.7.5) ---- */
+
+void link_start(struct fcvi_port *p)
+{
+    struct remote_port *r = remote_get(p, F_PORT);
+    if (r == NULL || r->login != NONE)
+        return;
+    p->link = LINK_AWAIT_FLOGI;
+    uint8_t *out = els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH);
+    if (out == NULL)
+        return;
+    put_service_parameters(p, out + 28);
+    if (p->config.topology == FCVI_FABRIC)
+        fcvi_set_FC_S_ID(out, 0);
+}
+
+void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH) {
+        p->link = LINK_DOWN;
+        return;
+    }
+    const uint8_t *login = f->payload + 4;
+    uint32_t id = (uint32_t)fcvi_FC_D_ID(f->fc);
+    uint64_t port_name = fcvi_LOGIN_Port_Name(login), node_name = fcvi_LOGIN_Node_Name(login);
+    bool same = p->fabric_known && id == p->own_id && port_name == p->fabric_port_name &&
+                node_name == p->fabric_node_name;
+    if (fcvi_LOGIN_Word_2(login) != 0)
+        p->config.r_a_tov_us = fcvi_LOGIN_Word_2(login) * 1000;
+    if (fcvi_LOGIN_E_D_TOV(login) != 0)
+        p->config.e_d_tov_us = fcvi_LOGIN_E_D_TOV(login) * 1000;
+    bool first = !p->fabric_known && id == p->own_id;
+    p->fabric_known = true;
+    p->fabric_port_name = port_name;
+    p->fabric_node_name = node_name;
+    if (!same && !first)
+        start_over(p, id);
+    link_ready(p);
+}
+
+/* No FLOGI reply: the next request tries again. No FAN: FLOGI instead (E83). */
+void link_timeout(struct fcvi_port *p)
+{
+    if (p->link == LINK_AWAIT_FAN)
+        link_start(p);
+    else
+        p->link = LINK_DOWN;
+}
+
+/* ---- loops (7.7.3, 7.7.4) ---- */
+
+/* 7.7.3: no FC-VI IU goes to that port before ADISC has shown that it is the same. */
+static void validate(struct fcvi_port *p, struct remote_port *r)
+{
+    r->suspended = true;
+    uint8_t *out = r->login == NONE ? els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH) : NULL;
+    if (out == NULL)
+        return;
+    fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);
+    fcvi_set_ADISC_ADISC_Node_Name(out + 28, p->config.self.node_name);
+    fcvi_set_ADISC_ADISC_N_Port_Identifier(out + 28, p->own_id);
+}
+
+static bool same_port(const struct remote_port *r, const struct fcvi_frame *f)
+{
+    const uint8_t *a = f->payload + 4;
+    return f->payload_length >= 4 + FCVI_ADISC_LENGTH && fcvi_ADISC_ADISC_Port_Name(a) == r->port_name &&
+           fcvi_ADISC_ADISC_Node_Name(a) == r->node_name && fcvi_ADISC_ADISC_N_Port_Identifier(a) == r->id;
+}
+
+static void validated(struct fcvi_port *p, struct remote_port *r)
+{
+    r->suspended = false;
+    link_ready(p);
+}
+
+void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
+{
+    if (!r->logged_in)
+        return;
+    if (f->payload[0] == LS_ACC && same_port(r, f))
+        validated(p, r);
+    else
+        logout_explicit(p, r);
+}
+
+/* Sending the ACC validates as much as receiving one (7.7.3). */
+void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    struct remote_port *r = remote_find(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    if (r == NULL || !r->logged_in) {
+        els_reject(p, f, 0x03, 0x1E); /* logical error, N_Port Login required */
+        return;
+    }
+    uint8_t *out = els_reply(p, f, LS_ACC, 4 + FCVI_ADISC_LENGTH);
+    if (out == NULL)
+        return;
+    fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);
+    fcvi_set_ADISC_ADISC_Node_Name(out + 28, p->config.self.node_name);
+    fcvi_set_ADISC_ADISC_N_Port_Identifier(out + 28, p->own_id);
+    if (!r->suspended)
+        return;
+    if (same_port(r, f))
+        validated(p, r);
+    else
+        logout_explicit(p, r);
+}
+
+static void validate_all(struct fcvi_port *p, bool local_only)
+{
+    for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
+        struct remote_port *r = remote_at(p, i);
+        bool local = r->id >> 8 == 0; /* 7.7.4: Domain and Area 00-00 */
+        if (is_remote(p, r) && (local || !local_only))
+            validate(p, r);
+    }
+}
+
+/* 7.7.4: the FL_Port says which Fabric this is. */
+void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (p->link != LINK_AWAIT_FAN || f->payload_length < 4 + FCVI_FAN_LENGTH)
+        return;
+    timer_stop(p, TIMER_LINK, 0);
+    const uint8_t *fan = f->payload + 4;
+    bool same = p->fabric_known && !p->id_changed && fcvi_FAN_FAN_Port_Name(fan) == p->fabric_port_name &&
+                fcvi_FAN_FAN_Node_Name(fan) == p->fabric_node_name;
+    p->id_changed = false;
+    if (!same) {
+        link_start(p);
+        return;
+    }
+    p->link = LINK_UP;
+    validate_all(p, true);
+    link_ready(p);
+}
+
+/* ---- events ---- */
+
+void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
+{
+    fcvi_port_run(port, now);
+    bool changed = n_port_id != port->own_id;
+    if (port->config.topology == FCVI_PRIVATE_LOOP) {
+        if (changed)
+            start_over(port, n_port_id); /* 7.7.3 */
+        else
+            validate_all(port, false);
+    } else if (port->config.topology == FCVI_PUBLIC_LOOP) {
+        port->id_changed |= changed;
+        port->link = LINK_AWAIT_FAN;
+        timer_start(port, TIMER_LINK, 0, 2 * port->config.r_a_tov_us);
+    }
+}
+
+void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event)
+{
+    fcvi_port_run(port, now);
+    switch (event) {
+    case FCVI_LINK_LIP:
+        fcvi_port_lip(port, now, port->own_id);
+        break;
+    case FCVI_LINK_LOGO:
+        logout_all(port, true);
+        break;
+    case FCVI_LINK_UP:
+        if (port->config.fabric_login)
+            link_start(port);
+        break;
+    case FCVI_LINK_NOS:
+        if (port->config.topology == FCVI_FABRIC)
+            link_start(port); /* 7.7.5: what the reply says decides */
+        else
+            logout_all(port, false); /* 7.7.2: NOS/OLS logs out implicitly */
+        break;
+    default:
+        break; /* 7.7.1: LR changes no identifier */
+    }
+}
+
+uint32_t fcvi_port_id(const struct fcvi_port *port)
+{
+    return port->own_id;
+}

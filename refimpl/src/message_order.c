@@ -1,0 +1,227 @@
+/* The responder of Messages on an Out-of-Order Fabric: Annex B rules 4c, 5b, 6e and 7.
+ *
+ * Several Messages may be open, each with what has come of it. Their data go straight to their places as soon
+ * as it is settled which receive Descriptors the Messages before them take; until then their frames are held.
+ * They complete in order. R_A_TOV after something was first seen to be missing it is given up. */
+#include "internal.h"
+
+static struct message *message_of(struct fcvi_port *p, uint32_t exchange)
+{
+    return message_at(p, exchange);
+}
+
+/* ---- held frames ---- */
+
+static void free_held(struct fcvi_port *p, uint32_t i)
+{
+    held_at(p, i)->next = p->free_held;
+    p->free_held = i;
+    p->used.held_frames--;
+}
+
+/* Keep a frame; when there is no room it counts as one that never came. */
+static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+{
+    uint32_t i = p->free_held, *link = &vi->rx.held;
+    if (i == NONE || f->input.length > LONGEST)
+        return;
+    struct held *h = held_at(p, i);
+    p->free_held = h->next;
+    p->used.held_frames++;
+    h->length = (uint16_t)f->input.length;
+    h->sof = f->input.sof;
+    h->eof = f->input.eof;
+    h->next = NONE;
+    memcpy(h->bytes, f->input.bytes, f->input.length);
+    while (*link != NONE)
+        link = &held_at(p, *link)->next;
+    *link = i;
+}
+
+void order_drop_held(struct fcvi_port *p, struct vi *vi)
+{
+    while (vi->rx.held != NONE) {
+        uint32_t i = vi->rx.held;
+        vi->rx.held = held_at(p, i)->next;
+        free_held(p, i);
+    }
+}
+
+/* ---- one frame of a Message whose Descriptor is settled ---- */
+
+static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const struct fcvi_frame *f)
+{
+    uint32_t offset = f->payload_length > 0 ? (uint32_t)fcvi_FC_Parameter(f->fc) : 0;
+    if (f->payload_length > 0 && !run_add(p, m, offset, offset + f->payload_length))
+        return true; /* it has been here before */
+    receive_note(m, f);
+    receive_place(p, vi, m, offset, f->payload, f->payload_length);
+    return !receive_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
+}
+
+/* Frames of this Message that were held while it was not settled. */
+static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
+{
+    uint32_t *link = &vi->rx.held;
+    while (*link != NONE) {
+        uint32_t i = *link;
+        struct held *h = held_at(p, i);
+        struct fcvi_input in = {h->bytes, h->length, h->sof, h->eof, FCVI_CRC_OK};
+        struct fcvi_frame f;
+        fcvi_decode(&in, &f, NULL);
+        if (fcvi_DH_FCVI_MSG_ID(f.dh) != m->id) {
+            link = &h->next;
+            continue;
+        }
+        *link = h->next;
+        process(p, vi, m, &f);
+        free_held(p, i);
+    }
+}
+
+/* ---- in the order of the Messages ---- */
+
+/* Whether it is known if the Message takes a Descriptor: an RDMA Write may show Immediate Data late (E43). */
+static bool settled(const struct message *m)
+{
+    return m->op != FCVI_RDMA_WRITE || m->immediate || m->final_seen;
+}
+
+static void bind_in_order(struct fcvi_port *p, struct vi *vi)
+{
+    uint32_t id = vi->rx.expected;
+    for (uint32_t i = vi->rx.list.head; i != NONE; i = message_of(p, i)->next, id++) {
+        struct message *m = message_of(p, i);
+        if (m->id != id)
+            return; /* nothing of the Message before it has come */
+        if (!m->bound && settled(m)) {
+            receive_bind(p, vi, m);
+            process_held(p, vi, m);
+        }
+        if (!m->bound)
+            return;
+    }
+}
+
+static void complete_in_order(struct fcvi_port *p, struct vi *vi)
+{
+    bind_in_order(p, vi);
+    while (vi->rx.list.head != NONE && vi->connection.receiving) {
+        uint32_t i = vi->rx.list.head;
+        struct message *m = message_of(p, i);
+        if (m->id != vi->rx.expected || !m->bound || !run_whole(p, m))
+            return;
+        receive_done(p, vi, exchange_at(p, i));
+        bind_in_order(p, vi);
+    }
+}
+
+/* The Message of the frame, new when it is the first of it; in order of FCVI_MSG_ID modulo 2^32. */
+static struct exchange *find(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+{
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh), before = NONE;
+    for (uint32_t i = vi->rx.list.head; i != NONE && (int32_t)(message_of(p, i)->id - id) <= 0;
+         i = message_of(p, i)->next) {
+        if (message_of(p, i)->id == id)
+            return exchange_at(p, i);
+        before = i;
+    }
+    struct exchange *x = receive_begin(p, vi, f);
+    if (x != NULL)
+        list_insert(p, &vi->rx.list, before, exchange_index(p, x));
+    return x;
+}
+
+/* ---- what is missing (rules 4c, 6e and 7) ---- */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Since when something has been missing that must come before a Message, or its end, is reached. */
+static uint64_t missing_since(struct fcvi_port *p, const struct vi *vi)
+{
+    uint64_t since = FCVI_NEVER;
+    uint32_t id = vi->rx.expected;
+    bool waiting = false; /* a Message before this one is not whole */
+    for (uint32_t i = vi->rx.list.head; i != NONE; i = message_of(p, i)->next) {
+        const struct message *m = message_of(p, i);
+        if (waiting || m->id != id)
+            since = sooner(since, m->since); /* rules 4c a and b */
+        id = m->id + 1;
+        if (run_whole(p, m))
+            continue;
+        waiting = true;
+        since = sooner(since, sooner(run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
+    }
+    return since;
+}
+
+static void give_up(struct fcvi_port *p, struct vi *vi)
+{
+    uint32_t i = vi->rx.list.head;
+    struct message *m = message_of(p, i);
+    if (m->id != vi->rx.expected) {
+        vi->rx.expected = m->id; /* rule 7a: Merr for the Messages before it */
+        return;
+    }
+    vi->rx.expected = m->id + 1;
+    message_lost(p, vi, exchange_at(p, i));
+}
+
+/* Rule 7, and the timer for what will be given up next. */
+void order_timeout(struct fcvi_port *p, struct vi *vi)
+{
+    while (vi->rx.list.head != NONE) {
+        uint64_t since = missing_since(p, vi);
+        if (since == FCVI_NEVER)
+            break;
+        if (since + p->config.r_a_tov_us > p->now) {
+            timer_start(p, TIMER_MISSING, vi_index(p, vi), since + p->config.r_a_tov_us - p->now);
+            return;
+        }
+        if (reliable(vi)) {
+            message_error(p, vi, NULL, TRANSPORT_ERROR, true);
+            return;
+        }
+        give_up(p, vi);
+        complete_in_order(p, vi);
+    }
+    timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+}
+
+bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+{
+    int32_t ahead = (int32_t)((uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh) - vi->rx.expected);
+    if (ahead < 0)
+        return true; /* completed or given up (rule 2) */
+    struct exchange *x = find(p, vi, f);
+    if (x == NULL)
+        return true; /* no room: it counts as one that never came */
+    struct message *m = message_at(p, exchange_index(p, x));
+    bool fits = receive_fits(m, f) && fcvi_FC_OX_ID(f->fc) == x->ox_id;
+    m->last_frame = p->now;
+    if (fits && !m->bound) {
+        m->immediate |= m->op == FCVI_RDMA_WRITE && fcvi_DH_IMM_DATA(f->dh);
+        m->final_seen |= receive_final(f);
+        bind_in_order(p, vi);
+    }
+    if (fits && !m->bound)
+        hold(p, vi, f);
+    else if (fits)
+        fits = process(p, vi, m, f);
+    if (!fits && reliable(vi)) { /* rule 6b: a Sequence error */
+        message_error(p, vi, NULL, PROTOCOL_ERROR, true);
+        return false;
+    }
+    if (!fits) { /* rule 6a */
+        if (m->id == vi->rx.expected)
+            vi->rx.expected++;
+        message_lost(p, vi, x);
+    }
+    complete_in_order(p, vi);
+    if (vi->connection.receiving)
+        order_timeout(p, vi);
+    return fits;
+}

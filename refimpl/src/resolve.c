@@ -1,0 +1,178 @@
+/* From Host Address to N_Port Identifier: FARP (7.5) and the Name Server (7.6). */
+#include "internal.h"
+
+enum { LS_ACC = 0x02, FARP_REQ = 0x54, FARP_REPLY = 0x55, ELS_REQUEST = 0x22, TYPE_ELS = 0x01 };
+enum { MATCH_IP = 0x04, SEND_REPLY = 0x02 }; /* 7.5 steps 1 and 2 */
+enum { CT_REQUEST = 0x02, CT_REPLY = 0x03, TYPE_CT = 0x20, DIRECTORY = 0xFC, NAMES = 0x02 };
+enum { GID_IPP = 0x01B1, CT_ACCEPT = 0x8002 };
+
+/* ---- FARP ---- */
+
+/* A frame with a FARP payload that says who we are as requester; broadcasts are class 3 only. */
+static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
+{
+    uint8_t *out = control_new(p, 24 + 4 + FCVI_FARP_LENGTH, FCVI_EOF_T);
+    if (out == NULL)
+        return NULL;
+    class3_frame(out);
+    put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
+    fcvi_set_FC_First_Sequence(out, 1);
+    fcvi_set_ELS_ELS_Command(out + 24, command);
+    return out;
+}
+
+/* An OX_ID for an Exchange that is not kept: a FARP-REQ ends its own, and no one waits for the LS_ACC to a
+ * FARP-REPLY. */
+static bool put_transient_exchange(struct fcvi_port *p, uint8_t *out, uint32_t peer)
+{
+    struct exchange *x = exchange_open(p, X_LATE, NONE, peer);
+    if (x == NULL)
+        return false;
+    fcvi_set_FC_OX_ID(out, x->ox_id);
+    exchange_free(p, exchange_index(p, x));
+    return true;
+}
+
+static void farp_ask(struct fcvi_port *p, const struct setup *s)
+{
+    uint8_t *out = farp_frame(p, BROADCAST, FARP_REQ);
+    if (out == NULL)
+        return;
+    put_transient_exchange(p, out, BROADCAST);
+    fcvi_set_FC_Last_Sequence(out, 1);
+    fcvi_set_FC_Sequence_Initiative(out, 0);
+    uint8_t *farp = out + 28;
+    fcvi_set_FARP_Match_Code_Points(farp, MATCH_IP);
+    fcvi_set_FARP_Responder_Action(farp, SEND_REPLY);
+    fcvi_set_FARP_Requesting_N_Port_Identifier(farp, p->own_id);
+    fcvi_set_FARP_Requesting_Port_Name(farp, p->config.self.port_name);
+    fcvi_set_FARP_Requesting_Node_Name(farp, p->config.self.node_name);
+    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, s->local.host, 16);
+    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, s->remote.host, 16);
+}
+
+/* Steps 11 to 13; when one fails, nothing is done. */
+static bool farp_for_us(const struct fcvi_port *p, const uint8_t *farp)
+{
+    bool own = false;
+    for (uint32_t i = 0; i < p->config.self.hosts; i++)
+        own |= memcmp(p->config.self.host[i], fcvi_FARP_Responding_IP_Address(farp), 16) == 0;
+    return own && fcvi_FARP_Match_Code_Points(farp) == MATCH_IP &&
+           fcvi_FARP_Responder_Action(farp) == SEND_REPLY;
+}
+
+void farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (f->payload_length < 4 + FCVI_FARP_LENGTH || !farp_for_us(p, f->payload + 4))
+        return;
+    const uint8_t *in = f->payload + 4;
+    uint8_t *out = farp_frame(p, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in), FARP_REPLY);
+    if (out == NULL)
+        return;
+    put_transient_exchange(p, out, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in));
+    uint8_t *farp = out + 28; /* steps 14 to 23; the names as step 21 and, for the Port_Name, E35 */
+    memcpy(farp, in, FCVI_FARP_LENGTH);
+    fcvi_set_FARP_Responding_N_Port_Identifier(farp, p->own_id);
+    fcvi_set_FARP_Responding_Port_Name(farp, p->config.self.port_name);
+    fcvi_set_FARP_Responding_Node_Name(farp, p->config.self.node_name);
+}
+
+/* The setups that waited for this Host Address go on. */
+static void found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || memcmp(s->remote.host, host, 16) != 0)
+            continue;
+        if (!wanted)
+            host_add(p, host, id);
+        wanted = true;
+        if (s->exchange != NONE)
+            exchange_free(p, s->exchange);
+        s->exchange = NONE;
+        originator_begin(p, s);
+    }
+}
+
+void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (f->payload_length < 4 + FCVI_FARP_LENGTH) {
+        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        return;
+    }
+    els_reply(p, f, LS_ACC, 4);
+    uint8_t host[16]; /* address and identifier are all that counts (E35) */
+    memcpy(host, fcvi_FARP_Responding_IP_Address(f->payload + 4), sizeof host);
+    found(p, host, (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(f->payload + 4));
+}
+
+/* ---- Name Server ---- */
+
+static void query(struct fcvi_port *p, struct setup *s)
+{
+    struct exchange *x = exchange_open(p, X_QUERY, setup_index(p, s), NAME_SERVER);
+    if (x == NULL)
+        return; /* the setup's timer ends the wait */
+    uint8_t *out = control_new(p, 24 + FCVI_CT_LENGTH + FCVI_GID_IPP_LENGTH, eof_of(p, true));
+    if (out == NULL) {
+        exchange_free(p, exchange_index(p, x));
+        return;
+    }
+    s->exchange = exchange_index(p, x);
+    put_header(p, out, CT_REQUEST, TYPE_CT, NAME_SERVER);
+    fcvi_set_FC_First_Sequence(out, 1);
+    fcvi_set_FC_OX_ID(out, x->ox_id);
+    uint8_t *ct = out + 24;
+    fcvi_set_CT_CT_Revision(ct, 1);
+    fcvi_set_CT_GS_Type(ct, DIRECTORY);
+    fcvi_set_CT_GS_Subtype(ct, NAMES);
+    fcvi_set_CT_CT_Command(ct, GID_IPP);
+    memcpy(ct + FCVI_CT_LENGTH, s->remote.host, 16);
+    timer_start(p, TIMER_EXCHANGE, s->exchange, 2 * p->config.r_a_tov_us);
+}
+
+/* 7.4: the Name Server where there is one, otherwise FARP. */
+void resolve(struct fcvi_port *p, struct setup *s)
+{
+    const struct remote_port *server = remote_find(p, NAME_SERVER);
+    if (!p->config.name_server)
+        farp_ask(p, s);
+    else if (server != NULL && server->logged_in)
+        query(p, s);
+    else
+        login_start(p, NAME_SERVER);
+}
+
+/* The login with the Name Server is there, or will not be: FARP has to do then. */
+void resolve_name_server(struct fcvi_port *p, bool logged_in)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || s->exchange != NONE)
+            continue;
+        if (logged_in)
+            query(p, s);
+        else
+            farp_ask(p, s);
+    }
+}
+
+/* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */
+void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    struct exchange *x = exchange_of(p, f);
+    if (fcvi_FC_R_CTL(f->fc) != CT_REPLY || x == NULL || x->kind != X_QUERY ||
+        f->payload_length < FCVI_CT_LENGTH)
+        return;
+    struct setup *s = setup_at(p, x->owner);
+    bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&
+                    f->payload_length >= FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH;
+    if (!accepted) {
+        originator_unreachable(p, s);
+        return;
+    }
+    uint8_t host[16];
+    memcpy(host, s->remote.host, sizeof host);
+    found(p, host, (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH));
+}
