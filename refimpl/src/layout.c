@@ -1,7 +1,13 @@
 /* How the arrays of a port lie in its block, and what they hold at first. */
 #include "internal.h"
 
-enum { DEFAULT_SETUPS = 4096, DEFAULT_REMOTE_PORTS = 16, DEFAULT_HELD = 64, OX_WORDS = 65536 / 64 };
+enum {
+    DEFAULT_SETUPS = 4096,
+    DEFAULT_REMOTE_PORTS = 16,
+    DEFAULT_HELD = 64,
+    DEFAULT_RUNS = 256,
+    OX_WORDS = 65536 / 64
+};
 
 /* Zeros of the host's limits replaced by the defaults. */
 static struct fcvi_port_limits complete(const struct fcvi_port_limits *limits)
@@ -15,6 +21,8 @@ static struct fcvi_port_limits complete(const struct fcvi_port_limits *limits)
         l.entries = 2 * l.vis * l.descriptors;
     if (l.segments == 0)
         l.segments = 4 * l.entries + FCVI_MAX_SEGMENTS;
+    if (l.runs == 0)
+        l.runs = l.exchanges + DEFAULT_RUNS;
     if (l.held_frames == 0)
         l.held_frames = DEFAULT_HELD;
     return l;
@@ -53,11 +61,6 @@ static uint32_t control_frames(const struct fcvi_port_limits *l)
     return 64 + (l->setups < 2048 ? 2 * l->setups : 4096) + l->remote_ports;
 }
 
-static uint32_t runs(const struct fcvi_port_limits *l)
-{
-    return l->exchanges + l->held_frames;
-}
-
 /* Offsets of all arrays for p->limits; returns the size of the block. */
 static size_t place(struct fcvi_port *p)
 {
@@ -71,7 +74,7 @@ static size_t place(struct fcvi_port *p)
     p->regions = lay(&at, l->regions, sizeof(struct region));
     p->entries = lay(&at, l->entries, sizeof(struct entry));
     p->segments = lay(&at, l->segments, sizeof(struct segment_node));
-    p->runs = lay(&at, runs(l), sizeof(struct run));
+    p->runs = lay(&at, l->runs, sizeof(struct run));
     p->held = lay(&at, l->held_frames, sizeof(struct held));
     p->events = lay(&at, l->events, sizeof(struct fcvi_event));
     p->timers = lay(&at, timers_needed(l), sizeof(struct timer));
@@ -126,8 +129,8 @@ void layout_clear(struct fcvi_port *p)
         entry_at(p, i)->next = i + 1 < l->entries ? i + 1 : NONE;
     for (uint32_t i = 0; i < l->segments; i++)
         segment_at(p, i)->next = i + 1 < l->segments ? i + 1 : NONE;
-    for (uint32_t i = 0; i < runs(l); i++)
-        run_at(p, i)->next = i + 1 < runs(l) ? i + 1 : NONE;
+    for (uint32_t i = 0; i < l->runs; i++)
+        run_at(p, i)->next = i + 1 < l->runs ? i + 1 : NONE;
     for (uint32_t i = 0; i < l->held_frames; i++)
         held_at(p, i)->next = i + 1 < l->held_frames ? i + 1 : NONE;
     for (uint32_t i = 0; i < l->remote_ports; i++)

@@ -10,6 +10,12 @@ static struct message *message_of(struct fcvi_port *p, uint32_t exchange)
     return message_at(p, exchange);
 }
 
+/* All of the Message has come; a FCVI_READ_RQST brings no data. */
+static bool whole(struct fcvi_port *p, const struct message *m)
+{
+    return m->op == FCVI_RDMA_READ ? m->ended : run_whole(p, m);
+}
+
 /* ---- held frames ---- */
 
 static void free_held(struct fcvi_port *p, uint32_t i)
@@ -87,6 +93,13 @@ static bool settled(const struct message *m)
     return m->op != FCVI_RDMA_WRITE || m->immediate || m->final_seen;
 }
 
+/* Whether data may go to their place: those of a Send have a Descriptor of their own; those of an RDMA Write
+ * may not be overtaken by an earlier one's. */
+static bool placeable(const struct vi *vi, const struct message *m)
+{
+    return m->op == FCVI_RDMA_WRITE ? m->id == vi->rx.expected : m->bound;
+}
+
 static void bind_in_order(struct fcvi_port *p, struct vi *vi)
 {
     uint32_t id = vi->rx.expected;
@@ -94,10 +107,10 @@ static void bind_in_order(struct fcvi_port *p, struct vi *vi)
         struct message *m = message_of(p, i);
         if (m->id != id)
             return; /* nothing of the Message before it has come */
-        if (!m->bound && settled(m)) {
+        if (!m->bound && settled(m))
             receive_bind(p, vi, m);
+        if (placeable(vi, m))
             process_held(p, vi, m);
-        }
         if (!m->bound)
             return;
     }
@@ -109,7 +122,7 @@ static void complete_in_order(struct fcvi_port *p, struct vi *vi)
     while (vi->rx.list.head != NONE && vi->connection.receiving) {
         uint32_t i = vi->rx.list.head;
         struct message *m = message_of(p, i);
-        if (m->id != vi->rx.expected || !m->bound || !run_whole(p, m))
+        if (m->id != vi->rx.expected || !m->bound || !whole(p, m))
             return;
         receive_done(p, vi, exchange_at(p, i));
         bind_in_order(p, vi);
@@ -150,7 +163,7 @@ static uint64_t missing_since(struct fcvi_port *p, const struct vi *vi)
         if (waiting || m->id != id)
             since = sooner(since, m->since); /* rules 4c a and b */
         id = m->id + 1;
-        if (run_whole(p, m))
+        if (whole(p, m))
             continue;
         waiting = true;
         since = sooner(since, sooner(run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
@@ -207,10 +220,10 @@ bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *
         m->final_seen |= receive_final(f);
         bind_in_order(p, vi);
     }
-    if (fits && !m->bound)
-        hold(p, vi, f);
-    else if (fits)
+    if (fits && placeable(vi, m))
         fits = process(p, vi, m, f);
+    else if (fits)
+        hold(p, vi, f);
     if (!fits && reliable(vi)) { /* rule 6b: a Sequence error */
         message_error(p, vi, NULL, PROTOCOL_ERROR, true);
         return false;

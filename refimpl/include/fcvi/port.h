@@ -40,7 +40,8 @@ struct fcvi_port_limits {
     uint32_t remote_ports; /* ports known at once; 16 */
     uint32_t entries;      /* Descriptors posted on all VIs together; 2 * vis * descriptors */
     uint32_t segments;     /* data segments of all of them; 4 * entries, at least 252 */
-    uint32_t held_frames;  /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
+    uint32_t runs; /* Out-of-Order Fabric: pieces of Messages with gaps between them; exchanges + 256 */
+    uint32_t held_frames; /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
 };
 
 enum fcvi_topology { FCVI_POINT_TO_POINT, FCVI_PRIVATE_LOOP, FCVI_PUBLIC_LOOP, FCVI_FABRIC };
