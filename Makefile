@@ -12,22 +12,26 @@ FUZZ_SECONDS ?= 60
 
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Iharness/capture
+INCLUDES := -Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iharness/capture
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
 LIBS := -lisal
 
 LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c)
 CAPTURE_SRC := $(wildcard harness/capture/*.c)
+VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
 TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c)
+VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
+VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
-             harness/capture/*.[ch] fuzz/*.[ch])
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
+VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
 CAPTURE_OBJ := $(CAPTURE_SRC:%.c=$(BUILD)/obj/%.o)
-TESTS := $(TEST_SRC:%.c=$(BUILD)/tests/%)
-SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%)
+TESTS := $(TEST_SRC:%.c=$(BUILD)/tests/%) $(VIPL_TEST_SRC:%.c=$(BUILD)/tests/%)
+SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%) $(VIPL_TEST_SRC:%.c=$(BUILD)/san/%)
 EXTENSION := $(BUILD)/python/.built
 
 .PHONY: fuzz-afl
@@ -35,7 +39,7 @@ EXTENSION := $(BUILD)/python/.built
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi.pc ## build everything
+all: $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi.pc ## build everything
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done
@@ -64,6 +68,18 @@ $(BUILD)/libfcvi.so: $(BUILD)/libfcvi.so.$(VERSION)
 	ln -sf libfcvi.so.$(VERSION) $(BUILD)/libfcvi.so.$(SOVERSION)
 	ln -sf libfcvi.so.$(SOVERSION) $@
 
+# the VIPL provider, with the port inside
+$(BUILD)/libvipl.a: $(VIPL_OBJ)
+	rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libvipl.so.$(VERSION): $(VIPL_OBJ) $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,libvipl.so.$(SOVERSION) -Wl,--no-undefined $(LDFLAGS) $^ $(LIBS) -lpthread -o $@
+
+$(BUILD)/libvipl.so: $(BUILD)/libvipl.so.$(VERSION)
+	ln -sf libvipl.so.$(VERSION) $(BUILD)/libvipl.so.$(SOVERSION)
+	ln -sf libvipl.so.$(SOVERSION) $@
+
 $(BUILD)/libfcvi-capture.a: $(CAPTURE_OBJ)
 	rm -f $@
 	ar rcs $@ $^
@@ -85,8 +101,12 @@ $(BUILD)/fcvi.pc: harness/fcvi.pc.in Makefile codec/src/internal.h
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
-	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
-	install -m 644 $(BUILD)/libfcvi.a $(LIBDIR)/
+	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* refimpl/vipl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 refimpl/vipl/include/vipl.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
+	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBDIR)/
+	ln -sf libvipl.so.$(VERSION) $(LIBDIR)/libvipl.so.$(SOVERSION)
+	ln -sf libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so
 	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBDIR)/
 	ln -sf libfcvi.so.$(VERSION) $(LIBDIR)/libfcvi.so.$(SOVERSION)
 	ln -sf libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so
@@ -101,6 +121,7 @@ install: all ## install under DESTDIR and PREFIX
 
 uninstall: ## remove what install put there
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
 
 # ---- running ----
@@ -116,20 +137,28 @@ $(BUILD)/bench: codec/bench/bench.c $(BUILD)/libfcvi.a
 
 # ---- checks ----
 
+$(BUILD)/tests/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $< $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
+
 $(BUILD)/tests/%: %.c $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_SRC) $(VIPL_TEST_PARTS) $(BUILD)/san/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(VIPL_TEST_PARTS) $(VIPL_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
+
 $(BUILD)/san/libfcvi.a: $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/*)
 	@mkdir -p $(BUILD)/san/obj
 	@for f in $(LIB_SRC); do echo "CC (sanitized) $$f"; \
-	  $(CC) -std=c11 $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $$f -o $(BUILD)/san/obj/$$(echo $$f | tr / _).o || exit 1; done
+	  $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $$f -o $(BUILD)/san/obj/$$(echo $$f | tr / _).o || exit 1; done
 	rm -f $@ && ar rcs $@ $(BUILD)/san/obj/*.o
 
 $(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 check: ## every test; says at the end how many stages passed
 	@harness/check.sh
@@ -138,7 +167,7 @@ check-c: $(TESTS) ## C unit tests
 	@for t in $(TESTS); do FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
 
 check-san: $(SAN_TESTS) ## the same under ASan and UBSan
-	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
+	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
 
 check-python: all ## pytest over the harness and the catalogue
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
@@ -154,7 +183,7 @@ check-install: all ## install into a scratch directory and use what is there
 	@harness/check_install.sh
 
 valgrind: $(TESTS) ## C unit tests under valgrind
-	@for t in $(TESTS); do CK_FORK=no FCVI_SRCDIR="$(CURDIR)" FCVI_QUICK=1 valgrind -q --error-exitcode=1 --leak-check=full $$t || exit 1; done
+	@for t in $(TESTS); do CK_FORK=no CK_TIMEOUT_MULTIPLIER=100 FCVI_SEED_TESTS=1 FCVI_SRCDIR="$(CURDIR)" FCVI_QUICK=1 valgrind -q --error-exitcode=1 --leak-check=full $$t || exit 1; done
 
 # ---- fuzzing ----
 
@@ -181,10 +210,10 @@ fuzz-smoke: SHELL := /bin/bash
 
 coverage: ## line and branch coverage of codec and refimpl by the C tests
 	rm -rf $(BUILD)/cov && mkdir -p $(BUILD)/cov
-	@for f in $(LIB_SRC); do $(CC) -std=c11 -O0 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/cov/$$(echo $$f | tr / _).o || exit 1; done
+	@for f in $(LIB_SRC); do $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/cov/$$(echo $$f | tr / _).o || exit 1; done
 	@for t in $(TEST_SRC); do o=$(BUILD)/cov/$$(basename $$t .c); \
-	  $(CC) -std=c11 -O0 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
-	  FCVI_SRCDIR="$(CURDIR)" CK_FORK=no $$o || exit 1; done
+	  $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
+	  FCVI_SRCDIR="$(CURDIR)" CK_FORK=no FCVI_SEED_TESTS=20 $$o || exit 1; done
 	gcovr -r . --object-directory $(BUILD)/cov --filter refimpl/src --txt --branches
 	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt
 	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100
@@ -196,11 +225,11 @@ format-check:
 	clang-format --dry-run -Werror $(C_FILES)
 
 lint: check-types format-check ## clang-tidy, cppcheck, flake8, mypy
-	clang-tidy --quiet $(LIB_SRC) $(CAPTURE_SRC) -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES)
+	clang-tidy --quiet $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	  --suppress=missingIncludeSystem $(INCLUDES) $(LIB_SRC) $(CAPTURE_SRC)
+	  --suppress=missingIncludeSystem $(INCLUDES) $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC)
 
 clean: ## remove the build
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)
+-include $(LIB_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)

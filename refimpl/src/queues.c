@@ -51,22 +51,29 @@ static bool withheld(const struct vi *vi, bool recv)
     return !recv && vi->state == FCVI_STATE_CONNECTED && !vi->connection.confirmed;
 }
 
+/* VI-ARCH 2.5.2, Annex E: on a reliable VI nothing completes well after an error; the connection ends now. */
+static bool last_word(const struct vi *vi, const struct entry *e)
+{
+    return reliable(vi) && vi->state == FCVI_STATE_CONNECTED && e->completion.status & FCVI_STATUS_ERROR_MASK;
+}
+
 void release(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
-    while (q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED && !withheld(vi, recv)) {
+    bool end = false;
+    while (!end && q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED &&
+           !withheld(vi, recv)) {
         struct entry *e = entry_at(p, q->pending);
         e->state = ENTRY_DONE;
         q->pending = e->next;
-        if (e->begun) {
-            vi->tx.open--;
-            vi->tx.last_completed =
-                e->completion.status & FCVI_STATUS_ERROR_MASK ? vi->tx.last_completed : e->msg_id;
-        }
+        vi->tx.open -= e->begun;
+        if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
+            vi->tx.last_completed = e->msg_id;
         struct fcvi_event *event = event_new(p, FCVI_EVENT_COMPLETION);
         event->vi = vi_index(p, vi);
         event->recv = recv;
         event->completion = e->completion;
+        end = last_word(vi, e);
         wake(p, vi);
     }
 }
@@ -75,7 +82,6 @@ void release(struct fcvi_port *p, struct vi *vi, bool recv)
 void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
-    release(p, vi, recv);
     for (uint32_t i = q->pending; i != NONE; i = entry_at(p, i)->next) {
         struct entry *e = entry_at(p, i);
         if (e->state == ENTRY_FINISHED && e->completion.status & FCVI_STATUS_ERROR_MASK)

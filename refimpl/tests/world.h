@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { W_PORTS = 4, W_FRAME = 24 + 2112, W_EVENTS = 4096, W_R_A_TOV = 10000000, W_E_D_TOV = 2000000 };
+enum { W_PORTS = 4, W_FRAME = 24 + 2112, W_EVENTS = 1024, W_R_A_TOV = 10000000, W_E_D_TOV = 2000000 };
 
 struct flying {
     uint64_t due, serial;

@@ -1,0 +1,38 @@
+/* VIP_NET_ADDRESS (VI-DG 4.9) as the port has it, and back. */
+#include "internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* The bytes after the two lengths, as many as the lengths say. */
+uint8_t *vipl_address_host(VIP_NET_ADDRESS *a)
+{
+    return (uint8_t *)a + offsetof(VIP_NET_ADDRESS, HostAddress);
+}
+
+bool vipl_address_in(const struct nic *nic, const VIP_NET_ADDRESS *in, struct fcvi_address *out)
+{
+    if (in == NULL || in->HostAddressLen != HOST_LENGTH ||
+        in->DiscriminatorLen < FCVI_MIN_DISCRIMINATOR || /* 7.2: no shorter one fits the wire */
+        in->DiscriminatorLen > nic->object.device->info.max_discriminator_length)
+        return false;
+    const uint8_t *bytes = (const uint8_t *)in + offsetof(VIP_NET_ADDRESS, HostAddress);
+    *out = (struct fcvi_address){.discriminator_length = (uint8_t)in->DiscriminatorLen};
+    memcpy(out->host, bytes, HOST_LENGTH);
+    memcpy(out->discriminator, bytes + HOST_LENGTH, in->DiscriminatorLen);
+    return true;
+}
+
+/* VI-DG 3.3: the host portion of a LocalAddr has to be that of the NIC. */
+bool vipl_address_is_own(const struct nic *nic, const struct fcvi_address *a)
+{
+    return memcmp(a->host, nic->object.device->info.host, HOST_LENGTH) == 0;
+}
+
+void vipl_address_out(const struct fcvi_address *in, VIP_NET_ADDRESS *out)
+{
+    out->HostAddressLen = HOST_LENGTH;
+    out->DiscriminatorLen = in->discriminator_length;
+    memcpy(vipl_address_host(out), in->host, HOST_LENGTH);
+    memcpy(vipl_address_host(out) + HOST_LENGTH, in->discriminator, in->discriminator_length);
+}

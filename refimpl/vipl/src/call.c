@@ -1,0 +1,112 @@
+/* The frame of every VIPL call: find what the handle names, hold the lock of its device, bring the port up to
+ * date, and at the end run the handlers that have become due. And how a call blocks: the host's pump. */
+#include "internal.h"
+
+enum { CONNECT_WAIT_TOKEN = 1 }; /* lowest bit of a token */
+
+/* True when the port had something to say. */
+static bool update(struct device *d)
+{
+    fcvi_port_run(vipl_device_port(d), vipl_device_now(d));
+    return vipl_drain(d);
+}
+
+/* The object of a handle, with its device locked until leave; NULL when there is none. */
+void *vipl_enter(const void *handle, enum kind kind)
+{
+    struct device *d = vipl_registry_pin(handle, kind);
+    if (d == NULL)
+        return NULL;
+    vipl_device_lock(d);
+    void *object = vipl_registry_find(handle, kind, d); /* another thread may have ended it before the lock */
+    if (object == NULL) {
+        vipl_device_unlock(d);
+        vipl_registry_unpin(d);
+        return NULL;
+    }
+    (void)update(d);
+    return object;
+}
+
+VIP_RETURN vipl_leave(struct device *d, int vip)
+{
+    (void)vipl_drain(d);
+    if (d->ops.kick != NULL)
+        d->ops.kick(d->context);
+    vipl_dispatch(d);
+    vipl_device_unlock(d);
+    vipl_registry_unpin(d);
+    return vip <= VIP_NOT_REACHABLE ? (VIP_RETURN)vip : VIP_ERROR_RESOURCE; /* the port cannot do it */
+}
+
+/* Let the world go on until something happened, at most until the deadline. The lock may be released
+ * meanwhile: the caller looks up again all that it needs. False: nothing can ever happen.
+ *
+ * The port decides some things only when it is asked for a frame, and then there may be none (a faulty
+ * Descriptor completes): so the port is asked, and has its say, before the pump may wait. */
+bool vipl_wait_step(struct device *d, uint64_t deadline)
+{
+    int dead = 0;
+    (void)d->ops.pump(d->context, 0);
+    if (!update(d)) {
+        uint64_t timer = fcvi_port_deadline(vipl_device_port(d)), until = timer < deadline ? timer : deadline;
+        dead = d->ops.pump(d->context, until > 0 ? until : 1);
+        (void)update(d);
+    }
+    vipl_dispatch(d);
+    return dead == 0;
+}
+
+uint64_t vipl_microseconds(VIP_ULONG timeout)
+{
+    return timeout == VIP_INFINITE ? FCVI_NEVER : (uint64_t)timeout * 1000;
+}
+
+uint64_t vipl_deadline_after(struct device *d, VIP_ULONG timeout)
+{
+    return timeout == VIP_INFINITE ? FCVI_NEVER : vipl_device_now(d) + vipl_microseconds(timeout);
+}
+
+/* A token for a call of the port. With a call, call_await is to follow. */
+uint64_t vipl_call_begin(struct device *d, struct call *call, bool waits_for_connection)
+{
+    uint64_t token = ++d->serial << 1 | (waits_for_connection ? CONNECT_WAIT_TOKEN : 0);
+    if (call != NULL) {
+        *call = (struct call){.next = d->calls, .token = token};
+        d->calls = call;
+    }
+    return token;
+}
+
+bool vipl_token_is_connect_wait(uint64_t token)
+{
+    return token & CONNECT_WAIT_TOKEN;
+}
+
+static void forget(struct device *d, const struct call *call)
+{
+    struct call **c = &d->calls;
+    while (*c != call)
+        c = &(*c)->next;
+    *c = call->next;
+}
+
+/* vip: what the port's call returned. When that is FCVI_VIP_PENDING, wait for its event; when_dead when none
+ * can ever come. `of`, if not NULL, is the object of the call: when its handle ends meanwhile, the call
+ * returns VIP_INVALID_PARAMETER and must not touch the object again. */
+int vipl_call_await(struct device *d, struct call *call, int vip, const struct object *of, int when_dead)
+{
+    void *handle = of != NULL ? of->handle : NULL;
+    enum kind kind = of != NULL ? of->kind : KIND_NONE;
+    (void)vipl_drain(d);
+    while (vip == FCVI_VIP_PENDING) {
+        if (!call->done && !vipl_wait_step(d, FCVI_NEVER) && !call->done)
+            vip = when_dead;
+        else if (call->done)
+            vip = call->event.vip;
+        if (handle != NULL && vipl_registry_find(handle, kind, d) == NULL)
+            vip = VIP_INVALID_PARAMETER;
+    }
+    forget(d, call);
+    return vip;
+}

@@ -1,0 +1,198 @@
+/* Completion Queues (VI-DG 3.5.7, 3.5.8, 3.5.11, 3.6). An entry names a VI and one of its work queues. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+static bool pop(struct cq *cq, struct cq_entry *out)
+{
+    if (cq->count == 0)
+        return false;
+    *out = cq->ring[cq->head];
+    cq->head = (cq->head + 1) % cq->capacity;
+    cq->count--;
+    return true;
+}
+
+static void tell(struct cq *cq, const struct cq_entry *e)
+{
+    struct callback *c = vipl_callbacks_pop(&cq->notify);
+    c->vi = e->vi;
+    c->recv = e->recv;
+    vipl_callbacks_append(&cq->object.device->ready, c);
+}
+
+/* An entry for which there is no room is lost (VI-ARCH 6.4.1). */
+void vipl_cq_push(struct cq *cq, void *vi, VIP_BOOLEAN recv)
+{
+    struct cq_entry e = {vi, recv};
+    if (cq->notify.first != NULL)
+        tell(cq, &e);
+    else if (cq->count < cq->capacity)
+        cq->ring[(cq->head + cq->count++) % cq->capacity] = e;
+}
+
+/* Drop the entries of a VI that ends: its handle will mean nothing. */
+void vipl_cq_forget(struct cq *cq, const void *vi)
+{
+    struct cq_entry e;
+    for (uint32_t i = cq->count; i > 0 && pop(cq, &e); i--)
+        if (e.vi != vi)
+            cq->ring[(cq->head + cq->count++) % cq->capacity] = e;
+}
+
+void vipl_cq_free(struct cq *cq)
+{
+    struct cq **place = &cq->object.nic->cqs;
+    while (*place != cq)
+        place = &(*place)->next;
+    *place = cq->next;
+    cq->object.device->cqs--;
+    vipl_callbacks_free(&cq->notify);
+    free(cq->ring);
+    free(cq);
+}
+
+static struct cq *make(struct nic *nic, uint32_t capacity)
+{
+    struct device *d = nic->object.device;
+    struct cq *cq = calloc(1, sizeof *cq);
+    if (cq == NULL)
+        return NULL;
+    cq->capacity = capacity > 0 ? capacity : 1; /* EntryCount is a minimum */
+    cq->ring = calloc(cq->capacity, sizeof *cq->ring);
+    cq->object = (struct object){.kind = KIND_CQ, .device = d, .nic = nic};
+    if (cq->ring == NULL || !vipl_registry_add(&cq->object)) {
+        free(cq->ring);
+        free(cq);
+        return NULL;
+    }
+    cq->next = nic->cqs;
+    nic->cqs = cq;
+    d->cqs++;
+    return cq;
+}
+
+VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle)
+{
+    struct nic *nic = vipl_enter(NicHandle, KIND_NIC);
+    if (nic == NULL)
+        return VIP_INVALID_PARAMETER;
+    struct device *d = nic->object.device;
+    if (CQHandle == NULL)
+        return vipl_leave(d, VIP_INVALID_PARAMETER);
+    bool room = EntryCount <= d->info.max_cq_entries && d->cqs < d->info.max_cq;
+    const struct cq *cq = room ? make(nic, EntryCount) : NULL;
+    if (cq == NULL)
+        return vipl_leave(d, VIP_ERROR_RESOURCE);
+    *CQHandle = cq->object.handle;
+    return vipl_leave(d, VIP_SUCCESS);
+}
+
+VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle)
+{
+    struct cq *cq = vipl_enter(CQHandle, KIND_CQ);
+    if (cq == NULL)
+        return VIP_INVALID_PARAMETER;
+    struct device *d = cq->object.device;
+    if (cq->attached > 0)
+        return vipl_leave(d, VIP_ERROR_RESOURCE);
+    vipl_callbacks_cancel(d, NULL, CQHandle);
+    vipl_registry_remove(&cq->object);
+    vipl_cq_free(cq);
+    return vipl_leave(d, VIP_SUCCESS);
+}
+
+static int resize(struct cq *cq, uint32_t capacity)
+{
+    if (capacity > cq->object.device->info.max_cq_entries || capacity < cq->count)
+        return VIP_ERROR_RESOURCE;
+    capacity = capacity > 0 ? capacity : 1;
+    struct cq_entry *ring = calloc(capacity, sizeof *ring);
+    if (ring == NULL)
+        return VIP_ERROR_RESOURCE;
+    uint32_t count = 0;
+    while (pop(cq, &ring[count]))
+        if (++count == capacity)
+            break;
+    free(cq->ring);
+    cq->ring = ring;
+    cq->capacity = capacity;
+    cq->head = 0;
+    cq->count = count;
+    return VIP_SUCCESS;
+}
+
+VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
+{
+    struct cq *cq = vipl_enter(CQHandle, KIND_CQ);
+    if (cq == NULL)
+        return VIP_INVALID_PARAMETER;
+    return vipl_leave(cq->object.device, resize(cq, EntryCount));
+}
+
+/* One look, then the pump until the deadline; a poll has one look more. */
+static int take_until(struct cq *cq, uint64_t deadline, struct cq_entry *out)
+{
+    struct device *d = cq->object.device;
+    void *handle = cq->object.handle;
+    bool over = false;
+    while (!pop(cq, out)) {
+        if (over)
+            return VIP_NOT_DONE;
+        over = !vipl_wait_step(d, deadline) || vipl_device_now(d) >= deadline;
+        cq = vipl_registry_find(handle, KIND_CQ, d);
+        if (cq == NULL)
+            return VIP_INVALID_PARAMETER;
+    }
+    return VIP_SUCCESS;
+}
+
+static VIP_RETURN take_call(void *handle, bool poll, VIP_ULONG timeout, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+{
+    struct cq *cq = vipl_enter(handle, KIND_CQ);
+    if (cq == NULL)
+        return VIP_INVALID_PARAMETER;
+    struct device *d = cq->object.device;
+    struct cq_entry e;
+    if (vi == NULL || recv == NULL)
+        return vipl_leave(d, VIP_INVALID_PARAMETER);
+    int vip = take_until(cq, poll ? vipl_device_now(d) : vipl_deadline_after(d, timeout), &e);
+    if (vip == VIP_SUCCESS) {
+        *vi = e.vi;
+        *recv = e.recv;
+    }
+    return vipl_leave(d, vip == VIP_NOT_DONE && !poll ? VIP_TIMEOUT : vip);
+}
+
+VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)
+{
+    return take_call(CQHandle, true, 0, ViHandle, RecvQueue);
+}
+
+VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+                     VIP_BOOLEAN *RecvQueue)
+{
+    return take_call(CQHandle, false, Timeout, ViHandle, RecvQueue);
+}
+
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
+                       void (*Handler)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                       VIP_BOOLEAN RecvQueue))
+{
+    struct cq *cq = vipl_enter(CQHandle, KIND_CQ);
+    if (cq == NULL)
+        return VIP_INVALID_PARAMETER;
+    struct device *d = cq->object.device;
+    struct callback *c = Handler != NULL ? calloc(1, sizeof *c) : NULL;
+    struct cq_entry e;
+    if (c == NULL)
+        return vipl_leave(d, Handler == NULL ? VIP_INVALID_PARAMETER : VIP_ERROR_RESOURCE);
+    c->nic = cq->object.nic->object.handle;
+    c->cq = CQHandle;
+    c->context = Context;
+    c->on_entry = Handler;
+    vipl_callbacks_append(&cq->notify, c);
+    if (pop(cq, &e))
+        tell(cq, &e);
+    return vipl_leave(d, VIP_SUCCESS);
+}
