@@ -24,24 +24,24 @@ _FRAME_TURN = 20_000  # frames between two looks at the clock: loops of frames t
 PICS: dict[str, Any] = {
     "client": True,
     "server": True,
-    "peer_to_peer": False,
+    "peer_to_peer": True,
     "loopback": True,
     "unreliable_delivery": True,
-    "reliable_delivery": False,
-    "reliable_reception": False,
+    "reliable_delivery": True,
+    "reliable_reception": True,
     "send": True,
-    "rdma_write": False,
-    "rdma_read": False,
+    "rdma_write": True,
+    "rdma_read": True,
     "immediate_data": True,
-    "class2": False,
+    "class2": True,
     "class3": True,
-    "out_of_order_fabric": False,
+    "out_of_order_fabric": True,
     "preference": True,
     "connect_info": False,
     "explicit_login": True,
-    "farp": False,
+    "farp": True,
     "name_server": False,
-    "loop": False,
+    "loop": True,
     "retry_waits_for_ba_acc": True,
     "disconnect_retry": False,
     "unreliable_error_state": False,
@@ -66,7 +66,6 @@ class RefServer:
         self._emit, self._answer, self._clock = emit, answer, clock
         self._port: Optional[RefPort] = None
         self._blocked: dict[int, str] = {}
-        self._own_id = 0
         self.now_us = 0
         self._methods: dict[str, Callable[[int, Params], Any]] = {
             "VipCreateVi": self._create_vi,
@@ -76,6 +75,9 @@ class RefServer:
             "VipConnectAccept": self._connect_accept,
             "VipConnectReject": self._connect_reject,
             "VipConnectRequest": self._connect_request,
+            "VipConnectPeerRequest": self._connect_peer_request,
+            "VipConnectPeerDone": self._connect_peer_done,
+            "VipConnectPeerWait": self._connect_peer_wait,
             "VipDisconnect": self._disconnect,
             "VipRegisterMem": self._register_mem,
             "VipDeregisterMem": self._deregister_mem,
@@ -161,7 +163,7 @@ class RefServer:
         for blocked in list(self._blocked):
             self._answer(blocked, None, (-32001, "reset"))
         self._blocked.clear()
-        self._port, self.now_us, self._own_id = port, 0, int(config["n_port_id"], 16)
+        self._port, self.now_us = port, 0
         self._answer(token, {}, None)
 
     def _clock_advance(self, token: int, params: Params) -> dict[str, Any]:
@@ -224,6 +226,23 @@ class RefServer:
         code = lib.fcvi_vip_connect_request(self._p, self.now_us, vi, local, remote, timeout, token)
         return self._block(token, "VipConnectRequest", code)
 
+    def _connect_peer_request(self, token: int, params: Params) -> dict[str, Any]:
+        vi, timeout = params.handle("vi"), self._timeout(params)
+        local, remote = self._address(params.table("LocalAddr")), self._address(params.table("RemoteAddr"))
+        if local is None or remote is None:
+            return {"return": "VIP_INVALID_PARAMETER"}
+        return self._result(lib.fcvi_vip_connect_peer_request(self._p, self.now_us, vi, local, remote, timeout))
+
+    def _connect_peer_done(self, token: int, params: Params) -> dict[str, Any]:
+        out = ffi.new("struct fcvi_attributes *")
+        code = lib.fcvi_vip_connect_peer_done(self._p, self.now_us, params.handle("vi"), out)
+        return self._result(code, RemoteViAttribs=self._attributes_json(out))
+
+    def _connect_peer_wait(self, token: int, params: Params) -> Optional[dict[str, Any]]:
+        out = ffi.new("struct fcvi_attributes *")
+        code = lib.fcvi_vip_connect_peer_wait(self._p, self.now_us, params.handle("vi"), token, out)
+        return self._block(token, "VipConnectPeerWait", code, RemoteViAttribs=self._attributes_json(out))
+
     def _disconnect(self, token: int, params: Params) -> Optional[dict[str, Any]]:
         code = lib.fcvi_vip_disconnect(self._p, self.now_us, params.handle("vi"), token)
         return self._block(token, "VipDisconnect", code)
@@ -265,7 +284,7 @@ class RefServer:
         d.op = ("send", "rdma-write", "rdma-read", "recv").index(
             table.choice("op", ("send", "rdma-write", "rdma-read", "recv"))
         )
-        segments = table.tables("segments", 16)
+        segments = table.tables("segments", 252)
         d.segments = len(segments)
         for index, segment in enumerate(segments):
             d.segment[index].mem = segment.handle("mem")
@@ -305,12 +324,12 @@ class RefServer:
         name = ffi.string(lib.fcvi_vip_name(code)).decode()
         return {"return": name, **out} if code == 0 else {"return": name}
 
-    def _block(self, token: int, method: str, code: int) -> Optional[dict[str, Any]]:
+    def _block(self, token: int, method: str, code: int, **out: Any) -> Optional[dict[str, Any]]:
         if code == _PENDING:
             self._blocked[token] = method
             return None
         self._blocked.pop(token, None)
-        return self._result(code)
+        return self._result(code, **out)
 
     @staticmethod
     def _timeout(params: Params) -> int:
@@ -359,7 +378,7 @@ class RefServer:
         return {"status": status_names(c.status), "length": c.length, "immediate": immediate}
 
     def _flush(self) -> None:
-        """Hand out events and frames until the port is quiet. Frames to oneself (loopback) go straight back."""
+        """Hand out events and frames until the port is quiet."""
         port = self._port
         if port is None:
             return
@@ -371,9 +390,6 @@ class RefServer:
             turns += 1
             if sent is None or turns > _FRAME_TURN:
                 return
-            if int.from_bytes(sent.data[1:4], "big") == self._own_id:
-                port.receive(self.now_us, sent.data, sent.sof, sent.eof, True)
-                continue
             for event in port.events():
                 self._event(event)
             params = {"hex": sent.data.hex(), "sof": _SOF_NAME[sent.sof], "eof": _EOF_NAME[sent.eof], "crc": "ok"}
@@ -406,7 +422,7 @@ class RefServer:
                 },
                 "RemoteViAttribs": self._attributes_json(e.remote_attributes),
             }
-        elif method == "VipConnectRequest":
+        elif method in ("VipConnectRequest", "VipConnectPeerWait"):
             out = {"RemoteViAttribs": self._attributes_json(e.remote_attributes)}
         self._answer(e.token, self._result(e.vip, **out), None)
 

@@ -148,7 +148,8 @@ ADDRESS = {"host": "fe8000000000000000000000000000b2", "discriminator": "00" * 1
 
 def test_parameters_are_checked(dut: Dut) -> None:
     assert error(dut, "VipNoSuchCall") == -32601
-    assert error(dut, "VipConnectPeerWait", vi=0) == -32601
+    assert call(dut, "VipConnectPeerWait", vi=0)["return"] == "VIP_INVALID_PARAMETER"
+    assert error(dut, "VipConnectPeerRequest", vi=0) == -32602
     assert error(dut, "VipCreateVi") == -32602
     assert error(dut, "VipCreateVi", ViAttribs=3) == -32602
     assert error(dut, "VipCreateVi", ViAttribs={"MaxTransferSize": -1}) == -32602
@@ -184,6 +185,29 @@ def test_posted_sends_answer_first_and_complete_in_error_when_idle(dut: Dut) -> 
     assert "VIP_STATUS_DESC_FLUSHED_ERROR" in done["DescriptorPtr"]["status"]
     assert call(dut, "VipSendDone", vi=vi) == {"return": "VIP_DESCRIPTOR_ERROR", "DescriptorPtr": None}
     assert [n.method for n in dut.inbox if n.method != "log"] == ["completion"]
+
+
+def test_peers_and_rdma_over_loopback(dut: Dut) -> None:
+    """Two VIs of one port find each other as Peers (5.3.4) and read and write each other's memory."""
+    attributes = {"ReliabilityLevel": "VIP_SERVICE_RELIABLE_RECEPTION", "EnableRdmaWrite": True, "EnableRdmaRead": True}
+    vis = [call(dut, "VipCreateVi", ViAttribs=attributes)["vi"] for _ in range(2)]
+    assert call(dut, "VipConnectPeerDone", vi=vis[0])["return"] == "VIP_INVALID_STATE"
+    assert error(dut, "VipConnectPeerRequest", vi=vis[0], LocalAddr=ADDRESS) == -32602
+    for vi in vis:
+        asked = call(dut, "VipConnectPeerRequest", vi=vi, LocalAddr=ADDRESS, RemoteAddr=ADDRESS, Timeout=None)
+        assert asked["return"] == "VIP_SUCCESS"
+    assert call(dut, "VipConnectPeerDone", vi=vis[0])["return"] == "VIP_SUCCESS"
+    waited = call(dut, "VipConnectPeerWait", vi=vis[1])
+    assert waited["RemoteViAttribs"]["ReliabilityLevel"] == "VIP_SERVICE_RELIABLE_RECEPTION"
+    assert [n.method for n in dut.inbox if n.method == "frame"] == []
+    here = call(dut, "VipRegisterMem", length=3000, rdma_write=False, rdma_read=False, fill="0a")
+    there = call(dut, "VipRegisterMem", length=3000, rdma_write=True, rdma_read=True, fill="0b")
+    remote = {"va": there["va"], "handle": there["handle"]}
+    for op in ("rdma-write", "rdma-read"):
+        segments = [{"mem": here["mem"], "offset": 1, "length": 2999}]
+        call(dut, "VipPostSend", vi=vis[0], descriptor={"op": op, "segments": segments, "remote": remote, "immediate": None})
+        assert call(dut, "VipSendDone", vi=vis[0])["return"] == "VIP_SUCCESS"
+    assert call(dut, "mem.read", mem=there["mem"], length=3000) == {"hex": "0a" * 2999 + "0b"}
 
 
 def test_time_and_reset(dut: Dut) -> None:

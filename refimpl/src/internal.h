@@ -154,6 +154,7 @@ enum setup_phase {
 struct setup {
     uint8_t phase; /* enum setup_phase */
     bool originator, peer_mode, retry, refused, retry_next, listed;
+    uint16_t generation; /* of its place in the table: an old conn names no new request */
     uint32_t vi; /* NONE for a responder that has none */
     uint32_t exchange, peer;
     uint32_t connection_id;
@@ -499,6 +500,8 @@ void peer_withdraw(struct fcvi_port *p, struct vi *vi);
 int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 
 /* setup.c */
+uint32_t conn_of(struct fcvi_port *p, const struct setup *s);
+struct setup *setup_offered(struct fcvi_port *p, uint32_t conn);
 struct setup *setup_new(struct fcvi_port *p);
 void setup_free(struct fcvi_port *p, struct setup *s);
 void setup_list(struct fcvi_port *p, struct setup *s);

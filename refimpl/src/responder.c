@@ -79,7 +79,7 @@ static void offer(struct fcvi_port *p, struct setup *s, struct point *point)
     struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
     e->token = point->token;
     e->vip = VIP_SUCCESS;
-    e->conn = setup_index(p, s);
+    e->conn = conn_of(p, s);
     e->remote_address = s->remote;
     e->remote_attributes = s->remote_attributes;
 }

@@ -1,6 +1,21 @@
 /* The table of open Connection Setups, and the way of their IUs. */
 #include "internal.h"
 
+enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the place, and how often it was used */
+
+uint32_t conn_of(struct fcvi_port *p, const struct setup *s)
+{
+    return (uint32_t)s->generation << CONN_BITS | setup_index(p, s);
+}
+
+/* The request that VipConnectWait has handed out under that number and that has not been answered. */
+struct setup *setup_offered(struct fcvi_port *p, uint32_t conn)
+{
+    uint32_t index = conn & ((1u << CONN_BITS) - 1);
+    struct setup *s = index < p->limits.setups ? setup_at(p, index) : NULL;
+    return s != NULL && s->phase == SETUP_OFFERED && conn_of(p, s) == conn ? s : NULL;
+}
+
 struct setup *setup_new(struct fcvi_port *p)
 {
     uint32_t index = p->free_setup;
@@ -8,7 +23,9 @@ struct setup *setup_new(struct fcvi_port *p)
         return NULL;
     struct setup *s = setup_at(p, index);
     p->free_setup = s->next_free;
+    uint16_t generation = (uint16_t)((s->generation + 1) & CONN_GENERATIONS);
     memset(s, 0, sizeof *s);
+    s->generation = generation;
     s->vi = s->exchange = NONE;
     s->remote_handle = s->local_handle = FCVI_UNASSIGNED;
     p->used.setups++;

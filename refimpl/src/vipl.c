@@ -118,18 +118,12 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
     return FCVI_VIP_PENDING;
 }
 
-static struct setup *offered(struct fcvi_port *p, uint32_t conn)
-{
-    struct setup *s = conn < p->limits.setups ? setup_at(p, conn) : NULL;
-    return s != NULL && s->phase == SETUP_OFFERED ? s : NULL;
-}
-
 int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn, uint32_t number,
                             uint64_t token)
 {
     fcvi_port_run(port, now);
     struct vi *vi = find(port, number);
-    struct setup *s = offered(port, conn);
+    struct setup *s = setup_offered(port, conn);
     if (vi == NULL || s == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
@@ -149,7 +143,7 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
 int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 {
     fcvi_port_run(port, now);
-    struct setup *s = offered(port, conn);
+    struct setup *s = setup_offered(port, conn);
     if (s == NULL)
         return VIP_INVALID_PARAMETER;
     responder_refuse(port, s, CONNECT_REJECT);
