@@ -129,8 +129,12 @@ uninstall: ## remove what install put there
 certify: all ## run the suite against the reference port; the report is in report/
 	$(BUILD)/fcvi certify --dut ref --report report
 
-bench: all $(BUILD)/bench ## codec against memcpy, as ratios of one run
+bench: all $(BUILD)/bench $(BUILD)/bench_port ## codec against memcpy, and how the port scales, as ratios of one run
 	$(BUILD)/bench
+	$(BUILD)/bench_port
+
+$(BUILD)/bench_port: refimpl/bench/bench_port.c $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@
 
 $(BUILD)/bench: codec/bench/bench.c $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@

@@ -20,17 +20,54 @@ static struct exchange *record(struct fcvi_port *p, enum exchange_kind kind, uin
     return x;
 }
 
-/* One bit for each OX_ID in use. There are fewer records than identifiers, so one is always free. */
+/* ---- OX_IDs: one bit for each that is in use, and one for each full word of them ---- */
+
+enum { WORDS = 1024 };
+
+static uint64_t *id_word(struct fcvi_port *p, uint32_t word)
+{
+    return ARRAY(p, uint64_t, ox_bits, word);
+}
+
+static void id_mark(struct fcvi_port *p, uint16_t id, bool used)
+{
+    uint64_t *word = id_word(p, id / 64u), *full = id_word(p, WORDS + id / 4096u);
+    uint64_t bit = 1ULL << id % 64, summary = 1ULL << id / 64 % 64;
+    *word = used ? *word | bit : *word & ~bit;
+    *full = *word == ~0ULL ? *full | summary : *full & ~summary;
+}
+
+/* The first clear bit of the map from `at` on, cyclically; there is one. `words` is a power of two. */
+static uint32_t first_clear(const uint64_t *map, uint32_t words, uint32_t at)
+{
+    uint32_t word = at / 64;
+    uint64_t bits = ~map[word] & (~0ULL << at % 64);
+    while (bits == 0) {
+        word = (word + 1) & (words - 1);
+        bits = ~map[word];
+    }
+    return word * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+/* The next one after the last, so that an identifier rests as long as can be. There are fewer records than
+ * identifiers, so one is always free; FFFFh is marked for ever. */
 static uint16_t new_ox_id(struct fcvi_port *p)
 {
-    for (;;) {
-        uint16_t id = ++p->next_ox_id;
-        uint64_t *word = ARRAY(p, uint64_t, ox_bits, id / 64);
-        if (id == FC_X_ID_UNASSIGNED || *word >> id % 64 & 1u)
-            continue;
-        *word |= 1ULL << id % 64;
-        return id;
+    uint16_t start = (uint16_t)(p->next_ox_id + 1);
+    uint64_t rest = ~*id_word(p, start / 64u) & (~0ULL << start % 64);
+    uint32_t word = start / 64u;
+    if (rest == 0) {
+        word = first_clear(id_word(p, WORDS), WORDS / 64, (word + 1) % WORDS);
+        rest = ~*id_word(p, word);
     }
+    p->next_ox_id = (uint16_t)(word * 64 + (uint32_t)__builtin_ctzll(rest));
+    id_mark(p, p->next_ox_id, true);
+    return p->next_ox_id;
+}
+
+void exchange_ids_clear(struct fcvi_port *p)
+{
+    id_mark(p, FC_X_ID_UNASSIGNED, true);
 }
 
 struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
@@ -92,7 +129,7 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
     sequence_id_done(p, x);
     table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
     if (x->originator)
-        *ARRAY(p, uint64_t, ox_bits, x->ox_id / 64) &= ~(1ULL << x->ox_id % 64);
+        id_mark(p, x->ox_id, false);
     x->kind = X_FREE;
     x->next_free = NONE;
     if (p->free_x_tail != NONE)

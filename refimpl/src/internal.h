@@ -424,6 +424,7 @@ struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, u
                                  const struct fcvi_frame *f);
 struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
 struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
+void exchange_ids_clear(struct fcvi_port *p);
 void exchange_free(struct fcvi_port *p, uint32_t index);
 void exchange_abort(struct fcvi_port *p, uint32_t index);
 void exchange_late(struct fcvi_port *p, uint32_t index);

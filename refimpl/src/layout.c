@@ -6,7 +6,7 @@ enum {
     DEFAULT_REMOTE_PORTS = 16,
     DEFAULT_HELD = 64,
     DEFAULT_RUNS = 256,
-    OX_WORDS = 65536 / 64
+    OX_WORDS = 65536 / 64 + 65536 / 64 / 64 /* and a bit for each full word */
 };
 
 /* Zeros of the host's limits replaced by the defaults. */
@@ -141,6 +141,7 @@ void layout_clear(struct fcvi_port *p)
         ARRAY(p, struct timer, timers, i)->place = NONE;
     p->free_x_tail = l->exchanges - 1;
     p->control_head = p->control_tail = NONE;
+    exchange_ids_clear(p);
     p->ready = p->starved = NONE;
     clear_table(p, &p->by_exchange);
     clear_table(p, &p->by_connection_id);
