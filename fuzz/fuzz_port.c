@@ -1,24 +1,41 @@
-/* The reference port as a state machine: the input is a program of frames, VIPL calls and time.
+/* The reference port as a state machine: the input is a program of frames, VIPL calls, link events and time.
  *
- * Oracles: no frame of the port breaks a rule of the codec, and once everything has timed out no timer runs
- * on. */
+ * Frames of the peer are built from the field table; most of them answer or continue what the port has sent,
+ * so that they reach the states behind a setup. Oracles: no frame of the port breaks a rule of the codec,
+ * every Descriptor completes at most once and in order, and once everything has timed out no timer runs on
+ * and no Exchange is left but those of requests that the application has not answered. */
 #include <fcvi/port.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200 };
+enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 64 };
+enum { OWN_ID = 0x010200, PEER_ID = 0x010100 };
 
-static const struct fcvi_port_limits limits = {.vis = 3,
+static const struct fcvi_port_limits limits = {.vis = VIS,
                                                .connectionpoints = 3,
                                                .exchanges = 16,
-                                               .regions = 2,
+                                               .regions = 3,
                                                .descriptors = 3,
                                                .events = 64,
-                                               .memory = 4096,
-                                               .max_transfer_size = 2048};
+                                               .memory = 8192,
+                                               .max_transfer_size = 4096,
+                                               .setups = 5,
+                                               .remote_ports = 4,
+                                               .runs = 8,
+                                               .held_frames = 4};
 
 struct program {
     const uint8_t *at, *end;
+};
+
+/* What the peer has seen of the port. */
+struct peer {
+    uint8_t sent[MEMORY][64]; /* the beginnings of its last frames */
+    unsigned count;
+    uint32_t conn;          /* of the last request handed out */
+    uint32_t region_handle; /* of the last region registered */
+    uint64_t va;
+    uint64_t next_cookie[VIS][2], posted;
 };
 
 static uint8_t take(struct program *p)
@@ -26,102 +43,224 @@ static uint8_t take(struct program *p)
     return p->at < p->end ? *p->at++ : 0;
 }
 
-static void listen_to(struct fcvi_port *port, uint64_t now)
+static void check_frame(const uint8_t *bytes, size_t n, const struct fcvi_transmitted *meta)
+{
+    struct fcvi_finding list[4];
+    struct fcvi_findings findings = {list, 4, 0, 0};
+    struct fcvi_frame frame;
+    struct fcvi_input in = {bytes, n, meta->sof, meta->eof, FCVI_CRC_OK};
+    fcvi_decode(&in, &frame, &findings);
+    if (findings.worst > 1 + FCVI_NOTICE)
+        abort();
+}
+
+static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
 {
     uint8_t bytes[FRAME];
     struct fcvi_transmitted meta;
     struct fcvi_event event;
     for (size_t n = fcvi_port_transmit(port, now, bytes, FRAME, &meta); n != 0;
          n = fcvi_port_transmit(port, now, bytes, FRAME, &meta)) {
-        struct fcvi_finding list[4];
-        struct fcvi_findings findings = {list, 4, 0, 0};
-        struct fcvi_frame frame;
-        struct fcvi_input in = {bytes, n, meta.sof, meta.eof, FCVI_CRC_OK};
-        fcvi_decode(&in, &frame, &findings);
-        if (findings.worst > 1 + FCVI_NOTICE)
-            abort();
+        check_frame(bytes, n, &meta);
+        memset(bytes + n, 0, n < 128 ? 128 - n : 0);
+        memcpy(peer->sent[peer->count % MEMORY], bytes, 56);
+        memcpy(peer->sent[peer->count++ % MEMORY] + 56, bytes + 56 + 8, 8); /* FCVI_RQST_HANDLE or RESP */
     }
     while (fcvi_port_event(port, &event)) {
+        if (event.kind == FCVI_EVENT_CALL && event.token == 1)
+            peer->conn = event.conn;
+        if (event.kind != FCVI_EVENT_COMPLETION)
+            continue;
+        uint64_t *next = &peer->next_cookie[event.vi][event.recv];
+        if (event.completion.cookie < *next)
+            abort(); /* twice, or out of order */
+        *next = event.completion.cookie + 1;
     }
 }
 
-/* A frame of the peer: an IU of Table 1 with plausible fields, some of them taken from the input. */
-static void hear(struct fcvi_port *port, uint64_t now, struct program *p)
+/* Fields that answer a frame of the port: its Exchange, its handle, its numbers. */
+static void answer(uint8_t *bytes, const uint8_t *seen)
 {
-    uint8_t bytes[FRAME] = {0};
+    fcvi_set_FC_OX_ID(bytes, fcvi_FC_OX_ID(seen));
+    fcvi_set_FC_RX_ID(bytes, fcvi_FC_RX_ID(seen));
+    fcvi_set_FC_Exchange_Context(bytes, !fcvi_FC_Exchange_Context(seen));
+    fcvi_set_FC_SEQ_ID(bytes, fcvi_FC_SEQ_ID(seen));
+    fcvi_set_FC_SEQ_CNT(bytes, fcvi_FC_SEQ_CNT(seen));
+}
+
+static size_t build_iu(uint8_t *bytes, struct program *p, const struct peer *peer)
+{
     struct fcvi_iu_info row;
     enum fcvi_iu iu = (enum fcvi_iu)(take(p) % FCVI_IU_COUNT);
+    const uint8_t *seen = peer->sent[take(p) % MEMORY];
+    uint8_t how = take(p), *dh = bytes + 24, *payload = dh + 32;
     fcvi_iu_info(iu, &row);
-    uint8_t *dh = bytes + 24;
-    size_t length = 24u + row.dh_size;
     fcvi_set_FC_R_CTL(bytes, row.r_ctl);
-    fcvi_set_FC_D_ID(bytes, 0x010200);
-    fcvi_set_FC_S_ID(bytes, 0x010100);
     fcvi_set_FC_TYPE(bytes, FCVI_TYPE);
-    fcvi_store(bytes + 9, 3, fcvi_load((uint8_t[]){take(p), 0, take(p)}, 3));
+    fcvi_store(bytes + 9, 3, fcvi_load((uint8_t[]){take(p), 0, 0}, 3));
     fcvi_set_FC_Device_Header(bytes, row.dh_size == 16 ? 1 : 2);
     fcvi_set_FC_SEQ_CNT(bytes, take(p) % 4);
-    fcvi_set_FC_OX_ID(bytes, take(p));
+    fcvi_set_FC_OX_ID(bytes, take(p) % 16);
+    fcvi_set_FC_RX_ID(bytes, FC_X_ID_UNASSIGNED);
+    if (how & 1)
+        answer(bytes, seen);
     fcvi_set_DH_FCVI_OPCODE(dh, row.opcode);
     fcvi_set_DH_FCVI_FLAGS(dh, take(p));
-    fcvi_set_DH_FCVI_HANDLE(dh, (uint64_t)take(p) << 16 | take(p) % 4);
-    fcvi_set_DH_FCVI_MSG_ID(dh, take(p));
-    fcvi_set_DH_Reason_Code(dh, take(p));
-    if (row.dh_size == 32)
-        fcvi_set_DH_FCVI_CONNECTION_ID(dh, take(p));
-    if (row.has_payload) {
-        uint8_t *payload = dh + row.dh_size;
-        size_t room = iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1 ? 340 : take(p) * 8u;
+    fcvi_set_DH_FCVI_HANDLE(dh, how & 2 ? fcvi_load(seen + 56, 4) : 4u * (1 + take(p) % 4) + take(p) % VIS);
+    fcvi_set_DH_FCVI_MSG_ID(dh, how & 4 ? fcvi_DH_FCVI_MSG_ID(seen + 24) : take(p) % 8);
+    fcvi_set_DH_Reason_Code(dh, FCVI_IUS_STATUS >> iu & 1u ? take(p) : 0);
+    size_t length = 24u + row.dh_size;
+    if (row.dh_size == 16)
+        return length;
+    fcvi_set_DH_FCVI_CONNECTION_ID(dh, how & 8 ? fcvi_DH_FCVI_CONNECTION_ID(seen + 24) : take(p) % 16);
+    fcvi_set_DH_FCVI_RMT_VA(dh, how & 16 ? peer->va : 0);
+    fcvi_set_DH_FCVI_RMT_VA_HANDLE(dh, how & 16 ? peer->region_handle : 0);
+    if (!row.has_payload)
+        return length;
+    if (iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1) {
         fcvi_set_CONN_FCVI_REVISION(payload, 1);
-        fcvi_set_CONN_FCVI_RQST_HANDLE(payload, take(p));
-        for (size_t at = 12; at <= 160; at += 148) {
+        fcvi_set_CONN_FCVI_RQST_HANDLE(payload, take(p) % 4);
+        for (size_t at = 12; at <= 160; at += 148)
             payload[at + 2] = payload[at + 3] = 16;
-            payload[at + 19] = 1; /* the host address ...01h */
-        }
-        payload[310] = 1;
-        fcvi_store(payload + 312, 4, 2048);
-        length += room;
+        payload[12 + 19] = 1; /* from the peer's address to the port's */
+        payload[160 + 19] = 2;
+        payload[310] = (uint8_t)(1 + take(p) % 3);
+        payload[311] = 3;
+        fcvi_store(payload + 312, 4, 4096);
+        return length + 340;
     }
-    for (uint8_t flips = take(p) % 4; flips > 0; flips--)
+    fcvi_set_FC_Relative_Offset_Present(bytes, 1);
+    fcvi_set_FC_Parameter(bytes, how & 32 ? take(p) * 16u : 0);
+    return length + take(p) * 8u;
+}
+
+static size_t build_els(uint8_t *bytes, struct program *p, const struct peer *peer)
+{
+    static const uint8_t commands[] = {0x01, 0x02, 0x03, 0x04, 0x05, 0x12, 0x52, 0x54, 0x55, 0x60, 0x20};
+    bool reply = take(p) & 1;
+    fcvi_set_FC_R_CTL(bytes, reply ? 0x23 : 0x22);
+    fcvi_set_FC_TYPE(bytes, 0x01);
+    if (reply)
+        answer(bytes, peer->sent[take(p) % MEMORY]);
+    uint8_t *els = bytes + 24;
+    els[0] = commands[take(p) % sizeof commands];
+    els[8] = take(p);
+    els[9] = 2;
+    fcvi_store(els + 10, 2, 2112);
+    if (els[0] == 0x54 || els[0] == 0x55) {
+        els[4] = 4;
+        els[8] = 2;
+        fcvi_store(els + 9, 3, PEER_ID);
+        els[75] = take(p) % 4;
+    }
+    static const uint8_t lengths[] = {4, 8, 16, 24, 28, 76, 116};
+    return 24u + lengths[take(p) % sizeof lengths];
+}
+
+static size_t build_link(uint8_t *bytes, struct program *p, const struct peer *peer)
+{
+    static const uint8_t codes[] = {0x81, 0x84, 0x85, 0xC0, 0xC1, 0xC2, 0xC3, 0xC4, 0xC5};
+    fcvi_set_FC_R_CTL(bytes, codes[take(p) % sizeof codes]);
+    answer(bytes, peer->sent[take(p) % MEMORY]);
+    fcvi_set_FC_Abort_Sequence_Condition(bytes, take(p) % 4);
+    return fcvi_FC_R_CTL(bytes) == 0x84 ? 24 + 12 : 24;
+}
+
+/* A frame of the peer. */
+static void hear(struct fcvi_port *port, uint64_t now, struct program *p, struct peer *peer)
+{
+    uint8_t bytes[FRAME] = {0};
+    uint8_t what = take(p) % 8;
+    static const uint8_t sofs[] = {FCVI_SOF_NONE, FCVI_SOF_I2, FCVI_SOF_N3};
+    size_t length = what < 6    ? build_iu(bytes, p, peer)
+                    : what == 6 ? build_els(bytes, p, peer)
+                                : build_link(bytes, p, peer);
+    fcvi_set_FC_D_ID(bytes, fcvi_port_id(port));
+    fcvi_set_FC_S_ID(bytes, PEER_ID);
+    uint8_t odd = take(p);
+    if (odd == 255)
+        fcvi_set_FC_S_ID(bytes, 0xFFFFFE);
+    if (odd == 254)
+        fcvi_set_FC_D_ID(bytes, 0xFFFFFF);
+    for (uint8_t flips = odd % 32 > 28 ? odd % 4 : 0; flips > 0; flips--)
         bytes[(take(p) * 256u + take(p)) % length] ^= take(p);
-    struct fcvi_input in = {bytes, length - take(p) % 3, 0, 0, 0};
+    struct fcvi_input in = {bytes, length - (odd % 64 == 7), sofs[odd % 3], 0, 0};
     fcvi_port_receive(port, now, &in);
 }
 
-static void call(struct fcvi_port *port, uint64_t now, struct program *p)
+static struct fcvi_address address(uint8_t host, uint8_t discriminator)
 {
-    struct fcvi_address address = {.host = {[15] = 1}, .discriminator_length = 16};
-    struct fcvi_attributes attributes = {.reliability = 1, .max_transfer_size = 2048};
-    struct fcvi_descriptor d = {.op = take(p) % 4, .segments = 1};
+    struct fcvi_address a = {.discriminator_length = 16};
+    a.host[15] = host;
+    a.discriminator[0] = discriminator;
+    return a;
+}
+
+static void post(struct fcvi_port *port, uint64_t now, uint32_t vi, struct program *p, struct peer *peer)
+{
+    static struct fcvi_descriptor d;
+    uint8_t bits = take(p);
+    d.op = bits % 4;
+    d.fence = bits >> 2 & 1;
+    d.has_immediate = bits >> 3 & 1;
+    d.format_error = (bits & 0xF0) == 0x10;
+    d.length_error = (bits & 0xF0) == 0x20;
+    d.segments = 1;
+    d.segment[0] = (struct fcvi_segment){take(p) % 4, 0, take(p) * 16u};
+    d.remote_va = peer->va;
+    d.remote_handle = peer->region_handle;
+    d.cookie = peer->posted++;
+    fcvi_vip_post(port, now, vi, &d);
+}
+
+static void call(struct fcvi_port *port, uint64_t now, struct program *p, struct peer *peer)
+{
+    struct fcvi_address own = address(2, 0), remote = address(take(p) % 4, 0);
+    struct fcvi_attributes attributes = {.reliability = 1, .rdma_write = true};
     struct fcvi_completion completion;
-    uint32_t vi = take(p) % 4, number, handle;
-    uint64_t va;
-    switch (take(p) % 9) {
+    uint32_t vi = take(p) % VIS, number;
+    switch (take(p) % 12) {
     case 0:
-        fcvi_vip_create_vi(port, now, &attributes, &number);
+        attributes.reliability = (uint8_t)(1 + take(p) % 3);
+        attributes.rdma_read = attributes.reliability > 1;
+        attributes.pipeline_depth = take(p) % 4;
+        if (fcvi_vip_create_vi(port, now, &attributes, &number) == VIP_SUCCESS)
+            peer->next_cookie[number][0] = peer->next_cookie[number][1] = 0;
         break;
     case 1:
-        fcvi_vip_connect_wait(port, now, &address, take(p) * 20u, 1);
+        fcvi_vip_connect_wait(port, now, &own, take(p) * 20u, 1);
         break;
     case 2:
-        fcvi_vip_connect_request(port, now, vi, &address, &address, take(p) * 20u, 2);
+        fcvi_vip_connect_request(port, now, vi, &own, &remote, take(p) * 20u, 2);
         break;
     case 3:
-        fcvi_vip_connect_accept(port, now, take(p) % 8, vi, 3);
+        fcvi_vip_connect_accept(port, now, peer->conn, vi, 3);
         break;
     case 4:
-        fcvi_vip_connect_reject(port, now, take(p) % 8);
+        fcvi_vip_connect_reject(port, now, peer->conn);
         break;
     case 5:
         fcvi_vip_disconnect(port, now, vi, 4);
         break;
     case 6:
-        d.segment[0] = (struct fcvi_segment){take(p) % 3, 0, take(p) * 8u};
-        fcvi_vip_post(port, now, vi, &d);
-        break;
     case 7:
-        fcvi_vip_register_mem(port, now, take(p) * 9u, false, false, &number, &va, &handle);
+        post(port, now, vi, p, peer);
+        break;
+    case 8: {
+        struct fcvi_region r = {
+            .length = take(p) * 17u, .rdma_write = true, .rdma_read = true, .ptag = take(p) % 2};
+        uint32_t mem;
+        if (fcvi_vip_register_region(port, now, &r, &mem, &peer->region_handle) == VIP_SUCCESS &&
+            fcvi_vip_query_mem(port, now, mem, &r) == VIP_SUCCESS)
+            peer->va = r.va;
+        break;
+    }
+    case 9:
         fcvi_vip_deregister_mem(port, now, take(p) % 3);
+        break;
+    case 10:
+        fcvi_vip_connect_peer_request(port, now, vi, &own, &remote, take(p) * 20u);
+        fcvi_vip_connect_peer_done(port, now, take(p) % VIS, &attributes);
         break;
     default:
         fcvi_vip_done(port, now, vi, take(p) & 1, &completion);
@@ -130,43 +269,79 @@ static void call(struct fcvi_port *port, uint64_t now, struct program *p)
     }
 }
 
+/* The configurations differ in class, Fabric, topology, login and the optional ways of doing things. */
+static struct fcvi_port_config config_of(uint8_t setting)
+{
+    struct fcvi_port_config c = {.service_class = setting & 1 ? 2 : 3,
+                                 .out_of_order = setting >> 1 & 1,
+                                 .topology = setting >> 2 & 3,
+                                 .e_d_tov_us = 100,
+                                 .r_a_tov_us = R_A_TOV,
+                                 .receive_size = setting & 1 ? 256 : 2112,
+                                 .explicit_login = setting >> 4 & 1,
+                                 .name_server = setting >> 5 & 1,
+                                 .ack_0 = setting >> 4 & 1,
+                                 .connect_info = setting >> 5 & 1,
+                                 .resp3_is_message_0 = setting >> 5 & 1,
+                                 .iu_size = setting & 2 ? 0 : 512};
+    c.self = (struct fcvi_port_identity){2, 2, OWN_ID, 1, {{[15] = 2}}};
+    c.peer = (struct fcvi_port_identity){setting & 4 ? 1 : 3, 1, PEER_ID, 1, {{[15] = 1}}};
+    return c;
+}
+
+static void end(struct fcvi_port *port, uint64_t now, struct peer *peer)
+{
+    for (uint32_t vi = 0; vi < VIS; vi++)
+        fcvi_vip_disconnect(port, now, vi, 5);
+    listen_to(port, now, peer);
+    for (int i = 0; i < 200; i++) { /* every finite timer comes to its end */
+        uint64_t due = fcvi_port_deadline(port);
+        if (due == FCVI_NEVER)
+            break;
+        now = due > now ? due : now;
+        fcvi_port_run(port, now);
+        listen_to(port, now, peer);
+    }
+    struct fcvi_port_counts c;
+    fcvi_port_count(port, &c);
+    if (fcvi_port_deadline(port) != FCVI_NEVER || c.exchanges > c.setups || c.held_frames != 0 ||
+        c.frames != 0)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static uint64_t *fresh, *memory; /* the port as it is after init, and the one that runs */
+    static uint64_t *fresh[SETTINGS], *memory; /* the ports as they are after init, and the one that runs */
     size_t bytes = fcvi_port_size(&limits);
-    if (fresh == NULL) {
-        struct fcvi_port_config c = {
-            .service_class = 3, .e_d_tov_us = 100, .r_a_tov_us = R_A_TOV, .receive_size = 2112};
-        c.self = (struct fcvi_port_identity){2, 2, 0x010200, 1, {{[15] = 1}}};
-        c.peer = (struct fcvi_port_identity){1, 1, 0x010100, 1, {{[15] = 1}}};
-        fresh = calloc(1, bytes);
+    struct program p = {data, data + size};
+    uint8_t setting = take(&p) % SETTINGS;
+    if (memory == NULL)
         memory = calloc(1, bytes);
-        if (fresh == NULL || memory == NULL || fcvi_port_init(fresh, bytes, &limits, &c) == NULL)
+    if (fresh[setting] == NULL) {
+        struct fcvi_port_config c = config_of(setting);
+        fresh[setting] = calloc(1, bytes);
+        if (fresh[setting] == NULL || fcvi_port_init(fresh[setting], bytes, &limits, &c) == NULL)
             abort();
     }
-    memcpy(memory, fresh, bytes);
+    memcpy(memory, fresh[setting], bytes);
     struct fcvi_port *port = (struct fcvi_port *)(void *)memory;
-    struct program p = {data, data + size};
+    struct peer peer = {.count = 0};
     uint64_t now = 0;
     for (int steps = 0; p.at < p.end && steps < MOST_STEPS; steps++) {
         uint8_t what = take(&p);
-        if (what % 4 == 0)
+        if (what % 8 == 0)
             now += take(&p) * 16u;
-        else if (what % 4 == 1)
-            call(port, now, &p);
+        else if (what % 8 == 1)
+            fcvi_port_link(port, now, (enum fcvi_link)(take(&p) % 5));
+        else if (what % 8 < 4)
+            call(port, now, &p, &peer);
         else
-            hear(port, now, &p);
+            hear(port, now, &p, &peer);
         fcvi_port_run(port, now);
-        listen_to(port, now);
+        listen_to(port, now, &peer);
     }
-    for (int i = 0; i < 8; i++) { /* every finite timer is over after a few R_A_TOV */
-        now += 8 * R_A_TOV;
-        fcvi_port_run(port, now);
-        listen_to(port, now);
-    }
-    if (fcvi_port_deadline(port) != FCVI_NEVER)
-        abort();
+    end(port, now, &peer);
     return 0;
 }

@@ -22,6 +22,8 @@ uint8_t *ack_frame(struct fcvi_port *p, const struct fcvi_frame *f)
     uint8_t *out = control_new(p, 24, end ? FCVI_EOF_T : FCVI_EOF_N);
     if (out == NULL)
         return NULL;
+    /* FC-FS: a Link_Control frame begins no Sequence */
+    ((struct control_frame *)(void *)(out - offsetof(struct control_frame, bytes)))->sof = FCVI_SOF_N2;
     memcpy(out, in, 24);
     fcvi_set_FC_R_CTL(out, whole ? ACK_0 : ACK_1);
     fcvi_set_FC_D_ID(out, fcvi_FC_S_ID(in));
@@ -119,6 +121,7 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
         return;
     bool whole = fcvi_FC_R_CTL(fc) == ACK_0;
     x->unacked &= whole ? ~(~0ULL >> (63 - at)) : ~(1ULL << at);
+    x->resend &= x->unacked;
     while (x->unacked != 0 && (x->unacked & 1) == 0) {
         x->unacked >>= 1;
         x->resend >>= 1;
@@ -161,7 +164,7 @@ static void control_rejected(struct fcvi_port *p, struct exchange *x)
 /* Rule 8b: on an Out-of-Order Fabric the busy frame is sent again. */
 static void busy(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
 {
-    if (x->kind != X_MESSAGE)
+    if (x->kind != X_MESSAGE || x->unacked == 0)
         return; /* a lost frame: the timers of the connection rules see to it */
     if (!p->config.out_of_order) {
         class2_error(p, x);

@@ -36,6 +36,20 @@ void class3_frame(uint8_t *frame)
     control_of(frame)->sof = FCVI_SOF_I3;
 }
 
+static void unlink_frame(struct fcvi_port *p, uint32_t before, uint32_t at)
+{
+    struct control_frame *c = control_at(p, at);
+    if (before != NONE)
+        control_at(p, before)->next = c->next;
+    else
+        p->control_head = c->next;
+    if (p->control_tail == at)
+        p->control_tail = before;
+    c->next = p->control_free;
+    p->control_free = at;
+    p->used.frames--;
+}
+
 /* The oldest frame that may go; FC-VI IUs to a port that is not validated wait (7.7.3). */
 size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
@@ -44,20 +58,26 @@ size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted 
         struct control_frame *c = control_at(p, at);
         if (fcvi_FC_TYPE(c->bytes) == FCVI_TYPE && !may_send_to(p, (uint32_t)fcvi_FC_D_ID(c->bytes)))
             continue;
-        if (before != NONE)
-            control_at(p, before)->next = c->next;
-        else
-            p->control_head = c->next;
-        if (p->control_tail == at)
-            p->control_tail = before;
-        c->next = p->control_free;
-        p->control_free = at;
-        p->used.frames--;
+        unlink_frame(p, before, at);
         memcpy(out, c->bytes, c->length);
         *meta = (struct fcvi_transmitted){c->sof, c->eof};
         return c->length;
     }
     return 0;
+}
+
+/* After a logout no FC-VI IU goes to that port any more (7.7.1). */
+void control_drop(struct fcvi_port *p, uint32_t d_id)
+{
+    uint32_t before = NONE, next;
+    for (uint32_t at = p->control_head; at != NONE; at = next) {
+        const struct control_frame *c = control_at(p, at);
+        next = c->next;
+        if (fcvi_FC_TYPE(c->bytes) == FCVI_TYPE && fcvi_FC_D_ID(c->bytes) == d_id)
+            unlink_frame(p, before, at);
+        else
+            before = at;
+    }
 }
 
 /* ---- parts of a frame ---- */

@@ -448,6 +448,7 @@ void send_abts(struct fcvi_port *p, const struct exchange *x);
 void send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
 uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
 size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+void control_drop(struct fcvi_port *p, uint32_t d_id);
 void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
 void put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
 uint8_t opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);

@@ -54,15 +54,22 @@ static void start_over(struct fcvi_port *p, uint32_t id)
 
 /* ---- Fabric Login (7.7.4, 7.7.5) ---- */
 
+/* No Fabric: nobody can be reached. The next request for a connection tries again. */
+static void link_lost(struct fcvi_port *p)
+{
+    p->link = LINK_DOWN;
+    logout_all(p, false);
+}
+
 void link_start(struct fcvi_port *p)
 {
     struct remote_port *r = remote_get(p, F_PORT);
-    if (r == NULL || r->login != NONE)
-        return;
-    p->link = LINK_AWAIT_FLOGI;
-    uint8_t *out = els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH);
+    uint8_t *out = r != NULL && r->login == NONE ? els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH) : NULL;
+    if (out == NULL && (r == NULL || r->login == NONE))
+        link_lost(p); /* no room to ask */
     if (out == NULL)
         return;
+    p->link = LINK_AWAIT_FLOGI;
     put_service_parameters(p, out + 28);
     if (p->config.topology == FCVI_FABRIC)
         fcvi_set_FC_S_ID(out, 0);
@@ -71,7 +78,7 @@ void link_start(struct fcvi_port *p)
 void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH) {
-        p->link = LINK_DOWN;
+        link_lost(p);
         return;
     }
     const uint8_t *login = f->payload + 4;
@@ -92,13 +99,13 @@ void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     link_ready(p);
 }
 
-/* No FLOGI reply: the next request tries again. No FAN: FLOGI instead (E83). */
+/* No FLOGI reply, or no FAN: then FLOGI instead (E83). */
 void link_timeout(struct fcvi_port *p)
 {
     if (p->link == LINK_AWAIT_FAN)
         link_start(p);
     else
-        p->link = LINK_DOWN;
+        link_lost(p);
 }
 
 /* ---- loops (7.7.3, 7.7.4) ---- */
@@ -107,9 +114,13 @@ void link_timeout(struct fcvi_port *p)
 static void validate(struct fcvi_port *p, struct remote_port *r)
 {
     r->suspended = true;
-    uint8_t *out = r->login == NONE ? els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH) : NULL;
-    if (out == NULL)
+    if (r->login != NONE)
+        return; /* a PLOGI or ADISC is under way: its end decides */
+    uint8_t *out = els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH);
+    if (out == NULL) {
+        logout(p, r->id); /* no room to ask */
         return;
+    }
     fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);
     fcvi_set_ADISC_ADISC_Node_Name(out + 28, p->config.self.node_name);
     fcvi_set_ADISC_ADISC_N_Port_Identifier(out + 28, p->own_id);

@@ -113,6 +113,8 @@ static void take_service_parameters(struct fcvi_port *p, struct remote_port *r, 
 /* The setups that waited for the login go on, or fail when there is none. */
 static void login_done(struct fcvi_port *p, const struct remote_port *r)
 {
+    if (r->suspended)
+        logout(p, r->id); /* 7.7.3: it has not been validated, and now will not be */
     if (r->id == NAME_SERVER) {
         resolve_name_server(p, r->logged_in);
         return;
@@ -180,6 +182,7 @@ void logout(struct fcvi_port *p, uint32_t id)
     struct remote_port *r = remote_find(p, id);
     if (r != NULL)
         r->logged_in = r->usable = r->suspended = false;
+    control_drop(p, id);
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
         if (s->phase >= SETUP_AWAIT_RESP1 && s->peer == id)

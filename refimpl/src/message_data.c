@@ -90,6 +90,8 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     put_device_header(out + 24, vi, m, opcode);
     uint8_t *payload = out + 24 + DH32;
     if (x->originator) {
+        if (at->length > 0 && !descriptor_in_memory(p, vi, entry_at(p, m->entry)))
+            return 0;
         descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {
         const uint8_t *from = remote_memory(p, vi, m, at->offset, at->length);
@@ -100,6 +102,21 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     memset(payload + at->length, 0, fill);
     *meta = (struct fcvi_transmitted){sof_of(p, at->starts), eof_of(p, at->ends)};
     return 24 + DH32 + at->length + fill;
+}
+
+/* The memory was deregistered while the Message was under way: what is out of it goes no further. */
+static void memory_gone(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+{
+    if (!x->originator) {
+        read_refused(p, vi, x);
+        return;
+    }
+    struct entry *e = entry_at(p, message_at(p, exchange_index(p, x))->entry);
+    exchange_abort(p, exchange_index(p, x));
+    message_closed(p, vi, x);
+    entry_finish(p, vi, false, e, FCVI_STATUS_PROTECTION_ERROR | FCVI_STATUS_PARTIAL_ERROR, 0);
+    if (reliable(vi))
+        message_error(p, vi, NULL, 0, true);
 }
 
 /* The next frame of a Message, and the books about it; 0 when it has to wait (class 2) or failed. */
@@ -128,7 +145,7 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
     at.final = at.ends && (request || m->iu_end == m->total);
     size_t length = build(p, vi, x, &at, out, meta);
     if (length == 0) {
-        read_refused(p, vi, x);
+        memory_gone(p, vi, x);
         return 0;
     }
     x->tx_cnt++;
@@ -161,5 +178,8 @@ size_t data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
     at.starts = offset == m->iu_start; /* only frames of the present Information Unit are unacknowledged */
     at.ends = request || offset + at.length == m->iu_end;
     at.final = at.ends && (request || m->iu_end == m->total);
-    return build(p, vi, x, &at, out, meta);
+    size_t length = build(p, vi, x, &at, out, meta);
+    if (length == 0)
+        memory_gone(p, vi, x);
+    return length;
 }

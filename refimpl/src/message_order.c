@@ -10,10 +10,16 @@ static struct message *message_of(struct fcvi_port *p, uint32_t exchange)
     return message_at(p, exchange);
 }
 
+/* Lost ahead of its turn (message_lost): nothing more of it is wanted. */
+static bool lost(const struct message *m)
+{
+    return m->phase == RECEIVED;
+}
+
 /* All of the Message has come; a FCVI_READ_RQST brings no data. */
 static bool whole(struct fcvi_port *p, const struct message *m)
 {
-    return m->op == FCVI_RDMA_READ ? m->ended : run_whole(p, m);
+    return lost(m) || (m->op == FCVI_RDMA_READ ? m->ended : run_whole(p, m));
 }
 
 /* ---- held frames ---- */
@@ -37,6 +43,7 @@ static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
     h->length = (uint16_t)f->input.length;
     h->sof = f->input.sof;
     h->eof = f->input.eof;
+    h->since = p->now;
     h->next = NONE;
     memcpy(h->bytes, f->input.bytes, f->input.length);
     while (*link != NONE)
@@ -58,6 +65,8 @@ void order_drop_held(struct fcvi_port *p, struct vi *vi)
 static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const struct fcvi_frame *f)
 {
     uint32_t offset = f->payload_length > 0 ? (uint32_t)fcvi_FC_Parameter(f->fc) : 0;
+    if (lost(m))
+        return true;
     if (f->payload_length > 0 && !run_add(p, m, offset, offset + f->payload_length))
         return true; /* it has been here before */
     receive_note(m, f);
@@ -65,10 +74,12 @@ static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const
     return !receive_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
 }
 
-/* Frames of this Message that were held while it was not settled. */
+/* Frames of this Message that were held while it was not settled. What they show to be missing has been
+ * missing since they came (rules 4c c and 6e a). */
 static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
 {
     uint32_t *link = &vi->rx.held;
+    uint64_t now = p->now;
     while (*link != NONE) {
         uint32_t i = *link;
         struct held *h = held_at(p, i);
@@ -80,7 +91,9 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
             continue;
         }
         *link = h->next;
+        p->now = h->since;
         process(p, vi, m, &f);
+        p->now = now;
         free_held(p, i);
     }
 }
@@ -90,7 +103,7 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
 /* Whether it is known if the Message takes a Descriptor: an RDMA Write may show Immediate Data late (E43). */
 static bool settled(const struct message *m)
 {
-    return m->op != FCVI_RDMA_WRITE || m->immediate || m->final_seen;
+    return m->op != FCVI_RDMA_WRITE || m->immediate || m->final_seen || lost(m);
 }
 
 /* Whether data may go to their place: those of a Send have a Descriptor of their own; those of an RDMA Write
@@ -113,7 +126,17 @@ static void bind_in_order(struct fcvi_port *p, struct vi *vi)
             process_held(p, vi, m);
         if (!m->bound)
             return;
+        if (lost(m) && m->entry != NONE && m->id != vi->rx.expected)
+            message_lost(p, vi, exchange_at(p, i));
     }
+}
+
+/* Merr for the Message with FCVI_MSG_ID Mexp. */
+static void end_lost(struct fcvi_port *p, struct vi *vi, uint32_t exchange)
+{
+    uint32_t id = message_of(p, exchange)->id;
+    message_lost(p, vi, exchange_at(p, exchange));
+    vi->rx.expected = id + 1;
 }
 
 static void complete_in_order(struct fcvi_port *p, struct vi *vi)
@@ -124,7 +147,10 @@ static void complete_in_order(struct fcvi_port *p, struct vi *vi)
         struct message *m = message_of(p, i);
         if (m->id != vi->rx.expected || !m->bound || !whole(p, m))
             return;
-        receive_done(p, vi, exchange_at(p, i));
+        if (lost(m))
+            end_lost(p, vi, i);
+        else
+            receive_done(p, vi, exchange_at(p, i));
         bind_in_order(p, vi);
     }
 }
@@ -179,13 +205,22 @@ static void give_up(struct fcvi_port *p, struct vi *vi)
         vi->rx.expected = m->id; /* rule 7a: Merr for the Messages before it */
         return;
     }
-    vi->rx.expected = m->id + 1;
-    message_lost(p, vi, exchange_at(p, i));
+    end_lost(p, vi, i);
 }
 
-/* Rule 7, and the timer for what will be given up next. */
+/* Rules 4b, 6b and 7b on a reliable VI: the Message that is due is the one that fails. */
+static void fail(struct fcvi_port *p, struct vi *vi, uint8_t reason)
+{
+    uint32_t i = vi->rx.list.head;
+    if (i != NONE && message_of(p, i)->id == vi->rx.expected)
+        message_lost(p, vi, exchange_at(p, i));
+    message_error(p, vi, NULL, reason, true);
+}
+
+/* What is whole completes. Rule 7 for the rest, and the timer for what will be given up next. */
 void order_timeout(struct fcvi_port *p, struct vi *vi)
 {
+    complete_in_order(p, vi);
     while (vi->rx.list.head != NONE) {
         uint64_t since = missing_since(p, vi);
         if (since == FCVI_NEVER)
@@ -195,7 +230,7 @@ void order_timeout(struct fcvi_port *p, struct vi *vi)
             return;
         }
         if (reliable(vi)) {
-            message_error(p, vi, NULL, TRANSPORT_ERROR, true);
+            fail(p, vi, TRANSPORT_ERROR);
             return;
         }
         give_up(p, vi);
@@ -213,6 +248,8 @@ bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *
     if (x == NULL)
         return true; /* no room: it counts as one that never came */
     struct message *m = message_at(p, exchange_index(p, x));
+    if (lost(m))
+        return false; /* rule 2 */
     bool fits = receive_fits(m, f) && fcvi_FC_OX_ID(f->fc) == x->ox_id;
     m->last_frame = p->now;
     if (fits && !m->bound) {
@@ -225,16 +262,13 @@ bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *
     else if (fits)
         hold(p, vi, f);
     if (!fits && reliable(vi)) { /* rule 6b: a Sequence error */
-        message_error(p, vi, NULL, PROTOCOL_ERROR, true);
+        fail(p, vi, PROTOCOL_ERROR);
         return false;
     }
-    if (!fits) { /* rule 6a */
-        if (m->id == vi->rx.expected)
-            vi->rx.expected++;
+    if (!fits && m->id == vi->rx.expected) /* rule 6a */
+        end_lost(p, vi, exchange_index(p, x));
+    else if (!fits)
         message_lost(p, vi, x);
-    }
-    complete_in_order(p, vi);
-    if (vi->connection.receiving)
-        order_timeout(p, vi);
+    order_timeout(p, vi);
     return fits;
 }

@@ -72,9 +72,10 @@ void receive_bind(struct fcvi_port *p, struct vi *vi, struct message *m)
     struct entry *e = queue_take(p, &vi->recv);
     if (e == NULL)
         m->fault = FAULT_QUEUE_EMPTY;
-    else if (m->op == FCVI_SEND &&
-             (e->fault != 0 || m->total > e->length || m->total > vi->attributes.max_transfer_size ||
-              !descriptor_in_memory(p, vi, e)))
+    else if (e->fault != 0 ||
+             (m->op == FCVI_SEND &&
+              (m->total > e->length || m->total > vi->attributes.max_transfer_size ||
+               !descriptor_in_memory(p, vi, e))))
         m->fault = FAULT_DESCRIPTOR;
 }
 
@@ -108,7 +109,7 @@ static uint32_t status_of(struct fcvi_port *p, const struct vi *vi, const struct
     if (m->fault == FAULT_RDMA)
         return operation | FCVI_STATUS_PROTECTION_ERROR;
     if (e->fault != 0)
-        return e->fault;
+        return operation | e->fault;
     bool short_of = m->total > e->length || m->total > vi->attributes.max_transfer_size;
     return short_of ? FCVI_STATUS_LENGTH_ERROR : FCVI_STATUS_PROTECTION_ERROR;
 }
@@ -159,7 +160,6 @@ void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     list_remove(p, &vi->rx.list, exchange_index(p, x));
     run_drop(p, m);
     vi->rx.expected = id + 1;
-    bool write = m->op == FCVI_RDMA_WRITE;
     answer(p, vi, x);
     if (entry != NONE)
         entry_finish(p, vi, true, entry_at(p, entry), status, fault == FAULT_NONE ? total : 0);
@@ -173,7 +173,9 @@ void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         return;
     if (fault == FAULT_RDMA && entry == NONE)
         event_error(p, vi_index(p, vi), VIP_ERROR_RDMAW_PROT);
-    message_error(p, vi, NULL, write ? REMOTE_RDMA_WRITE_PROTECTION : REMOTE_DESCRIPTOR_ERROR, entry != NONE);
+    message_error(p, vi, NULL,
+                  fault == FAULT_RDMA ? REMOTE_RDMA_WRITE_PROTECTION : REMOTE_DESCRIPTOR_ERROR,
+                  entry != NONE);
 }
 
 /* FCVI_CONNECT_RESP3 has come: what waited for it is answered, in order. */

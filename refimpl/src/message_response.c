@@ -46,8 +46,9 @@ static void read_data(struct fcvi_port *p, struct vi *vi, struct exchange *x, co
     descriptor_place(p, entry_at(p, m->entry), offset, f->payload, f->payload_length);
     m->ended |= fcvi_FC_End_Sequence(f->fc) && fcvi_FC_Last_Sequence(f->fc);
     timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us); /* 8.4.1 Note 1, E96 */
-    if (run_whole(p, m))
-        answered(p, vi, x, 0);
+    if (run_whole(p, m)) /* VI-DG 5.2: the memory may have been deregistered meanwhile */
+        answered(p, vi, x,
+                 descriptor_in_memory(p, vi, entry_at(p, m->entry)) ? 0 : FCVI_STATUS_PROTECTION_ERROR);
     else if (m->ended && !p->config.out_of_order)
         message_error(p, vi, x, TRANSPORT_ERROR, true); /* it ended before its length */
 }

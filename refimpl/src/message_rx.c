@@ -24,17 +24,25 @@ void message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8
     connection_fail(p, vi, notify);
 }
 
-/* Merr, Unreliable Delivery. Rule 3a: the Descriptor that the Message had taken completes in error. */
+/* The Message is lost (Merr). Rule 3a, VI-DG 5.2: the Descriptor that it had taken completes in error. One
+ * that is ahead of Mexp keeps its record until its turn: what still comes of it is discarded (rule 2), and it
+ * takes no Descriptor before those before it have theirs. */
 void message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     struct message *m = message_at(p, index);
-    if (!m->bound && (m->op == FCVI_SEND || m->immediate))
+    bool ahead = p->config.out_of_order && m->id != vi->rx.expected;
+    if (!m->bound && !ahead && (m->op == FCVI_SEND || m->immediate))
         receive_bind(p, vi, m);
     struct entry *e = m->entry != NONE ? entry_at(p, m->entry) : NULL;
-    list_remove(p, &vi->rx.list, index);
+    m->entry = NONE;
     run_drop(p, m);
-    exchange_free(p, index);
+    if (ahead) {
+        m->phase = RECEIVED;
+    } else {
+        list_remove(p, &vi->rx.list, index);
+        exchange_free(p, index);
+    }
     if (e != NULL)
         entry_finish(p, vi, true, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
 }
@@ -47,14 +55,13 @@ static struct exchange *current(struct fcvi_port *p, const struct vi *vi)
 /* A Message Error at Mexp or before: the Messages up to `last` are lost, or the connection is. */
 static bool broken(struct fcvi_port *p, struct vi *vi, uint32_t last, uint8_t reason)
 {
-    if (reliable(vi)) {
-        message_error(p, vi, NULL, reason, true);
-        return false;
-    }
     struct exchange *x = current(p, vi);
     if (x != NULL)
         message_lost(p, vi, x);
-    vi->rx.expected = last + 1;
+    if (reliable(vi))
+        message_error(p, vi, NULL, reason, true);
+    else
+        vi->rx.expected = last + 1;
     return false;
 }
 
@@ -143,7 +150,7 @@ bool message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
     struct vi *vi = vi_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), (uint32_t)fcvi_FC_S_ID(f->fc));
     bool response = FCVI_IUS_MSG_RESP >> f->iu & 1u;
     if (vi == NULL || !vi->connection.receiving)
-        return false; /* rule 1 */
+        return response; /* rule 1: only the responder of a Message asks for an ABTS */
     if (response != (fcvi_FC_Exchange_Context(f->fc) != 0))
         return false; /* E45 */
     if (response) {
@@ -163,12 +170,13 @@ bool message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 void message_aborted(struct fcvi_port *p, struct exchange *x)
 {
     struct vi *vi = vi_at(p, x->owner);
-    const struct message *m = message_at(p, exchange_index(p, x));
+    uint32_t id = message_at(p, exchange_index(p, x))->id;
     if (reliable(vi)) {
+        if (x == current(p, vi) && id == vi->rx.expected)
+            message_lost(p, vi, x);
         message_error(p, vi, NULL, TRANSPORT_ERROR, true);
         return;
     }
-    uint32_t id = m->id;
     message_lost(p, vi, x);
     if (vi->rx.expected == id)
         vi->rx.expected = id + 1;

@@ -25,15 +25,23 @@ static bool must_wait(const struct vi *vi, const struct entry *e)
     return vi->tx.open > vi->attributes.pipeline_depth || (fenced && vi->tx.reads > 0);
 }
 
+/* In class 2 there are 256 Sequences at most (5.5). */
+static bool sequence_id_left(const struct fcvi_port *p)
+{
+    const uint64_t *open = p->seq_ids;
+    return (open[0] & open[1] & open[2] & open[3]) != UINT64_MAX;
+}
+
 static struct exchange *open_message(struct fcvi_port *p, struct vi *vi)
 {
-    struct exchange *x = exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer);
-    if (x != NULL && sequence_id(p, x))
-        return x;
+    /* asked first: an Exchange that is given back wakes all who wait for one, this VI too */
+    bool room = sequence_id_left(p);
+    struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
     if (x != NULL)
-        exchange_free(p, exchange_index(p, x));
-    starve(p, vi);
-    return NULL;
+        sequence_id(p, x);
+    else
+        starve(p, vi);
+    return x;
 }
 
 /* Begin the Message of the next Descriptor; false when none may begin now. */
@@ -88,9 +96,13 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
 
 static size_t request_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
 {
-    if (vi->tx.current == NONE && !begin(p, vi))
-        return 0;
-    return data_frame(p, vi, exchange_at(p, vi->tx.current), out, meta);
+    while (vi->tx.current != NONE || begin(p, vi)) {
+        uint32_t current = vi->tx.current;
+        size_t length = data_frame(p, vi, exchange_at(p, current), out, meta);
+        if (length > 0 || vi->tx.current == current)
+            return length;
+    } /* it failed for want of its memory: the next one */
+    return 0;
 }
 
 static size_t job_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)

@@ -157,8 +157,8 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f)
     const struct fcvi_input *in = &f->input;
     bool intact = in->crc != FCVI_CRC_BAD &&
                   (in->eof == FCVI_EOF_NONE || in->eof == FCVI_EOF_N || in->eof == FCVI_EOF_T);
-    if (f->kind == FCVI_KIND_MALFORMED || !intact)
-        return false;
+    if (f->kind == FCVI_KIND_MALFORMED || !intact || p->link == LINK_DOWN)
+        return false; /* before Fabric Login there is nobody to talk to */
     uint32_t d_id = (uint32_t)fcvi_FC_D_ID(f->fc);
     bool els = f->kind == FCVI_KIND_ELS;
     return d_id == p->own_id || (els && d_id == BROADCAST) ||

@@ -33,12 +33,14 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
     send_iu(p, &iu);
 }
 
+/* 5.3.3, E14: FFFFFFFFh tells a Peer that found nobody waiting that there is no connection. */
 static void send_resp3(struct fcvi_port *p, struct setup *s)
 {
+    bool nobody = s->peer_mode && s->refused && s->reason == NO_WAITING;
     struct iu iu = {
         .iu = FCVI_IU_CONNECT_RESP3,
         .exchange = exchange_at(p, s->exchange),
-        .handle = s->remote_handle,
+        .handle = nobody ? FCVI_UNASSIGNED : s->remote_handle,
         .connection_id = s->connection_id,
         .flags = retry_flag(s),
     };
@@ -148,6 +150,7 @@ static void request_complete(struct fcvi_port *p, struct setup *s)
 {
     uint8_t mode = s->flags & 7u;
     s->retry = s->flags >> 4 & 1u;
+    s->peer_mode = mode == PEER_TO_PEER;
     bool understood = take_connect(s);
     if (!login_usable(p, s->peer)) {
         responder_refuse(p, s, INVALID_SERVICE_PARM); /* 5.6 */
@@ -217,6 +220,18 @@ void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 
 /* ---- FCVI_CONNECT_RESP2, T0 and T2 ---- */
 
+/* The setup that a Peer accepted has failed: an answer to its own request no longer concerns the Endpoint,
+ * which leaves Idle by a new call and Error by a Disconnect only (8.2). */
+static void let_go(struct fcvi_port *p, struct vi *vi)
+{
+    struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
+    vi->setup = NONE;
+    if (own == NULL)
+        return;
+    own->refused = true;
+    own->retry_next = false;
+}
+
 void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
     struct vi *vi = s->vi != NONE ? vi_at(p, s->vi) : NULL;
@@ -226,6 +241,7 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
     send_resp3(p, s);
     bool ours = vi != NULL && vi->inbound == setup_index(p, s);
     if (ours && vi->state != FCVI_STATE_CONNECTED && gave_up) { /* C.5.6 */
+        let_go(p, vi);
         connection_forget(p, vi);
         set_state(p, vi, FCVI_STATE_IDLE);
         finish_connect(p, vi, VIP_TIMEOUT, NULL);
@@ -257,6 +273,7 @@ void responder_t2(struct fcvi_port *p, struct setup *s)
     if (vi != NULL && vi->inbound == setup_index(p, s) && vi->state == FCVI_STATE_PENDING_CONNECT) {
         bool peer = vi->peer.phase == PEER_PENDING;
         vi->connection.failure = TRANSPORT_ERROR;
+        let_go(p, vi);
         finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
         connection_fail(p, vi, true);
     }

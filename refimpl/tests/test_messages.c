@@ -1,6 +1,10 @@
 /* Messages between two reference ports: every operation, Reliability Level, class, Fabric and length
  * (5.2, 6.2 to 6.7), and what goes wrong (8.4, Annex B). */
+#define _GNU_SOURCE
 #include "world.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { ROOM = 2112 - 32, BIG = 16 << 20, SEVERAL = 5 * ROOM + 7 };
 
@@ -123,12 +127,82 @@ START_TEST(every_combination)
 }
 END_TEST
 
+/* ---- the longest Message (5.7) ---- */
+
+enum { PIECE = 2 << 20 };
+
+/* 4 GiB of addresses over 2 MiB of memory. */
+static uint8_t *long_memory(void)
+{
+    int fd = memfd_create("long", 0);
+    ck_assert_int_eq(ftruncate(fd, PIECE), 0);
+    uint8_t *base = mmap(NULL, 1ULL << 32, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(base, MAP_FAILED);
+    for (uint64_t at = 0; at < 1ULL << 32; at += PIECE)
+        ck_assert_ptr_ne(mmap(base + at, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
+                         MAP_FAILED);
+    close(fd);
+    return base;
+}
+
+static bool count_sequences(struct world *w, unsigned from, const struct fcvi_frame *f)
+{
+    (void)from;
+    w->sequences += f->iu == FCVI_IU_WRITE_RQST && fcvi_FC_End_Sequence(f->fc);
+    return true;
+}
+
+/* 2^32 - 1 bytes: SEQ_CNT wraps 31 times, so there are 32 Sequences (5.6), and Relative Offset never repeats.
+ */
+START_TEST(longest)
+{
+    struct fcvi_port_limits l = limits;
+    l.max_transfer_size = UINT32_MAX;
+    struct world *w = calloc(1, sizeof *w);
+    struct fcvi_attributes a = {.reliability = FCVI_RELIABLE_DELIVERY, .rdma_write = true};
+    uint32_t vi[2], mem[2], handle[2];
+    uint8_t *memory[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct fcvi_port_config c = w_config(i);
+        w_add(w, &l, &c);
+        vi[i] = w_vi(w, i, &a);
+        memory[i] = long_memory();
+        mem[i] = w_region(w, i, memory[i], UINT32_MAX, 0x7FFFFFFF00000000u, &handle[i]);
+    }
+    w->filter = count_sequences;
+    for (uint32_t k = 0; k < PIECE; k++)
+        memory[0][k] = (uint8_t)(k * 7 + k / 300);
+    w_connect(w, vi[0], vi[1]);
+    ck_assert_int_eq(
+        w_post(w, 0, vi[0], FCVI_RDMA_WRITE, mem[0], 0, UINT32_MAX, 0x7FFFFFFF00000000u, handle[1]),
+        VIP_SUCCESS);
+    uint8_t out[W_FRAME]; /* frame by frame: all of them at once would not fit into memory */
+    struct fcvi_transmitted meta;
+    for (size_t n; (n = fcvi_port_transmit(w->port[0], w->now, out, sizeof out, &meta)) > 0;) {
+        struct fcvi_input in = {out, n, meta.sof, meta.eof, FCVI_CRC_OK};
+        struct fcvi_frame f;
+        w_check(&in, &f);
+        count_sequences(w, 0, &f);
+        fcvi_port_receive(w->port[1], w->now, &in);
+    }
+    w_done(w, 0, vi[0], false, FCVI_STATUS_OP_RDMA_WRITE, UINT32_MAX);
+    ck_assert_uint_eq(w->sequences, 32);
+    ck_assert_uint_eq(w_state(w, 1, vi[1]), FCVI_STATE_CONNECTED);
+    ck_assert_mem_eq(memory[0], memory[1], PIECE - 1); /* the last byte of all is not part of the Message */
+    munmap(memory[0], 1ULL << 32);
+    munmap(memory[1], 1ULL << 32);
+    w_free(w);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("messages");
     TCase *t = tcase_create("transfer");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, every_combination, 0, 36);
+    if (getenv("FCVI_SEED_TESTS") == NULL) /* too long for sanitizers and valgrind */
+        tcase_add_test(t, longest);
     suite_add_tcase(s, t);
     return s;
 }

@@ -30,7 +30,7 @@ struct world {
     uint32_t loss, duplication, corruption;
     uint64_t latency, jitter; /* with jitter frames overtake each other */
     bool (*filter)(struct world *w, unsigned from, const struct fcvi_frame *f); /* false: the frame is lost */
-    uint64_t sent, lost;
+    uint64_t sent, lost, sequences;
     struct fcvi_event event[W_PORTS][W_EVENTS];
     unsigned events[W_PORTS];
     bool keep_quiet; /* do not check frames: the test sends nonsense itself */
