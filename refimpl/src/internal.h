@@ -155,7 +155,7 @@ struct setup {
     uint8_t phase; /* enum setup_phase */
     bool originator, peer_mode, retry, refused, retry_next, listed;
     uint16_t generation; /* of its place in the table: an old conn names no new request */
-    uint32_t vi; /* NONE for a responder that has none */
+    uint32_t vi;         /* NONE for a responder that has none */
     uint32_t exchange, peer;
     uint32_t connection_id;
     uint32_t local_handle, remote_handle;
@@ -342,6 +342,7 @@ struct fcvi_port {
     uint32_t free_x_head, free_x_tail; /* Exchange records, longest unused first */
     struct fcvi_port_counts used;
     struct table by_exchange, by_connection_id, by_handle, by_point, by_port, by_host;
+    uint32_t next_mapping; /* the Host Address that makes room next */
     /* offsets of the arrays behind this structure */
     size_t vis, setups, points, exchanges, messages, regions, entries, segments, runs, held, events, timers,
         heap, control, remotes, mappings, ox_bits, memory;

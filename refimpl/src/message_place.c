@@ -73,9 +73,8 @@ void receive_bind(struct fcvi_port *p, struct vi *vi, struct message *m)
     if (e == NULL)
         m->fault = FAULT_QUEUE_EMPTY;
     else if (e->fault != 0 ||
-             (m->op == FCVI_SEND &&
-              (m->total > e->length || m->total > vi->attributes.max_transfer_size ||
-               !descriptor_in_memory(p, vi, e))))
+             (m->op == FCVI_SEND && (m->total > e->length || m->total > vi->attributes.max_transfer_size ||
+                                     !descriptor_in_memory(p, vi, e))))
         m->fault = FAULT_DESCRIPTOR;
 }
 
@@ -173,8 +172,7 @@ void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         return;
     if (fault == FAULT_RDMA && entry == NONE)
         event_error(p, vi_index(p, vi), VIP_ERROR_RDMAW_PROT);
-    message_error(p, vi, NULL,
-                  fault == FAULT_RDMA ? REMOTE_RDMA_WRITE_PROTECTION : REMOTE_DESCRIPTOR_ERROR,
+    message_error(p, vi, NULL, fault == FAULT_RDMA ? REMOTE_RDMA_WRITE_PROTECTION : REMOTE_DESCRIPTOR_ERROR,
                   entry != NONE);
 }
 

@@ -68,15 +68,30 @@ bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id)
     return m != NULL;
 }
 
+static void mapping_forget(struct fcvi_port *p, uint32_t i)
+{
+    struct mapping *m = mapping_at(p, i);
+    table_remove(p, &p->by_host, host_hash(m->host), i);
+    m->used = false;
+}
+
+/* A place for a new mapping. When there is none, an old one goes: it is asked for again when it is needed. */
+static uint32_t mapping_new(struct fcvi_port *p)
+{
+    uint32_t all = p->limits.remote_ports * FCVI_MAX_HOSTS;
+    for (uint32_t i = 0; i < all; i++)
+        if (!mapping_at(p, i)->used)
+            return i;
+    p->next_mapping = (p->next_mapping + 1) % all;
+    mapping_forget(p, p->next_mapping);
+    return p->next_mapping;
+}
+
 void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
 {
     struct mapping *m = mapping_of(p, host);
-    uint32_t i = 0, all = p->limits.remote_ports * FCVI_MAX_HOSTS;
-    while (m == NULL && i < all && mapping_at(p, i)->used)
-        i++;
-    if (m == NULL && i == all)
-        return; /* no room: it will be asked for again */
     if (m == NULL) {
+        uint32_t i = mapping_new(p);
         m = mapping_at(p, i);
         m->used = true;
         memcpy(m->host, host, 16);
@@ -89,10 +104,8 @@ void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
 void hosts_forget(struct fcvi_port *p)
 {
     for (uint32_t i = 0; i < p->limits.remote_ports * FCVI_MAX_HOSTS; i++)
-        if (mapping_at(p, i)->used) {
-            table_remove(p, &p->by_host, host_hash(mapping_at(p, i)->host), i);
-            mapping_at(p, i)->used = false;
-        }
+        if (mapping_at(p, i)->used)
+            mapping_forget(p, i);
 }
 
 /* A port known beforehand. */
