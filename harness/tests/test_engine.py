@@ -17,6 +17,7 @@ from fcvi.pixit import pixit_for
 from fcvi.results import Result, Verdict
 from fcvi.runner import base_config, run_variant
 from fcvi.scenario import Scenario
+from fcvi.upper import METHOD_NOT_FOUND
 
 LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}
 
@@ -62,8 +63,17 @@ def test_a_defect_of_the_suite_is_an_error() -> None:
     assert result.verdict is Verdict.ERROR and "defect of the suite" in result.reason
 
 
+class Lacking(RefDut):
+    """A device without the Peer-to-Peer calls."""
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        if method.startswith("VipConnectPeer"):
+            return Reply(method, True, error=(METHOD_NOT_FOUND, "method not found"))
+        return super().request(method, params)
+
+
 def test_what_the_dut_lacks_is_inconclusive() -> None:
-    result = run(with_control(lambda t: t.call("VipConnectPeerWait", vi=0).returned()))
+    result = run(with_control(lambda t: t.call("VipConnectPeerWait", vi=0).returned()), Lacking())
     assert result.verdict is Verdict.INCONCLUSIVE and "VipConnectPeerWait" in result.reason
 
 
