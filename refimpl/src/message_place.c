@@ -145,10 +145,10 @@ static void answer(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     struct message *m = message_at(p, exchange_index(p, x));
-    uint32_t entry = m->entry, status = 0, total = m->total, id = m->id;
+    uint32_t status = 0, total = m->total, id = m->id;
     if (m->op == FCVI_RDMA_WRITE && !m->bound)
         receive_bind(p, vi, m);
-    entry = m->entry;
+    uint32_t entry = m->entry;
     uint8_t fault = m->fault;
     if (entry != NONE) {
         status = status_of(p, vi, m);

@@ -82,7 +82,8 @@ static uint32_t mapping_new(struct fcvi_port *p)
     for (uint32_t i = 0; i < all; i++)
         if (!mapping_at(p, i)->used)
             return i;
-    p->next_mapping = (p->next_mapping + 1) % all;
+    if (++p->next_mapping >= all)
+        p->next_mapping = 0;
     mapping_forget(p, p->next_mapping);
     return p->next_mapping;
 }

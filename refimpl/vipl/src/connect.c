@@ -76,7 +76,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
         !vipl_address_in(nic, LocalAddr, &local) || !vipl_address_is_own(nic, &local))
         return vipl_leave(d, VIP_INVALID_PARAMETER);
     int vip = wait_for_request(nic, &local, Timeout, &call, &conn);
-    if (vip == VIP_SUCCESS) {
+    if (vip == VIP_SUCCESS && conn != NULL) {
         vipl_address_out(&call.event.remote_address, RemoteAddr);
         vipl_attributes_out(&call.event.remote_attributes, &conn->remote_qos, RemoteViAttribs);
         *ConnHandle = conn->object.handle;
