@@ -126,19 +126,24 @@ def iu_frames(
             "SEQ_CNT": (envelope.seq_cnt + index) & 0xFFFF,
         }
         head = header(r_ctl, 0x58, envelope, bits)
-        eof = EOF_T if end and envelope.service_class == 3 else EOF_N
+        eof = _last_eof(envelope) if end else EOF_N
         frames.append(RawFrame(bytes(head) + dh + piece + bytes(fill), sof_other if index else sof_first, eof))
     return frames
+
+
+def _last_eof(envelope: Envelope) -> int:
+    """A Sequence ends with EOFt in class 3; in class 2 its last ACK does (FC-FS)."""
+    return EOF_T if envelope.service_class == 3 else EOF_N
 
 
 def abts(envelope: Envelope, *, responder: bool = False) -> RawFrame:
     """An ABTS for the whole Exchange (FC-FS): End_Sequence and Sequence Initiative, Parameter 0."""
     bits = {"Exchange_Context": int(responder), "End_Sequence": 1, "Sequence_Initiative": 1}
-    return RawFrame(bytes(header(0x81, 0, envelope, bits)), SOF[envelope.service_class][0], EOF_T)
+    return RawFrame(bytes(header(0x81, 0, envelope, bits)), SOF[envelope.service_class][0], _last_eof(envelope))
 
 
 def ba_acc(envelope: Envelope, *, responder: bool = True) -> RawFrame:
     """A BA_ACC that aborts the whole Exchange: SEQ_CNT 0000h to FFFFh, no valid SEQ_ID."""
     bits = {"Exchange_Context": int(responder), "Last_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
     body = structure("BA_ACC", {"BA_OX_ID": envelope.ox_id, "BA_RX_ID": envelope.rx_id, "High_SEQ_CNT": 0xFFFF})
-    return RawFrame(bytes(header(0x84, 0, envelope, bits)) + body, SOF[envelope.service_class][0], EOF_T)
+    return RawFrame(bytes(header(0x84, 0, envelope, bits)) + body, SOF[envelope.service_class][0], _last_eof(envelope))

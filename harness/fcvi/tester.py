@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import build, codec
+from . import build, class2, codec
 from .dut.base import Dut, DutError, Notification
 from .link import Link
 from .pixit import Pixit
@@ -37,6 +37,8 @@ class Tester:
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
         self.r_a_tov_us = pixit.r_a_tov_us
+        #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
+        self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
         self.n_port_id = int(pixit.tester.n_port_id, 16)
         self.dut_id = int(pixit.dut.n_port_id, 16)
         self._exchanges: dict[tuple[str, int], Exchange] = {}
@@ -227,14 +229,16 @@ class Tester:
     ) -> None:
         if not self._intact(number):
             return
+        self._acknowledge(view, exchange, number)
         seq_id = view.get("FC", "SEQ_ID")
         assert isinstance(seq_id, int)
         key = (exchange.originator, exchange.ox_id, seq_id)
-        parts = self._sequences.setdefault(key, [])
+        parts = self._sequences.setdefault(key, []) if view.kind == "iu" else []
         parts.append((number, view))
-        if view.kind == "iu" and not view.get("FC", "End_Sequence"):
-            return
-        del self._sequences[key]
+        if view.kind == "iu":
+            if not view.get("FC", "End_Sequence"):
+                return
+            del self._sequences[key]
         received = Received(
             kind=kind,
             numbers=[n for n, _ in parts],
@@ -247,6 +251,15 @@ class Tester:
         if len(parts) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
             self._check_connect(received)
         self.inbox.append(received)
+
+    def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> None:
+        if view.kind == "link_control" or not class2.is_class2(self.trace[number - 1].sof, self.service_class):
+            return
+        if exchange.originator == "dut" and exchange.rx_id == build.X_ID_UNASSIGNED:
+            self.assign_rx_id(exchange)
+        ack = self.acknowledge(view, exchange)
+        if ack is not None:
+            self.send_frame(ack)
 
     def _intact(self, number: int) -> bool:
         """FC-2 drops a frame with a bad CRC or an EOF that says it is invalid."""
@@ -263,3 +276,7 @@ class Tester:
         located = [replace(f, frame=received.numbers[-1], time_us=received.time_us) for f in found]
         entry.findings.extend(located)
         self.findings.extend(located)
+
+
+def _ack_1(view: codec.Frame, exchange: Exchange) -> build.RawFrame:
+    return class2.ack_1(view, exchange.rx_id)

@@ -1,0 +1,39 @@
+"""Class 2 on the tester's side: the acknowledgement of each data frame (FC-FS; 5.5, 8.4.2)."""
+
+from __future__ import annotations
+
+from . import build, codec
+
+ACK_1 = 0xC0
+_KEPT = {"First_Sequence", "Last_Sequence", "End_Sequence", "Sequence_Initiative"}
+_SOF_CLASS_2 = build.SOF[2]
+
+
+def is_class2(sof: int, configured: int) -> bool:
+    """Whether a frame wants an ACK: by its SOF or, when that is not known, by the configured class."""
+    return sof in _SOF_CLASS_2 if sof else configured == 2
+
+
+def ack_1(frame: codec.Frame, rx_id: int) -> build.RawFrame:
+    """The ACK_1 of one data frame; rx_id is used when the tester is the Exchange responder."""
+    buf = bytearray(frame.data[: build.HEADER])
+    end = bool(frame.get("FC", "End_Sequence"))
+    responder = not frame.get("FC", "Exchange_Context")
+    values = {
+        "R_CTL": ACK_1,
+        "D_ID": frame.get("FC", "S_ID"),
+        "S_ID": frame.get("FC", "D_ID"),
+        "CS_CTL": 0,
+        "TYPE": 0,
+        "F_CTL": 0,
+        **{name: frame.get("FC", name) for name in _KEPT},
+        "Exchange_Context": int(responder),
+        "Sequence_Context": 1,
+        "DF_CTL": 0,
+        "Parameter": 1,
+    }
+    if responder:
+        values["RX_ID"] = rx_id
+    for name, value in values.items():
+        codec.put("FC", name, buf, value)
+    return build.RawFrame(bytes(buf), _SOF_CLASS_2[1], build.EOF_T if end else build.EOF_N)
