@@ -77,19 +77,34 @@ def transfer_size(t: Scenario) -> int:
 
 
 def vi_attributes(t: Scenario) -> dict[str, Any]:
-    """Attributes of the DUT's VIs: Unreliable Delivery, which every NIC offers (E111)."""
+    """Attributes of the DUT's VIs: Unreliable Delivery, which every NIC offers (E111), unless the case says otherwise."""
+    chosen = attributes_of(t)
     return {
-        "ReliabilityLevel": "VIP_SERVICE_UNRELIABLE",
-        "MaxTransferSize": transfer_size(t),
-        "EnableRdmaWrite": False,
-        "EnableRdmaRead": False,
-        "QoS": {"PipelineDepth": 0, "Preference": False},
+        "ReliabilityLevel": _LEVEL_NAME[chosen["FCVI_RELIABILITY_LVL"]],
+        "MaxTransferSize": chosen["FCVI_MAX_TRANS_SIZE"],
+        "EnableRdmaWrite": bool(chosen["EnRdmaWr"]),
+        "EnableRdmaRead": bool(chosen["EnRdmaRd"]),
+        "QoS": {"PipelineDepth": chosen["FCVI_PIPELINE_DEPTH"], "Preference": False},
     }
 
 
-def connection_attributes(t: Scenario) -> dict[str, int]:
+_LEVEL_NAME = {1: "VIP_SERVICE_UNRELIABLE", 2: "VIP_SERVICE_RELIABLE_DELIVERY", 3: "VIP_SERVICE_RELIABLE_RECEPTION"}
+
+
+def attributes_of(t: Scenario) -> dict[str, int]:
+    """FCVI_ATTRIBUTES that both sides have in this variant: its parameter "attributes" over the plainest ones."""
+    base = {
+        "FCVI_RELIABILITY_LVL": 1, "EnRdmaWr": 0, "EnRdmaRd": 0, "FCVI_MAX_TRANS_SIZE": transfer_size(t),
+        "FCVI_PIPELINE_DEPTH": 0,
+    }  # fmt: skip
+    return {**base, **t.params.get("attributes", {})}
+
+
+def connection_attributes(t: Scenario) -> dict[str, Any]:
     """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs."""
-    return {"FCVI_RELIABILITY_LVL": 1, "FCVI_MAX_TRANS_SIZE": transfer_size(t)}
+    chosen: dict[str, Any] = attributes_of(t)
+    depth = chosen.pop("FCVI_PIPELINE_DEPTH")
+    return {**chosen, "FCVI_QOS": structure("QOS", {"FCVI_PIPELINE_DEPTH": depth})}
 
 
 def connect_payload(t: Scenario, name: str, handle: int, info: bytes = b"", **fields: Any) -> bytes:
@@ -178,7 +193,9 @@ def _check_attributes(t: Scenario, iu: Received, requirement: str) -> None:
     attributes = iu.conn("FCVI_LOC_ATTRS")
     assert isinstance(attributes, bytes)
     seen = (attributes[2], attributes[3] & 3, int.from_bytes(attributes[4:8], "big"))
-    required = (1, 0, transfer_size(t))
+    chosen = attributes_of(t)
+    flags = chosen["EnRdmaWr"] << 1 | chosen["EnRdmaRd"]
+    required = (chosen["FCVI_RELIABILITY_LVL"], flags, chosen["FCVI_MAX_TRANS_SIZE"])
     t.require(
         seen == required, requirement, "FCVI_LOC_ATTRS differs from the attributes of the VI",
         f"level, flags, size {seen}", f"{required}", at=iu, byte=_payload_byte(iu, "FCVI_LOC_ATTRS"),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from . import build, codec
 
-ACK_1 = 0xC0
+ACK_1, P_RJT, F_RJT, P_BSY, F_BSY = 0xC0, 0xC2, 0xC3, 0xC4, 0xC5
+_REFUSALS = {P_RJT, F_RJT, P_BSY, F_BSY}
+_ABORT_PERFORM_ABTS = 1  # Abort Sequence Condition (8.4.2 b)
+_PARAMETER = {P_RJT: 0x02040000, F_RJT: 0x02040000, P_BSY: 0x01010000, F_BSY: 0}  # not retryable; busy for now
 _KEPT = {"First_Sequence", "Last_Sequence", "End_Sequence", "Sequence_Initiative"}
 _SOF_CLASS_2 = build.SOF[2]
 
@@ -37,3 +40,27 @@ def ack_1(frame: codec.Frame, rx_id: int) -> build.RawFrame:
     for name, value in values.items():
         codec.put("FC", name, buf, value)
     return build.RawFrame(bytes(buf), _SOF_CLASS_2[1], build.EOF_T if end else build.EOF_N)
+
+
+def ack_abort(frame: codec.Frame, rx_id: int) -> build.RawFrame:
+    """The ACK_1 that asks the Sequence Initiator to abort: Abort Sequence, Perform ABTS."""
+    ack = ack_1(frame, rx_id)
+    buf = bytearray(ack.data)
+    codec.put("FC", "Abort_Sequence_Condition", buf, _ABORT_PERFORM_ABTS)
+    return build.RawFrame(bytes(buf), ack.sof, ack.eof)
+
+
+def refusal(r_ctl: int, frame: codec.Frame, rx_id: int) -> build.RawFrame:
+    """P_RJT, F_RJT, P_BSY or F_BSY instead of an ACK: the frame was not taken."""
+    ack = ack_1(frame, rx_id)
+    buf = bytearray(ack.data)
+    codec.put("FC", "R_CTL", buf, r_ctl)
+    codec.put("FC", "Parameter", buf, _PARAMETER[r_ctl])
+    if r_ctl == F_BSY:
+        codec.put("FC", "TYPE", buf, 0x10)  # FC-FS: the Fabric is busy
+    return build.RawFrame(bytes(buf), ack.sof, ack.eof)
+
+
+def refuses(answer: build.RawFrame) -> bool:
+    """Whether the frame that this answers has to be sent again to be taken."""
+    return answer.data[0] in _REFUSALS

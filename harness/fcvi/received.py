@@ -24,6 +24,7 @@ class Exchange:
     tester_seq_id: int = 0
     dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
     dut_offset: int = 0
+    refused: set[object] = field(default_factory=set)  # SEQ_CNTs that a busy or reject sent back: they may come again
 
     def __str__(self) -> str:
         return f"Exchange OX_ID {self.ox_id:04X}h of the {self.originator}"
@@ -119,6 +120,9 @@ def check_continuity(frame: codec.Frame, number: int, exchange: Exchange, time_u
     findings = []
     seen = frame.get("FC", "SEQ_CNT")
     assert isinstance(seen, int)
+    if seen in exchange.refused:
+        exchange.refused.discard(seen)
+        return []
     required = 0 if exchange.dut_cnt is None else exchange.dut_cnt
     if seen != required:
         # E18: a responder that goes on from the originator's count is tolerated

@@ -99,12 +99,14 @@ class Scenario:
 
     def _advance(self, us: int) -> None:
         self.dut.advance(us)
-        self._drain()
-        if self.tester.run_events(self.now_us):
+        answered = self._drain()
+        while self.tester.run_events(self.now_us) or answered:
             self.dut.advance(0)
-            self._drain()
+            answered = self._drain()
 
-    def _drain(self) -> None:
+    def _drain(self) -> bool:
+        """Take in what the DUT sent; true when the tester answered some of it (with an ACK)."""
+        before = self.tester.acknowledged
         while self.dut.inbox:
             note = self.dut.inbox.popleft()
             if note.method == "frame":
@@ -124,6 +126,7 @@ class Scenario:
                 self.log.append(f"{note.time_us} us: state {note.params}")
             else:
                 self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
+        return self.tester.acknowledged != before
 
     # ---- judging ----
 

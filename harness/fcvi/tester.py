@@ -39,6 +39,7 @@ class Tester:
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
+        self.acknowledged = 0  # frames of the DUT that were answered so
         self.n_port_id = int(pixit.tester.n_port_id, 16)
         self.dut_id = int(pixit.dut.n_port_id, 16)
         self._exchanges: dict[tuple[str, int], Exchange] = {}
@@ -207,6 +208,7 @@ class Tester:
         known = self._exchanges.get(key)
         starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
         starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
+        starts = starts and (known is None or 0 not in known.refused)
         if known is None or (starts and known.dut_cnt not in (None, 0)):
             known = self._exchanges[key] = Exchange(originator, ox_id)
         return known
@@ -229,7 +231,8 @@ class Tester:
     ) -> None:
         if not self._intact(number):
             return
-        self._acknowledge(view, exchange, number)
+        if not self._acknowledge(view, exchange, number):
+            return
         seq_id = view.get("FC", "SEQ_ID")
         assert isinstance(seq_id, int)
         key = (exchange.originator, exchange.ox_id, seq_id)
@@ -252,14 +255,21 @@ class Tester:
             self._check_connect(received)
         self.inbox.append(received)
 
-    def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> None:
+    def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
+        """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""
         if view.kind == "link_control" or not class2.is_class2(self.trace[number - 1].sof, self.service_class):
-            return
+            return True
         if exchange.originator == "dut" and exchange.rx_id == build.X_ID_UNASSIGNED:
             self.assign_rx_id(exchange)
         ack = self.acknowledge(view, exchange)
-        if ack is not None:
-            self.send_frame(ack)
+        if ack is None:
+            return True
+        self.acknowledged += 1
+        self.send_frame(ack)
+        if not class2.refuses(ack):
+            return True
+        exchange.refused.add(view.get("FC", "SEQ_CNT"))
+        return False
 
     def _intact(self, number: int) -> bool:
         """FC-2 drops a frame with a bad CRC or an EOF that says it is invalid."""
