@@ -78,6 +78,12 @@ def header(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, i
     return buf
 
 
+def frame_of(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int], payload: bytes) -> RawFrame:
+    """A Sequence of one frame that is no FC-VI IU: an ELS, a CT IU or a Basic Link Service."""
+    head = header(r_ctl, frame_type, envelope, bits)
+    return RawFrame(bytes(head) + payload, SOF[envelope.service_class][0], _last_eof(envelope))
+
+
 def structure(struct: str, values: Mapping[str, Any], length: int | None = None) -> bytes:
     """A structure of the field table from its fields; a nested structure is given as bytes."""
     buf = bytearray(codec.LENGTH[struct] if length is None else length)
@@ -139,11 +145,11 @@ def _last_eof(envelope: Envelope) -> int:
 def abts(envelope: Envelope, *, responder: bool = False) -> RawFrame:
     """An ABTS for the whole Exchange (FC-FS): End_Sequence and Sequence Initiative, Parameter 0."""
     bits = {"Exchange_Context": int(responder), "End_Sequence": 1, "Sequence_Initiative": 1}
-    return RawFrame(bytes(header(0x81, 0, envelope, bits)), SOF[envelope.service_class][0], _last_eof(envelope))
+    return frame_of(0x81, 0, envelope, bits, b"")
 
 
 def ba_acc(envelope: Envelope, *, responder: bool = True) -> RawFrame:
     """A BA_ACC that aborts the whole Exchange: SEQ_CNT 0000h to FFFFh, no valid SEQ_ID."""
     bits = {"Exchange_Context": int(responder), "Last_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
     body = structure("BA_ACC", {"BA_OX_ID": envelope.ox_id, "BA_RX_ID": envelope.rx_id, "High_SEQ_CNT": 0xFFFF})
-    return RawFrame(bytes(header(0x84, 0, envelope, bits)) + body, SOF[envelope.service_class][0], _last_eof(envelope))
+    return frame_of(0x84, 0, envelope, bits, body)

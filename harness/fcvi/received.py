@@ -24,6 +24,7 @@ class Exchange:
     tester_seq_id: int = 0
     dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
     dut_offset: int = 0
+    port: int = 0  # N_Port Identifier of the tester's side
     refused: set[object] = field(default_factory=set)  # SEQ_CNTs that a busy or reject sent back: they may come again
 
     def __str__(self) -> str:
@@ -92,10 +93,10 @@ def kind_of(frame: codec.Frame) -> str:
     if frame.kind == "els":
         command = frame.payload[0] if frame.payload else 0
         return {
-            0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x52: "ADISC",
-            0x54: "FARP_REQ", 0x55: "FARP_REPLY", 0x60: "FAN",
+            0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x20: "PRLI",
+            0x52: "ADISC", 0x54: "FARP_REQ", 0x55: "FARP_REPLY", 0x60: "FAN", 0x62: "SCR",
         }.get(command, f"ELS_{command:02X}")  # fmt: skip
-    return "OTHER"
+    return "CT" if frame.get("FC", "TYPE") == 0x20 else "OTHER"
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:

@@ -95,6 +95,7 @@ class RefPort:
         c.e_d_tov_us = config["e_d_tov_us"]
         c.r_a_tov_us = config["r_a_tov_us"]
         c.receive_size = config["receive_size"]
+        c.name_server = config["topology"] in ("public-loop", "fabric")  # 7.4
         c.seed = config["seed"]
         return c
 

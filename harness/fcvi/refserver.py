@@ -40,7 +40,7 @@ PICS: dict[str, Any] = {
     "connect_info": False,
     "explicit_login": True,
     "farp": True,
-    "name_server": False,
+    "name_server": True,
     "loop": True,
     "retry_waits_for_ba_acc": True,
     "disconnect_retry": False,

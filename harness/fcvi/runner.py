@@ -13,6 +13,7 @@ from typing import Any, Callable, Mapping, Optional
 
 from . import __version__, pics as pics_module
 from .case import CaseInfo, Variant, load_cases
+from .configure import configured
 from .dut import attach
 from .dut.base import AttachError, Dut, DutError
 from .pics import PicsError
@@ -144,7 +145,7 @@ def run_variant(
     ident = case.variant_id(variant)
     result = Result(ident, case.title, Verdict.PASS, requirements=list(case.requirements), errata=list(case.errata))
     rng = Random(f"{seed}:{ident}")
-    config = {**base_config(pixit, rng.randrange(2**31)), **variant.config}
+    config = configured(base_config(pixit, rng.randrange(2**31)), variant.config)
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
     try:

@@ -105,8 +105,8 @@ class Scenario:
             answered = self._drain()
 
     def _drain(self) -> bool:
-        """Take in what the DUT sent; true when the tester answered some of it (with an ACK)."""
-        before = self.tester.acknowledged
+        """Take in what the DUT sent; true when the tester answered some of it by itself."""
+        before = self.tester.answered
         while self.dut.inbox:
             note = self.dut.inbox.popleft()
             if note.method == "frame":
@@ -126,7 +126,7 @@ class Scenario:
                 self.log.append(f"{note.time_us} us: state {note.params}")
             else:
                 self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
-        return self.tester.acknowledged != before
+        return self.tester.answered != before
 
     # ---- judging ----
 
@@ -209,6 +209,12 @@ class Scenario:
     ) -> None:
         """Send one IU to the DUT."""
         self.tester.send_iu(name, exchange, dh, payload, fc)
+
+    def link_event(self, event: str) -> None:
+        """A link event of clause 7.7 at the DUT: "lip", "nos", "lr", or "logo" for an explicit logout by the DUT."""
+        self.log.append(f"{self.now_us} us: link event {event}")
+        self.dut.notify("link", {"event": event})
+        self.settle()
 
     def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
         """The oldest frame of these kinds that no expectation has taken, if there is one."""

@@ -11,12 +11,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import build, class2, codec
+from . import build, class2, codec, els
 from .dut.base import Dut, DutError, Notification
 from .link import Link
 from .pixit import Pixit
 from .received import Exchange, Received, check_addresses, check_continuity, kind_of
 from .results import Finding, TraceFrame
+from .services import Services
 
 _SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
 _NAME_BY_SOF = {code: name for name, code in _SOF_BY_NAME.items()}
@@ -39,9 +40,12 @@ class Tester:
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
-        self.acknowledged = 0  # frames of the DUT that were answered so
+        self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
         self.n_port_id = int(pixit.tester.n_port_id, 16)
+        #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
+        self.ports = {self.n_port_id}
         self.dut_id = int(pixit.dut.n_port_id, 16)
+        self.services = Services(self, config)
         self._exchanges: dict[tuple[str, int], Exchange] = {}
         self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -53,11 +57,11 @@ class Tester:
 
     # ---- sending ----
 
-    def open_exchange(self, ox_id: Optional[int] = None) -> Exchange:
-        """A new Exchange that the tester originates."""
+    def open_exchange(self, ox_id: Optional[int] = None, port: Optional[int] = None) -> Exchange:
+        """A new Exchange that the tester originates, from another of its ports when one is given."""
         if ox_id is None:
             ox_id, self._next_ox_id = self._next_ox_id, self._next_ox_id + 1
-        exchange = Exchange("tester", ox_id)
+        exchange = Exchange("tester", ox_id, port=self.n_port_id if port is None else port)
         self._exchanges[("tester", ox_id)] = exchange
         return exchange
 
@@ -70,7 +74,7 @@ class Tester:
         self._next_seq_id = (self._next_seq_id + 1) & 0xFF
         return build.Envelope(
             d_id=self.dut_id,
-            s_id=self.n_port_id,
+            s_id=exchange.port,
             ox_id=exchange.ox_id,
             rx_id=exchange.rx_id,
             seq_id=self._next_seq_id,
@@ -105,6 +109,25 @@ class Tester:
         """Accept the DUT's ABTS, whichever Exchange it names."""
         envelope = replace(self.envelope(abts.exchange), seq_cnt=0, ox_id=abts.fc("OX_ID"), rx_id=abts.fc("RX_ID"))
         self.send_frame(build.ba_acc(envelope, responder=not abts.fc("Exchange_Context")))
+
+    def send_els(
+        self,
+        command: int,
+        body: bytes = b"",
+        fc: Optional[Mapping[str, int]] = None,
+        port: Optional[int] = None,
+        service_class: Optional[int] = None,
+    ) -> Exchange:
+        """An ELS of one of the tester's ports in an Exchange of its own; fc sets header fields differently."""
+        exchange = self.open_exchange(port=port)
+        envelope = replace(self.envelope(exchange, fc), service_class=service_class or self.service_class)
+        make = els.announcement if command == els.FARP_REQ else els.request
+        self.send_frame(make(envelope, command, body))
+        return exchange
+
+    def in_class_2(self, received: Received) -> bool:
+        """Whether the DUT sent this in class 2."""
+        return class2.is_class2(self.trace[received.numbers[0] - 1].sof, self.service_class)
 
     def send_frame(self, frame: build.RawFrame, note: str = "") -> None:
         """Send any frame, through the link's rules."""
@@ -210,7 +233,9 @@ class Tester:
         starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
         starts = starts and (known is None or 0 not in known.refused)
         if known is None or (starts and known.dut_cnt not in (None, 0)):
-            known = self._exchanges[key] = Exchange(originator, ox_id)
+            port = view.get("FC", "D_ID")
+            assert isinstance(port, int)
+            known = self._exchanges[key] = Exchange(originator, ox_id, port=port if port in self.ports else self.n_port_id)
         return known
 
     def _note_exchange(self, view: codec.Frame, exchange: Exchange, entry: TraceFrame, number: int) -> None:
@@ -220,7 +245,7 @@ class Tester:
             exchange.rx_id = rx_id
         found = []
         if view.kind in ("iu", "bls"):
-            found = check_addresses(view, number, self.dut_id, self.n_port_id, entry.time_us)
+            found = check_addresses(view, number, self.dut_id, exchange.port, entry.time_us)
         if view.kind == "iu":
             found += check_continuity(view, number, exchange, entry.time_us)
         entry.findings.extend(found)
@@ -254,6 +279,7 @@ class Tester:
         if len(parts) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
             self._check_connect(received)
         self.inbox.append(received)
+        self.services.answer(received)
 
     def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
         """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""
@@ -264,7 +290,7 @@ class Tester:
         ack = self.acknowledge(view, exchange)
         if ack is None:
             return True
-        self.acknowledged += 1
+        self.answered += 1
         self.send_frame(ack)
         if not class2.refuses(ack):
             return True
