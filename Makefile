@@ -39,7 +39,9 @@ EXTENSION := $(BUILD)/python/.built
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi.pc ## build everything
+EVERYTHING := $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
+              $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
+all: $(EVERYTHING) ## build everything
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t d; do printf '  %-14s %s\n' "$$t" "$$d"; done
@@ -92,7 +94,7 @@ $(BUILD)/fcvi: harness/fcvi.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(BUILD)/fcvi.pc: harness/fcvi.pc.in Makefile codec/src/internal.h
+$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/internal.h
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
@@ -110,8 +112,8 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBDIR)/
 	ln -sf libfcvi.so.$(VERSION) $(LIBDIR)/libfcvi.so.$(SOVERSION)
 	ln -sf libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so
-	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc
-	install -m 644 $(BUILD)/fcvi.pc $(LIBDIR)/pkgconfig/
+	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
+	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBDIR)/pkgconfig/
 	cd harness && find fcvi -name '*.py' -o -name '*.json' | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
 	install -d $(LIBDIR)/fcvi/build/python
@@ -120,7 +122,7 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
-	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc
+	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
 

@@ -16,11 +16,23 @@ int main(void)
     return puts(fcvi_version()) < 0 || fcvi_port_size(&limits) == 0;
 }
 C
+cat > "$scratch/vi.c" <<'C'
+#include <fcvi/vipl_host.h>
+#include <vipl.h>
+int main(void)
+{
+    VIP_NIC_HANDLE nic;
+    return VipOpenNic("VINIC", &nic) == VIP_SUCCESS || fcvi_vipl_detach("VINIC") == 0; /* nobody attached one */
+}
+C
 export PKG_CONFIG_PATH="$scratch/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$scratch"
 cc -std=c11 "$scratch/use.c" $(pkg-config --cflags --libs fcvi) -o "$scratch/shared"
 cc -std=c11 "$scratch/use.c" $(pkg-config --cflags fcvi) "$scratch/usr/lib/libfcvi.a" -lisal -o "$scratch/static"
-LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/shared"
-"$scratch/static"
+cc -std=c11 "$scratch/vi.c" $(pkg-config --cflags --libs vipl) -o "$scratch/vi-shared"
+cc -std=c11 "$scratch/vi.c" $(pkg-config --cflags vipl) "$scratch/usr/lib/libvipl.a" "$scratch/usr/lib/libfcvi.a" -lisal -lpthread \
+  -o "$scratch/vi-static"
+for program in shared vi-shared; do LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/$program"; done
+for program in static vi-static; do "$scratch/$program"; done
 cd "$scratch"
 usr/bin/fcvi --version
 usr/bin/fcvi run --quiet --select 'D.*'

@@ -232,6 +232,13 @@ static void let_go(struct fcvi_port *p, struct vi *vi)
     own->retry_next = false;
 }
 
+/* A faulty Message that overtook FCVI_CONNECT_RESP2 leaves the Endpoint in Error while the accept waits
+ * (E74). */
+static bool awaits_resp2(const struct vi *vi)
+{
+    return vi->state == FCVI_STATE_PENDING_CONNECT || vi->state == FCVI_STATE_ERROR;
+}
+
 void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
     struct vi *vi = s->vi != NONE ? vi_at(p, s->vi) : NULL;
@@ -245,9 +252,10 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
         connection_forget(p, vi);
         set_state(p, vi, FCVI_STATE_IDLE);
         finish_connect(p, vi, VIP_TIMEOUT, NULL);
-    } else if (ours && vi->state == FCVI_STATE_PENDING_CONNECT) { /* C.5.4: one step with RESP3 */
+    } else if (ours && awaits_resp2(vi)) { /* C.5.4: one step with RESP3 */
         vi->connection.established = vi->connection.confirmed = true;
-        set_state(p, vi, FCVI_STATE_CONNECTED);
+        if (vi->state == FCVI_STATE_PENDING_CONNECT)
+            set_state(p, vi, FCVI_STATE_CONNECTED);
         finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
         receive_confirmed(p, vi);
         wake(p, vi);
@@ -270,12 +278,14 @@ void responder_t0(struct fcvi_port *p, uint32_t index)
 void responder_t2(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = s->vi != NONE ? vi_at(p, s->vi) : NULL;
-    if (vi != NULL && vi->inbound == setup_index(p, s) && vi->state == FCVI_STATE_PENDING_CONNECT) {
-        bool peer = vi->peer.phase == PEER_PENDING;
-        vi->connection.failure = TRANSPORT_ERROR;
+    if (vi != NULL && vi->inbound == setup_index(p, s) && awaits_resp2(vi)) {
+        bool peer = vi->peer.phase == PEER_PENDING, failed = vi->state == FCVI_STATE_ERROR;
         let_go(p, vi);
         finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
-        connection_fail(p, vi, true);
+        if (!failed)
+            vi->connection.failure = TRANSPORT_ERROR;
+        if (!failed)
+            connection_fail(p, vi, true);
     }
     setup_free(p, s);
 }

@@ -124,9 +124,27 @@ bool endpoint_state(struct endpoint *e, VIP_VI_STATE state)
     return true;
 }
 
+/* A queue that nothing is attached to is a clock that a program can wait for. */
+bool endpoint_pause(struct endpoint *e, VIP_ULONG milliseconds)
+{
+    VIP_CQ_HANDLE cq;
+    VIP_VI_HANDLE vi;
+    VIP_BOOLEAN recv;
+    EXPECT_VIP(e, VipCreateCQ(e->nic, 1, &cq), VIP_SUCCESS);
+    EXPECT_VIP(e, VipCQWait(cq, milliseconds, &vi, &recv), VIP_TIMEOUT);
+    EXPECT_VIP(e, VipDestroyCQ(cq), VIP_SUCCESS);
+    return true;
+}
+
+bool endpoint_settle(struct endpoint *e)
+{
+    return endpoint_pause(e, 10);
+}
+
 bool endpoint_end(struct endpoint *e)
 {
     VIP_DESCRIPTOR *d = NULL;
+    EXPECT(e, endpoint_settle(e));
     EXPECT_VIP(e, VipDisconnect(e->vi), VIP_SUCCESS);
     EXPECT(e, endpoint_state(e, VIP_STATE_IDLE));
     do
@@ -140,16 +158,10 @@ bool endpoint_end(struct endpoint *e)
     return true;
 }
 
-/* A queue that nothing is attached to is a clock that a program can wait for. */
 bool endpoint_errors(struct endpoint *e, unsigned count)
 {
-    VIP_CQ_HANDLE cq;
-    VIP_VI_HANDLE vi;
-    VIP_BOOLEAN recv;
-    EXPECT_VIP(e, VipCreateCQ(e->nic, 1, &cq), VIP_SUCCESS);
     for (int i = 0; i < 60 && e->errors < count; i++)
-        EXPECT_VIP(e, VipCQWait(cq, 1 * SECONDS, &vi, &recv), VIP_TIMEOUT);
-    EXPECT_VIP(e, VipDestroyCQ(cq), VIP_SUCCESS);
+        EXPECT(e, endpoint_pause(e, 1 * SECONDS));
     EXPECT(e, e->errors == count);
     return true;
 }

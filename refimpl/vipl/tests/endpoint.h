@@ -54,7 +54,10 @@ bool endpoint_address(struct endpoint *e, bool other, const char *discriminator,
 bool endpoint_serve(struct endpoint *e);
 bool endpoint_request(struct endpoint *e);
 bool endpoint_state(struct endpoint *e, VIP_VI_STATE state);
-/** Disconnect, take every Descriptor off both queues, destroy the VI. */
+/** Let time go on. The first is long enough for what is under way to arrive, in any order. */
+bool endpoint_settle(struct endpoint *e);
+bool endpoint_pause(struct endpoint *e, VIP_ULONG milliseconds);
+/** Settle, disconnect, take every Descriptor off both queues, destroy the VI. */
 bool endpoint_end(struct endpoint *e);
 /** Let time go on until the error handler has run `count` times. */
 bool endpoint_errors(struct endpoint *e, unsigned count);

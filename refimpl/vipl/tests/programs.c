@@ -87,14 +87,11 @@ static bool lost_request(struct endpoint *e)
     EXPECT(e, endpoint_create(e, NULL) && post_recv(e, 0, IN, 64) && endpoint_request(e));
     EXPECT_VIP(e, VipSetViAttributes(e->vi, &e->attributes), VIP_INVALID_STATE); /* C43 */
     EXPECT_VIP(e, VipDestroyVi(e->vi), VIP_INVALID_STATE);
+    EXPECT(e, endpoint_settle(e));
     EXPECT_VIP(e, VipDisconnect(e->vi), VIP_SUCCESS); /* C29 */
     EXPECT(e, received(e, 0, RECV | VIP_STATUS_DESC_FLUSHED_ERROR, 0) && endpoint_end(e));
     /* the VI that the server has next may not wait for a request yet */
-    VIP_CQ_HANDLE cq;
-    VIP_VI_HANDLE vi;
-    VIP_BOOLEAN recv;
-    EXPECT_VIP(e, VipCreateCQ(e->nic, 1, &cq), VIP_SUCCESS);
-    EXPECT_VIP(e, VipCQWait(cq, 5 * SECONDS, &vi, &recv), VIP_TIMEOUT);
+    EXPECT(e, endpoint_pause(e, 5 * SECONDS));
     EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e) && endpoint_end(e) && e->errors == 0);
     return true;
 }
@@ -195,7 +192,7 @@ static bool empty_serve(struct endpoint *e)
 static bool empty_request(struct endpoint *e)
 {
     bool reception = e->run->level == VIP_SERVICE_RELIABLE_RECEPTION;
-    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e));
+    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e) && endpoint_settle(e));
     VIP_DESCRIPTOR *d = slot(e, 0, VIP_CONTROL_OP_SENDRECV);
     add(e, d, OUT, 64);
     EXPECT(e, post_send(e, d) && sent(e, 0, reception ? VIP_STATUS_REMOTE_DESC_ERROR : 0));

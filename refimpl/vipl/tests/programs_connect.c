@@ -4,18 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Let time pass. */
-static bool pause_for(struct endpoint *e, VIP_ULONG timeout)
-{
-    VIP_CQ_HANDLE cq;
-    VIP_VI_HANDLE vi;
-    VIP_BOOLEAN recv;
-    EXPECT_VIP(e, VipCreateCQ(e->nic, 1, &cq), VIP_SUCCESS);
-    EXPECT_VIP(e, VipCQWait(cq, timeout, &vi, &recv), VIP_TIMEOUT);
-    EXPECT_VIP(e, VipDestroyCQ(cq), VIP_SUCCESS);
-    return true;
-}
-
 /* Wait for the next request with the discriminator. */
 static bool next(struct endpoint *e, const char *discriminator, VIP_CONN_HANDLE *conn)
 {
@@ -63,7 +51,7 @@ static bool refuse_serve(struct endpoint *e)
     EXPECT_VIP(e, VipRecvWait(e->vi, 60 * SECONDS, &d), VIP_TIMEOUT); /* C39 */
     EXPECT_VIP(e, VipConnectAccept(conn, e->vi), VIP_TIMEOUT);        /* C16 */
     EXPECT(e, next(e, "later", &conn));
-    EXPECT(e, pause_for(e, 60 * SECONDS));
+    EXPECT(e, endpoint_pause(e, 60 * SECONDS));
     EXPECT_VIP(e, VipConnectReject(conn), VIP_SUCCESS); /* C18 */
     EXPECT_VIP(e, VipDisconnect(e->vi), VIP_SUCCESS);
     return endpoint_end(e);
@@ -91,10 +79,11 @@ static bool refuse_request(struct endpoint *e)
     EXPECT(e, endpoint_create(e, NULL));
     EXPECT(e, ask(e, "nobody", VIP_NO_MATCH)); /* C20 */
     EXPECT(e, ask(e, "reject", VIP_REJECT));   /* C21 */
-    EXPECT(e, pause_for(e, 1 * SECONDS) && ask(e, "mismatch", VIP_SUCCESS));
+    EXPECT(e, endpoint_pause(e, 1 * SECONDS) && ask(e, "mismatch", VIP_SUCCESS));
+    EXPECT(e, endpoint_settle(e));
     EXPECT_VIP(e, VipDisconnect(e->vi), VIP_SUCCESS);
-    EXPECT(e, pause_for(e, 5 * SECONDS) && ask(e, "late", VIP_TIMEOUT)); /* C22 */
-    EXPECT(e, pause_for(e, 120 * SECONDS) && ask(e, "later", VIP_TIMEOUT));
+    EXPECT(e, endpoint_pause(e, 5 * SECONDS) && ask(e, "late", VIP_TIMEOUT)); /* C22 */
+    EXPECT(e, endpoint_pause(e, 120 * SECONDS) && ask(e, "later", VIP_TIMEOUT));
     return endpoint_end(e);
 }
 

@@ -73,7 +73,7 @@ static bool format_serve(struct endpoint *e)
 static bool one_fault(struct endpoint *e, unsigned i)
 {
     bool reliable = e->run->level != VIP_SERVICE_UNRELIABLE;
-    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e));
+    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e) && endpoint_settle(e));
     VIP_DESCRIPTOR *d = slot(e, 0, VIP_CONTROL_OP_SENDRECV);
     add(e, d, 0, 64);
     VIP_UINT32 status = spoil(e, d, i);
@@ -82,28 +82,17 @@ static bool one_fault(struct endpoint *e, unsigned i)
     return endpoint_end(e);
 }
 
-static bool pause(struct endpoint *e)
-{
-    VIP_CQ_HANDLE cq;
-    VIP_VI_HANDLE vi;
-    VIP_BOOLEAN recv;
-    EXPECT_VIP(e, VipCreateCQ(e->nic, 1, &cq), VIP_SUCCESS);
-    EXPECT_VIP(e, VipCQWait(cq, 5 * SECONDS, &vi, &recv), VIP_TIMEOUT);
-    EXPECT_VIP(e, VipDestroyCQ(cq), VIP_SUCCESS);
-    return true;
-}
-
 static bool format_request(struct endpoint *e)
 {
     unsigned faults = e->run->level != VIP_SERVICE_UNRELIABLE ? FAULTS - 1 : FAULTS;
     for (unsigned i = 0; i < faults; i++) {
         if (!one_fault(e, i))
             return endpoint_fail(e, __FILE__, (int)i, "fault", -1);
-        EXPECT(e, pause(e)); /* until the server waits again */
+        EXPECT(e, endpoint_pause(e, 5 * SECONDS)); /* until the server waits again */
     }
-    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e));
+    EXPECT(e, endpoint_create(e, NULL) && endpoint_request(e) && endpoint_settle(e));
     VIP_DESCRIPTOR *d = slot(e, 0, VIP_CONTROL_OP_SENDRECV);
-    EXPECT(e, post_send(e, d) && pause(e));
+    EXPECT(e, post_send(e, d) && endpoint_pause(e, 5 * SECONDS));
     return endpoint_end(e);
 }
 

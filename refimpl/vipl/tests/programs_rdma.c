@@ -142,7 +142,7 @@ static bool protect_request(struct endpoint *e)
 {
     bool reception = e->run->level == VIP_SERVICE_RELIABLE_RECEPTION;
     struct window w;
-    EXPECT(e, meet(e, &w));
+    EXPECT(e, meet(e, &w) && endpoint_settle(e));
     VIP_DESCRIPTOR *d = slot(e, 0, VIP_CONTROL_OP_RDMAWRITE);
     add_remote(d, w.address + 16 * 65536, w.handle);
     add(e, d, 2048, 100);
