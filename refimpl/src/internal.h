@@ -385,6 +385,11 @@ static inline uint32_t remote_index(struct fcvi_port *p, const struct remote_por
 {
     return (uint32_t)(r - remote_at(p, 0));
 }
+/* FFxxxxh are well-known addresses and those that FC-FS keeps back */
+static inline bool is_n_port_id(uint32_t id)
+{
+    return id != 0 && id < 0xFF0000;
+}
 static inline bool class2(const struct fcvi_port *p)
 {
     return p->config.service_class == 2;

@@ -8,29 +8,33 @@ enum { GID_IPP = 0x01B1, CT_ACCEPT = 0x8002 };
 
 /* ---- FARP ---- */
 
-/* A frame with a FARP payload that says who we are as requester; broadcasts are class 3 only. */
+/* An OX_ID for an Exchange that is not kept: a FARP-REQ ends its own, and no one waits for the LS_ACC to a
+ * FARP-REPLY. False when there is none. */
+static bool transient_ox_id(struct fcvi_port *p, uint32_t peer, uint16_t *ox_id)
+{
+    struct exchange *x = exchange_open(p, X_LATE, NONE, peer);
+    if (x == NULL)
+        return false;
+    *ox_id = x->ox_id;
+    exchange_free(p, exchange_index(p, x));
+    return true;
+}
+
+/* A frame with room for a FARP payload; broadcasts are class 3 only. */
 static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
 {
+    uint16_t ox_id;
+    if (!transient_ox_id(p, d_id, &ox_id))
+        return NULL;
     uint8_t *out = control_new(p, 24 + 4 + FCVI_FARP_LENGTH, FCVI_EOF_T);
     if (out == NULL)
         return NULL;
     class3_frame(out);
     put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
     fcvi_set_FC_First_Sequence(out, 1);
+    fcvi_set_FC_OX_ID(out, ox_id);
     fcvi_set_ELS_ELS_Command(out + 24, command);
     return out;
-}
-
-/* An OX_ID for an Exchange that is not kept: a FARP-REQ ends its own, and no one waits for the LS_ACC to a
- * FARP-REPLY. */
-static bool put_transient_exchange(struct fcvi_port *p, uint8_t *out, uint32_t peer)
-{
-    struct exchange *x = exchange_open(p, X_LATE, NONE, peer);
-    if (x == NULL)
-        return false;
-    fcvi_set_FC_OX_ID(out, x->ox_id);
-    exchange_free(p, exchange_index(p, x));
-    return true;
 }
 
 static void farp_ask(struct fcvi_port *p, const struct setup *s)
@@ -38,7 +42,6 @@ static void farp_ask(struct fcvi_port *p, const struct setup *s)
     uint8_t *out = farp_frame(p, BROADCAST, FARP_REQ);
     if (out == NULL)
         return;
-    put_transient_exchange(p, out, BROADCAST);
     fcvi_set_FC_Last_Sequence(out, 1);
     fcvi_set_FC_Sequence_Initiative(out, 0);
     uint8_t *farp = out + 28;
@@ -69,12 +72,18 @@ void farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
     uint8_t *out = farp_frame(p, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in), FARP_REPLY);
     if (out == NULL)
         return;
-    put_transient_exchange(p, out, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in));
     uint8_t *farp = out + 28; /* steps 14 to 23; the names as step 21 and, for the Port_Name, E35 */
     memcpy(farp, in, FCVI_FARP_LENGTH);
     fcvi_set_FARP_Responding_N_Port_Identifier(farp, p->own_id);
     fcvi_set_FARP_Responding_Port_Name(farp, p->config.self.port_name);
     fcvi_set_FARP_Responding_Node_Name(farp, p->config.self.node_name);
+}
+
+/* 7.7.1: a mapping has to be valid. Zero, the well-known addresses (FC-FS) and our own identifier, which
+ * stands for our own addresses alone, are no port to connect to. */
+static bool is_destination(const struct fcvi_port *p, uint32_t id)
+{
+    return is_n_port_id(id) && id != p->own_id;
 }
 
 /* The setups that waited for this Host Address go on. */
@@ -102,9 +111,12 @@ void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
         return;
     }
     els_reply(p, f, LS_ACC, 4);
-    uint8_t host[16]; /* address and identifier are all that counts (E35) */
-    memcpy(host, fcvi_FARP_Responding_IP_Address(f->payload + 4), sizeof host);
-    found(p, host, (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(f->payload + 4));
+    const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
+    uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
+    uint8_t host[16];
+    memcpy(host, fcvi_FARP_Responding_IP_Address(farp), sizeof host);
+    if (is_destination(p, id))
+        found(p, host, id);
 }
 
 /* ---- Name Server ---- */
@@ -168,11 +180,12 @@ void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
     struct setup *s = setup_at(p, x->owner);
     bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&
                     f->payload_length >= FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH;
-    if (!accepted) {
+    uint32_t id = accepted ? (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH) : 0;
+    if (!is_destination(p, id)) {
         originator_unreachable(p, s);
         return;
     }
     uint8_t host[16];
     memcpy(host, s->remote.host, sizeof host);
-    found(p, host, (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH));
+    found(p, host, id);
 }
