@@ -13,7 +13,9 @@ static bool limits_in_range(const struct fcvi_fabric_limits *l)
 static bool config_in_range(const struct fcvi_fabric_config *c)
 {
     return c->topology <= FCVI_FABRIC && c->loss <= MILLION && c->duplication <= MILLION &&
-           c->corruption <= MILLION && c->fan_delay_us <= SECOND;
+           c->corruption <= MILLION && c->fan_delay_us <= SECOND && c->latency_us <= FCVI_FABRIC_LONGEST &&
+           c->jitter_us <= FCVI_FABRIC_LONGEST && c->r_a_tov_us / 1000 <= UINT32_MAX &&
+           c->e_d_tov_us / 1000 <= UINT32_MAX;
 }
 
 static size_t lay(size_t *at, size_t count, size_t size)
@@ -94,6 +96,16 @@ uint32_t fcvi_fabric_attach(struct fcvi_fabric *fabric, const struct fcvi_port_i
     return fabric->ports++;
 }
 
+/* Nothing reaches the port that it was, and the Name Server knows no other. */
+static void cut_off(struct fcvi_fabric *f, uint32_t port)
+{
+    struct fabric_port *p = fabric_port_at(f, port);
+    p->epoch++;
+    p->names_size = 0;
+    fabric_names_forget(f, port);
+    fabric_lose(f, port);
+}
+
 bool fcvi_fabric_set_id(struct fcvi_fabric *fabric, uint32_t port, uint32_t n_port_id)
 {
     if (port >= fabric->ports)
@@ -104,8 +116,7 @@ bool fcvi_fabric_set_id(struct fcvi_fabric *fabric, uint32_t port, uint32_t n_po
     if (!may_have(fabric, n_port_id))
         return false;
     p->id = n_port_id;
-    p->epoch++;
-    p->names_size = 0; /* the Name Server knows the login of the old identifier only */
+    cut_off(fabric, port);
     return true;
 }
 
@@ -119,11 +130,8 @@ bool fcvi_fabric_link(struct fcvi_fabric *fabric, uint32_t port, bool up)
     if (port >= fabric->ports)
         return false;
     struct fabric_port *p = fabric_port_at(fabric, port);
-    if (p->up && !up) {
-        p->epoch++;
-        p->names_size = 0;
-        fabric_names_forget(fabric, port);
-    }
+    if (p->up && !up)
+        cut_off(fabric, port);
     p->up = up;
     return true;
 }

@@ -44,7 +44,8 @@ struct fcvi_fabric_rule fcvi_fabric_rule_any(enum fcvi_fabric_action action)
 
 uint32_t fcvi_fabric_rule_add(struct fcvi_fabric *fabric, const struct fcvi_fabric_rule *rule)
 {
-    if (rule->action > FCVI_ACT_F_RJT || (rule->action == FCVI_ACT_F_BSY && rule->reason > 0xF))
+    if (rule->action > FCVI_ACT_F_RJT || (rule->action == FCVI_ACT_F_BSY && rule->reason > 0xF) ||
+        rule->delay_us > FCVI_FABRIC_LONGEST)
         return FABRIC_NONE;
     for (uint32_t i = 0; i < fabric->limits.rules; i++) {
         struct fabric_rule *r = fabric_rule_at(fabric, i);

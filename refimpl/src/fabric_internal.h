@@ -29,7 +29,7 @@ struct fabric_pair {
 };
 
 struct fabric_entry {
-    uint64_t due, serial;
+    uint64_t due, serial; /* of a held frame due is only how much longer it takes */
     uint32_t from, to, epoch;
     uint32_t next;    /* free list, or list of held frames */
     uint32_t held_by; /* rule; FABRIC_NONE: waits behind a frame that is held */
@@ -92,6 +92,7 @@ struct fabric_verdict {
         return (const type *)(const void *)((const uint8_t *)f + f->offset) + i;                             \
     }
 FABRIC_AT(fabric_port_at, struct fabric_port, port_offset)
+FABRIC_AT(fabric_pair_at, struct fabric_pair, pair_offset)
 FABRIC_AT(fabric_entry_at, struct fabric_entry, entry_offset)
 FABRIC_AT(fabric_heap_at, uint32_t, heap_offset)
 FABRIC_AT(fabric_rule_at, struct fabric_rule, rule_offset)
@@ -119,6 +120,7 @@ static inline void fabric_advance(struct fcvi_fabric *f, uint64_t now)
 void fabric_queue_clear(struct fcvi_fabric *f);
 void fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to,
                 const struct fabric_verdict *v, uint64_t extra);
+void fabric_lose(struct fcvi_fabric *f, uint32_t to);
 uint32_t fabric_unhold(struct fcvi_fabric *f, uint64_t now, uint32_t rule);
 bool fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *to, uint8_t *out,
                  size_t capacity, struct fcvi_input *in);

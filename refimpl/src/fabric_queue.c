@@ -15,7 +15,7 @@ static struct fabric_pair *pair_of(struct fcvi_fabric *f, const struct fabric_en
     size_t last = f->limits.ports;
     size_t from = e->from == FCVI_FABRIC_ITSELF ? last : e->from;
     size_t to = e->to == FCVI_FABRIC_ITSELF ? last : e->to;
-    return (struct fabric_pair *)(void *)((uint8_t *)f + f->pair_offset) + from * (last + 1) + to;
+    return fabric_pair_at(f, from * (last + 1) + to);
 }
 
 static uint32_t entry_new(struct fcvi_fabric *f)
@@ -135,10 +135,32 @@ void fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t t
     e->crc = FCVI_CRC_OK;
     memcpy(e->bytes, p->bytes, p->length);
     corrupt(f, e, v->corruption);
+    e->due = extra;
     if (v->hold != FABRIC_NONE || pair_of(f, e)->blocked)
         hold(f, at);
     else
         launch(f, at, p->at + random_delay(f) + extra);
+}
+
+/* What is held of the frames to a port is lost now, what flies when it is due: nothing else waits for it. */
+void fabric_lose(struct fcvi_fabric *f, uint32_t to)
+{
+    uint32_t at = f->held_head, next;
+    f->held_head = f->held_tail = FABRIC_NONE;
+    f->counters.held = 0;
+    for (size_t from = 0; from <= f->limits.ports; from++)
+        *fabric_pair_at(f, from * ((size_t)f->limits.ports + 1) + to) = (struct fabric_pair){0};
+    for (; at != FABRIC_NONE; at = next) {
+        struct fabric_entry *e = fabric_entry_at(f, at);
+        next = e->next;
+        e->next = FABRIC_NONE;
+        if (e->to != to) {
+            hold(f, at);
+            continue;
+        }
+        entry_free(f, at);
+        f->counters.dropped++;
+    }
 }
 
 /* Let all held frames fly that no rule holds and, on an In-Order Fabric, no earlier frame of their pair. */
@@ -156,7 +178,7 @@ static void let_go(struct fcvi_fabric *f, uint64_t now)
         if (e->held_by != FABRIC_NONE || pair_of(f, e)->blocked)
             hold(f, at);
         else
-            launch(f, at, now + random_delay(f));
+            launch(f, at, now + random_delay(f) + e->due);
         at = next;
     }
 }

@@ -20,6 +20,9 @@ struct fcvi_fabric;
     (UINT32_MAX - 1) /* F_Port, FL_Port, Name Server, and what makes F_RJT and F_BSY                         \
                       */
 
+/** The longest time that a frame can be told to take (nearly nine years). */
+#define FCVI_FABRIC_LONGEST (UINT64_C(1) << 48)
+
 enum {
     FCVI_FABRIC_FRAME =
         24 + 2112 + 40,          /* longest frame carried, header to Data_Field; longer is legal for none */
@@ -38,15 +41,15 @@ struct fcvi_fabric_config {
     uint8_t topology;  /* enum fcvi_topology. F_Port and Name Server exist on a public loop and in a Fabric */
     bool out_of_order; /* frames between one pair of ports may overtake each other (3.1.14) */
     uint64_t seed;     /* of everything below that is left to chance */
-    uint64_t latency_us; /* of every frame */
+    uint64_t latency_us; /* of every frame, at most FCVI_FABRIC_LONGEST, as all delays */
     uint64_t jitter_us; /* each frame takes 0..jitter_us longer. Unless out_of_order the frames of one pair of
                            ports keep their order all the same */
     /* random faults, each in parts per million of the frames, 0..1000000 */
     uint32_t loss, duplication, corruption;
     /* what FLOGI announces */
-    uint64_t r_a_tov_us, e_d_tov_us;
-    uint64_t port_name, node_name; /* of the F_Port or FL_Port; of the Fabric */
-    uint64_t fan_delay_us;         /* from a LIP to the FAN, at most 1 s (7.7.4) */
+    uint64_t r_a_tov_us, e_d_tov_us; /* carried in 32 bits of milliseconds */
+    uint64_t port_name, node_name;   /* of the F_Port or FL_Port; of the Fabric */
+    uint64_t fan_delay_us;           /* from a LIP to the FAN, at most 1 s (7.7.4) */
 };
 
 /** Where a port sits. On a loop the ports on it see a LIP, those behind the FL_Port do not. */
@@ -68,8 +71,9 @@ struct fcvi_fabric *fcvi_fabric_init(void *memory, size_t size, const struct fcv
 uint32_t fcvi_fabric_attach(struct fcvi_fabric *fabric, const struct fcvi_port_identity *identity,
                             enum fcvi_fabric_place place);
 
-/** Give a port another N_Port Identifier; frames under way to the old one are lost. False when there is no
- * such port or the identifier is taken. */
+/** Give a port another N_Port Identifier; frames under way to the old one are lost, and what the Name Server
+ * knew of it: its login and what was registered by RIPP_ID. False when there is no such port or the
+ * identifier is taken. */
 bool fcvi_fabric_set_id(struct fcvi_fabric *fabric, uint32_t port, uint32_t n_port_id);
 /** The N_Port Identifier of a port; 0 when it has none or there is no such port. */
 uint32_t fcvi_fabric_id(const struct fcvi_fabric *fabric, uint32_t port);
