@@ -35,12 +35,12 @@ SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%) $(VIPL_TEST_SRC:%.c=$(BUILD)/san/%)
 EXTENSION := $(BUILD)/python/.built
 
 .PHONY: fuzz-afl
-.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install certify install \
+.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
-              $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
+              $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua
 all: $(EVERYTHING) ## build everything
 
 help: ## this list
@@ -94,6 +94,10 @@ $(BUILD)/fcvi: harness/fcvi.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+# the Wireshark dissector
+$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/dissector.py $(EXTENSION)
+	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.dissector $< > $@
+
 $(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/internal.h
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
@@ -116,6 +120,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBDIR)/pkgconfig/
 	cd harness && find fcvi -name '*.py' -o -name '*.json' | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
+	install -D -m 644 $(BUILD)/fcvi.lua $(LIBDIR)/fcvi/wireshark/fcvi.lua
 	install -d $(LIBDIR)/fcvi/build/python
 	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/
 	install -m 755 harness/fcvi.sh $(LIBDIR)/fcvi/build/fcvi
@@ -125,6 +130,11 @@ uninstall: ## remove what install put there
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
+
+LUA_PLUGINS ?= $(shell tshark -G folders 2>/dev/null | sed -n 's/^Personal Lua Plugins:[[:space:]]*//p')
+install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; LUA_PLUGINS=DIR puts it elsewhere
+	@test -n '$(LUA_PLUGINS)' || { echo 'no tshark to ask for the directory of plugins: give LUA_PLUGINS=DIR' >&2; exit 2; }
+	install -D -m 644 $< '$(LUA_PLUGINS)/fcvi.lua'
 
 # ---- running ----
 

@@ -36,6 +36,7 @@ for program in static vi-static; do "$scratch/$program"; done
 cd "$scratch"
 usr/bin/fcvi --version
 usr/bin/fcvi run --quiet --select 'D.*'
+test -s usr/lib/fcvi/wireshark/fcvi.lua
 # what is built is not built again
 cd - > /dev/null
 again=$(make --no-print-directory all | grep -vc 'Nothing to be done' || true)

@@ -16,7 +16,7 @@ Value = Union[int, bytes]
 
 
 class Field(NamedTuple):
-    """One field of the table. byte and size: its container in the structure; hi, lo: its bits in it."""
+    """One field of the table. byte and size: its container in the structure; hi, lo: its bits in it; codes: its named values."""
 
     structure: str
     ident: str
@@ -30,6 +30,7 @@ class Field(NamedTuple):
     clause: str
     requirement: str
     ius: int
+    codes: tuple[tuple[int, str], ...]
 
 
 def _text(pointer: Any) -> str:
@@ -37,6 +38,14 @@ def _text(pointer: Any) -> str:
 
 
 _KINDS = ("uint", "dec", "flag", "enum", "id24", "rsvd", "group", "blob", "nest")
+
+
+def _codes(pointer: Any) -> tuple[tuple[int, str], ...]:
+    named = []
+    while pointer != ffi.NULL and pointer.name != ffi.NULL:
+        named.append((int(pointer.value), _text(pointer.name)))
+        pointer += 1
+    return tuple(named)
 
 
 def _load_tables() -> tuple[dict[str, int], dict[str, dict[str, Field]], list[Field]]:
@@ -52,7 +61,7 @@ def _load_tables() -> tuple[dict[str, int], dict[str, dict[str, Field]], list[Fi
         sub = names[f.sub] if f.sub < len(names) else None
         field = Field(
             names[f.structure], _text(f.ident), _text(f.name), f.byte, f.size, f.hi, f.lo, _KINDS[f.kind], sub,
-            _text(f.clause), _text(f.requirement), f.ius,
+            _text(f.clause), _text(f.requirement), f.ius, _codes(f.codes),
         )  # fmt: skip
         fields[field.structure][field.ident] = field
         ordered.append(field)

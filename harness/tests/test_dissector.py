@@ -1,0 +1,151 @@
+"""The Wireshark dissector: what tshark shows with it is what ``fcvi decode --json`` shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from fcvi import codec, dissector
+from fcvi.captures import write
+
+from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
+
+LUA = ROOT / "build/fcvi.lua"
+#: What one frame shows: values by byte in the frame and the bits of the container there.
+Shown = dict[tuple[int, str], str]
+FIELDS = {
+    dissector.abbreviation(path, field): field
+    for structure, top in dissector.TOP.items()
+    for _, path, field in dissector.tables_of(structure, top)
+}
+STRUCTURES = ("Device_Header", "Connect payload", "Connect Info", "FCVI_NET_ADDRESS", "FCVI_ATTRIBUTES", "FCVI_QOS")
+
+
+def tshark(*arguments: str) -> str:
+    """What tshark prints, with the dissector."""
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    command = ["tshark", "-X", f"lua_script:{LUA}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert "Lua" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def bits(field: codec.Field) -> str:
+    """As ``fcvi decode --json`` writes them."""
+    return "" if field.kind == "blob" else f"{field.hi}-{field.lo}"
+
+
+def of_the_frame(tree: xml.Element) -> Iterator[xml.Element]:
+    """The fields of a tree without those of an IU that was put together from several frames."""
+    for node in tree:
+        if node.get("showname") != "Reassembled IU":
+            yield node
+            yield from of_the_frame(node)
+
+
+def theirs(path: Path) -> dict[int, Shown]:
+    """By number, every frame in which tshark finds FC-VI fields that are not of a reassembled IU."""
+    frames = {}
+    for packet in xml.fromstring(tshark("-r", str(path), "-Y", "fcvi", "-T", "pdml")).iter("packet"):
+        number = next(int(f.attrib["show"]) for f in packet.iter("field") if f.get("name") == "num")
+        base = next(int(p.attrib["pos"]) for p in packet.iter("proto") if p.get("name") == "fc")
+        shown: Shown = {}
+        for entry in of_the_frame(packet):
+            field = FIELDS.get(entry.attrib["name"])
+            if field is None or field.kind == "nest":
+                continue
+            value = entry.attrib["value"]
+            shown[int(entry.attrib["pos"]) - base, bits(field)] = value if field.kind == "blob" else str(int(value, 16))
+        frames[number] = shown
+    return frames
+
+
+def ours(path: Path) -> dict[int, Shown]:
+    """The same by ``fcvi decode``."""
+    frames = {}
+    for line in fcvi("decode", "--json", str(path)).stdout.splitlines():
+        frame = json.loads(line)
+        shown = {
+            (f["byte"], f["bits"] or ""): f["value"] if isinstance(f["value"], str) else str(f["value"])
+            for f in frame.get("fields", ())
+            if f["structure"] in STRUCTURES
+        }
+        if shown:
+            frames[frame["frame"]] = shown
+    return frames
+
+
+def assert_agree(path: Path) -> int:
+    """Every value of every frame is the same; gives how many values there were."""
+    expected, seen = ours(path), theirs(path)
+    for number, shown in expected.items():
+        assert seen[number] == shown, (path.name, number)
+    assert not [number for number, shown in seen.items() if shown and number not in expected]
+    return sum(map(len, expected.values()))
+
+
+@pytest.mark.parametrize("path", sorted(PCAPS.rglob("*.pcap")), ids=lambda p: p.name)
+def test_captures_of_the_repository(path: Path) -> None:
+    assert_agree(path)
+
+
+def test_captures_of_every_case(tmp_path: Path) -> None:
+    """All of them in one file, because tshark takes long to start."""
+    assert fcvi("run", "--dut", "ref", "--quiet", "--report", str(tmp_path)).returncode == 0
+    cases = [str(path) for path in sorted(tmp_path.glob("*.pcapng"))]
+    whole = tmp_path / "whole.pcapng"
+    if shutil.which("mergecap") is None:
+        pytest.skip("mergecap is not installed")
+    subprocess.run(["mergecap", "-a", "-w", str(whole), *cases], check=True, timeout=60)
+    assert assert_agree(whole) > 10_000
+
+
+def split(data: bytes, size: int) -> Iterator[bytes]:
+    """A frame's payload in several frames of one Sequence, each with the Device_Header (5.8.5, 5.8.6, 5.8.7)."""
+    body = data[56:]
+    for count, at in enumerate(range(0, len(body), size)):
+        head = bytearray(data[:56])
+        last = at + size >= len(body)
+        f_ctl = int.from_bytes(head[9:12], "big") & ~0x090000 | (0x090000 if last else 0) | 0x000008
+        head[9:12] = f_ctl.to_bytes(3, "big")
+        head[14:16] = count.to_bytes(2, "big")
+        head[20:24] = at.to_bytes(4, "big")
+        yield bytes(head) + body[at : at + size]
+
+
+@pytest.mark.parametrize("linktype", [224, 225, 1])
+def test_a_connect_iu_in_several_frames_is_put_together(linktype: int, tmp_path: Path) -> None:
+    """Its last frame shows the payload as the frame that has it whole does."""
+    one = bytes.fromhex(CONNECT_RQST)
+    names = ["fcvi.conn.loc_addr.host_add", "fcvi.conn.rem_addr.discrim", "fcvi.conn.loc_attrs.max_trans_size"]
+    shown = []
+    for name, parts in (("one.pcap", [one]), ("many.pcap", list(split(one, 128)))):
+        path = tmp_path / name
+        ends = [0x42 if part is parts[-1] else 0x41 for part in parts]
+        starts = [0x2E if part is parts[0] else 0x36 for part in parts]
+        write(path, linktype, [(i, d, s, e) for i, (d, s, e) in enumerate(zip(parts, starts, ends))])
+        options = [word for name in names for word in ("-e", name)]
+        rows = tshark("-r", str(path), "-Y", "fcvi.conn.revision", "-T", "fields", "-e", "frame.number", *options).splitlines()
+        assert [row.split("\t")[0] for row in rows] == [str(len(parts))]
+        shown.append(rows[0].split("\t")[1:])
+    assert shown[0] == shown[1]
+    assert shown[0][0] == "fe80::a1" and shown[0][2] == "32768"
+
+
+def test_hostile_frames_do_no_harm(tmp_path: Path) -> None:
+    """Every cut of a frame, and every value of DF_CTL and of FCVI_OPCODE: no error of the script."""
+    whole = bytes.fromhex(CONNECT_RQST)
+    frames = [whole[:n] for n in range(24, len(whole), 7)]
+    frames += [whole[:13] + bytes([value]) + whole[14:60] for value in range(256)]
+    frames += [whole[:28] + bytes([value]) + whole[29:] for value in range(256)]
+    path = tmp_path / "hostile.pcap"
+    write(path, 224, [(i, frame, 0, 0) for i, frame in enumerate(frames)])
+    assert "[Malformed Packet" not in tshark("-r", str(path), "-V", "-Y", "fcvi")
+    assert_agree(path)
