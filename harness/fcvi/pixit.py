@@ -53,13 +53,42 @@ class Pixit:
             "tester": self.tester.as_json(),
         }
 
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Pixit:
+        """What as_json gave. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            int(data["r_a_tov_us"]), int(data["e_d_tov_us"]), int(data["early_us"]), int(data["late_us"]),
+            _identity(data["dut"]), _identity(data["tester"]),
+        )  # fmt: skip
+
+
+def _identity(data: dict[str, Any]) -> Identity:
+    host = tuple(str(address) for address in data["host"])
+    return Identity(str(data["port_name"]), str(data["node_name"]), str(data["n_port_id"]), host)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the lab says of the PIXIT; None and DUT, TESTER where it says nothing."""
+
+    r_a_tov_us: int | None = None
+    e_d_tov_us: int | None = None
+    late_us: int | None = None
+    early_us: int | None = None
+    dut: Identity = DUT
+    tester: Identity = TESTER
+
 
 def pixit_for(
-    clock: str, r_a_tov_us: int | None = None, e_d_tov_us: int | None = None, tolerance_us: int | None = None
-) -> Pixit:
-    """The PIXIT of a run: the standard's default timers in virtual time, short ones against a real clock."""
-    r_a_tov = r_a_tov_us or (10_000 * MS if clock == "virtual" else 600 * MS)
-    e_d_tov = e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
-    late = tolerance_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
-    early = r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS)
-    return Pixit(r_a_tov_us=r_a_tov, e_d_tov_us=e_d_tov, early_us=early, late_us=late)
+    clock: str, r_a_tov_us: int | None = None, e_d_tov_us: int | None = None, tolerance_us: int | None = None,
+    given: Given = Given(),
+) -> Pixit:  # fmt: skip
+    """The PIXIT of a run: the standard's default timers in virtual time, short ones against a real clock.
+
+    What the lab gave takes the place of a default; an argument takes the place of both.
+    """
+    r_a_tov = r_a_tov_us or given.r_a_tov_us or (10_000 * MS if clock == "virtual" else 600 * MS)
+    e_d_tov = e_d_tov_us or given.e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
+    late = tolerance_us or given.late_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
+    early = given.early_us or (r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS))
+    return Pixit(r_a_tov, e_d_tov, early, late, given.dut, given.tester)

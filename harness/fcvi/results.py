@@ -84,6 +84,8 @@ class Result:
     virtual_us: int = 0
     wall_us: int = 0
     log: list[str] = field(default_factory=list)  # the case's steps and the control plane, in words
+    #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
+    evidence: Optional[list[dict[str, Any]]] = None
 
     def as_json(self) -> dict[str, Any]:
         """The result as report.json has it (no frames: those are in the case's capture)."""
@@ -116,6 +118,7 @@ class RunReport:
     results: list[Result] = field(default_factory=list)
     #: Why nothing ran: a selection, a PICS or an attachment that cannot be used. Empty when cases ran.
     error: str = ""
+    clock: str = ""  # the DUT's: "virtual" or "real"; empty when none was attached
 
     def summary(self) -> dict[str, int]:
         """How many results have each verdict."""

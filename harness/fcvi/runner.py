@@ -16,6 +16,7 @@ from .case import CaseInfo, Variant, load_cases
 from .configure import configured
 from .dut import attach
 from .dut.base import AttachError, Dut, DutError
+from .dut.record import RecordingDut
 from .pics import PicsError
 from .pixit import Pixit, pixit_for
 from .received import Received
@@ -43,18 +44,22 @@ class RunOptions:
     e_d_tov_us: Optional[int] = None
     tolerance_us: Optional[int] = None
     log: Optional[Path] = None  # where the DUT's standard error is kept
+    record: bool = False  # keep what passed between suite and DUT, for evidence
 
 
 @dataclass(frozen=True)
-class _Catalogue:
+class Catalogue:
+    """What the engine needs of conformance/'s catalogue."""
+
     levels: dict[str, str]
     sha256: str
 
 
-def _catalogue() -> _Catalogue:
+def load_catalogue() -> Catalogue:
+    """The levels of the requirements, and the hash of the whole."""
     module = importlib.import_module("conformance.catalogue")
     requirements = module.load_requirements()
-    return _Catalogue({r.id: r.level for r in requirements}, module.sha256())
+    return Catalogue({r.id: r.level for r in requirements}, module.sha256())
 
 
 def base_config(pixit: Pixit, seed: int) -> dict[str, Any]:
@@ -176,7 +181,8 @@ def run_variant(
     return result
 
 
-def _not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
+def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
+    """The result of a variant that the PICS rules out; None when it is to be run."""
     for expression in (case.applies, variant.applies):
         if not pics_module.applies(expression, dict(pics)):
             return Result(
@@ -196,32 +202,36 @@ class _Worker:
 
     def run(self, case: CaseInfo, variant: Variant) -> Result:
         ident = case.variant_id(variant)
-        result = _not_applicable(case, variant, self._pics)
+        result = not_applicable(case, variant, self._pics)
         if result is not None:
             return result
         if self._errors_in_a_row >= _CONSECUTIVE_ERRORS:
-            return _error(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
+            return error_result(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
         if self._broken:
             try:
                 self._dut.restart()
                 self._broken = False
             except DutError as error:
                 self._errors_in_a_row += 1
-                return _error(case, ident, f"cannot attach again: {error}")
+                return error_result(case, ident, f"cannot attach again: {error}")
         result = run_variant(self._dut, case, variant, self._pics, self._pixit, self._levels, self._seed)
+        if isinstance(self._dut, RecordingDut):
+            result.evidence = self._dut.take()
         self._broken = result.verdict is Verdict.ERROR
         self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
         return result
 
 
-def _error(case: CaseInfo, ident: str, reason: str) -> Result:
+def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
+    """The result of a variant that was not run for a reason of the suite or the attachment."""
     return Result(
         ident, case.title, Verdict.ERROR, reason, requirements=list(case.requirements), errata=list(case.errata)
     )
 
 
 def _attach(options: RunOptions) -> Dut:
-    return attach(options.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+    dut = attach(options.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+    return RecordingDut(dut) if options.record else dut
 
 
 def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
@@ -231,11 +241,11 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
     try:
         dut = _attach(options)
     except (DutError, AttachError) as error:
-        return [(i, _error(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
+        return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
     try:
         pics = _pics(options, dut)
         pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
-        worker = _Worker(dut, pics, pixit, _catalogue().levels, options.seed)
+        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options.seed)
         return [(i, worker.run(*chosen[i])) for i in mine]
     finally:
         dut.close()
@@ -254,12 +264,12 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     results with verdict ERROR, never an exception.
     """
     chosen = select(load_cases(), options.select)
-    catalogue = _catalogue()
+    catalogue = load_catalogue()
     report = RunReport(__version__, catalogue.sha256, options.dut, "", "", {}, {}, options.seed)
     try:
         dut = _attach(options)
     except DutError as error:
-        report.results = [_error(c, c.variant_id(v), str(error)) for c, v in chosen]
+        report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
         for done, result in enumerate(report.results, 1):
             on_result(done, len(chosen), result)
         return report
@@ -267,7 +277,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         pics = _pics(options, dut)
         pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
         report.implementation, report.implementation_version = dut.implementation, dut.version
-        report.pics, report.pixit = pics, pixit.as_json()
+        report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
         if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
             _run_parallel(options, len(chosen), report, on_result)
         else:
@@ -278,7 +288,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     except KeyboardInterrupt:
         ran = {r.id for r in report.results}
         report.results += [
-            _error(c, c.variant_id(v), "not run: interrupted") for c, v in chosen if c.variant_id(v) not in ran
+            error_result(c, c.variant_id(v), "not run: interrupted") for c, v in chosen if c.variant_id(v) not in ran
         ]
     finally:
         dut.close()
@@ -287,7 +297,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
 
 def not_run(options: RunOptions, reason: str) -> RunReport:
     """The report of a run that could not begin."""
-    return RunReport(__version__, _catalogue().sha256, options.dut, "", "", {}, {}, options.seed, error=reason)
+    return RunReport(__version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed, error=reason)
 
 
 def _run_parallel(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ..pics import PicsError
-from ..report import text, write_report
+from ..report import clear, text, write_report
 from ..results import Result, RunReport
 from ..runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
@@ -92,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         try:
             args.report.mkdir(parents=True, exist_ok=True)
+            clear(args.report)
             log = Path(args.report, "dut.log")
             log.write_bytes(b"")
         except OSError as error:
@@ -100,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = RunOptions(
         dut=args.dut, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
-        tolerance_us=_us(args.tolerance), log=log,
+        tolerance_us=_us(args.tolerance), log=log, record=args.report is not None,
     )  # fmt: skip
     progress = Progress(args.progress)
     try:

@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
+from typing import Iterator
 
+from .. import evidence
+from ..case import load_cases
+from ..evidence import stem
+from ..files import FileError, encoded, read_json, write_file
 from ..pcapng import capture
 from ..results import RunReport
 from . import json_report, junit, tap, text
 
-__all__ = ["text", "write_report"]
+__all__ = ["clear", "derived", "file_name", "text", "write_report"]
+
+_WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
+_OURS = ("report.json", "junit.xml", "report.tap", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
 
 
 def file_name(ident: str) -> str:
     """The name of a case's capture: ids have slashes, file names do not."""
-    return ident.replace("/", "__") + ".pcapng"
+    return stem(ident) + ".pcapng"
 
 
-def _write(path: Path, data: bytes) -> None:
-    """All or nothing: a reader never sees half a file."""
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_bytes(data)
-    os.replace(scratch, path)
-
-
-def write_report(directory: Path, report: RunReport) -> None:
-    """report.json, junit.xml, report.tap, report.txt and a capture for each case. Raises OSError."""
-    directory.mkdir(parents=True, exist_ok=True)
-    _write(directory / "report.json", json_report.render(report).encode())
-    _write(directory / "junit.xml", junit.render(report))
-    _write(directory / "report.tap", tap.render(report).encode())
-    _write(directory / "report.txt", text.render(report, verbose=True).encode())
+def derived(report: RunReport) -> Iterator[tuple[str, bytes]]:
+    """Every file that is made from the results: names and contents. Equal results give equal bytes."""
+    yield "report.json", encoded(json_report.render(report))
+    yield "junit.xml", junit.render(report)
+    yield "report.tap", encoded(tap.render(report))
+    yield "report.txt", encoded(text.render(report, verbose=True))
     for result in report.results:
         if result.frames:
             comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
-            _write(directory / file_name(result.id), capture(result.frames, comment))
+            yield file_name(result.id), capture(result.frames, comment)
+
+
+def write_report(directory: Path, report: RunReport) -> None:
+    """The evidence and what is derived from it. Raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / evidence.FOLDER).mkdir(exist_ok=True)
+    for name, data in evidence.files(report):
+        write_file(directory / name, data)
+    for name, data in derived(report):
+        write_file(directory / name, data)
+
+
+def clear(directory: Path) -> None:
+    """Take away what an earlier run left in the directory, and nothing that it did not write. Raises OSError."""
+    idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(directory)
+    for name in (*_OURS, *(file_name(ident) for ident in idents)):
+        (directory / name).unlink(missing_ok=True)
+    folder = directory / evidence.FOLDER
+    if (folder / evidence.RUN).is_file() and not folder.is_symlink():
+        for path in [folder / evidence.RUN, *folder.glob("*.jsonl")]:
+            path.unlink()
+
+
+def _earlier_idents(directory: Path) -> set[str]:
+    """The cases of the report that is there, which may be another suite's."""
+    try:
+        results = read_json(directory / "report.json")["results"]
+        return {r["id"] for r in results if _WHOLE_ID.fullmatch(r["id"])}
+    except (FileError, KeyError, TypeError):
+        return set()

@@ -1,0 +1,71 @@
+"""``fcvi judge``: computes the verdicts of a report directory again from its evidence, without a DUT.
+
+Compares what comes out with the files that are there, byte for byte, and names each that differs; files that are missing
+are written anew. The exit status is that of the run, unless something differs (1).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..evidence import load_run
+from ..files import FileError, read_file, write_file
+from ..rejudge import rejudge
+from ..report import derived, text
+from ..runner import exit_status
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("judge", help="verdicts again from a report's evidence, without a DUT", description=__doc__)
+    p.add_argument("directory", metavar="DIR", type=Path, help="report directory of fcvi run or certify")
+    p.add_argument("--out", metavar="DIR2", type=Path, help="write all files there, and only compare DIR")
+    p.add_argument("--json", action="store_true", help="the computed report.json on standard output")
+    p.add_argument("--quiet", action="store_true", help="no text report")
+    p.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge."""
+    try:
+        report = rejudge(args.directory)
+        recorded = load_run(args.directory)["suite"]
+    except FileError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
+        print(f"fcvi: the evidence is of suite {recorded}, judged by {__version__}", file=sys.stderr)
+    differing, missing, files = [], [], {}
+    try:
+        for name, data in derived(report):
+            files[name] = data
+            path = args.directory / name
+            if not path.is_file():
+                missing.append(name)
+                if args.out is None:
+                    write_file(path, data)
+            elif path.stat().st_size != len(data) or read_file(path) != data:
+                differing.append(name)
+        if args.out is not None:
+            args.out.mkdir(parents=True, exist_ok=True)
+            for name, data in files.items():
+                write_file(args.out / name, data)
+    except (OSError, FileError) as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 3
+    if args.json:
+        print(files["report.json"].decode(), end="")
+    elif not args.quiet:
+        print(text.render(report), end="")
+    for name in missing:
+        print(f"fcvi: {args.directory / name}: was missing" + ("" if args.out else ", written anew"), file=sys.stderr)
+    for name in differing:
+        print(f"fcvi: {args.directory / name}: differs from what the evidence gives", file=sys.stderr)
+    if not (args.quiet or args.json) and not differing:
+        print(f"judged again from the evidence: {len(files)} files, byte for byte the same")
+    status = exit_status(report)
+    return 1 if differing and status != 3 else status

@@ -1,0 +1,66 @@
+"""Files that are written whole or not at all, and files of others that are read without trust."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+LARGEST = 128 * 1024 * 1024  # of what is read whole; a run of ten thousand cases stays far below
+
+
+class FileError(Exception):
+    """A file that cannot be read or used: one line that names it and says why."""
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """All or nothing: a reader never sees half a file. Raises OSError."""
+    scratch = path.with_name(path.name + ".new")
+    scratch.write_bytes(data)
+    os.replace(scratch, path)
+
+
+def encoded(text: str) -> bytes:
+    """As UTF-8; what a DUT sent that is no character stays visible as an escape."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def read_file(path: Path) -> bytes:
+    """A regular file of bearable size; nothing that could block (a pipe, a device). Raises FileError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot read it: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{path}: not a regular file")
+        if status.st_size > LARGEST:
+            raise FileError(f"{path}: {status.st_size} bytes are too many; at most {LARGEST} are read")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST)
+    except OSError as error:
+        raise FileError(f"{path}: cannot read it: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+def parse_json(data: bytes, where: str) -> Any:
+    """JSON, and strictly JSON. Raises FileError."""
+    try:
+        return json.loads(data, parse_constant=_no_number)
+    except RecursionError as error:
+        raise FileError(f"{where}: nested too deeply") from error
+    except ValueError as error:
+        raise FileError(f"{where}: not JSON: {' '.join(str(error).split())[:200]}") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file. Raises FileError."""
+    return parse_json(read_file(path), str(path))

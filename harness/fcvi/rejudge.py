@@ -1,0 +1,71 @@
+"""Computes a run's verdicts again from its evidence, without a DUT.
+
+Each case runs against its recorded trace. The verdict is a pure function of trace, PICS and PIXIT, so it has to come out
+the same; a trace that the case no longer fits gives ``error``, for nothing follows from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import __version__, pics as pics_module, runner
+from .case import CaseInfo, Variant, load_cases
+from .dut.player import PlayerDut
+from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
+from .files import FileError
+from .pics import PicsError
+from .pixit import Pixit
+from .results import Result, RunReport, Verdict
+
+
+def rejudge(directory: Path) -> RunReport:
+    """The report of the run whose evidence is in the directory. Raises FileError when there is none to speak of."""
+    run = load_run(directory)
+    try:
+        return _rejudge(directory, run)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+
+
+def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
+    dut, catalogue = run["dut"], runner.load_catalogue()
+    report = RunReport(
+        __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
+        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=dut["clock"],
+    )  # fmt: skip
+    variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
+    for case in run["cases"]:
+        known = variants.get(case["id"])
+        if known is None:
+            result = Result(str(case["id"]), "", Verdict.ERROR, "this suite has no such case")
+        else:
+            result = _case(directory, run, case, *known, catalogue.levels)
+        result.wall_us = int(case["wall_us"])
+        report.results.append(result)
+    return report
+
+
+def _case(
+    directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
+) -> Result:
+    ident = case.variant_id(variant)
+    if entry.get("not_run") == Verdict.ERROR.value:
+        return runner.error_result(case, ident, str(entry["reason"]))
+    try:
+        pics = pics_module.complete(run["dut"]["pics"], str(directory / FOLDER / RUN))
+    except PicsError as error:
+        return runner.error_result(case, ident, str(error))
+    skipped = runner.not_applicable(case, variant, pics)
+    if skipped is not None:
+        return skipped
+    try:
+        player = PlayerDut(load_trace(directory, ident), run["dut"])
+    except FileError as error:
+        return runner.error_result(case, ident, str(error))
+    pixit = Pixit.from_json(run["pixit"])
+    result = runner.run_variant(player, case, variant, pics, pixit, levels, int(run["seed"]))
+    player.finish()
+    if player.mismatch is not None:
+        result.verdict, result.qualifier, result.reason = Verdict.ERROR, None, player.mismatch
+    return result
