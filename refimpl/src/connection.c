@@ -4,19 +4,21 @@
 /* ---- handles ---- */
 
 /* A handle names its VI and how many connections that VI has had, so that none comes back before all others
- * have been used and R_A_TOV has passed (8.4.2 f). False while that is not so. */
+ * have been used and R_A_TOV has passed since the last of them was given out, with which the connections of
+ * the others were over (8.4.2 f). False while that is not so. */
 bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle)
 {
     uint32_t bits = 32u - p->handle_bits, last = (uint32_t)((1ULL << bits) - 1);
-    if (vi->generation == last) {
-        if (vi->generation_began != 0 && p->now - vi->generation_began < p->config.r_a_tov_us)
+    do {
+        if (vi->generation == last && p->now - vi->generation_ended < p->config.r_a_tov_us)
             return false;
-        vi->generation = 0;
-        vi->generation_began = p->now;
-    }
-    uint32_t number = ++vi->generation ^ ((uint32_t)p->config.seed & last >> 1);
-    *handle = number << p->handle_bits | vi_index(p, vi);
-    return *handle != FCVI_UNASSIGNED || new_handle(p, vi, handle);
+        vi->generation = vi->generation == last ? 1 : vi->generation + 1;
+        if (vi->generation == last)
+            vi->generation_ended = p->now;
+        uint32_t number = vi->generation ^ ((uint32_t)p->config.seed & last >> 1);
+        *handle = number << p->handle_bits | vi_index(p, vi);
+    } while (*handle == FCVI_UNASSIGNED);
+    return true;
 }
 
 /* Only the port that the connection is with may use its handle (E45). */

@@ -11,13 +11,10 @@ static uint32_t last_completed(const struct vi *vi)
 
 /* ---- the side that disconnects ---- */
 
-static bool send_rqst(struct fcvi_port *p, struct vi *vi)
+static void send_rqst(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     const struct connection *c = &vi->connection;
     uint8_t reason = c->failure;
-    struct exchange *x = exchange_open(p, X_DISCONNECT, vi_index(p, vi), c->peer);
-    if (x == NULL)
-        return false;
     vi->disconnect_exchange = exchange_index(p, x);
     struct iu iu = {
         .iu = FCVI_IU_DISCONNECT_RQST,
@@ -31,7 +28,6 @@ static bool send_rqst(struct fcvi_port *p, struct vi *vi)
     send_iu(p, &iu);
     vi->disconnect = DISCONNECT_AWAIT_RESP;
     timer_start(p, TIMER_DISCONNECT, vi_index(p, vi), p->config.r_a_tov_us);
-    return true;
 }
 
 /* A setup that is still open ends with the Disconnect: its Exchange is aborted by the originator (E115). */
@@ -58,19 +54,21 @@ int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
 {
     if (vi->disconnect == DISCONNECT_AWAIT_RESP)
         return VIP_ERROR_RESOURCE;
+    /* no connection: nothing to say to anybody (E76), or nobody to say it to after a logout (E86) */
+    bool silent = vi->state == FCVI_STATE_IDLE || !vi->connection.known;
+    struct exchange *x = silent ? NULL : exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
+    if (!silent && x == NULL)
+        return VIP_ERROR_RESOURCE; /* before anything has changed: the call can be made again */
     finish_connect(p, vi, VIP_ERROR_RESOURCE, NULL);
-    bool known = vi->connection.known;
     end_setup(p, vi);
     vi->connection.receiving = false;
     flush(p, vi);
-    if (vi->state == FCVI_STATE_IDLE || !known) {
-        /* no connection: nothing to say to anybody (E76), or nobody to say it to after a logout (E86) */
+    if (silent) {
         set_state(p, vi, FCVI_STATE_IDLE);
         return VIP_SUCCESS;
     }
     vi->disconnect_token = token;
-    if (!send_rqst(p, vi))
-        return VIP_ERROR_RESOURCE;
+    send_rqst(p, vi, x);
     set_state(p, vi, FCVI_STATE_ERROR); /* until it is answered (D.1 rule 1c) */
     return FCVI_VIP_PENDING;
 }

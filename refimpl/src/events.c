@@ -1,7 +1,7 @@
 /* What the host is told: returns of blocked calls, completions, errors and states. */
 #include "internal.h"
 
-/* The ring is sized by the host. An event that does not fit is counted, and the oldest is kept. */
+/* The ring is sized by the host. When it is full the oldest event makes room, which is counted. */
 struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
 {
     if (p->events_count == p->limits.events) {

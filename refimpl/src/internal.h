@@ -270,7 +270,7 @@ struct vi {
     uint32_t next_free, ring_next, ring_previous;
     uint32_t local_handle; /* FCVI_HANDLE of the connection or of the attempt to have one */
     uint32_t generation;
-    uint64_t generation_began; /* when the count last started again */
+    uint64_t generation_ended; /* when the last handle of the count was given out */
     uint64_t token;            /* of the blocked connect call */
     uint64_t disconnect_token; /* of VipDisconnect */
     uint32_t setup;            /* own request in progress, NONE */

@@ -35,7 +35,7 @@ bool limits_valid(const struct fcvi_port_limits *l)
            l->exchanges >= 1 && l->exchanges <= 0xFFFF && l->regions >= 1 && l->regions <= MANY &&
            l->descriptors >= 1 && l->descriptors <= 1u << 16 && l->events >= 16 && l->events <= 1u << 24 &&
            l->memory <= 1u << 31 && l->max_transfer_size >= 1 && l->setups <= MANY &&
-           l->remote_ports <= 0xFFFF && l->entries <= MOST && l->segments <= MOST &&
+           l->remote_ports <= 0xFFFF && l->entries <= MOST && l->segments <= MOST && l->runs <= MOST &&
            l->held_frames <= 1u << 16 && (l->entries != 0 || (uint64_t)l->vis * l->descriptors <= MOST / 8);
 }
 

@@ -44,7 +44,7 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
         .inbound = NONE,
         .disconnect_exchange = NONE,
         .generation = vi->generation, /* handles go on where the last VI here stopped */
-        .generation_began = vi->generation_began,
+        .generation_ended = vi->generation_ended,
         .send = queue,
         .recv = queue,
         .tx = {.current = NONE, .list = empty, .jobs = empty},
