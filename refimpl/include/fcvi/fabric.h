@@ -94,7 +94,8 @@ void fcvi_fabric_rename(struct fcvi_fabric *fabric, uint64_t port_name, uint64_t
  *  - FFFFFEh answers FLOGI and LOGO, and rejects other ELSs;
  *  - FFFFFCh answers PLOGI and LOGO and, for a port that is logged in, GID_IPP and RIPP_ID (7.6).
  * A frame that reaches nobody is lost; in class 2 the Fabric answers F_RJT, reason 01h when nobody has that
- * D_ID, 03h when its link is down. On a point-to-point link every frame reaches the other end.
+ * D_ID, 03h when its link is down. On a point-to-point link every frame reaches the other end but what
+ * a port sends to itself.
  * The class is told by the SOF: SOFi2 and SOFn2 are class 2, anything else is class 3. */
 void fcvi_fabric_send(struct fcvi_fabric *fabric, uint64_t now, uint32_t from, const uint8_t *bytes,
                       size_t length, const struct fcvi_transmitted *meta);
