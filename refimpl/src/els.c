@@ -17,12 +17,12 @@ enum { ELS_REPLY = 0x23 };
 static void reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     struct exchange *x = exchange_of(p, f);
-    if (x == NULL || x->kind != X_LOGIN || !x->originator)
+    if (x == NULL || x->kind != X_LOGIN)
         return;
     uint32_t index = exchange_index(p, x);
     uint8_t command = x->command;
-    struct remote_port *r = x->owner != NONE ? remote_at(p, x->owner) : NULL;
-    if (r != NULL && r->login == index)
+    struct remote_port *r = remote_at(p, x->owner);
+    if (r->login == index)
         r->login = NONE;
     exchange_free(p, index);
     if (command == PLOGI)
@@ -47,8 +47,7 @@ void receive_els(struct fcvi_port *p, const struct fcvi_frame *f)
         login_request(p, f);
         break;
     case LOGO:
-        logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
-        els_reply(p, f, LS_ACC, 4);
+        logout_request(p, f);
         break;
     case ADISC:
         adisc_request(p, f);

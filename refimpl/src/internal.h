@@ -331,6 +331,7 @@ struct fcvi_port {
     uint8_t link;        /* enum link_state */
     bool fabric_known;
     bool id_changed;                             /* by a LIP, since the last FLOGI (7.7.4) */
+    uint32_t lip_id;                             /* to this */
     uint64_t fabric_port_name, fabric_node_name; /* from FLOGI, to be compared later (7.7.4, 7.7.5) */
     uint32_t own_id;
     uint64_t seq_ids[4]; /* class 2: SEQ_IDs of Sequences that are open (5.5) */
@@ -627,9 +628,10 @@ struct remote_port *remote_find(struct fcvi_port *p, uint32_t id);
 struct remote_port *remote_get(struct fcvi_port *p, uint32_t id);
 bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
 void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
-void hosts_forget(struct fcvi_port *p);
+void hosts_forget(struct fcvi_port *p, uint32_t id);
 
 /* login.c: N_Port Login (5.6) and logout (7.7.1) */
+void put_fabric_parameters(const struct fcvi_port *p, uint8_t *out);
 void put_service_parameters(const struct fcvi_port *p, uint8_t *out);
 uint8_t *els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
 uint8_t *els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command, uint16_t payload);
@@ -638,8 +640,10 @@ void login_start(struct fcvi_port *p, uint32_t id);
 void login_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
 void login_timeout(struct fcvi_port *p, struct exchange *x);
+void login_forget(struct fcvi_port *p, struct remote_port *r);
 void logout(struct fcvi_port *p, uint32_t id);
 void logout_explicit(struct fcvi_port *p, struct remote_port *r);
+void logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* els.c */
 void receive_els(struct fcvi_port *p, const struct fcvi_frame *f);
@@ -657,11 +661,12 @@ void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
 void link_timeout(struct fcvi_port *p);
 void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void adisc_timeout(struct fcvi_port *p, struct remote_port *r);
 void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void link_ready(struct fcvi_port *p);
 bool may_send_to(struct fcvi_port *p, uint32_t id);
 
 /* port.c */
-void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame);
+void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own);
 
 #endif

@@ -24,7 +24,7 @@ void link_ready(struct fcvi_port *p)
 
 static bool is_remote(const struct fcvi_port *p, const struct remote_port *r)
 {
-    return r->used && r->logged_in && r->id != p->own_id;
+    return r->logged_in && r->id != p->own_id;
 }
 
 static void logout_all(struct fcvi_port *p, bool explicitly)
@@ -41,14 +41,15 @@ static void logout_all(struct fcvi_port *p, bool explicitly)
 /* The port has another N_Port Identifier, or another Fabric: no mapping holds any more. */
 static void start_over(struct fcvi_port *p, uint32_t id)
 {
-    uint32_t old = p->own_id;
-    if (id != old)
-        logout(p, old); /* connections with ourselves */
+    if (id != p->own_id) {
+        logout(p, p->own_id); /* connections with ourselves */
+        logout(p, id);        /* who had this identifier has another one now */
+    }
     p->own_id = id;
-    struct remote_port *self = remote_get(p, id);
-    if (self != NULL)
-        self->logged_in = self->usable = true;
-    hosts_forget(p);
+    struct remote_port *self = remote_get(p, id); /* the old one made room */
+    login_forget(p, self);
+    self->logged_in = self->usable = true;
+    hosts_forget(p, NONE);
     logout_all(p, true);
 }
 
@@ -70,28 +71,41 @@ void link_start(struct fcvi_port *p)
     if (out == NULL)
         return;
     p->link = LINK_AWAIT_FLOGI;
-    put_service_parameters(p, out + 28);
+    put_fabric_parameters(p, out + 28);
     if (p->config.topology == FCVI_FABRIC)
         fcvi_set_FC_S_ID(out, 0);
+    else if (p->config.topology == FCVI_PUBLIC_LOOP) /* FC-AL: the AL_PA is all that it has for sure */
+        fcvi_set_FC_S_ID(out, (p->id_changed ? p->lip_id : p->own_id) & 0xFF);
+}
+
+/* Word 2 of a FLOGI LS_ACC is R_A_TOV in milliseconds; E_D_TOV is in nanoseconds with bit 26 of Word 1
+ * (FC-FS). */
+static void take_timeouts(struct fcvi_port *p, const uint8_t *login)
+{
+    enum { NANOSECONDS = 1 << (26 - 18) };
+    uint64_t e_d_tov = fcvi_LOGIN_E_D_TOV(login);
+    e_d_tov = fcvi_LOGIN_Features_29_18(login) & NANOSECONDS ? e_d_tov / 1000 : e_d_tov * 1000;
+    if (fcvi_LOGIN_Word_2(login) != 0)
+        p->config.r_a_tov_us = fcvi_LOGIN_Word_2(login) * 1000;
+    if (e_d_tov != 0)
+        p->config.e_d_tov_us = e_d_tov;
 }
 
 void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH) {
+    uint32_t id = (uint32_t)fcvi_FC_D_ID(f->fc);
+    if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH || !is_n_port_id(id)) {
         link_lost(p);
         return;
     }
     const uint8_t *login = f->payload + 4;
-    uint32_t id = (uint32_t)fcvi_FC_D_ID(f->fc);
     uint64_t port_name = fcvi_LOGIN_Port_Name(login), node_name = fcvi_LOGIN_Node_Name(login);
     bool same = p->fabric_known && id == p->own_id && port_name == p->fabric_port_name &&
                 node_name == p->fabric_node_name;
-    if (fcvi_LOGIN_Word_2(login) != 0)
-        p->config.r_a_tov_us = fcvi_LOGIN_Word_2(login) * 1000;
-    if (fcvi_LOGIN_E_D_TOV(login) != 0)
-        p->config.e_d_tov_us = fcvi_LOGIN_E_D_TOV(login) * 1000;
+    take_timeouts(p, login);
     bool first = !p->fabric_known && id == p->own_id;
     p->fabric_known = true;
+    p->id_changed = false;
     p->fabric_port_name = port_name;
     p->fabric_node_name = node_name;
     if (!same && !first)
@@ -139,6 +153,13 @@ static void validated(struct fcvi_port *p, struct remote_port *r)
     link_ready(p);
 }
 
+/* Nobody knows who is there: what leads there is no mapping any more. */
+static void invalid(struct fcvi_port *p, struct remote_port *r)
+{
+    hosts_forget(p, r->id);
+    logout_explicit(p, r);
+}
+
 void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
 {
     if (!r->logged_in)
@@ -146,13 +167,24 @@ void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_f
     if (f->payload[0] == LS_ACC && same_port(r, f))
         validated(p, r);
     else
-        logout_explicit(p, r);
+        invalid(p, r);
+}
+
+/* No reply. When the other side has asked in the meantime, our ACC has validated it. */
+void adisc_timeout(struct fcvi_port *p, struct remote_port *r)
+{
+    if (r->suspended)
+        invalid(p, r);
 }
 
 /* Sending the ACC validates as much as receiving one (7.7.3). */
 void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     struct remote_port *r = remote_find(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    if (f->payload_length < 4 + FCVI_ADISC_LENGTH) {
+        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        return;
+    }
     if (r == NULL || !r->logged_in) {
         els_reject(p, f, 0x03, 0x1E); /* logical error, N_Port Login required */
         return;
@@ -168,7 +200,7 @@ void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
     if (same_port(r, f))
         validated(p, r);
     else
-        logout_explicit(p, r);
+        invalid(p, r);
 }
 
 static void validate_all(struct fcvi_port *p, bool local_only)
@@ -190,7 +222,6 @@ void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
     const uint8_t *fan = f->payload + 4;
     bool same = p->fabric_known && !p->id_changed && fcvi_FAN_FAN_Port_Name(fan) == p->fabric_port_name &&
                 fcvi_FAN_FAN_Node_Name(fan) == p->fabric_node_name;
-    p->id_changed = false;
     if (!same) {
         link_start(p);
         return;
@@ -205,6 +236,8 @@ void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
 {
     fcvi_port_run(port, now);
+    if (!is_n_port_id(n_port_id))
+        return;
     bool changed = n_port_id != port->own_id;
     if (port->config.topology == FCVI_PRIVATE_LOOP) {
         if (changed)
@@ -213,6 +246,7 @@ void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
             validate_all(port, false);
     } else if (port->config.topology == FCVI_PUBLIC_LOOP) {
         port->id_changed |= changed;
+        port->lip_id = n_port_id;
         port->link = LINK_AWAIT_FAN;
         timer_start(port, TIMER_LINK, 0, 2 * port->config.r_a_tov_us);
     }

@@ -6,20 +6,31 @@ enum { ELS_REQUEST = 0x22, ELS_REPLY = 0x23, TYPE_ELS = 0x01 };
 
 /* ---- frames ---- */
 
-/* Common Service Parameters with C and S set: bit 31, as FC-FS defines it, not 30 (E17). */
-void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
+static uint32_t class_at(const struct fcvi_port *p)
+{
+    return class2(p) ? FCVI_LOGIN_Class_2_BYTE : FCVI_LOGIN_Class_3_BYTE;
+}
+
+/* Service parameters of FLOGI: bits 31 and 17 and Words 2 and 3 have no or another meaning there (FC-FS). */
+void put_fabric_parameters(const struct fcvi_port *p, uint8_t *out)
 {
     fcvi_set_LOGIN_FC_PH_Version(out, 0x2020);
     fcvi_set_LOGIN_BB_Credit(out, 16);
-    fcvi_set_LOGIN_CIRO(out, 1);
-    fcvi_set_LOGIN_SEQ_CNT_S(out, 1);
     fcvi_set_LOGIN_Receive_Data_Field_Size(out, p->config.receive_size);
-    fcvi_set_LOGIN_Word_2(out, 0x00FF00CE); /* 255 Sequences; offsets for categories 1, 2, 3, 6 and 7 */
-    fcvi_set_LOGIN_E_D_TOV(out, p->config.e_d_tov_us / 1000);
     fcvi_set_LOGIN_Port_Name(out, p->config.self.port_name);
     fcvi_set_LOGIN_Node_Name(out, p->config.self.node_name);
-    uint8_t *class = out + (class2(p) ? FCVI_LOGIN_Class_2_BYTE : FCVI_LOGIN_Class_3_BYTE);
-    fcvi_store(class, 2, 0x8800); /* valid, sequential delivery */
+    fcvi_store(out + class_at(p), 2, 0x8800); /* valid, sequential delivery */
+}
+
+/* Those of PLOGI, with C and S set: bit 31, as FC-FS defines it, not 30 (E17). */
+void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
+{
+    put_fabric_parameters(p, out);
+    fcvi_set_LOGIN_CIRO(out, 1);
+    fcvi_set_LOGIN_SEQ_CNT_S(out, 1);
+    fcvi_set_LOGIN_Word_2(out, 0x00FF00CE); /* 255 Sequences; offsets for categories 1, 2, 3, 6 and 7 */
+    fcvi_set_LOGIN_E_D_TOV(out, p->config.e_d_tov_us / 1000);
+    uint8_t *class = out + class_at(p);
     fcvi_store(class + 6, 2, p->config.receive_size);
     fcvi_store(class + 8, 2, 255);
     class[13] = 1; /* open Sequences per Exchange */
@@ -93,18 +104,27 @@ void login_start(struct fcvi_port *p, uint32_t id)
         put_service_parameters(p, out + 28);
 }
 
+/* 7.7.1: with another name it is another port, and no Host Address is known to lead there. Zero: a name that
+ * the host did not know. */
+static void take_names(struct fcvi_port *p, struct remote_port *r, uint64_t port_name, uint64_t node_name)
+{
+    if ((r->port_name != 0 && r->port_name != port_name) || (r->node_name != 0 && r->node_name != node_name))
+        hosts_forget(p, r->id);
+    r->port_name = port_name;
+    r->node_name = node_name;
+}
+
 /* 5.6: without S and C no connection is set up. Either bit counts as C, since the standard names both (E17).
  */
 static void take_service_parameters(struct fcvi_port *p, struct remote_port *r, const uint8_t *login)
 {
     uint32_t size = (uint32_t)fcvi_LOGIN_Receive_Data_Field_Size(login);
-    const uint8_t *class = login + (class2(p) ? FCVI_LOGIN_Class_2_BYTE : FCVI_LOGIN_Class_3_BYTE);
+    const uint8_t *class = login + class_at(p);
     uint32_t class_size = (uint32_t)fcvi_load(class + 6, 2);
     if (class[0] & 0x80 && class_size >= 256 && class_size < size)
         size = class_size;
     r->receive_size = size >= 256 && size <= 2112 ? size : 256;
-    r->port_name = fcvi_LOGIN_Port_Name(login);
-    r->node_name = fcvi_LOGIN_Node_Name(login);
+    take_names(p, r, fcvi_LOGIN_Port_Name(login), fcvi_LOGIN_Node_Name(login));
     r->logged_in = true;
     r->suspended = false;
     r->usable = fcvi_LOGIN_SEQ_CNT_S(login) && (fcvi_LOGIN_CIRO(login) || fcvi_LOGIN_Random_Offset(login));
@@ -166,12 +186,22 @@ void login_timeout(struct fcvi_port *p, struct exchange *x)
     if (r->login == index)
         r->login = NONE;
     exchange_late(p, index);
-    if (command == PLOGI)
+    if (command == PLOGI) {
+        if (!r->logged_in)
+            hosts_forget(p, r->id); /* 7.7.1: it may be somewhere else now */
         login_done(p, r);
-    else if (command == ADISC)
-        logout_explicit(p, r); /* 7.7.3: it could not be validated */
+    } else if (command == ADISC)
+        adisc_timeout(p, r);
     else if (command != LOGO)
         link_timeout(p);
+}
+
+/* Nobody waits for the reply to our request any more. */
+void login_forget(struct fcvi_port *p, struct remote_port *r)
+{
+    if (r->login != NONE)
+        exchange_late(p, r->login);
+    r->login = NONE;
 }
 
 /* ---- logout ---- */
@@ -211,4 +241,19 @@ void logout_explicit(struct fcvi_port *p, struct remote_port *r)
         fcvi_set_LOGO_LOGO_Port_Name(out + 28, p->config.self.port_name);
     }
     logout(p, r->id);
+}
+
+/* Its sender may have got another N_Port Identifier: then the Port_Name tells who it was (7.7.1, 7.7.3). */
+void logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    uint64_t name = f->payload_length >= 4 + FCVI_LOGO_LENGTH ? fcvi_LOGO_LOGO_Port_Name(f->payload + 4) : 0;
+    logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
+        struct remote_port *r = remote_at(p, i);
+        if (!r->logged_in || r->id == p->own_id || r->port_name != name || name == 0)
+            continue;
+        hosts_forget(p, r->id);
+        logout(p, r->id);
+    }
+    els_reply(p, f, LS_ACC, 4);
 }

@@ -151,8 +151,9 @@ static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
         exchange_late(p, exchange_index(p, x));
 }
 
-/* FC-2: a frame that is not whole, or for another port, is dropped without a word. */
-static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f)
+/* FC-2: a frame that is not whole, or for another port, is dropped without a word; so is one that somebody
+ * else sends in our name. */
+static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool own)
 {
     const struct fcvi_input *in = &f->input;
     bool intact = in->crc != FCVI_CRC_BAD &&
@@ -161,15 +162,17 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f)
         return false; /* before Fabric Login there is nobody to talk to */
     uint32_t d_id = (uint32_t)fcvi_FC_D_ID(f->fc);
     bool els = f->kind == FCVI_KIND_ELS;
+    if (!own && fcvi_FC_S_ID(f->fc) == p->own_id)
+        return false;
     return d_id == p->own_id || (els && d_id == BROADCAST) ||
-           (els && p->link == LINK_AWAIT_FLOGI && fcvi_FC_S_ID(f->fc) == F_PORT);
+           (els && p->link != LINK_UP && fcvi_FC_S_ID(f->fc) == F_PORT); /* our identifier may be another */
 }
 
-void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame)
+void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
 {
     struct fcvi_frame f;
     fcvi_decode(frame, &f, NULL);
-    if (!accepted(p, &f))
+    if (!accepted(p, &f, own))
         return;
     if (f.kind == FCVI_KIND_ELS) {
         ack_frame(p, &f);
@@ -195,7 +198,7 @@ void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame)
 void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_input *frame)
 {
     fcvi_port_run(port, now);
-    receive_frame(port, frame);
+    receive_frame(port, frame, false);
 }
 
 /* ---- frames out ---- */
@@ -214,6 +217,6 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
         if (length == 0 || fcvi_FC_D_ID(out) != port->own_id)
             return length;
         struct fcvi_input own = {out, length, meta->sof, meta->eof, FCVI_CRC_OK};
-        receive_frame(port, &own);
+        receive_frame(port, &own, true);
     }
 }

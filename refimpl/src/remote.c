@@ -101,11 +101,11 @@ void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
     m->id = id;
 }
 
-/* 7.7.3 to 7.7.5: every mapping is invalid. */
-void hosts_forget(struct fcvi_port *p)
+/* The mappings to that port are invalid, or with NONE all of them (7.7.1, 7.7.3 to 7.7.5). */
+void hosts_forget(struct fcvi_port *p, uint32_t id)
 {
     for (uint32_t i = 0; i < p->limits.remote_ports * FCVI_MAX_HOSTS; i++)
-        if (mapping_at(p, i)->used)
+        if (mapping_at(p, i)->used && (id == NONE || mapping_at(p, i)->id == id))
             mapping_forget(p, i);
 }
 
