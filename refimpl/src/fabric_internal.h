@@ -141,6 +141,9 @@ void fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
 void fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
                   uint8_t *out, uint32_t payload);
 
+/* fabric_loop.c */
+void fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id);
+
 /* fabric_names.c */
 void fabric_names_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request);
 void fabric_names_forget(struct fcvi_fabric *f, uint32_t port);

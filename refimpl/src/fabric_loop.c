@@ -19,10 +19,10 @@ static bool is_al_pa(uint32_t byte)
     return (unbalanced_5 >> (byte & 31) & 1u) == (unbalanced_3 >> (byte >> 5) & 1u);
 }
 
-/* The next AL_PA after the port's own that nobody with its Domain and Area has. */
-static void move(struct fcvi_fabric *f, uint32_t port)
+/* Give a port the next AL_PA after that of `id` that nobody with the same Domain and Area has. */
+void fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id)
 {
-    uint32_t id = fcvi_fabric_id(f, port), al_pa = id & 0xFF;
+    uint32_t al_pa = id & 0xFF;
     for (unsigned i = 0; i < HIGHEST_AL_PA; i++) {
         al_pa = al_pa >= HIGHEST_AL_PA ? 1 : al_pa + 1;
         if (is_al_pa(al_pa) && fcvi_fabric_set_id(f, port, (id & 0xFFFF00) | al_pa))
@@ -62,7 +62,7 @@ uint32_t fcvi_fabric_lip(struct fcvi_fabric *fabric, uint64_t now, unsigned flag
             continue;
         count++;
         if (flags & FCVI_LIP_NEW_ADDRESSES)
-            move(fabric, i);
+            fabric_loop_address(fabric, i, p->id);
         if (fabric->config.topology == FCVI_PUBLIC_LOOP && p->id >> 8 != 0 && !(flags & FCVI_LIP_NO_FAN))
             send_fan(fabric, now + fabric->config.fan_delay_us, i);
     }

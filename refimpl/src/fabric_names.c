@@ -2,19 +2,20 @@
 #include "fabric_internal.h"
 
 enum { GID_IPP = 0x01B1, RIPP_ID = 0x021B, CT_REJECT = 0x8001, CT_ACCEPT = 0x8002 };
-enum { DIRECTORY = 0xFC, NAMES = 0x02, LAST_ENTRY = 0x80 };
+enum { DIRECTORY = 0xFC, NAMES = 0x02, REVISION = 0x01, LAST_ENTRY = 0x80 };
 enum { BAD_VERSION = 0x02, BAD_SIZE = 0x04, UNABLE = 0x09, NOT_SUPPORTED = 0x0B };
 enum { NO_PORT_ID = 0x01, NO_ADDRESS = 0x0B, TABLE_FULL = 0xF2 };
 enum { RIPP_ID_LENGTH = FCVI_PORT_ID_LENGTH + 16, LONGEST = 2112 };
 
 /* ---- answers ---- */
 
-/* The CT header of an answer: that of the request but for command and sizes. */
+/* The CT header of an answer: that of the request but for revision, command and sizes. */
 static uint8_t *answer(const struct fcvi_frame *request, uint8_t *out, uint16_t code)
 {
     uint8_t *ct = out + 24;
     memset(out, 0, 24 + FCVI_CT_LENGTH);
-    memcpy(ct, request->payload, 7); /* revision, IN_ID, type, subtype and options */
+    memcpy(ct, request->payload, 7); /* IN_ID, type, subtype and options */
+    fcvi_set_CT_CT_Revision(ct, REVISION);
     fcvi_set_CT_CT_Command(ct, code);
     return ct;
 }
@@ -128,7 +129,7 @@ void fabric_names_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const
     uint32_t data = request->payload_length - FCVI_CT_LENGTH;
     bool directory = fcvi_CT_GS_Type(ct) == DIRECTORY && fcvi_CT_GS_Subtype(ct) == NAMES;
     uint16_t command = (uint16_t)fcvi_CT_CT_Command(ct);
-    if (fcvi_CT_CT_Revision(ct) != 1)
+    if (fcvi_CT_CT_Revision(ct) != REVISION)
         reject(f, at, port, request, BAD_VERSION, 0);
     else if (!directory || (command != GID_IPP && command != RIPP_ID))
         reject(f, at, port, request, NOT_SUPPORTED, 0);

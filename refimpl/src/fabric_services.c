@@ -70,10 +70,16 @@ static uint8_t *login_accept(const struct fcvi_fabric *f, uint8_t *out)
     return login;
 }
 
-/* The port without an N_Port Identifier gets the first that is free. */
+/* The port without an N_Port Identifier gets the first that is free; on a loop an AL_PA in the FL_Port's
+ * Area.
+ */
 static void assign_id(struct fcvi_fabric *f, uint32_t port)
 {
     uint32_t id = 0x010100;
+    if (f->config.topology == FCVI_PUBLIC_LOOP && fabric_port_at(f, port)->on_loop) {
+        fabric_loop_address(f, port, id);
+        return;
+    }
     while (fcvi_fabric_find(f, id) != FABRIC_NONE)
         id += 0x100;
     fabric_port_at(f, port)->id = id;
