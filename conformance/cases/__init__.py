@@ -5,11 +5,19 @@ from __future__ import annotations
 from fcvi.case import CaseInfo
 
 from . import (  # noqa: F401  (each module declares its cases when it is imported)
+    a,
     c4_2,
     c5_2_1,
     c5_2_2,
     c5_3_2,
+    c5_3_3,
+    c5_3_4,
     c5_9_7_2,
+    c8_5_2,
+    c_3,
+    c_4,
+    c_5_1,
+    c_5_5,
     c_5_6,
     c_5_7_1,
     c_5_7_2,

@@ -47,6 +47,7 @@ class Setup:
     call: Optional[Call] = None  # the DUT's VipConnectRequest or VipConnectAccept
     rqst: Optional[Received] = None
     retry: int = 0
+    mode: int = 1  # CONN_MODE
 
 
 # ---- addresses, attributes and payloads ----
@@ -166,9 +167,12 @@ def connection_lost(t: Scenario, vi: int, requirement: str) -> None:
 # ---- checks on the DUT's connection IUs ----
 
 
-def check_connect_rqst(t: Scenario, rqst: Received, retry: int) -> None:
-    """FCVI_CONNECT_RQST of a client: mode, RETRY, addresses and attributes (5.9.4.4, 6.8.3)."""
-    t.equal(rqst, "CONN_MODE", 1, "FCVI-T08-001")
+CLIENT_SERVER, PEER_TO_PEER = 1, 2  # CONN_MODE (Table 8)
+
+
+def check_connect_rqst(t: Scenario, rqst: Received, retry: int, mode: int = CLIENT_SERVER) -> None:
+    """FCVI_CONNECT_RQST: mode, RETRY, addresses and attributes (5.9.4.4, 6.8.3)."""
+    t.equal(rqst, "CONN_MODE", mode, "FCVI-T08-001" if mode == CLIENT_SERVER else "FCVI-T08-010")
     t.equal(rqst, "RQST_RETRY", retry, "FCVI-5.9.4.4-04" if retry else "FCVI-5.9.4.4-03")
     _check_addresses(t, rqst, "FCVI-6.8.3-04", "FCVI-6.8.3-05")
     _check_attributes(t, rqst, "FCVI-6.8.3-06")
@@ -267,23 +271,24 @@ def start_request(t: Scenario, timeout_us: Optional[int] = None, vi: Optional[in
     )
     rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")
     check_connect_rqst(t, rqst, retry=0)
-    return _setup_of(t, vi, call, rqst)
+    return originated(t, vi, call, rqst)
 
 
-def _setup_of(t: Scenario, vi: int, call: Call, rqst: Received) -> Setup:
+def originated(t: Scenario, vi: int, call: Call, rqst: Received) -> Setup:
+    """The setup that a FCVI_CONNECT_RQST of the DUT begins."""
     t.tester.assign_rx_id(rqst.exchange)
     return Setup(
         CLIENT, vi, rqst.exchange, rqst.dh("FCVI_CONNECTION_ID"), rqst.conn_int("FCVI_RQST_HANDLE"),
-        new_handle(t), call, rqst, rqst.dh("RQST_RETRY"),
+        new_handle(t), call, rqst, rqst.dh("RQST_RETRY"), rqst.dh("CONN_MODE"),
     )  # fmt: skip
 
 
 def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
     """The one retry: new Exchange, new FCVI_CONNECTION_ID, same FCVI_RQST_HANDLE, RETRY one (8.5.4 a)."""
     rqst = t.expect("CONNECT_RQST", "FCVI-8.5.4-01", within_us=within_us, why="as the retry")
-    check_connect_rqst(t, rqst, retry=1)
+    check_connect_rqst(t, rqst, retry=1, mode=first.mode)
     assert first.call is not None
-    retry = _setup_of(t, first.vi, first.call, rqst)
+    retry = originated(t, first.vi, first.call, rqst)
     t.require(
         rqst.exchange is not first.exchange, "FCVI-8.5.4-a1", "the retry is on the Exchange of the first attempt",
         rqst.exchange, "a new Exchange", at=rqst,
@@ -369,13 +374,20 @@ def send_rqst(
     retry_of: Optional[Setup] = None,
     flags: int = 1,
     info: bytes = b"",
+    connection_id: Optional[int] = None,
+    port: Optional[int] = None,
     **fields: Any,
 ) -> Setup:
-    """The tester's FCVI_CONNECT_RQST in a new Exchange; as a retry of an earlier one when that is given."""
-    exchange = t.tester.open_exchange()
-    connection_id = t.rng.randrange(1, UNASSIGNED)
+    """The tester's FCVI_CONNECT_RQST in a new Exchange; as a retry of an earlier one when that is given.
+
+    port: N_Port Identifier of another port of the tester.
+    """
+    exchange = t.tester.open_exchange(port=port)
+    if connection_id is None:
+        connection_id = t.rng.randrange(1, UNASSIGNED)
     handle = new_handle(t) if retry_of is None else retry_of.tester_handle
     setup = Setup(SERVER, -1, exchange, connection_id, tester_handle=handle, retry=int(retry_of is not None))
+    setup.mode = flags & 7
     dh = {
         "FCVI_HANDLE": UNASSIGNED,
         "FCVI_FLAGS": flags | setup.retry << 4 | (8 if info else 0),

@@ -1,0 +1,96 @@
+"""Broken devices for the cases of Connection Setup: arbitration, Annex A and Annex C."""
+
+from __future__ import annotations
+
+from fcvi.build import UNASSIGNED
+
+from .faulty import Fault, drop, early_message, first_id_again, put, returns, state
+
+_IDLE, _CONNECTED, _ERROR = "VIP_STATE_IDLE", "VIP_STATE_CONNECTED", "VIP_STATE_ERROR"
+
+
+def _refuses(code: int) -> dict[str, object]:
+    return {"CONNECT_RESP1": put("DH", "Reason_Code", code)}
+
+
+def _status(value: int, nth: int = 0) -> dict[str, object]:
+    return {"CONNECT_RESP1": put("DH", "CONN_STS", value, nth)}
+
+
+def _retry_after_abts() -> dict[str, object]:
+    """The request again behind every ABTS."""
+    return {
+        "ABTS": lambda d, v, b: [bytes(b), d.memory["rqst"]],
+        "CONNECT_RQST": lambda d, v, b: d.memory.__setitem__("rqst", bytes(b)),
+    }
+
+
+FAULTS = [
+    # 5.3.3, 4.2
+    Fault("not-waiting-says-rejected", "5.3.3/dut-second", "FCVI-5.3.3-01", out=_refuses(4)),
+    Fault("not-waiting-has-a-handle", "5.3.3/dut-second", "FCVI-5.3.3-03",
+          out={"CONNECT_RESP1": put("CONN", "FCVI_RESP_HANDLE", 5)}),
+    Fault("resp2-of-a-refusal-with-handle", "5.3.3/dut-first/03", "FCVI-5.3.3-04",
+          out={"CONNECT_RESP2": put("DH", "FCVI_HANDLE", 5)}),
+    Fault("peer-gives-up-after-03", "5.3.3/dut-first/03", "FCVI-5.3.3-02",
+          results={"VipQueryVi": state(_IDLE, "VIP_STATE_CONNECT_PENDING")}),
+    Fault("client-meets-peer", "4.2.37/client-at-a-peer", "FCVI-4.2-37", out=_status(0)),
+    Fault("peer-meets-server", "4.2.37/peer-at-a-server", "FCVI-4.2-37", out=_status(0)),
+    Fault("discriminator-not-compared", "4.2.36/remote-discriminators-differ", "FCVI-4.2-36", out=_status(0, 1)),
+    Fault("host-not-compared", "4.2.36/other-host-of-the-tester", "FCVI-4.2-36", out=_status(0, 1)),
+    Fault("local-discriminator-compared", "4.2.36/local-discriminators-differ", "FCVI-4.2-36", out=_status(1)),
+    # 5.3.4
+    Fault("higher-refuses", "5.3.4.a/tester-below", "FCVI-5.3.4-a", out=_status(1)),
+    Fault("higher-lets-go-after-05", "5.3.4.a/refused-before-resp2", "FCVI-5.3.4-05",
+          results={"VipQueryVi": state(_IDLE, _CONNECTED)}),
+    Fault("lower-says-04", "5.3.4.b/tester-above", "FCVI-5.3.4-b2", out=_refuses(4)),
+    Fault("lower-accepts-too", "5.3.4.b/tester-above-by-the-top-bit", "FCVI-5.3.4-b2", out=_status(0)),
+    Fault("lower-does-not-recover", "5.3.4.b.unanswered", "FCVI-8.5.3-a", out={"ABTS": drop()}),
+    Fault("equal-names-rejected", "5.3.4.c", "FCVI-5.3.4-c", out=_refuses(4)),
+    Fault("no-loopback", "5.3.4.loopback", "FCVI-5.3.4-06", results={"VipConnectPeerWait": returns("VIP_TIMEOUT")}),
+    # Annex A
+    Fault("case-1", "A.1/class3/in-order", "FCVI-T02-1", out=_refuses(4)),
+    Fault("case-2", "A.2/class3/out-of-order", "FCVI-T02-2", out=_status(1)),
+    Fault("case-3", "A.3/class2/out-of-order", "FCVI-T02-3", out=_status(1)),
+    Fault("case-4", "A.4/class3/in-order", "FCVI-T02-4", out=_refuses(5)),
+    Fault("case-5", "A.5/class3/out-of-order", "FCVI-T02-5", out=_refuses(0x21)),
+    Fault("case-6", "A.6/class2/in-order", "FCVI-T02-6", out=_refuses(5)),
+    Fault("case-7", "A.7/reason-20", "FCVI-T02-7", out=_refuses(5)),
+    Fault("peer-a-rejects", "A.1.peer-a/01/class3", "FCVI-5.3.3-01", out=_refuses(4)),
+    # Annex C.2 and C.3
+    Fault("late-resp1-moves-the-vi", "C.R1/resp1-after-the-retry", "FCVI-8.5.3-a1",
+          results={"VipQueryVi": state(_IDLE, _ERROR)}),
+    Fault("late-resp2-connects", "C.R1.server", "FCVI-8.5.3-d", results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("refused-exchange-left-open", "C.R2/refused/ba-acc", "FCVI-8.5.3-a", out={"ABTS": drop()}),
+    Fault("retry-from-idle", "C.R2/pending/ba-acc", "FCVI-8.5.4-01", out=_retry_after_abts()),
+    Fault("retry-looks-like-the-first", "C.R3/rqst/ba-acc", "FCVI-5.9.4.4-04",
+          out={"CONNECT_RQST": put("DH", "RQST_RETRY", 0)}),
+    Fault("idle-after-the-retry", "C.R4", "FCVI-8.5.3-a1", results={"VipQueryVi": state(_IDLE, _ERROR)}),
+    Fault("connected-for-ever", "C.R5", "FCVI-8.5.3-a3", results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("one-id-for-all", "8.5.3.b", "FCVI-8.5.3-b", out={"CONNECT_RQST": first_id_again}),
+    Fault("gap-not-noticed", "8.5.2.a/dut-client/first", "FCVI-8.5.2-a", out={"ABTS": drop()}),
+    # Annex C.4
+    Fault("hidden-retry-of-a-peer", "C.4", "FCVI-8.5.3-a3", out=_retry_after_abts()),
+    Fault("peer-is-idle", "C.R6", "FCVI-8.5.3-d", results={"VipQueryVi": state(_IDLE, _CONNECTED)}),
+    Fault("rule-8-resp1-missing", "C.R8", "FCVI-6.9.1-01", out={"CONNECT_RESP1": drop(2)}),
+    Fault("rule-9-without-retry", "C.R9", "FCVI-5.9.4.5-06", out={"CONNECT_RESP1": put("DH", "RESP_RETRY", 0)}),
+    Fault("rule-10-resp3-missing", "C.R10", "FCVI-6.11.1-01", out={"CONNECT_RESP3": drop(2)}),
+    Fault("rule-11-without-retry", "C.R11", "FCVI-5.9.4.5-06", out={"CONNECT_RESP3": put("DH", "RESP_RETRY", 0)}),
+    Fault("rule-12-other-id", "C.R12", "FCVI-6.11.2-09",
+          out={"CONNECT_RESP3": put("DH", "FCVI_CONNECTION_ID", lambda n: n ^ 1)}),
+    # Annex C.5.1 to C.5.5
+    Fault("request-fails-though-accepted", "C.5.1/dut-client/resp2", "FCVI-8.2-b1",
+          results={"VipConnectRequest": returns("VIP_TIMEOUT")}),
+    Fault("first-message-corrupted", "C.5.1.send", "FCVI-6.2.1-01",
+          out={"SEND_RQST": lambda d, v, b: b.__setitem__(56, b[56] ^ 1)}),
+    Fault("accepts-after-t1", "C.5.3/after", "FCVI-5.9.7.2.1-02", out={"CONNECT_RESP2": put("DH", "CONN_STS", 0)}),
+    Fault("accept-without-resp3", "C.5.4/after", "FCVI-8.3-03",
+          results={"VipConnectAccept": returns("VIP_SUCCESS", "VIP_TIMEOUT")}),
+    Fault("not-enabled-in-time", "C.5.5/dut-server/overtaking", "FCVI-4.2-42", into={"SEND_RQST"}),
+    Fault("t1-says-not-reachable", "C.5.5.pending", "FCVI-8.2-b2",
+          results={"VipConnectRequest": returns("VIP_NOT_REACHABLE", "VIP_TIMEOUT")}),
+    Fault("server-sends-before-resp3", "C.5.5.server", "FCVI-5.9.3-03", out={"CONNECT_RESP1": early_message}),
+    Fault("no-response-after-resp3", "C.5.10.response", "FCVI-6.3.1-01", out={"SEND_RESP": drop()}),
+]  # fmt: skip
+
+__all__ = ["FAULTS", "UNASSIGNED"]
