@@ -504,7 +504,7 @@ void responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
 struct vi *peer_match(struct fcvi_port *p, const struct setup *s);
 void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
-bool peer_taken(struct fcvi_port *p, const struct vi *vi);
+bool peer_taken(const struct vi *vi);
 void peer_withdraw(struct fcvi_port *p, struct vi *vi);
 int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 

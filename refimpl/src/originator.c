@@ -46,16 +46,37 @@ void originator_begin(struct fcvi_port *p, struct setup *s)
     }
 }
 
-/* Nobody there to connect with: the Endpoint is Idle again. */
-void originator_unreachable(struct fcvi_port *p, struct setup *s)
+/* The setup has failed for good: Error, until a Disconnect (C rules 4 and 5). */
+static void lost(struct fcvi_port *p, struct vi *vi)
+{
+    bool connected = vi->state == FCVI_STATE_CONNECTED;
+    timer_stop(p, TIMER_T1, vi_index(p, vi));
+    vi->setup = NONE;
+    if (!connected)
+        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
+    peer_answer(p, vi, CONNECT_REJECT);
+    vi->connection.failure = vi->connection.established ? TRANSPORT_ERROR : SETUP_TIMEOUT; /* E116 */
+    connection_fail(p, vi, connected);
+}
+
+/* No request goes out. The first time the Endpoint is Idle again; a retry has failed (8.5.4). */
+static void give_up(struct fcvi_port *p, struct setup *s, int vip)
 {
     struct vi *vi = owner(p, s);
-    if (owned(p, s) && !peer_taken(p, vi)) {
+    if (s->retry) {
+        lost(p, vi);
+    } else {
         timer_stop(p, TIMER_T1, s->vi);
         set_state(p, vi, FCVI_STATE_IDLE);
-        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
+        finish_connect(p, vi, vip, NULL);
     }
     setup_free(p, s);
+}
+
+/* Nobody there to connect with. */
+void originator_unreachable(struct fcvi_port *p, struct setup *s)
+{
+    give_up(p, s, VIP_NOT_REACHABLE);
 }
 
 /* ---- the request ---- */
@@ -68,7 +89,7 @@ void originator_start(struct fcvi_port *p, struct setup *s)
     uint32_t index = setup_index(p, s);
     struct exchange *x = exchange_open(p, X_SETUP, index, s->peer);
     if (x == NULL) {
-        originator_unreachable(p, s);
+        give_up(p, s, VIP_ERROR_RESOURCE);
         return;
     }
     s->exchange = exchange_index(p, x);
@@ -127,7 +148,7 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
     bool error = s->reason_in >= 0x20 && s->reason_in <= 0x3F;
     bool nobody = s->reason_in == NO_MATCH || s->reason_in == NO_WAITING;
     s->refused = true;
-    if (peer_taken(p, vi))
+    if (peer_taken(vi))
         return;
     if (s->peer_mode) {
         peer_answer(p, vi,
@@ -150,7 +171,7 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
 
 static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    if (peer_taken(p, vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
+    if (peer_taken(vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
         send_resp2(p, s, SETUP_PROTOCOL_ERROR);
         s->refused = true;
         return;
@@ -179,7 +200,7 @@ void originator_resp1(struct fcvi_port *p, struct setup *s)
         originator_failed(p, s);
         return;
     }
-    if (!owned(p, s) || s->refused) {
+    if (!owned(p, s)) {
         send_resp2(p, s, CONNECT_TIMEOUT); /* the application has given up (C.5.2) */
     } else if (accept) {
         accepted(p, s, vi);
@@ -193,8 +214,7 @@ void originator_resp1(struct fcvi_port *p, struct setup *s)
 void originator_resp3(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    bool connected =
-        owned(p, s) && !s->refused && vi->state == FCVI_STATE_CONNECTED && vi->connection.originator;
+    bool connected = owned(p, s) && !s->refused && vi->state == FCVI_STATE_CONNECTED;
     setup_free(p, s);
     if (connected) {
         vi->connection.confirmed = true;
@@ -232,7 +252,7 @@ void originator_failed(struct fcvi_port *p, struct setup *s)
     s->retry_next = false;
     send_abts(p, exchange_at(p, s->exchange));
     timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us); /* C rules 2b and 3b */
-    if (!lives || peer_taken(p, vi))
+    if (!lives || peer_taken(vi))
         return; /* C rule 2: the Endpoint is Idle (or refused), there is no retry. C rule 6a, E51: connected
                  */
     if (vi->state == FCVI_STATE_PENDING_CONNECT) { /* C rule 3 */
@@ -240,14 +260,7 @@ void originator_failed(struct fcvi_port *p, struct setup *s)
         set_state(p, vi, FCVI_STATE_PENDING_CONNECT_RETRY);
         return;
     }
-    timer_stop(p, TIMER_T1, s->vi);
-    vi->setup = NONE;
-    bool connected = vi->state == FCVI_STATE_CONNECTED;
-    if (!connected) /* C rule 4 */
-        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
-    peer_answer(p, vi, CONNECT_REJECT);
-    vi->connection.failure = vi->connection.established ? TRANSPORT_ERROR : SETUP_TIMEOUT; /* E116 */
-    connection_fail(p, vi, connected);                                                     /* C rule 5 */
+    lost(p, vi);
 }
 
 /* BA_ACC, BA_RJT, or none of them for R_A_TOV: the Exchange is over. */
@@ -255,7 +268,7 @@ void originator_aborted(struct fcvi_port *p, struct setup *s)
 {
     exchange_late(p, s->exchange);
     s->exchange = NONE;
-    if (!s->retry_next || peer_taken(p, owner(p, s))) {
+    if (!s->retry_next || peer_taken(owner(p, s))) {
         setup_free(p, s);
         return;
     }

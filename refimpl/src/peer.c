@@ -29,20 +29,18 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
             continue;
         struct vi *vi = vi_at(p, i - point_count(p));
         bool itself = s->peer == p->own_id && vi->local_handle == s->remote_handle;
-        if (vi->inbound == NONE && !peer_taken(p, vi) && !itself &&
-            same_discriminator(&vi->remote, &s->local) && same_host(&vi->remote, &s->remote) &&
-            same_host(&vi->local, &s->local))
+        if (vi->inbound == NONE && !peer_taken(vi) && !itself && same_discriminator(&vi->remote, &s->local) &&
+            same_host(&vi->remote, &s->remote) && same_host(&vi->local, &s->local))
             return vi;
     }
     return NULL;
 }
 
 /* Connected, or about to be, through the request of the other side. */
-bool peer_taken(struct fcvi_port *p, const struct vi *vi)
+bool peer_taken(const struct vi *vi)
 {
-    (void)p;
     const struct connection *c = &vi->connection;
-    return c->known && !c->originator && (c->receiving || vi->state == FCVI_STATE_CONNECTED);
+    return c->known && !c->originator && c->receiving;
 }
 
 /* The request is no longer to be found: it has its result. */

@@ -96,7 +96,7 @@ static bool continue_setup(struct fcvi_port *p, struct setup *retry)
     struct setup *old = NULL;
     for (; i != NONE && old == NULL; i = party_find(p, false, retry->peer, retry->remote_handle, i)) {
         number = i < p->limits.setups ? i : vi_at(p, i - p->limits.setups)->inbound;
-        if (number != NONE && setup_at(p, number) != retry)
+        if (number != NONE)
             old = setup_at(p, number);
     }
     if (old == NULL)
@@ -126,10 +126,10 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
 {
     uint32_t i = party_find(p, false, retry->peer, retry->remote_handle, NONE);
     for (; i != NONE; i = party_find(p, false, retry->peer, retry->remote_handle, i)) {
-        if (i < p->limits.setups || vi_at(p, i - p->limits.setups)->state != FCVI_STATE_CONNECTED)
+        struct vi *vi = vi_at(p, i - p->limits.setups); /* no setup: rule 8 would have applied */
+        if (vi->state != FCVI_STATE_CONNECTED)
             continue;
-        struct vi *vi = vi_at(p, i - p->limits.setups);
-        retry->vi = i - p->limits.setups;
+        retry->vi = vi_index(p, vi);
         retry->local_handle = vi->connection.local_handle;
         connection_rename(p, vi, retry->connection_id);
         send_resp1(p, retry, 0);
@@ -195,7 +195,9 @@ static struct setup *begin(struct fcvi_port *p, const struct fcvi_frame *f)
 
 void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct exchange *x = fcvi_FC_Exchange_Context(f->fc) ? NULL : exchange_of(p, f);
+    if (fcvi_FC_Exchange_Context(f->fc))
+        return; /* Table 1: it comes from the originator of its Exchange */
+    struct exchange *x = exchange_of(p, f);
     bool starts =
         fcvi_FC_SEQ_CNT(f->fc) == 0 && fcvi_FC_Parameter(f->fc) == 0 && fcvi_FC_First_Sequence(f->fc);
     struct setup *s = x != NULL && x->kind == X_SETUP ? setup_at(p, x->owner) : NULL;
@@ -232,29 +234,30 @@ static void let_go(struct fcvi_port *p, struct vi *vi)
     own->retry_next = false;
 }
 
-/* A faulty Message that overtook FCVI_CONNECT_RESP2 leaves the Endpoint in Error while the accept waits
- * (E74). */
-static bool awaits_resp2(const struct vi *vi)
+/* The Endpoint that waits for the FCVI_CONNECT_RESP2 of this setup: Pending Connect, or in Error after a
+ * faulty Message that overtook it (E74). NULL for a request that was refused or not answered yet. */
+static struct vi *accepted_by(struct fcvi_port *p, const struct setup *s)
 {
-    return vi->state == FCVI_STATE_PENDING_CONNECT || vi->state == FCVI_STATE_ERROR;
+    struct vi *vi = s->phase == SETUP_AWAIT_RESP2 && s->vi != NONE ? vi_at(p, s->vi) : NULL;
+    return vi != NULL && vi->inbound == setup_index(p, s) ? vi : NULL;
 }
 
 void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
-    struct vi *vi = s->vi != NONE ? vi_at(p, s->vi) : NULL;
-    bool gave_up = fcvi_DH_CONN_STS(f->dh);
+    struct vi *vi = accepted_by(p, s);
+    bool failed = vi != NULL && vi->state == FCVI_STATE_ERROR;
     if (!s->refused && fcvi_DH_FCVI_HANDLE(f->dh) != s->local_handle)
         return; /* C rule 12 */
     send_resp3(p, s);
-    bool ours = vi != NULL && vi->inbound == setup_index(p, s);
-    if (ours && vi->state != FCVI_STATE_CONNECTED && gave_up) { /* C.5.6 */
+    if (vi != NULL && fcvi_DH_CONN_STS(f->dh)) { /* C.5.6 */
         let_go(p, vi);
         connection_forget(p, vi);
-        set_state(p, vi, FCVI_STATE_IDLE);
+        if (!failed)
+            set_state(p, vi, FCVI_STATE_IDLE);
         finish_connect(p, vi, VIP_TIMEOUT, NULL);
-    } else if (ours && awaits_resp2(vi)) { /* C.5.4: one step with RESP3 */
+    } else if (vi != NULL) { /* C.5.4: one step with RESP3 */
         vi->connection.established = vi->connection.confirmed = true;
-        if (vi->state == FCVI_STATE_PENDING_CONNECT)
+        if (!failed)
             set_state(p, vi, FCVI_STATE_CONNECTED);
         finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
         receive_confirmed(p, vi);
@@ -277,8 +280,8 @@ void responder_t0(struct fcvi_port *p, uint32_t index)
  * connected through its own request stays so (C rule 6a): then this setup has no VI. */
 void responder_t2(struct fcvi_port *p, struct setup *s)
 {
-    struct vi *vi = s->vi != NONE ? vi_at(p, s->vi) : NULL;
-    if (vi != NULL && vi->inbound == setup_index(p, s) && awaits_resp2(vi)) {
+    struct vi *vi = accepted_by(p, s);
+    if (vi != NULL) {
         bool peer = vi->peer.phase == PEER_PENDING, failed = vi->state == FCVI_STATE_ERROR;
         let_go(p, vi);
         finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);

@@ -158,7 +158,7 @@ START_TEST(exchanges_run_out)
     b_request(b, vi, THEIRS, FCVI_NEVER, 2);
     hear_resp1(b, 0, 0, 0, 0xabcd); /* Connected; the Exchange lasts until FCVI_CONNECT_RESP3 */
     b_request(b, other, THEIRS, FCVI_NEVER, 3);
-    ck_assert_int_eq(b_return(b, 3)->vip, VIP_NOT_REACHABLE);
+    ck_assert_int_eq(b_return(b, 3)->vip, VIP_ERROR_RESOURCE);
     ck_assert_uint_eq(state_of(b, other), FCVI_STATE_IDLE);
     hear_rqst(b, 1, 0x1234, 0x42, 5);
     ck_assert_uint_eq(b->sent, 2);
