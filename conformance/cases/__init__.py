@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     c_5_10,
     d_1,
     d_2,
+    message_modules,
 )
 from .common import REGISTRY
 

@@ -1,0 +1,8 @@
+"""The modules with cases of VI Messages: clauses 5, 6 and 8, annexes B, E and F."""
+
+from __future__ import annotations
+
+from . import (  # noqa: F401  (each module declares its cases when it is imported)
+    c6_requests,
+    c6_responses,
+)
