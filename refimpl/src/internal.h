@@ -330,8 +330,8 @@ struct fcvi_port {
     uint8_t handle_bits; /* of a FCVI_HANDLE that number the VI */
     uint8_t link;        /* enum link_state */
     bool fabric_known;
-    bool id_changed;                             /* by a LIP, since the last FLOGI (7.7.4) */
-    uint32_t lip_id;                             /* to this */
+    bool changed;    /* since the last FLOGI: the identifier by a LIP, or the Fabric by its FAN (7.7.4) */
+    uint32_t lip_id; /* the identifier that the last LIP gave */
     uint64_t fabric_port_name, fabric_node_name; /* from FLOGI, to be compared later (7.7.4, 7.7.5) */
     uint32_t own_id;
     uint64_t seq_ids[4]; /* class 2: SEQ_IDs of Sequences that are open (5.5) */

@@ -38,8 +38,7 @@ static void logout_all(struct fcvi_port *p, bool explicitly)
     }
 }
 
-/* The port has another N_Port Identifier, or another Fabric: no mapping holds any more. */
-static void start_over(struct fcvi_port *p, uint32_t id)
+static void take_id(struct fcvi_port *p, uint32_t id)
 {
     if (id != p->own_id) {
         logout(p, p->own_id); /* connections with ourselves */
@@ -49,6 +48,12 @@ static void start_over(struct fcvi_port *p, uint32_t id)
     struct remote_port *self = remote_get(p, id); /* the old one made room */
     login_forget(p, self);
     self->logged_in = self->usable = true;
+}
+
+/* The port has another N_Port Identifier, or another Fabric: no mapping holds any more. */
+static void start_over(struct fcvi_port *p, uint32_t id)
+{
+    take_id(p, id);
     hosts_forget(p, NONE);
     logout_all(p, true);
 }
@@ -75,7 +80,7 @@ void link_start(struct fcvi_port *p)
     if (p->config.topology == FCVI_FABRIC)
         fcvi_set_FC_S_ID(out, 0);
     else if (p->config.topology == FCVI_PUBLIC_LOOP) /* FC-AL: the AL_PA is all that it has for sure */
-        fcvi_set_FC_S_ID(out, (p->id_changed ? p->lip_id : p->own_id) & 0xFF);
+        fcvi_set_FC_S_ID(out, (p->changed ? p->lip_id : p->own_id) & 0xFF);
 }
 
 /* Word 2 of a FLOGI LS_ACC is R_A_TOV in milliseconds; E_D_TOV is in nanoseconds with bit 26 of Word 1
@@ -100,15 +105,17 @@ void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     }
     const uint8_t *login = f->payload + 4;
     uint64_t port_name = fcvi_LOGIN_Port_Name(login), node_name = fcvi_LOGIN_Node_Name(login);
-    bool same = p->fabric_known && id == p->own_id && port_name == p->fabric_port_name &&
+    bool same = p->fabric_known && !p->changed && id == p->own_id && port_name == p->fabric_port_name &&
                 node_name == p->fabric_node_name;
+    bool first = !p->fabric_known && (id == p->own_id || p->own_id == 0); /* there is nothing to compare */
     take_timeouts(p, login);
-    bool first = !p->fabric_known && id == p->own_id;
     p->fabric_known = true;
-    p->id_changed = false;
+    p->changed = false;
     p->fabric_port_name = port_name;
     p->fabric_node_name = node_name;
-    if (!same && !first)
+    if (first)
+        take_id(p, id);
+    else if (!same)
         start_over(p, id);
     link_ready(p);
 }
@@ -220,9 +227,10 @@ void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
         return;
     timer_stop(p, TIMER_LINK, 0);
     const uint8_t *fan = f->payload + 4;
-    bool same = p->fabric_known && !p->id_changed && fcvi_FAN_FAN_Port_Name(fan) == p->fabric_port_name &&
+    bool same = p->fabric_known && !p->changed && fcvi_FAN_FAN_Port_Name(fan) == p->fabric_port_name &&
                 fcvi_FAN_FAN_Node_Name(fan) == p->fabric_node_name;
     if (!same) {
+        p->changed |= p->fabric_known; /* whatever the LS_ACC says then */
         link_start(p);
         return;
     }
@@ -245,7 +253,7 @@ void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
         else
             validate_all(port, false);
     } else if (port->config.topology == FCVI_PUBLIC_LOOP) {
-        port->id_changed |= changed;
+        port->changed |= changed;
         port->lip_id = n_port_id;
         port->link = LINK_AWAIT_FAN;
         timer_start(port, TIMER_LINK, 0, 2 * port->config.r_a_tov_us);
