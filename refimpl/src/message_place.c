@@ -166,10 +166,10 @@ void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         vi->rx.last_completed = id;
         return;
     }
+    if (!reliable(vi)) /* VI-ARCH 7.1: nobody hears of it but by a Descriptor */
+        return;
     if (fault == FAULT_QUEUE_EMPTY) /* VI-DG 3.8.1: the Message is dropped */
         event_error(p, vi_index(p, vi), VIP_ERROR_RECVQ_EMPTY);
-    if (!reliable(vi))
-        return;
     if (fault == FAULT_RDMA && entry == NONE)
         event_error(p, vi_index(p, vi), VIP_ERROR_RDMAW_PROT);
     message_error(p, vi, NULL, fault == FAULT_RDMA ? REMOTE_RDMA_WRITE_PROTECTION : REMOTE_DESCRIPTOR_ERROR,
