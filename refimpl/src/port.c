@@ -214,6 +214,8 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
         size_t length = control_frame(port, out, meta);
         if (length == 0)
             length = scheduled_frame(port, out, meta);
+        if (length == 0) /* a Message that failed just now has left its ABTS or its response */
+            length = control_frame(port, out, meta);
         if (length == 0 || fcvi_FC_D_ID(out) != port->own_id)
             return length;
         struct fcvi_input own = {out, length, meta->sof, meta->eof, FCVI_CRC_OK};

@@ -1,0 +1,338 @@
+/* Class 2 at the sender: credit, acknowledgement, busy, reject, and what becomes of the Message (5.5, 8.4.2
+ * b, Annex B rules 8a to 8e, FC-FS Link_Control frames). */
+#include "rig.h"
+
+enum { ACK_1 = 0xC0, ACK_0 = 0xC1, P_RJT = 0xC2, F_RJT = 0xC3, P_BSY = 0xC4, F_BSY = 0xC5, PIECE = 224 };
+enum { PERFORM_ABTS = 0x10 }; /* Abort Sequence Condition 01b */
+
+static struct rig *rig2(uint8_t level, bool out_of_order, uint8_t credit)
+{
+    struct rig *r = rig_new(level);
+    r->config.service_class = 2;
+    r->config.out_of_order = out_of_order;
+    r->config.end_to_end_credit = credit;
+    r->config.receive_size = 256; /* 224 bytes of data in a frame */
+    rig_connect(r);
+    for (uint32_t k = 0; k < RIG_BYTES; k++)
+        r->bytes[k] = rig_value(5, k);
+    return r;
+}
+
+/* A Link_Control frame for the nth frame: Exchange Context of the other side, Sequence Context recipient. */
+static void link_control(struct rig *r, unsigned r_ctl, unsigned nth, unsigned f_ctl, unsigned parameter)
+{
+    rig_hear(r, "%02x 010100 00 %06x 00 %06x %02x 00 %04x %04x 8001 %08x", r_ctl, rig_field(r, nth, 1, 3),
+             (rig_field(r, nth, 9, 3) & 0x800000 ? 0x400000u : 0xC00000u) | f_ctl, rig_field(r, nth, 12, 1),
+             rig_field(r, nth, 14, 2), rig_ox(r, nth), parameter);
+}
+
+static void ack(struct rig *r, unsigned nth)
+{
+    link_control(r, ACK_1, nth, 0, 1);
+}
+
+/* Frame `cnt` of a Send of `total` bytes. SOFi2 for the first; the last ACK ends the Sequence, not EOFt. */
+static unsigned next_piece(struct rig *r, uint32_t cnt, uint32_t total)
+{
+    uint32_t left = total - cnt * PIECE, length = left < PIECE ? left : PIECE;
+    bool last = length == left;
+    uint32_t end = r->attributes.reliability == FCVI_RELIABLE_RECEPTION ? 0x090000 : 0x180000;
+    unsigned nth = rig_next_data(r, r->bytes + cnt * PIECE, length,
+                                 "01 010200 00 010100 58 %06x .. 02 %04x .... .... %08x "
+                                 "0000abcd 00 00 0000 ........ 00*16 %08x",
+                                 0x200008 | (last ? end : 0) | (4 - length % 4) % 4, cnt, cnt * PIECE, total);
+    ck_assert_uint_eq(r->sof[nth], cnt == 0 ? FCVI_SOF_I2 : FCVI_SOF_N2);
+    ck_assert_uint_eq(r->eof[nth], FCVI_EOF_N);
+    return nth;
+}
+
+static void next_abts(struct rig *r, unsigned nth)
+{
+    rig_next(r, "81 010200 00 010100 00 090000 .. 00 0000 %04x .... 00000000", rig_ox(r, nth));
+}
+
+/* ---- credit ---- */
+
+/* Two frames may wait for their ACK; the Message is over with the last one. */
+START_TEST(credit)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, 2);
+    rig_post(r, FCVI_SEND, 5 * PIECE - 1);
+    unsigned first = next_piece(r, 0, 5 * PIECE - 1);
+    next_piece(r, 1, 5 * PIECE - 1);
+    rig_silent(r);
+    ack(r, first);
+    next_piece(r, 2, 5 * PIECE - 1);
+    rig_silent(r);
+    ack(r, first + 2); /* ACKs may overtake each other: frame 1 still waits, and no more goes out */
+    rig_silent(r);
+    ack(r, first + 2); /* twice */
+    rig_silent(r);
+    ack(r, first + 1);
+    next_piece(r, 3, 5 * PIECE - 1);
+    next_piece(r, 4, 5 * PIECE - 1);
+    ack(r, first + 3);
+    rig_not_done(r, false);
+    ack(r, first + 4);
+    w_done(&r->w, 0, r->vi, false, 0, 5 * PIECE - 1);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* One ACK_0 for all frames up to its SEQ_CNT. */
+START_TEST(ack_0)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, 0);
+    rig_post(r, FCVI_SEND, 20 * PIECE);
+    for (uint32_t k = 0; k < 16; k++) /* the default credit */
+        next_piece(r, k, 20 * PIECE);
+    rig_silent(r);
+    link_control(r, ACK_0, r->seen - 1, 0, 0);
+    for (uint32_t k = 16; k < 20; k++)
+        next_piece(r, k, 20 * PIECE);
+    link_control(r, ACK_0, r->seen - 1, 0, 0);
+    w_done(&r->w, 0, r->vi, false, 0, 20 * PIECE);
+    rig_end(r);
+}
+END_TEST
+
+/* No more than 64 frames are remembered. */
+START_TEST(large_credit)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, 255);
+    rig_post(r, FCVI_SEND, 70 * PIECE);
+    for (uint32_t k = 0; k < 64; k++)
+        next_piece(r, k, 70 * PIECE);
+    rig_silent(r);
+    link_control(r, ACK_0, r->seen - 1, 0, 0);
+    for (uint32_t k = 64; k < 70; k++)
+        next_piece(r, k, 70 * PIECE);
+    link_control(r, ACK_0, r->seen - 1, 0, 0);
+    w_done(&r->w, 0, r->vi, false, 0, 70 * PIECE);
+    rig_end(r);
+}
+END_TEST
+
+/* 5.5: the next Sequence of the Message begins once all of the one before is acknowledged. */
+START_TEST(next_sequence_waits)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_RECEPTION);
+    r->config.service_class = 2;
+    r->config.receive_size = 256;
+    r->config.iu_size = 300; /* one frame */
+    rig_connect(r);
+    rig_post(r, FCVI_RDMA_WRITE, 2 * PIECE);
+    unsigned nth = rig_next_data(r, r->bytes, PIECE,
+                                 "01 010200 00 010100 58 280008 .. 02 0000 .... ffff 00000000 "
+                                 "0000abcd 01 00 0000 00000001 00000000 0000000000007000 00000077 000001c0");
+    rig_silent(r);
+    ack(r, nth);
+    unsigned last = rig_next_data(r, r->bytes + PIECE, PIECE,
+                                  "01 010200 00 010100 58 090008 .. 02 0001 .... 8001 000000e0 "
+                                  "0000abcd 01 00 0000 00000001 00000000 0000000000007000 00000077 000001c0");
+    ck_assert_uint_ne(rig_field(r, nth, 12, 1), rig_field(r, last, 12, 1));
+    /* the response may overtake the ACK of the request */
+    rig_hear(r,
+             "07 010100 00 010200 58 980000 09 01 0000 %04x 8001 00000000 %08x 09 00 0000 00000001 00000000",
+             rig_ox(r, last), r->handle);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_OP_RDMA_WRITE, 2 * PIECE);
+    r->seen = r->sent;
+    ack(r, last);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* ---- rules 8a, 8c, 8d and 8e ---- */
+
+/* _i: Reliability Level; P_BSY, F_BSY, P_RJT, F_RJT, an ACK with Abort Sequence Condition, none for E_D_TOV;
+ * for the first frame of several, or for the only one */
+START_TEST(message_fails)
+{
+    uint8_t level = (uint8_t)(1 + _i % 3);
+    static const unsigned r_ctl[] = {P_BSY, F_BSY, P_RJT, F_RJT, ACK_1};
+    int how = _i / 3 % 6;
+    bool whole = _i / 18;
+    uint32_t length = whole ? 4 : 4 * PIECE;
+    struct rig *r = rig2(level, false, 2);
+    rig_post(r, FCVI_SEND, length);
+    rig_post(r, FCVI_SEND, length);
+    unsigned nth = r->seen;
+    rig_alive(r);
+    r->seen = r->sent;
+    if (how < 5) {
+        link_control(r, r_ctl[how], nth, how == 4 ? PERFORM_ABTS : 0, how == 4 ? 1 : 0x010d0000);
+    } else {
+        w_run(&r->w, W_E_D_TOV - 1);
+        rig_silent(r);
+        w_run(&r->w, 1);
+    }
+    next_abts(r, nth);
+    if (level == FCVI_UNRELIABLE) {
+        /* what is in flight is all that this level promises; VI-DG 5.2: a part of it is a partial packet */
+        w_done(&r->w, 0, r->vi, false, whole ? 0 : FCVI_STATUS_TRANSPORT_ERROR | FCVI_STATUS_PARTIAL_ERROR,
+               whole ? length : 0);
+        rig_alive(r);
+        if (!whole) /* the next Message goes out */
+            next_piece(r, 0, length);
+    } else {
+        /* VI-DG 5.2: a Send's Transport Error is for Reliable Reception */
+        uint32_t status =
+            level == FCVI_RELIABLE_RECEPTION ? FCVI_STATUS_TRANSPORT_ERROR : FCVI_STATUS_DESC_FLUSHED_ERROR;
+        w_done(&r->w, 0, r->vi, false, status, 0);
+        w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_CONN_LOST));
+        rig_broken(r, TRANSPORT);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* ---- rule 8b ---- */
+
+static void again(struct rig *r, unsigned nth)
+{
+    unsigned copy = r->seen++;
+    ck_assert_uint_lt(copy, r->sent);
+    ck_assert_uint_eq(r->length[copy], r->length[nth]);
+    ck_assert_mem_eq(r->frame[copy], r->frame[nth], r->length[nth]);
+    ck_assert_uint_eq(r->sof[copy], r->sof[nth]);
+}
+
+/* Frames that found no room come once more, the same bytes; also the last, and while others still wait. */
+START_TEST(busy_frames_come_again)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, true, 4);
+    enum { LENGTH = 6 * PIECE - 3 };
+    rig_post(r, FCVI_SEND, LENGTH);
+    unsigned nth = next_piece(r, 0, LENGTH);
+    for (uint32_t k = 1; k < 4; k++)
+        next_piece(r, k, LENGTH);
+    link_control(r, P_BSY, nth + 2, 0, 0x01010000);
+    again(r, nth + 2);
+    link_control(r, F_BSY, nth, 0, 0);
+    again(r, nth);
+    ack(r, nth + 1);
+    link_control(r, P_BSY, nth + 1, 0, 0x01010000); /* it has been acknowledged */
+    rig_silent(r);
+    ack(r, nth);
+    unsigned four = next_piece(r, 4, LENGTH), five = next_piece(r, 5, LENGTH);
+    link_control(r, F_BSY, five, 0, 0);
+    again(r, five);
+    ack(r, nth + 2);
+    ack(r, nth + 3);
+    link_control(r, F_BSY, five, 0, 0); /* the copy found no room either */
+    again(r, five);
+    ack(r, four);
+    ack(r, five);
+    w_done(&r->w, 0, r->vi, false, 0, LENGTH);
+    link_control(r, F_BSY, five, 0, 0);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* _i: an empty Send, FCVI_READ_RQST */
+START_TEST(busy_single_frame)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, true, 4);
+    rig_post(r, _i == 0 ? FCVI_SEND : FCVI_RDMA_READ, _i == 0 ? 0 : 1000);
+    unsigned nth = r->seen++;
+    link_control(r, P_BSY, nth, 0, 0x01010000);
+    again(r, nth);
+    ack(r, nth);
+    if (_i == 0)
+        w_done(&r->w, 0, r->vi, false, 0, 0);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* A frame of FCVI_READ_RESP: the responder's. */
+START_TEST(busy_read_response)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_RECEPTION, true, 2);
+    rig_message(r, OP_READ, 1, 3 * PIECE, RIG_VA, r->region);
+    r->seen++; /* the ACK of the request */
+    unsigned nth = r->seen;
+    r->seen += 2;
+    rig_silent(r);
+    link_control(r, F_BSY, nth + 1, 0, 0);
+    again(r, nth + 1);
+    ack(r, nth);
+    rig_next_data(r, r->bytes + 2 * PIECE, PIECE,
+                  "01 010200 00 010100 58 980008 .. 02 0002 0701 .... 000001c0 "
+                  "0000abcd 0a 00 0000 00000001 00000000 0000000000010000 %08x 000002a0",
+                  r->region);
+    link_control(r, ACK_0, r->seen - 1, 0, 0);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* The memory is gone when the frame is to be built again (VI-DG 5.2). */
+START_TEST(busy_and_memory_gone)
+{
+    struct rig *r = rig2((uint8_t)_i, true, 2);
+    rig_post(r, FCVI_SEND, 2 * PIECE);
+    unsigned nth = r->seen;
+    r->seen = r->sent;
+    ck_assert_int_eq(fcvi_vip_deregister_mem(r->w.port[0], r->w.now, r->mem), VIP_SUCCESS);
+    link_control(r, P_BSY, nth, 0, 0x01010000);
+    next_abts(r, nth);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_PROTECTION_ERROR | FCVI_STATUS_PARTIAL_ERROR, 0);
+    if (_i == FCVI_UNRELIABLE)
+        rig_alive(r);
+    else
+        rig_broken(r, 0);
+    rig_end(r);
+}
+END_TEST
+
+/* ---- what means nothing ---- */
+
+START_TEST(hostile_link_control)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, _i, 2);
+    rig_post(r, FCVI_SEND, 4 * PIECE);
+    unsigned nth = next_piece(r, 0, 4 * PIECE);
+    next_piece(r, 1, 4 * PIECE);
+    static const unsigned r_ctls[] = {ACK_1, ACK_0, P_RJT, F_RJT, P_BSY, F_BSY, 0xC6, 0xCF};
+    for (unsigned k = 0; k < 8; k++) /* an Exchange that is not open */
+        rig_hear(r, "%02x 010100 00 010200 00 c00000 00 00 0000 4444 8001 00000000", r_ctls[k]);
+    unsigned ox_id = rig_ox(r, nth);
+    for (unsigned k = 0; k < 2; k++) { /* frames that were never sent */
+        rig_hear(r, "%02x 010100 00 010200 00 c00000 00 00 0040 %04x 8001 00000001", r_ctls[k], ox_id);
+        rig_hear(r, "%02x 010100 00 010200 00 c00000 00 00 ffff %04x 8001 00000001", r_ctls[k], ox_id);
+    }
+    if (_i)
+        rig_hear(r, "c4 010100 00 010200 00 c00000 00 00 8000 %04x 8001 00000000", ox_id);
+    rig_hear(r, "c6 010100 00 010200 00 c00000 00 00 0000 %04x 8001 00000000", ox_id);
+    rig_silent(r);
+    rig_alive(r);
+    ack(r, nth);
+    next_piece(r, 2, 4 * PIECE);
+    rig_end(r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("class2");
+    rig_case(s, "credit", credit, 0, 1);
+    rig_case(s, "ACK_0", ack_0, 0, 1);
+    rig_case(s, "credit", large_credit, 0, 1);
+    rig_case(s, "5.5", next_sequence_waits, 0, 1);
+    rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
+    rig_case(s, "8b", busy_frames_come_again, 0, 1);
+    rig_case(s, "8b", busy_single_frame, 0, 2);
+    rig_case(s, "8b", busy_read_response, 0, 1);
+    rig_case(s, "8b", busy_and_memory_gone, 1, 4);
+    rig_case(s, "hostile", hostile_link_control, 0, 2);
+    return rig_run(s);
+}
