@@ -53,7 +53,10 @@ def _run(report: RunReport) -> dict[str, Any]:
             "version": report.implementation_version, "clock": report.clock, "pics": report.pics,
         },
         "pixit": report.pixit,
+        "deviations": [outcome.deviation.as_json() for outcome in report.deviations],
         "seed": report.seed,
+        "date": report.date,
+        "certification": report.certification,
         "error": report.error,
         "cases": cases,
     }  # fmt: skip

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tomllib
-from pathlib import Path
 from typing import Any
 
 BOOLEANS = (
@@ -41,18 +39,10 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
     return pics
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read a PICS from a TOML file (items at the top level or in a table [pics])."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PicsError(f"{path}: cannot read the PICS: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise PicsError(f"{path}: not a TOML file: {error}") from error
-    table = data.get("pics", data)
-    if not isinstance(table, dict):
-        raise PicsError(f"{path}: [pics] must be a table")
-    return complete(table, str(path))
+def names_in(expression: str) -> list[str]:
+    """The items that an expression is about, in their order."""
+    names = [node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)]
+    return [item for item in (*BOOLEANS, *NUMBERS, "revision") if item in names]
 
 
 def _value(node: ast.expr, pics: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import __version__, pics as pics_module, runner
 from .case import CaseInfo, Variant, load_cases
+from .deviation import Deviation
 from .dut.player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
 from .files import FileError
@@ -32,7 +33,8 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
     dut, catalogue = run["dut"], runner.load_catalogue()
     report = RunReport(
         __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
-        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=dut["clock"],
+        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
+        certification=bool(run["certification"]), date=str(run["date"]),
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -43,6 +45,7 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
             result = _case(directory, run, case, *known, catalogue.levels)
         result.wall_us = int(case["wall_us"])
         report.results.append(result)
+    runner.conclude(report, [Deviation.from_json(d) for d in run["deviations"]], catalogue.levels)
     return report
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from .deviation import Outcome
 
 
 class Verdict(str, enum.Enum):
@@ -84,6 +87,8 @@ class Result:
     virtual_us: int = 0
     wall_us: int = 0
     log: list[str] = field(default_factory=list)  # the case's steps and the control plane, in words
+    #: The requirements whose breach failed the case, also when a declared deviation covers them.
+    broken: list[str] = field(default_factory=list)
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
     evidence: Optional[list[dict[str, Any]]] = None
 
@@ -103,6 +108,26 @@ class Result:
         }
 
 
+@dataclass(frozen=True)
+class Review:
+    """Something wrong with the PICS itself. cls: "violation" or "notice"; kind: "contradiction" or "missing"."""
+
+    requirement: str
+    cls: str
+    kind: str
+    message: str
+    seen: str
+    required: str
+    erratum: Optional[str] = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As report.json has it."""
+        return {
+            "requirement": self.requirement, "class": self.cls, "kind": self.kind, "message": self.message,
+            "seen": self.seen, "required": self.required, "erratum": self.erratum,
+        }  # fmt: skip
+
+
 @dataclass
 class RunReport:
     """A whole run."""
@@ -119,6 +144,24 @@ class RunReport:
     #: Why nothing ran: a selection, a PICS or an attachment that cannot be used. Empty when cases ran.
     error: str = ""
     clock: str = ""  # the DUT's: "virtual" or "real"; empty when none was attached
+    certification: bool = False  # a run of fcvi certify: what is mandatory and not claimed counts
+    date: str = ""  # when the run began: ISO 8601, UTC
+    review: list[Review] = field(default_factory=list)
+    deviations: list[Outcome] = field(default_factory=list)
+
+    def flaws(self) -> list[str]:
+        """What is wrong beyond the cases, one line each: the PICS, and declared deviations that did not occur."""
+        lines = [
+            f"PICS: {r.requirement}: {r.message} (claimed {r.seen}; required {r.required})"
+            for r in self.review
+            if r.cls == "violation" and (r.kind == "contradiction" or self.certification)
+        ]
+        lines += [
+            f"declared deviation did not occur: {o.deviation.words()} ({o.deviation.reason})"
+            for o in self.deviations
+            if o.status == "absent"
+        ]
+        return lines
 
     def summary(self) -> dict[str, int]:
         """How many results have each verdict."""

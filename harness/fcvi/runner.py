@@ -6,12 +6,12 @@ import importlib
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import __version__, pics as pics_module
+from . import __version__, declaration as declaration_module, deviation, pics as pics_module
 from .case import CaseInfo, Variant, load_cases
 from .configure import configured
 from .dut import attach
@@ -21,6 +21,7 @@ from .pics import PicsError
 from .pixit import Pixit, pixit_for
 from .received import Received
 from .results import Finding, Result, RunReport, Verdict
+from .review import review
 from .scenario import Failed, Inconclusive, Scenario
 from .select import SelectionError, select
 from .upper import Unimplemented
@@ -45,6 +46,10 @@ class RunOptions:
     tolerance_us: Optional[int] = None
     log: Optional[Path] = None  # where the DUT's standard error is kept
     record: bool = False  # keep what passed between suite and DUT, for evidence
+    certification: bool = False
+    date: str = ""  # when it begins, for the report
+    #: What pics_file says, once it was read.
+    declaration: declaration_module.Declaration = declaration_module.Declaration()
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         return
     if failing:
         result.verdict = Verdict.FAIL
+        result.broken = list(dict.fromkeys(f.requirement for f in failing))
         result.reason = _sentence(failing[0]) + (f" and {len(failing) - 1} more" if len(failing) > 1 else "")
         return
     if result.verdict is Verdict.FAIL:  # stopped by the breach of an informative rule only
@@ -243,8 +249,7 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
     except (DutError, AttachError) as error:
         return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
     try:
-        pics = _pics(options, dut)
-        pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
+        pics, pixit = _pics(options, dut), _pixit(options, dut)
         worker = _Worker(dut, pics, pixit, load_catalogue().levels, options.seed)
         return [(i, worker.run(*chosen[i])) for i in mine]
     finally:
@@ -252,9 +257,15 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
 
 
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
-    if options.pics_file is not None:
-        return pics_module.load(options.pics_file)
+    if options.declaration.pics is not None:
+        return options.declaration.pics
     return pics_module.complete(dut.pics, "hello")
+
+
+def _pixit(options: RunOptions, dut: Dut) -> Pixit:
+    return pixit_for(
+        dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
+    )
 
 
 def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lambda done, total, result: None) -> RunReport:
@@ -265,17 +276,18 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     """
     chosen = select(load_cases(), options.select)
     catalogue = load_catalogue()
-    report = RunReport(__version__, catalogue.sha256, options.dut, "", "", {}, {}, options.seed)
+    options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
+    report = new_report(options)
     try:
         dut = _attach(options)
     except DutError as error:
         report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
         for done, result in enumerate(report.results, 1):
             on_result(done, len(chosen), result)
+        conclude(report, list(options.declaration.deviations), catalogue.levels)
         return report
     try:
-        pics = _pics(options, dut)
-        pixit = pixit_for(dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us)
+        pics, pixit = _pics(options, dut), _pixit(options, dut)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
         if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
@@ -292,12 +304,29 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         ]
     finally:
         dut.close()
+    conclude(report, list(options.declaration.deviations), catalogue.levels)
     return report
+
+
+def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
+    """What can be said once all results are there: deviations, and the review of the PICS."""
+    deviation.apply(report, declared)
+    report.review = review(report.pics, levels) if report.pics else []
+
+
+def new_report(options: RunOptions) -> RunReport:
+    """The report of a run that begins."""
+    return RunReport(
+        __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
+        certification=options.certification, date=options.date,
+    )  # fmt: skip
 
 
 def not_run(options: RunOptions, reason: str) -> RunReport:
     """The report of a run that could not begin."""
-    return RunReport(__version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed, error=reason)
+    report = new_report(options)
+    report.error = reason
+    return report
 
 
 def _run_parallel(
@@ -315,12 +344,12 @@ def _run_parallel(
 
 
 def exit_status(report: RunReport) -> int:
-    """0 all as it should be, 1 a failed case, 2 nothing was applicable, 3 the suite or the attachment failed,
-    4 nothing failed but something stayed inconclusive."""
+    """0 all as it should be, 1 a failed case or a flaw of the declarations, 2 nothing was applicable, 3 the suite or
+    the attachment failed, 4 nothing failed but something stayed inconclusive."""
     counts = report.summary()
     if counts["error"]:
         return 3
-    if counts["fail"]:
+    if counts["fail"] or report.flaws():
         return 1
     if counts["inconclusive"]:
         return 4

@@ -11,3 +11,4 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("certify", help="run every applicable case and leave a report", description=__doc__)
     run_command.options(p, report="report")
+    p.set_defaults(certification=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
@@ -24,7 +25,7 @@ def add_parser(commands: Any) -> None:
 def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     """What run and certify share."""
     p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
-    p.add_argument("--pics", metavar="FILE", type=Path, help="PICS in TOML; default: what the DUT says in hello")
+    p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
     p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
@@ -35,7 +36,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
-    p.set_defaults(run=run, select=None)
+    p.set_defaults(run=run, select=None, certification=False)
 
 
 def _positive(value: str) -> int:
@@ -102,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         dut=args.dut, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=log, record=args.report is not None,
+        certification=args.certification, date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     progress = Progress(args.progress)
     try:

@@ -15,17 +15,16 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
     """A verdict for every requirement that a case of this run names.
 
     A failed case fails the requirements its findings name, and those alone when they are among its own: that a case
-    named nine others beside the broken one says nothing against them, so they stay inconclusive.
+    named nine others beside the broken one says nothing against them, so they stay inconclusive. A declared deviation
+    lets the case pass; the requirement is broken all the same.
     """
     seen: dict[str, set[Verdict]] = {}
     for result in report.results:
-        broken = {f.requirement for f in result.findings if f.cls != "notice"}
+        broken = set(result.broken)
+        failed = result.verdict is Verdict.FAIL or result.qualifier == "deviation"
         for ident in result.requirements:
-            verdict = result.verdict
-            if verdict is Verdict.FAIL and ident not in broken:
-                verdict = Verdict.INCONCLUSIVE
-            seen.setdefault(ident, set()).add(verdict)
-        if result.verdict is Verdict.FAIL:
+            seen.setdefault(ident, set()).add(Verdict.INCONCLUSIVE if failed and ident not in broken else result.verdict)
+        if failed:
             for ident in broken:
                 seen.setdefault(ident, set()).add(Verdict.FAIL)
     return {ident: next(v for v in _WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
@@ -47,6 +46,8 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "results": [result.as_json() for result in report.results],
         "requirements": requirement_verdicts(report),
         "summary": report.summary(),
+        "review": [review.as_json() for review in report.review],
+        "deviations": [outcome.as_json() for outcome in report.deviations],
     }
     if report.error:
         data["error"] = report.error

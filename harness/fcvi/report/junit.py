@@ -33,8 +33,17 @@ def render(report: RunReport) -> bytes:
             Tree.SubElement(case, "failure", message=words, type="fail").text = _clean(detail)
         elif result.verdict is Verdict.ERROR:
             Tree.SubElement(case, "error", message=words, type="error")
+        elif result.qualifier is not None:
+            Tree.SubElement(case, "system-out").text = f"{result.qualifier}: {words}"
         elif result.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE):
             Tree.SubElement(case, "skipped", message=f"{result.verdict.value}: {words}")
+    flaws = report.flaws()
+    if flaws:
+        suite.set("tests", str(len(report.results) + len(flaws)))
+        suite.set("failures", str(counts["fail"] + len(flaws)))
+    for number, flaw in enumerate(flaws, 1):
+        case = Tree.SubElement(suite, "testcase", classname="fcvi.declarations", name=f"flaw {number}", time="0.000000")
+        Tree.SubElement(case, "failure", message=_clean(flaw), type="fail")
     if report.error:  # a run that never began must not look like an empty success
         suite.set("tests", "1")
         suite.set("errors", "1")

@@ -25,11 +25,14 @@ def _diagnostics(result: Result) -> list[str]:
 
 def render(report: RunReport) -> str:
     """The file."""
-    lines = ["TAP version 14", f"1..{len(report.results)}"]
+    flaws = report.flaws()
+    lines = ["TAP version 14", f"1..{len(report.results) + len(flaws)}"]
     for number, result in enumerate(report.results, 1):
         lines.append(_line(number, result))
         if result.verdict in (Verdict.FAIL, Verdict.ERROR) or result.findings:
             lines += _diagnostics(result)
+    for number, flaw in enumerate(flaws, len(report.results) + 1):
+        lines.append(f"not ok {number} - {' '.join(flaw.split()).replace('#', chr(92) + '#')}")
     if report.error:
         lines.append(f"Bail out! {' '.join(report.error.split())}")
     return "\n".join(lines) + "\n"

@@ -37,6 +37,12 @@ def _result(result: Result, verbose: bool) -> list[str]:
     return lines
 
 
+def _qualified(report: RunReport) -> dict[str, int]:
+    names = {"deviation": "a declared deviation", "interpretation": "another reading of an erratum"}
+    counts = {words: sum(r.qualifier == name for r in report.results) for name, words in names.items()}
+    return {words: count for words, count in counts.items() if count}
+
+
 def render(report: RunReport, verbose: bool = False) -> str:
     """Everything that is not a plain pass, then the counts."""
     lines = []
@@ -45,6 +51,16 @@ def render(report: RunReport, verbose: bool = False) -> str:
         lines += [*_result(result, verbose), ""]
     if report.error:
         lines += [f"nothing ran: {report.error}", ""]
+    for review in report.review:
+        tolerated = f" (tolerated: {review.erratum})" if review.erratum else ""
+        lines.append(f"PICS {review.kind} [{review.cls}]{tolerated} {review.requirement}: {review.message}")
+        lines.append(f"      claimed {review.seen}, required {review.required}")
+    for outcome in report.deviations:
+        happened = {"occurred": f"occurred {len(outcome.occurred)} times", "absent": "did NOT occur"}
+        lines.append(f"deviation {outcome.deviation.words()}: {happened.get(outcome.status, 'was not tested')}")
+        lines.append(f"      {outcome.deviation.reason}")
+    if report.review or report.deviations:
+        lines.append("")
     counts = report.summary()
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
@@ -52,6 +68,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
     lines.append(
         f"{len(report.results)} cases: "
         + ", ".join(f"{count} {name}" for name, count in counts.items() if count or name in ("pass", "fail"))
+        + "".join(f", {count} with {name}" for name, count in _qualified(report).items())
         + f"; {spent:.2f} s"
     )
     return "\n".join(lines) + "\n"
