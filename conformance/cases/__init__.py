@@ -13,6 +13,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     c5_3_3,
     c5_3_4,
     c5_9_7_2,
+    c6_8,
     c8_5_2,
     c_3,
     c_4,

@@ -15,11 +15,13 @@ from .common import (
     check_state,
     create_vi,
     discriminator_of,
+    dut_host,
     send_resp1,
     send_resp2,
     send_resp3,
     send_rqst,
     start_wait,
+    tester_host,
 )
 from .peer import (
     NOT_FOUND,
@@ -200,7 +202,7 @@ def peers_match(t: Scenario) -> None:
 
 
 def _address_fields(t: Scenario) -> dict[str, bytes]:
-    tester, dut, usual = t.pixit.tester.host[0], t.pixit.dut.host[0], discriminator_of(t)
+    tester, dut, usual = tester_host(t), dut_host(t), discriminator_of(t)
     if t.params.get("local"):
         return {"FCVI_LOC_ADDR": net_address(tester, OTHER_DISCRIMINATOR)}
     if t.params.get("remote"):

@@ -60,16 +60,26 @@ def discriminator_of(t: Scenario) -> bytes:
     return value
 
 
+def dut_host(t: Scenario) -> str:
+    """The DUT's Host Address in this variant."""
+    return str(t.config["host"][0])
+
+
+def tester_host(t: Scenario) -> str:
+    """The tester's Host Address in this variant."""
+    return str(t.config["peer"]["host"][0])
+
+
 def dut_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:
     """The DUT's address as VIPL calls take it."""
     value = discriminator_of(t) if discriminator is None else discriminator
-    return {"host": t.pixit.dut.host[0], "discriminator": value.hex()}
+    return {"host": dut_host(t), "discriminator": value.hex()}
 
 
 def tester_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:
     """The tester's address as VIPL calls take it."""
     value = discriminator_of(t) if discriminator is None else discriminator
-    return {"host": t.pixit.tester.host[0], "discriminator": value.hex()}
+    return {"host": tester_host(t), "discriminator": value.hex()}
 
 
 def transfer_size(t: Scenario) -> int:
@@ -85,7 +95,7 @@ def vi_attributes(t: Scenario) -> dict[str, Any]:
         "MaxTransferSize": chosen["FCVI_MAX_TRANS_SIZE"],
         "EnableRdmaWrite": bool(chosen["EnRdmaWr"]),
         "EnableRdmaRead": bool(chosen["EnRdmaRd"]),
-        "QoS": {"PipelineDepth": chosen["FCVI_PIPELINE_DEPTH"], "Preference": False},
+        "QoS": {"PipelineDepth": chosen["FCVI_PIPELINE_DEPTH"], "Preference": bool(t.params.get("preference"))},
     }
 
 
@@ -102,8 +112,8 @@ def attributes_of(t: Scenario) -> dict[str, int]:
 
 
 def connection_attributes(t: Scenario) -> dict[str, Any]:
-    """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs."""
-    chosen: dict[str, Any] = attributes_of(t)
+    """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs but for "tester_attributes"."""
+    chosen: dict[str, Any] = {**attributes_of(t), **t.params.get("tester_attributes", {})}
     depth = chosen.pop("FCVI_PIPELINE_DEPTH")
     return {**chosen, "FCVI_QOS": structure("QOS", {"FCVI_PIPELINE_DEPTH": depth})}
 
@@ -115,8 +125,8 @@ def connect_payload(t: Scenario, name: str, handle: int, info: bytes = b"", **fi
     values: dict[str, Any] = {
         "FCVI_REVISION": 1,
         handle_field: handle,
-        "FCVI_LOC_ADDR": net_address(t.pixit.tester.host[0], discriminator_of(t)),
-        "FCVI_REM_ADDR": net_address(t.pixit.dut.host[0], discriminator_of(t)),
+        "FCVI_LOC_ADDR": net_address(tester_host(t), discriminator_of(t)),
+        "FCVI_REM_ADDR": net_address(dut_host(t), discriminator_of(t)),
         "FCVI_LOC_ATTRS": attributes,
         **fields,
     }
@@ -180,8 +190,8 @@ def check_connect_rqst(t: Scenario, rqst: Received, retry: int, mode: int = CLIE
 
 def _check_addresses(t: Scenario, iu: Received, local: str, remote: str) -> None:
     pairs = (
-        ("FCVI_LOC_ADDR", net_address(t.pixit.dut.host[0], discriminator_of(t)), local),
-        ("FCVI_REM_ADDR", net_address(t.pixit.tester.host[0], discriminator_of(t)), remote),
+        ("FCVI_LOC_ADDR", net_address(dut_host(t), discriminator_of(t)), local),
+        ("FCVI_REM_ADDR", net_address(tester_host(t), discriminator_of(t)), remote),
     )
     used = 20 + len(discriminator_of(t))  # what follows is padding, which the codec looks at (E31)
     for name, required, requirement in pairs:
