@@ -244,11 +244,16 @@ static inline uint32_t rig_serve(struct rig *r, uint32_t vi, uint32_t remote_han
     return handle;
 }
 
-static inline void rig_connect(struct rig *r)
+static inline void rig_start(struct rig *r)
 {
     w_add(&r->w, &r->limits, &r->config);
     r->vi = w_vi(&r->w, 0, &r->attributes);
     r->mem = w_region(&r->w, 0, r->bytes, RIG_BYTES, RIG_VA, &r->region);
+}
+
+static inline void rig_connect(struct rig *r)
+{
+    rig_start(r);
     r->handle = rig_serve(r, r->vi, 0xabcd, 0x123);
 }
 
