@@ -49,7 +49,7 @@ void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fc
         e = event_new(p, FCVI_EVENT_CALL);
         e->token = vi->token;
     } else if (vi->peer.phase == PEER_PENDING) {
-        peer_withdraw(p, vi);
+        point_unlist(p, point_count(p) + vi_index(p, vi), &vi->remote); /* it is no longer to be found */
         vi->peer.phase = vi->peer.waiting ? PEER_NONE : PEER_DONE;
         vi->peer.vip = vip;
         if (remote != NULL)

@@ -252,7 +252,7 @@ enum disconnect_phase { DISCONNECT_NONE, DISCONNECT_AWAIT_RESP };
 enum peer_phase { PEER_NONE, PEER_PENDING, PEER_DONE };
 
 struct peer_call {
-    uint8_t phase; /* enum peer_phase */
+    uint8_t phase; /* enum peer_phase; while PEER_PENDING it stands in the table of Connectionpoints */
     bool waiting;  /* a VipConnectPeerWait has not returned */
     int vip;
     uint64_t token;
@@ -266,7 +266,6 @@ struct vi {
     bool blocked;       /* a VipConnectRequest or VipConnectAccept has not returned */
     bool ready;         /* it stands in the ring of VIs that have something to send */
     bool starved;       /* it stands in the list of those that wait for an Exchange */
-    bool pointed;       /* its Peer request stands in the table of Connectionpoints */
     uint32_t next_free, ring_next, ring_previous;
     uint32_t local_handle; /* FCVI_HANDLE of the connection or of the attempt to have one */
     uint32_t generation;
@@ -505,7 +504,6 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s);
 void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
 bool peer_taken(const struct vi *vi);
-void peer_withdraw(struct fcvi_port *p, struct vi *vi);
 int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 
 /* setup.c */

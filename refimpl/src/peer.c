@@ -29,7 +29,7 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
             continue;
         struct vi *vi = vi_at(p, i - point_count(p));
         bool itself = s->peer == p->own_id && vi->local_handle == s->remote_handle;
-        if (vi->inbound == NONE && !peer_taken(vi) && !itself && same_discriminator(&vi->remote, &s->local) &&
+        if (vi->inbound == NONE && !itself && same_discriminator(&vi->remote, &s->local) &&
             same_host(&vi->remote, &s->remote) && same_host(&vi->local, &s->local))
             return vi;
     }
@@ -40,15 +40,7 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
 bool peer_taken(const struct vi *vi)
 {
     const struct connection *c = &vi->connection;
-    return c->known && !c->originator && c->receiving;
-}
-
-/* The request is no longer to be found: it has its result. */
-void peer_withdraw(struct fcvi_port *p, struct vi *vi)
-{
-    if (vi->pointed)
-        point_unlist(p, point_count(p) + vi_index(p, vi), &vi->remote);
-    vi->pointed = false;
+    return !c->originator && c->receiving;
 }
 
 /* ---- arbitration ---- */
@@ -57,14 +49,9 @@ void peer_withdraw(struct fcvi_port *p, struct vi *vi)
  * handles of the two Endpoints instead. */
 static int compare_names(struct fcvi_port *p, const struct setup *s, const struct vi *vi)
 {
-    uint64_t mine = p->config.self.port_name, theirs = 0;
-    const struct remote_port *r = remote_find(p, s->peer);
-    if (s->peer == p->own_id) {
-        mine = vi->local_handle;
-        theirs = s->remote_handle;
-    } else if (r != NULL) {
-        theirs = r->port_name;
-    }
+    bool itself = s->peer == p->own_id;
+    uint64_t mine = itself ? vi->local_handle : p->config.self.port_name;
+    uint64_t theirs = itself ? s->remote_handle : remote_find(p, s->peer)->port_name;
     return mine < theirs ? -1 : mine > theirs;
 }
 

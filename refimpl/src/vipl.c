@@ -211,7 +211,6 @@ int fcvi_vip_connect_peer_request(struct fcvi_port *port, uint64_t now, uint32_t
     vi->peer = (struct peer_call){.phase = PEER_PENDING};
     vi->local = *local;
     vi->remote = *remote;
-    vi->pointed = true;
     point_list(port, point_count(port) + number, remote);
     originator_begin(port, s);
     return VIP_SUCCESS;
