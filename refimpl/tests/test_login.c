@@ -514,7 +514,7 @@ START_TEST(table_of_hosts_is_full)
     c.explicit_login = true;
     struct bench *b = b_begin(&l, &c);
     uint32_t vi = b_vi(b);
-    for (unsigned n = 1; n <= 12; n++) {
+    for (unsigned n = 1; n <= 20; n++) {
         struct fcvi_address from = address(OURS), to = address(OURS);
         memcpy(to.host, neighbour(n).host[0], 16);
         ck_assert_int_eq(fcvi_vip_connect_request(b->port, b->now, vi, &from, &to, FCVI_NEVER, n),

@@ -248,6 +248,7 @@ START_TEST(no_exchange_for_farp)
     ck_assert_uint_eq(b->sent, 1);
     advance(b, 2 * R_A_TOV);
     ck_assert_int_eq(b_return(b, 2)->vip, VIP_NOT_REACHABLE);
+    advance(b, 4 * (uint64_t)R_A_TOV); /* the Exchange is needed for the end */
     b_end(b);
 }
 END_TEST
