@@ -649,6 +649,7 @@ void receive_els(struct fcvi_port *p, const struct fcvi_frame *f);
 /* resolve.c: FARP (7.5) and GID_IPP (7.6) */
 void resolve(struct fcvi_port *p, struct setup *s);
 void resolve_name_server(struct fcvi_port *p, bool logged_in);
+void name_server_forgets(struct fcvi_port *p);
 void farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
 void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f);

@@ -117,6 +117,7 @@ void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
         take_id(p, id);
     else if (!same)
         start_over(p, id);
+    name_server_forgets(p);
     link_ready(p);
 }
 

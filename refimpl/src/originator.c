@@ -280,6 +280,8 @@ void originator_aborted(struct fcvi_port *p, struct setup *s)
 
 void originator_timeout(struct fcvi_port *p, struct setup *s)
 {
+    if (s->phase == SETUP_AWAIT_ADDRESS && s->exchange != NONE)
+        name_server_forgets(p); /* no answer: it may not know us, and the next query starts with PLOGI */
     if (s->phase < SETUP_AWAIT_RESP1)
         originator_unreachable(p, s);
     else if (s->phase == SETUP_AWAIT_BA_ACC)

@@ -170,6 +170,14 @@ void resolve_name_server(struct fcvi_port *p, bool logged_in)
     }
 }
 
+/* A Fabric that a port logs in with again has no login of it with the Name Server any more (FC-FS). */
+void name_server_forgets(struct fcvi_port *p)
+{
+    struct remote_port *server = remote_find(p, NAME_SERVER);
+    if (server != NULL)
+        server->logged_in = server->usable = false;
+}
+
 /* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */
 void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
 {
