@@ -19,12 +19,8 @@ static const struct setting settings[] = {
     {FCVI_FABRIC, 3, false},         {FCVI_FABRIC, 2, false},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
-/* From which to before which: loops, public loops, those with a Name Server, in a Fabric, and the links */
-#define LOOPS 2, 7
-#define PUBLIC_LOOPS 4, 7
-#define NAME_SERVERS 5, 9
-#define IN_A_FABRIC 7, SETTINGS
-#define POINT_TO_POINT 0, 2
+/* Where the loops begin, the public loops, those with a Name Server, the Fabrics, and those without */
+enum { LOOPS = 2, PUBLIC_LOOPS = 4, NAME_SERVERS = 5, FABRICS = 7, NO_NAME_SERVERS = 9 };
 
 static inline bool has_fabric(const struct setting *s)
 {

@@ -93,7 +93,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, client_and_server, 0, SETTINGS);
     tcase_add_loop_test(t, peers, 0, SETTINGS);
     tcase_add_loop_test(t, nobody_has_that_address, 0, SETTINGS);
-    tcase_add_loop_test(t, name_server_forgets, NAME_SERVERS);
+    tcase_add_loop_test(t, name_server_forgets, NAME_SERVERS, NO_NAME_SERVERS);
     suite_add_tcase(s, t);
     return s;
 }
