@@ -1,8 +1,9 @@
 """What a DUT did with Messages of which something was lost, repeated or late, whatever it is free to do with them.
 
 Receive Descriptors are posted beforehand, each with a buffer of its own that starts as A5h. A Descriptor that completes
-without error has to hold a Message exactly as it was sent, each Message once and in the order of FCVI_MSG_ID. Which
-Descriptor a Message takes, and how many the lost ones take, is the DUT's affair (Annex B is one way of several, B.1).
+without error has to hold a Message exactly as it was sent. Each comes once and in the order of FCVI_MSG_ID: judged on
+reliable levels, noted on Unreliable Delivery. Which Descriptor a Message takes, and how many the lost ones take, is the
+DUT's affair (Annex B is one way of several, B.1).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fcvi.scenario import Scenario
 from fcvi.upper import Completion
 
 from .common import Setup
-from .message_steps import Region, Sent, memory, post, register
+from .message_steps import Region, Sent, memory, post, register, reliable
 
 UNTOUCHED = 0xA5
 
@@ -70,11 +71,12 @@ class Pool:
         ):  # fmt: skip
             return
         last = self.delivered[-1] if self.delivered else -1
+        twice, order = ("FCVI-8.4.1-c", "FCVI-8.4.1-01") if reliable(self._t) else ("FCVI-B-R5a-b", "FCVI-B-R4a-a")
         self._t.require(
-            numbers[0] not in self.delivered, requirement, f"Message {numbers[0]} was delivered twice", "twice", "once"
+            numbers[0] not in self.delivered, twice, f"Message {numbers[0]} was delivered twice", "twice", "once"
         )
         self._t.require(
-            numbers[0] > last, "FCVI-8.4.1-01", "Messages were delivered out of order", f"{numbers[0]} after {last}",
+            numbers[0] >= last, order, "Messages were delivered out of order", f"{numbers[0]} after {last}",
             "rising FCVI_MSG_ID",
         )  # fmt: skip
         self.delivered.append(numbers[0])

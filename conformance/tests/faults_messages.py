@@ -6,6 +6,7 @@ from typing import Any
 
 from fcvi import codec
 
+from . import faults_annex_b
 from .faulty import Fault, FaultyDut, drop, flip, put
 
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
@@ -166,4 +167,5 @@ FAULTS = [
     Fault("read-resp-total", f"6.7/{_RD}/{_ROLE}/small", "FCVI-6.7.2-11", out=_dh("READ_RESP", "FCVI_TOT_LEN", 0)),
     Fault("read-resp-not-last", f"6.7/{_RR}/class2/dut-server/frames", "FCVI-6.7.1-05",
           out={"READ_RESP": put("FC", "Last_Sequence", 0)}),
+    *faults_annex_b.FAULTS,
 ]  # fmt: skip
