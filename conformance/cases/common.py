@@ -61,13 +61,13 @@ def discriminator_of(t: Scenario) -> bytes:
 
 
 def dut_host(t: Scenario) -> str:
-    """The DUT's Host Address in this variant."""
-    return str(t.config["host"][0])
+    """The DUT's Host Address in this variant: one of those that it has."""
+    return str(t.config["host"][int(t.params.get("host_index", 0))])
 
 
 def tester_host(t: Scenario) -> str:
-    """The tester's Host Address in this variant."""
-    return str(t.config["peer"]["host"][0])
+    """The tester's Host Address in this variant: the one that the DUT was told, or one that it has to resolve."""
+    return str(t.params.get("tester_host", t.config["peer"]["host"][0]))
 
 
 def dut_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:

@@ -41,10 +41,10 @@ class Tester:
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
         self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
-        self.n_port_id = int(pixit.tester.n_port_id, 16)
+        self.n_port_id = int(config["peer"]["n_port_id"], 16)
         #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
         self.ports = {self.n_port_id}
-        self.dut_id = int(pixit.dut.n_port_id, 16)
+        self.dut_id = int(config["n_port_id"], 16)
         self.services = Services(self, config)
         self._exchanges: dict[tuple[str, int], Exchange] = {}
         self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}

@@ -1,0 +1,100 @@
+"""Clause 7.7.5: a Fabric after NOS/OLS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.case import Variant, case
+from fcvi.received import Received
+from fcvi.scenario import Scenario
+
+from .c7_7_1 import ROLES, connect_as, ended
+from .c7_7_3 import OTHER_FABRIC, blocked_send, know_fabric, logged_out, resolved_anew, resumed_or_ended
+from .common import REGISTRY
+from .neighbours import FABRIC, TOPOLOGIES, add_second_port, login
+
+_MESSAGES = "send and unreliable_delivery"
+
+
+def _nos(t: Scenario) -> None:
+    t.link_event("nos")
+
+
+def _fabric(role: str, pics: str, name: str, params: dict[str, Any], **config: Any) -> Variant:
+    return Variant(f"{role}/{name}" if name else role, {"role": role, **params}, pics, {**TOPOLOGIES[FABRIC], **config})
+
+
+def hold_flogi(t: Scenario) -> None:
+    """The tester does not answer FLOGI by itself from here on."""
+    t.tester.services.handlers.pop("FLOGI", None)
+
+
+def flogi_of(t: Scenario) -> Received:
+    """The DUT's FLOGI after NOS/OLS."""
+    return t.expect("FLOGI", "FCVI-7.7.5-02", within_us=t.r_a_tov_us // 2, why="after NOS/OLS")
+
+
+@case(
+    REGISTRY,
+    "7.7.5",
+    "Fabric: FLOGI after NOS/OLS",
+    clause="7.7.5",
+    requirements=["FCVI-7.7.5-02", "FCVI-7.7.5-03", "FCVI-7.7.1-02"],
+    errata=["E83"],
+    tags=["link", "fabric"],
+    applies=f"(client or server) and {_MESSAGES}",
+    variants=[_fabric(role, pics, "", {}) for role, pics, _ in ROLES]
+    + [_fabric(role, f"{pics} and class2", "class2", {}, **{"class": 2}) for role, pics, _ in ROLES],
+)
+def same_fabric(t: Scenario) -> None:
+    """FLOGI comes before any FC-VI IU. With the same Fabric and N_Port Identifier the connection may go on."""
+    know_fabric(t, _nos)
+    setup = connect_as(t)
+    hold_flogi(t)
+    t.link_event("nos")
+    data = blocked_send(t, setup, "FCVI-7.7.1-02", "between NOS/OLS and FLOGI")
+    t.tester.services.accept_fabric_login(flogi_of(t), t.tester.dut_id)
+    t.settle()
+    resumed_or_ended(t, setup, data)
+
+
+@case(
+    REGISTRY,
+    "7.7.5.changed",
+    "Another Fabric, or another N_Port Identifier, after NOS/OLS",
+    clause="7.7.5",
+    requirements=["FCVI-7.7.5-02", "FCVI-7.7.5-04", "FCVI-7.7.5-05", "FCVI-7.7.5-06", "FCVI-7.7.1-01", "FCVI-7.7.1-05"],
+    errata=["E83", "E86"],
+    tags=["link", "fabric"],
+    applies="client or server",
+    variants=[
+        _fabric(role, pics, name, {"changed": name})
+        for role, pics, _ in ROLES
+        for name in ("port_name", "node_name", "n_port_id")
+    ],
+)
+def other_fabric(t: Scenario) -> None:
+    """The reply to FLOGI differs from before: LOGO to each logged-in port, every mapping is resolved anew.
+
+    One FLOGI is enough (E83).
+    """
+    know_fabric(t, _nos)
+    other = add_second_port(t)
+    login(t, other)
+    setup = connect_as(t)
+    hold_flogi(t)
+    changed, services = str(t.params["changed"]), t.tester.services
+    n_port_id = t.tester.dut_id
+    if changed == "n_port_id":
+        n_port_id ^= 0x0100
+    else:
+        services.fabric_names = {**services.fabric_names, changed: OTHER_FABRIC[changed]}
+    t.link_event("nos")
+    first = flogi_of(t)
+    t.tester.dut_id = n_port_id
+    services.handlers["FLOGI"] = lambda r: services.accept_fabric_login(r, n_port_id)
+    services.accept_fabric_login(first, n_port_id)
+    t.settle()
+    logged_out(t, {t.tester.n_port_id, other}, "FCVI-7.7.5-06")
+    ended(t, setup.vi, "FCVI-7.7.1-05")
+    resolved_anew(t, "FCVI-7.7.5-05")
