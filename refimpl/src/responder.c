@@ -140,19 +140,13 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
 
 /* ---- FCVI_CONNECT_RQST ---- */
 
-static bool login_usable(struct fcvi_port *p, uint32_t peer)
-{
-    const struct remote_port *r = remote_find(p, peer);
-    return r != NULL && r->usable;
-}
-
 static void request_complete(struct fcvi_port *p, struct setup *s)
 {
     uint8_t mode = s->flags & 7u;
     s->retry = s->flags >> 4 & 1u;
     s->peer_mode = mode == PEER_TO_PEER;
     bool understood = take_connect(s);
-    if (!login_usable(p, s->peer)) {
+    if (!remote_find(p, s->peer)->usable) { /* logged in it is, or the frame would not have come here */
         responder_refuse(p, s, INVALID_SERVICE_PARM); /* 5.6 */
         return;
     }
@@ -226,10 +220,10 @@ void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
  * which leaves Idle by a new call and Error by a Disconnect only (8.2). */
 static void let_go(struct fcvi_port *p, struct vi *vi)
 {
-    struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
-    vi->setup = NONE;
-    if (own == NULL)
+    if (vi->setup == NONE)
         return;
+    struct setup *own = setup_at(p, vi->setup);
+    vi->setup = NONE;
     own->refused = true;
     own->retry_next = false;
 }
