@@ -164,6 +164,29 @@ static inline void f_free(struct fworld *w)
     free(w);
 }
 
+static inline void *f_duplicate(const void *block, size_t size)
+{
+    return memcpy(malloc(size), block, size);
+}
+
+/* A checkpoint of everything: Fabric, ports, and what has been noted. */
+static inline struct fworld *f_copy(const struct fworld *w)
+{
+    struct fworld *copy = f_duplicate(w, sizeof *w);
+    copy->fabric = f_duplicate(w->fabric, w->fabric_size);
+    for (uint32_t i = 0; i < w->ports; i++)
+        copy->port[i] = f_duplicate(w->port[i], w->size[i]);
+    return copy;
+}
+
+static inline void f_same(const struct fworld *a, const struct fworld *b)
+{
+    ck_assert_uint_eq(a->digest, b->digest);
+    ck_assert_mem_eq(a->fabric, b->fabric, a->fabric_size);
+    for (uint32_t i = 0; i < a->ports; i++)
+        ck_assert_mem_eq(a->port[i], b->port[i], a->size[i]);
+}
+
 /* Long after the last Connection ended nothing is held any more. */
 static inline void f_nothing_left(struct fworld *w)
 {
