@@ -69,32 +69,44 @@ void note_sent(struct fcvi_port *p, struct exchange *x, uint16_t count)
     timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
 }
 
-/* A SEQ_ID for the next Sequence. In class 2 one that is open is not used twice (5.5). */
-bool sequence_id(struct fcvi_port *p, struct exchange *x)
+/* One that no open Sequence has (5.5). There is one: Messages leave one free (4.1). */
+uint8_t sequence_id_new(struct fcvi_port *p)
 {
-    if (!class2(p)) {
-        x->seq_id = p->next_seq_id++;
-        return true;
-    }
-    sequence_id_done(p, x);
-    for (unsigned i = 0; i < 256; i++) {
-        uint8_t id = p->next_seq_id++;
-        if (p->seq_ids[id / 64] >> id % 64 & 1u)
-            continue;
-        p->seq_ids[id / 64] |= 1ULL << id % 64;
-        x->seq_id = id;
-        x->sequence_open = true;
-        return true;
-    }
-    return false;
+    while (p->seq_ids[p->next_seq_id / 64] >> p->next_seq_id % 64 & 1u)
+        p->next_seq_id++;
+    return p->next_seq_id++;
 }
 
+/* 255 Sequences may be open at once (4.1). In class 3 one is closed as soon as it is sent (5.5). */
+bool sequences_left(const struct fcvi_port *p)
+{
+    return p->open_sequences < 255;
+}
+
+/* A SEQ_ID for the next Sequence of a Message; false when there is none. */
+bool sequence_id(struct fcvi_port *p, struct exchange *x)
+{
+    if (!sequences_left(p))
+        return false;
+    x->seq_id = sequence_id_new(p);
+    x->sequence_open = true;
+    if (class2(p)) {
+        p->seq_ids[x->seq_id / 64] |= 1ULL << x->seq_id % 64;
+        p->open_sequences++;
+    }
+    return true;
+}
+
+/* The Sequence is closed, or recovered after an error: its SEQ_ID may be used again (5.5). */
 void sequence_id_done(struct fcvi_port *p, struct exchange *x)
 {
-    if (x->sequence_open)
+    if (x->sequence_open && class2(p)) {
         p->seq_ids[x->seq_id / 64] &= ~(1ULL << x->seq_id % 64);
+        p->open_sequences--;
+    }
     x->sequence_open = false;
     x->unacked = x->resend = 0;
+    wake_starved(p);
 }
 
 /* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
@@ -128,10 +140,13 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
         x->ack_base++;
     }
     struct vi *vi = vi_at(p, x->owner);
+    const struct message *m = message_at(p, exchange_index(p, x));
     if (x->unacked != 0) {
         timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
     } else {
         timer_stop(p, TIMER_EXCHANGE, exchange_index(p, x));
+        if (m->phase == AWAIT_ACK || m->offset == m->iu_end) /* all of the Sequence is out */
+            sequence_id_done(p, x);
         message_sent(p, vi, x);
     }
     wake(p, vi);

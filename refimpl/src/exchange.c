@@ -146,19 +146,18 @@ void exchange_abort(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
     send_abts(p, x);
-    sequence_id_done(p, x);
+    x->unacked = x->resend = 0;
     x->kind = X_ABORTED;
     timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
-/* Answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests (E82). */
+/* An own Exchange is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests
+ * (E82).
+ */
 void exchange_late(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    if (!x->originator) {
-        exchange_free(p, index);
-        return;
-    }
+    sequence_id_done(p, x);
     x->kind = X_LATE;
     timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }

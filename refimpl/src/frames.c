@@ -114,7 +114,7 @@ void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, 
     fcvi_set_FC_TYPE(out, type);
     fcvi_set_FC_End_Sequence(out, 1);
     fcvi_set_FC_Sequence_Initiative(out, 1);
-    fcvi_set_FC_SEQ_ID(out, p->next_seq_id++);
+    fcvi_set_FC_SEQ_ID(out, sequence_id_new(p));
     fcvi_set_FC_RX_ID(out, FC_X_ID_UNASSIGNED);
 }
 
@@ -154,7 +154,7 @@ static void put_device_header(uint8_t *dh, const struct iu *iu, uint8_t opcode)
 void send_iu(struct fcvi_port *p, const struct iu *iu)
 {
     struct exchange *x = iu->exchange;
-    uint8_t r_ctl, opcode = opcode_of(iu->iu, &r_ctl), seq_id = p->next_seq_id;
+    uint8_t r_ctl, opcode = opcode_of(iu->iu, &r_ctl), seq_id = sequence_id_new(p);
     bool first = iu->iu == FCVI_IU_CONNECT_RQST || iu->iu == FCVI_IU_DISCONNECT_RQST;
     bool last = iu->iu == FCVI_IU_CONNECT_RESP3 || iu->iu == FCVI_IU_DISCONNECT_RESP;
     uint32_t room = room_for(p, x->peer), sent = 0;

@@ -325,9 +325,9 @@ struct fcvi_port {
     uint32_t heap_count;
     uint32_t next_connection_id;
     uint16_t next_ox_id, rx_id_base;
-    uint8_t next_seq_id;
-    uint8_t handle_bits; /* of a FCVI_HANDLE that number the VI */
-    uint8_t link;        /* enum link_state */
+    uint8_t next_seq_id, open_sequences; /* class 2: of Messages */
+    uint8_t handle_bits;                 /* of a FCVI_HANDLE that number the VI */
+    uint8_t link;                        /* enum link_state */
     bool fabric_known;
     bool changed;    /* since the last FLOGI: the identifier by a LIP, or the Fabric by its FAN (7.7.4) */
     uint32_t lip_id; /* the identifier that the last LIP gave */
@@ -470,6 +470,8 @@ void class2_error(struct fcvi_port *p, struct exchange *x);
 void receive_link_control(struct fcvi_port *p, const struct fcvi_frame *f);
 bool credit_left(const struct fcvi_port *p, const struct exchange *x);
 void note_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
+uint8_t sequence_id_new(struct fcvi_port *p);
+bool sequences_left(const struct fcvi_port *p);
 bool sequence_id(struct fcvi_port *p, struct exchange *x);
 void sequence_id_done(struct fcvi_port *p, struct exchange *x);
 

@@ -130,12 +130,13 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
     if (m->offset == m->iu_end && m->offset < m->total) { /* the next Sequence of the Message */
         if (x->unacked != 0)
             return 0; /* the one before is open until it is acknowledged (5.5) */
-        if (!sequence_id(p, x)) {
-            starve(p, vi);
-            return 0;
-        }
+        sequence_id_done(p, x);
         m->iu_start = m->iu_end;
         m->iu_end = iu_end(p, x, m);
+    }
+    if (!x->sequence_open && !sequence_id(p, x)) {
+        starve(p, vi);
+        return 0;
     }
     bool starts = m->offset == m->iu_start;
     uint32_t room = room_for(p, x->peer), left = request ? 0 : m->iu_end - m->offset;

@@ -26,8 +26,6 @@ void read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         read_refused(p, vi, x);
         return;
     }
-    if (!sequence_id(p, x))
-        x->seq_id = 0; /* all 256 are open: the lesser evil */
     list_append(p, &vi->tx.jobs, index);
     wake(p, vi);
 }

@@ -25,25 +25,6 @@ static bool must_wait(const struct vi *vi, const struct entry *e)
     return vi->tx.open > vi->attributes.pipeline_depth || (fenced && vi->tx.reads > 0);
 }
 
-/* In class 2 there are 256 Sequences at most (5.5). */
-static bool sequence_id_left(const struct fcvi_port *p)
-{
-    const uint64_t *open = p->seq_ids;
-    return (open[0] & open[1] & open[2] & open[3]) != UINT64_MAX;
-}
-
-static struct exchange *open_message(struct fcvi_port *p, struct vi *vi)
-{
-    /* asked first: an Exchange that is given back wakes all who wait for one, this VI too */
-    bool room = sequence_id_left(p);
-    struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
-    if (x != NULL)
-        sequence_id(p, x);
-    else
-        starve(p, vi);
-    return x;
-}
-
 /* Begin the Message of the next Descriptor; false when none may begin now. */
 static bool begin(struct fcvi_port *p, struct vi *vi)
 {
@@ -61,9 +42,12 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
             }
             continue;
         }
-        struct exchange *x = open_message(p, vi);
-        if (x == NULL)
+        bool room = sequences_left(p);
+        struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
+        if (x == NULL) {
+            starve(p, vi);
             return false;
+        }
         uint32_t index = exchange_index(p, x);
         struct message *m = message_at(p, index);
         *m = (struct message){

@@ -234,7 +234,10 @@ static inline uint32_t rig_serve(struct rig *r, uint32_t vi, uint32_t remote_han
     ck_assert_int_eq(fcvi_vip_connect_accept(w->port[0], w->now, w_return(w, 0, token)->conn, vi, token + 1),
                      FCVI_VIP_PENDING);
     w_quiet(w);
-    uint32_t handle = rig_field(r, r->sent - 1, 64, 4);
+    unsigned resp1 = r->sent - 1; /* its first frame: FCVI_CONNECT_RESP1 may take several (E44) */
+    while (rig_field(r, resp1, 28, 1) != 0x18 || rig_field(r, resp1, 14, 2) != 0)
+        resp1--;
+    uint32_t handle = rig_field(r, resp1, 64, 4);
     rig_hear(r,
              "03 010100 00 010200 58 090000 06 02 0001 %04x ffff 00000000 "
              "%08x 19 00 0000 00000000 00000000 00*12 %08x",
