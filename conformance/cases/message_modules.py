@@ -8,4 +8,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     b_rules_1_3,
     b_rules_4_5,
     b_rules_6_7,
+    b_rule_8,
+    b_rule_9,
+    b_examples,
 )

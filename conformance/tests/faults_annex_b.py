@@ -27,6 +27,14 @@ def deaf_after_logout(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None
     dut.fault.into.add("SEND_RQST")
 
 
+def other_again(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """A frame that is sent again has another content."""
+    key = f"{view.get('FC', 'OX_ID')}-{view.get('FC', 'SEQ_CNT')}"
+    if dut.memory.setdefault(key, 0):
+        buf[-1] ^= 1
+    dut.memory[key] += 1
+
+
 FAULTS = [
     Fault("error-not-shown", f"B.R1a/{_RD}/send/class3", "FCVI-8.4.2-e", **_STAYS),
     Fault("discards-without-abort", f"B.R1a/{_RR}/send/class2", "FCVI-8.4.2-h", **_NO_ABORT),
@@ -56,4 +64,23 @@ FAULTS = [
     Fault("missing-frame-unnoticed", f"B.R7b/{_RR}/send/class3/frame", "FCVI-8.4.1-d",
           config={"r_a_tov_us": 10**9}),
     Fault("missing-message-unnoticed", f"B.R7b/{_RD}/send/class3/message", "FCVI-8.4.1-e", **_STAYS),
+    # rules 8 and 9
+    Fault("busy-ignored", f"B.R8a/{_RD}/send/p-bsy-0", "FCVI-8.4.2-e", **_STAYS),
+    Fault("busy-frame-changed", f"B.R8b/{_RR}/send/f-bsy-2", "FCVI-6.2.1-01", out={"SEND_RQST": other_again}),
+    Fault("reject-ignored", f"B.R8c/{_RR}/rdma-write/in-order/p-rjt-2", "FCVI-8.4.2-e", **_STAYS),
+    Fault("abort-ignored", f"B.R8d/{_UD}/send/in-order/abort-0", "FCVI-8.4.2-b", out={"ABTS": drop()}),
+    Fault("abort-survived", f"B.R8d/{_RD}/out-of-order/rdma-read/abort", "FCVI-8.4.2-e", **_STAYS),
+    Fault("missing-ack-ignored", f"B.R8e/{_RD}/send/in-order/none-0", "FCVI-8.4.2-e", **_STAYS),
+    Fault("response-awaited-too-long", "B.R9/send/class3", "FCVI-8.3-01", config={"r_a_tov_us": 12_000_000}),
+    Fault("response-not-awaited", f"B.R9/{_RD}/class2/rdma-read", "FCVI-8.4.2-a", out={"ABTS": drop()}),
+    Fault("impatient", "8.3.response/rdma-write/class3", "FCVI-8.3-01", config={"r_a_tov_us": 5_000_000}),
+    # B.3
+    Fault("example-b322", "B.3.2.2/message-5-open", "FCVI-5.2.1-10", completions=good_recv),
+    Fault("example-b323", f"B.3.2.3/{_RR}", "FCVI-8.4.2-e", **_STAYS),
+    Fault("example-b323-handle", f"B.3.2.3/{_RD}", "FCVI-8.4.2-f2", out={"CONNECT_RQST": first_handle_again}),
+    Fault("example-b324", f"B.3.2.4/{_RD}/before-e-d-tov", "FCVI-8.4.1-01", **_SORTS_NOT),
+    Fault("example-b324-outside", f"B.3.2.4/{_RR}/outside-r-a-tov", "FCVI-8.4.1-d", **_STAYS),
+    Fault("example-b332", "B.3.3.2", "FCVI-5.2.1-10", completions=good_recv),
+    Fault("example-b333", f"B.3.3.3/{_UD}/before-e-d-tov", "FCVI-4.2-19", **_SORTS_NOT),
+    Fault("example-b333-outside", f"B.3.3.3/{_UD}/outside-r-a-tov", "FCVI-5.2.1-10", completions=good_recv),
 ]  # fmt: skip
