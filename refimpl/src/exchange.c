@@ -122,10 +122,34 @@ struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f)
                          (uint16_t)fcvi_FC_OX_ID(f->fc));
 }
 
+/* A connection may have had any number of Messages open: their ABTS leave room for other frames. */
+enum { ROOM_FOR_OTHERS = 32 };
+
+/* Queue the ABTS that found no room before. */
+void exchange_abts_due(struct fcvi_port *p)
+{
+    while (p->abts_due != NONE && p->used.frames + ROOM_FOR_OTHERS < p->control_count) {
+        struct exchange *x = exchange_at(p, p->abts_due);
+        p->abts_due = x->next_free;
+        x->abts_due = false;
+        send_abts(p, x);
+    }
+}
+
+static void abts_forget(struct fcvi_port *p, uint32_t index)
+{
+    uint32_t *link = &p->abts_due;
+    while (*link != index)
+        link = &exchange_at(p, *link)->next_free;
+    *link = exchange_at(p, index)->next_free;
+}
+
 void exchange_free(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
     timer_stop(p, TIMER_EXCHANGE, index);
+    if (x->abts_due)
+        abts_forget(p, index);
     sequence_id_done(p, x);
     table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
     if (x->originator)
@@ -145,15 +169,16 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
 void exchange_abort(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    send_abts(p, x);
     x->unacked = x->resend = 0;
     x->kind = X_ABORTED;
+    x->abts_due = true;
+    x->next_free = p->abts_due;
+    p->abts_due = index;
+    exchange_abts_due(p);
     timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
-/* An own Exchange is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests
- * (E82).
- */
+/* An own one is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests (E82). */
 void exchange_late(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);

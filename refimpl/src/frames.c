@@ -54,6 +54,7 @@ static void unlink_frame(struct fcvi_port *p, uint32_t before, uint32_t at)
 size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
     uint32_t before = NONE;
+    exchange_abts_due(p);
     for (uint32_t at = p->control_head; at != NONE; before = at, at = control_at(p, at)->next) {
         struct control_frame *c = control_at(p, at);
         if (fcvi_FC_TYPE(c->bytes) == FCVI_TYPE && !may_send_to(p, (uint32_t)fcvi_FC_D_ID(c->bytes)))

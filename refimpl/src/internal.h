@@ -81,6 +81,7 @@ struct exchange {
     uint16_t ack_base;
     uint8_t seq_id;
     bool sequence_open;
+    bool abts_due;            /* aborted, and its ABTS waits in a list through next_free */
     uint64_t unacked, resend; /* bit n: frame ack_base + n; those to be sent again (Annex B rule 8b) */
 };
 
@@ -336,8 +337,9 @@ struct fcvi_port {
     uint64_t seq_ids[4]; /* class 2: SEQ_IDs of Sequences that are open (5.5) */
     uint32_t events_head, events_count;
     uint32_t control_head, control_tail, control_free, control_count;
-    uint32_t ready;   /* ring of VIs that have something to send */
-    uint32_t starved; /* VIs that wait for an Exchange */
+    uint32_t abts_due; /* aborted Exchanges whose ABTS has found no room yet */
+    uint32_t ready;    /* ring of VIs that have something to send */
+    uint32_t starved;  /* VIs that wait for an Exchange */
     uint32_t free_vi, free_setup, free_point, free_entry, free_segment, free_held, free_run, free_remote;
     uint32_t free_x_head, free_x_tail; /* Exchange records, longest unused first */
     struct fcvi_port_counts used;
@@ -433,6 +435,7 @@ struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
 void exchange_ids_clear(struct fcvi_port *p);
 void exchange_free(struct fcvi_port *p, uint32_t index);
 void exchange_abort(struct fcvi_port *p, uint32_t index);
+void exchange_abts_due(struct fcvi_port *p);
 void exchange_late(struct fcvi_port *p, uint32_t index);
 void exchange_timeout(struct fcvi_port *p, struct exchange *x);
 bool sequence_ok(struct exchange *x, const struct fcvi_frame *f);

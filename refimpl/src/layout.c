@@ -140,7 +140,8 @@ void layout_clear(struct fcvi_port *p)
     for (uint32_t i = 0; i < timers_needed(l); i++)
         ARRAY(p, struct timer, timers, i)->place = NONE;
     p->free_x_tail = l->exchanges - 1;
-    p->control_head = p->control_tail = NONE;
+    p->control_head = p->control_tail = p->abts_due = NONE;
+    p->control_count = control_frames(l);
     exchange_ids_clear(p);
     p->ready = p->starved = NONE;
     clear_table(p, &p->by_exchange);
