@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from typing import NoReturn, Optional, Sequence
@@ -44,6 +45,9 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; returns its exit status."""
     args = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):  # what a DUT or a file says need not be made of characters
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status: int = args.run(args)
         sys.stdout.flush()

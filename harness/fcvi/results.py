@@ -71,6 +71,22 @@ class TraceFrame:
     findings: list[Finding] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """What a case waited for, for the ladder diagram.
+
+    words: the IU, or "no ..." when silence was expected. frames: what came, numbers in the capture; empty when nothing
+    did. after: how many frames the capture had when the waiting was over.
+    """
+
+    words: str
+    requirement: str
+    frames: tuple[int, ...]
+    after: int
+    time_us: int
+    silence: bool = False
+
+
 @dataclass
 class Result:
     """The outcome of one case variant."""
@@ -87,6 +103,7 @@ class Result:
     virtual_us: int = 0
     wall_us: int = 0
     log: list[str] = field(default_factory=list)  # the case's steps and the control plane, in words
+    expectations: list[Expectation] = field(default_factory=list)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.

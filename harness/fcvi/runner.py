@@ -182,6 +182,7 @@ def run_variant(
     if scenario is not None:
         judge(result, scenario, levels)
         result.frames, result.log = scenario.frames(), scenario.log
+        result.expectations = scenario.expectations
         result.virtual_us = scenario.now_us
     result.wall_us = (time.monotonic_ns() - started) // 1000
     return result

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 from .dut.base import Dut, DutError
 from .pixit import Pixit
 from .received import Exchange, Received
-from .results import Finding, TraceFrame
+from .results import Expectation, Finding, TraceFrame
 from .tester import Tester
 from .upper import Call, Completion, Unimplemented, parse_completion
 
@@ -51,6 +51,7 @@ class Scenario:
         self.config = config
         self.tester = Tester(dut, pixit, config, rng)
         self.findings: list[Finding] = []
+        self.expectations: list[Expectation] = []
         self.controls: list[str] = []
         self.log: list[str] = []
         self.completions: list[Completion] = []
@@ -240,13 +241,19 @@ class Scenario:
         limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
         self.until(lambda: self.peek(wanted, exchange) is not None, limit)
         received = self.peek(wanted, exchange)
+        names = " or ".join(_iu_name(k) for k in wanted)
+        self._awaited(names, requirement, received)
         if received is None:
-            names = " or ".join(_iu_name(k) for k in wanted)
             on = f" on {exchange}" if exchange is not None else ""
             self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} within {limit} us")
             raise AssertionError("unreachable")
         received.taken = True
         return received
+
+    def _awaited(self, words: str, requirement: str, came: Optional[Received], silence: bool = False) -> None:
+        frames = tuple(came.numbers) if came is not None else ()
+        after = len(self.tester.trace)
+        self.expectations.append(Expectation(words, requirement, frames, after, self.now_us, silence))
 
     def _seen_instead(self) -> str:
         waiting = [str(r) for r in self.tester.inbox if not r.taken]
@@ -265,6 +272,7 @@ class Scenario:
         """None of these frames arrives for a time."""
         self.until(lambda: self.peek(kinds, exchange) is not None, for_us)
         received = self.peek(kinds, exchange)
+        self._awaited("no " + " or ".join(_iu_name(k) for k in kinds), requirement, received, silence=True)
         if received is not None:
             received.taken = True
             self.report(requirement, f"{_iu_name(received.kind)} {why}", str(received), "none", at=received)

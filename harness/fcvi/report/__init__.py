@@ -12,7 +12,7 @@ from ..evidence import stem
 from ..files import FileError, encoded, read_json, write_file
 from ..pcapng import capture
 from ..results import RunReport
-from . import json_report, junit, tap, text
+from . import html, json_report, junit, tap, text
 
 __all__ = ["clear", "derived", "file_name", "text", "write_report"]
 
@@ -31,6 +31,7 @@ def derived(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield "junit.xml", junit.render(report)
     yield "report.tap", encoded(tap.render(report))
     yield "report.txt", encoded(text.render(report, verbose=True))
+    yield "report.html", encoded(html.render(report))
     for result in report.results:
         if result.frames:
             comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()

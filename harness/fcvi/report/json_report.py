@@ -8,7 +8,7 @@ from typing import Any
 from ..results import RunReport, Verdict
 
 # The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
-_WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)
+WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
 def requirement_verdicts(report: RunReport) -> dict[str, str]:
@@ -27,7 +27,7 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
         if failed:
             for ident in broken:
                 seen.setdefault(ident, set()).add(Verdict.FAIL)
-    return {ident: next(v for v in _WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
+    return {ident: next(v for v in WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
 
 
 def as_json(report: RunReport) -> dict[str, Any]:
