@@ -24,14 +24,16 @@ VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
-             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch])
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/mutator/*.[ch] \
+             fuzz/mutator/tests/*.c)
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
 CAPTURE_OBJ := $(CAPTURE_SRC:%.c=$(BUILD)/obj/%.o)
-TESTS := $(TEST_SRC:%.c=$(BUILD)/tests/%) $(VIPL_TEST_SRC:%.c=$(BUILD)/tests/%)
-SAN_TESTS := $(TEST_SRC:%.c=$(BUILD)/san/%) $(VIPL_TEST_SRC:%.c=$(BUILD)/san/%)
+FUZZ_TEST_SRC := $(wildcard fuzz/mutator/tests/test_*.c)
+TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
+SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
 .PHONY: fuzz-afl
@@ -203,22 +205,55 @@ valgrind: $(TESTS) ## C unit tests under valgrind
 
 # ---- fuzzing ----
 
-FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
-$(BUILD)/fuzz/%: fuzz/%.c $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/*)
+# The targets link instrumented objects; the mutator is a shared object of its own, so that its codec is not
+# instrumented and it serves AFL++ and other people's targets as it is.
+MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
+MUTATOR_OBJ := $(MUTATOR_SRC:%.c=$(BUILD)/obj/%.o)
+$(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a fuzz/mutator/exports.map
+	$(CC) -shared -Wl,-Bsymbolic -Wl,--version-script=fuzz/mutator/exports.map $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
+
+$(BUILD)/tests/fuzz/%: fuzz/%.c $(MUTATOR_OBJ) $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
-	$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(INCLUDES) $< $(LIB_SRC) $(LIBS) -o $@
+	$(CC) $(ALL_CFLAGS) $< $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
-fuzz: $(FUZZERS) ## every target for FUZZ_SECONDS each
-	@for f in $(FUZZERS); do mkdir -p $(BUILD)/fuzz/corpus-$$(basename $$f); \
-	  $$f -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus-$$(basename $$f) || exit 1; done
+$(BUILD)/san/fuzz/%: fuzz/%.c $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
-fuzz-afl: ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
+FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
+FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
+FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
+FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
+# comparisons are traced where no mutator knows what they are about
+$(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += -fsanitize-coverage=trace-cmp
+FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h)
+FUZZ_LIBS := $(LIBS) -lpcap
+
+$(BUILD)/fuzz/obj/%.o: %.c $(FUZZ_HEADERS)
+	@mkdir -p $(@D)
+	$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE) -c $< -o $@
+
+$(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/obj/%.o)
+	rm -f $@
+	ar rcs $@ $^
+
+# a target that says its format (fuzz/mutator/fcvi_mutator.h) gets the mutator
+$(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a $(BUILD)/libfcvi-mutator.so
+	mutator=; if grep -q fcvi_fuzz_format fuzz/$*.c && [ -z '$(PLAIN)' ]; then mutator='-L$(BUILD) -lfcvi-mutator -Wl,-rpath,$$ORIGIN/..'; fi; \
+	$(CLANG) -fsanitize=fuzzer,address,undefined $< $(BUILD)/fuzz/libfuzzed.a $(BUILD)/fuzz/obj/fuzz/options.o $$mutator $(FUZZ_LIBS) -o $@
+.SECONDARY: $(FUZZ_SRC:%.c=$(BUILD)/fuzz/obj/%.o)
+
+FUZZ_TARGETS := $(filter-out $(BUILD)/fuzz/fuzz_empty,$(FUZZERS))
+fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
+	@fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+fuzz-afl: $(BUILD)/libfcvi-mutator.so ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 	@mkdir -p $(BUILD)/fuzz
-	@for f in $(FUZZ_SRC); do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) fuzz/afl_driver.c $$f $(LIB_SRC) $(LIBS) \
-	  -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
+	@for f in $(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)); do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz fuzz/afl_driver.c $$f $(LIB_SRC) $(CAPTURE_SRC) \
+	  $(FUZZ_LIBS) -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
 
-fuzz-smoke: $(FUZZERS) ## a bounded number of executions
-	@for f in $(FUZZERS); do $$f -seed=1 -max_len=2148 -runs=100000 -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -2; \
+fuzz-smoke: $(FUZZ_TARGETS) ## a bounded number of executions
+	@for f in $(FUZZ_TARGETS); do $$f -seed=1 -max_len=2148 -runs=$$(fuzz/runs.sh $$f) -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -1; \
 	  test $${PIPESTATUS[0]} -eq 0 || exit 1; done
 fuzz-smoke: SHELL := /bin/bash
 
@@ -248,4 +283,4 @@ lint: check-types format-check ## clang-tidy, cppcheck, flake8, mypy
 clean: ## remove the build
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)
+-include $(LIB_OBJ:.o=.d) $(MUTATOR_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)

@@ -4,9 +4,7 @@
  * so that they reach the states behind a setup. Oracles: no frame of the port breaks a rule of the codec,
  * every Descriptor completes at most once and in order, and once everything has timed out no timer runs on
  * and no Exchange is left but those of requests that the application has not answered. */
-#include <fcvi/port.h>
-#include <stdlib.h>
-#include <string.h>
+#include "oracle.h"
 
 enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 64 };
 enum { OWN_ID = 0x010200, PEER_ID = 0x010100 };
@@ -43,17 +41,6 @@ static uint8_t take(struct program *p)
     return p->at < p->end ? *p->at++ : 0;
 }
 
-static void check_frame(const uint8_t *bytes, size_t n, const struct fcvi_transmitted *meta)
-{
-    struct fcvi_finding list[4];
-    struct fcvi_findings findings = {list, 4, 0, 0};
-    struct fcvi_frame frame;
-    struct fcvi_input in = {bytes, n, meta->sof, meta->eof, FCVI_CRC_OK};
-    fcvi_decode(&in, &frame, &findings);
-    if (findings.worst > 1 + FCVI_NOTICE)
-        abort();
-}
-
 static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
 {
     uint8_t bytes[FRAME];
@@ -61,7 +48,7 @@ static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
     struct fcvi_event event;
     for (size_t n = fcvi_port_transmit(port, now, bytes, FRAME, &meta); n != 0;
          n = fcvi_port_transmit(port, now, bytes, FRAME, &meta)) {
-        check_frame(bytes, n, &meta);
+        demand_clean(bytes, n, &meta);
         memset(bytes + n, 0, n < 128 ? 128 - n : 0);
         memcpy(peer->sent[peer->count % MEMORY], bytes, 56);
         memcpy(peer->sent[peer->count++ % MEMORY] + 56, bytes + 56 + 8, 8); /* FCVI_RQST_HANDLE or RESP */
@@ -71,10 +58,7 @@ static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
             peer->conn = event.conn;
         if (event.kind != FCVI_EVENT_COMPLETION)
             continue;
-        uint64_t *next = &peer->next_cookie[event.vi][event.recv];
-        if (event.completion.cookie < *next)
-            abort(); /* twice, or out of order */
-        *next = event.completion.cookie + 1;
+        demand_next(&peer->next_cookie[event.vi][event.recv], event.completion.cookie);
     }
 }
 
@@ -302,14 +286,8 @@ static void end(struct fcvi_port *port, uint64_t now, struct peer *peer)
         fcvi_port_run(port, now);
         listen_to(port, now, peer);
     }
-    struct fcvi_port_counts c;
-    fcvi_port_count(port, &c);
-    if (fcvi_port_deadline(port) != FCVI_NEVER || c.exchanges > c.setups || c.held_frames != 0 ||
-        c.frames != 0)
-        abort();
+    demand_quiet(port);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

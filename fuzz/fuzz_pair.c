@@ -1,0 +1,350 @@
+/* Two reference ports over a faulty Fabric: the input is a program of VIPL calls on both, faults and time.
+ *
+ * Demands: every frame is clean; Descriptors complete once each and in order; a Descriptor that completes
+ * well at the receiver has the bytes that were sent; faults over, both ports come to rest and the Fabric has
+ * lost nothing that it cannot account for. */
+#include "oracle.h"
+
+#include <fcvi/fabric.h>
+
+enum {
+    PORTS = 2,
+    VIS = 3,
+    R_A_TOV = 1000,
+    SLOT = 512,
+    REGION = (2 + 4 * 3) * SLOT,
+    TARGET = SLOT,
+    MOST_STEPS = 250,
+    SETTINGS = 64
+};
+
+static const struct fcvi_port_limits port_limits = {.vis = VIS,
+                                                    .connectionpoints = 3,
+                                                    .exchanges = 24,
+                                                    .regions = 2,
+                                                    .descriptors = 4,
+                                                    .events = 128,
+                                                    .memory = REGION,
+                                                    .max_transfer_size = 2048,
+                                                    .setups = 6,
+                                                    .remote_ports = 6,
+                                                    .runs = 16,
+                                                    .held_frames = 8};
+static const struct fcvi_fabric_limits fabric_limits = {
+    .ports = PORTS, .frames = 128, .rules = 8, .names = 4};
+
+struct program {
+    const uint8_t *at, *end;
+};
+
+/* One port and the application on it. Its region, in slots: what is sent, what RDMA may reach, and for each
+ * VI four to receive into, used in turn. */
+struct side {
+    struct fcvi_port *port;
+    uint32_t mem, handle, conn;
+    uint64_t va, posted;
+    uint64_t next[VIS][2], received[VIS];
+};
+
+struct pair {
+    struct fcvi_fabric *fabric;
+    struct side side[PORTS];
+    struct program program;
+};
+
+/* The blocks as they are after init, one of each setting, and the ones that run. */
+struct blocks {
+    uint64_t *fabric, *port[PORTS];
+};
+
+static uint8_t take(struct program *p)
+{
+    return p->at < p->end ? *p->at++ : 0;
+}
+
+static struct fcvi_port_identity identity(unsigned i, uint8_t setting)
+{
+    bool flogi = setting >> 3 & 1;
+    return (struct fcvi_port_identity){
+        1 + i, 1 + i, flogi ? 0 : 0x010100 + i, 1, {{[15] = (uint8_t)(1 + i)}}};
+}
+
+static struct fcvi_port_config port_config(unsigned i, uint8_t setting)
+{
+    struct fcvi_port_config c = {.self = identity(i, setting),
+                                 .topology = FCVI_FABRIC,
+                                 .out_of_order = setting & 1,
+                                 .service_class = setting >> 1 & 1 ? 2 : 3,
+                                 .ack_0 = setting >> 2 & 1,
+                                 .resp3_is_message_0 = setting >> 2 & 1,
+                                 .fabric_login = setting >> 3 & 1,
+                                 .explicit_login = setting >> 3 & 1,
+                                 .name_server = setting >> 4 & 1,
+                                 .connect_info = setting >> 4 & 1,
+                                 .e_d_tov_us = R_A_TOV / 5,
+                                 .r_a_tov_us = R_A_TOV,
+                                 .receive_size = setting >> 5 & 1 ? 256 : 2112,
+                                 .iu_size = setting >> 5 & 1 ? 600 : 0,
+                                 .seed = 7 + i};
+    if (!c.explicit_login)
+        c.peer = identity(!i, setting);
+    return c;
+}
+
+static struct fcvi_fabric_config fabric_config(uint8_t setting)
+{
+    return (struct fcvi_fabric_config){.topology = FCVI_FABRIC,
+                                       .out_of_order = setting & 1,
+                                       .latency_us = 10,
+                                       .jitter_us = 40,
+                                       .r_a_tov_us = R_A_TOV,
+                                       .e_d_tov_us = R_A_TOV,
+                                       .port_name = 9,
+                                       .node_name = 9};
+}
+
+static uint64_t *room(size_t size)
+{
+    uint64_t *block = calloc(1, size);
+    DEMAND(block != NULL);
+    return block;
+}
+
+static void make(struct blocks *b, uint8_t setting)
+{
+    struct fcvi_fabric_config fc = fabric_config(setting);
+    size_t size = fcvi_fabric_size(&fabric_limits), port_size = fcvi_port_size(&port_limits);
+    b->fabric = room(size);
+    struct fcvi_fabric *fabric = fcvi_fabric_init(b->fabric, size, &fabric_limits, &fc);
+    DEMAND(fabric != NULL);
+    for (unsigned i = 0; i < PORTS; i++) {
+        struct fcvi_port_config c = port_config(i, setting);
+        b->port[i] = room(port_size);
+        struct fcvi_port *port = fcvi_port_init(b->port[i], port_size, &port_limits, &c);
+        DEMAND(port != NULL && fcvi_fabric_attach(fabric, &c.self, FCVI_PLACE_FABRIC) == i);
+        fcvi_port_link(port, 0, FCVI_LINK_UP);
+    }
+}
+
+/* ---- what the ports say ---- */
+
+static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcvi_input *frame)
+{
+    struct fcvi_transmitted meta = {frame->sof, frame->eof};
+    (void)context;
+    (void)now;
+    (void)from;
+    demand_clean(frame->bytes, frame->length, &meta);
+}
+
+/* Every Message is a run of bytes, each three more than the one before. */
+static void demand_data(struct side *s, const struct fcvi_completion *c)
+{
+    uint32_t offset = (uint32_t)(c->cookie % 16) * SLOT;
+    const uint8_t *bytes = fcvi_port_memory(s->port, s->mem, offset, c->length);
+    DEMAND(c->length == 0 || bytes != NULL);
+    for (uint32_t i = 1; i < c->length; i++)
+        DEMAND(bytes[i] == (uint8_t)(bytes[i - 1] + 3));
+}
+
+static void on_event(void *context, uint64_t now, uint32_t port, const struct fcvi_event *e)
+{
+    struct side *s = &((struct pair *)context)->side[port];
+    (void)now;
+    if (e->kind == FCVI_EVENT_CALL && e->token == 1)
+        s->conn = e->conn;
+    if (e->kind != FCVI_EVENT_COMPLETION)
+        return;
+    demand_next(&s->next[e->vi][e->recv], e->completion.cookie);
+    bool good = (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0;
+    bool sent = (e->completion.status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_RECEIVE;
+    if (good && e->recv && sent)
+        demand_data(s, &e->completion);
+}
+
+static void run(struct pair *p, uint64_t us)
+{
+    struct fcvi_fabric_observer observer = {p, on_sent, NULL, on_event};
+    struct fcvi_port *ports[PORTS] = {p->side[0].port, p->side[1].port};
+    uint64_t now = fcvi_fabric_now(p->fabric);
+    fcvi_fabric_run(p->fabric, ports, PORTS, us == FCVI_NEVER ? us : now + us, &observer);
+}
+
+/* ---- what the program does ---- */
+
+static struct fcvi_address address(unsigned i)
+{
+    return (struct fcvi_address){.host = {[15] = (uint8_t)(1 + i)}, .discriminator_length = 16};
+}
+
+/* The cookie is the number of the Descriptor and its slot. */
+static void post(struct pair *p, struct side *s, uint64_t now, uint32_t vi)
+{
+    static struct fcvi_descriptor d;
+    const struct side *other = &p->side[s == &p->side[0]];
+    uint8_t how = take(&p->program), length = take(&p->program);
+    memset(&d, 0, offsetof(struct fcvi_descriptor, segment));
+    d.op = how % 4;
+    d.has_immediate = how >> 2 & 1;
+    d.fence = how >> 3 & 1;
+    d.segments = 1;
+    d.remote_va = other->va + TARGET;
+    d.remote_handle = other->handle + (how >> 4 == 15);
+    bool recv = d.op == FCVI_RECV && vi < VIS;
+    uint32_t slot = recv ? 2 + vi * 4 + (uint32_t)(s->received[vi] % 4) : d.op == FCVI_RDMA_READ;
+    d.segment[0] = (struct fcvi_segment){s->mem, slot * SLOT, recv ? SLOT : length * 2u};
+    d.cookie = s->posted * 16 + slot;
+    if (fcvi_vip_post(s->port, now, vi, &d) != VIP_SUCCESS)
+        return;
+    s->posted++;
+    if (recv)
+        s->received[vi]++;
+}
+
+static void create(struct pair *p, struct side *s, uint64_t now)
+{
+    uint8_t how = take(&p->program);
+    uint32_t vi;
+    struct fcvi_attributes a = {.reliability = (uint8_t)(1 + how % 3), .pipeline_depth = how >> 2 & 3};
+    if (fcvi_vip_create_vi(s->port, now, &a, &vi) == VIP_SUCCESS)
+        s->next[vi][0] = s->next[vi][1] = 0;
+}
+
+static void call(struct pair *p, struct side *s, uint64_t now)
+{
+    unsigned own = (unsigned)(s - p->side);
+    struct fcvi_address here = address(own), there = address(!own);
+    struct fcvi_attributes a;
+    struct fcvi_completion c;
+    uint8_t how = take(&p->program);
+    uint32_t vi = how >> 4 & 3;
+    switch (how % 16) {
+    case 0:
+        create(p, s, now);
+        break;
+    case 1:
+        fcvi_vip_connect_wait(s->port, now, &here, FCVI_NEVER, 1);
+        break;
+    case 2:
+        fcvi_vip_connect_request(s->port, now, vi, &here, &there, take(&p->program) * 64u, 2);
+        break;
+    case 3:
+        fcvi_vip_connect_accept(s->port, now, s->conn, vi, 3);
+        break;
+    case 4:
+        fcvi_vip_connect_reject(s->port, now, s->conn);
+        break;
+    case 5:
+        fcvi_vip_disconnect(s->port, now, vi, 4);
+        break;
+    case 6:
+        fcvi_vip_connect_peer_request(s->port, now, vi, &here, &there, 1 + take(&p->program) * 64u);
+        break;
+    case 7:
+        fcvi_vip_connect_peer_done(s->port, now, vi, &a);
+        break;
+    case 8:
+        fcvi_vip_done(s->port, now, vi, how >> 6 & 1, &c);
+        break;
+    case 9:
+        fcvi_port_link(s->port, now, (enum fcvi_link)(take(&p->program) % 5));
+        break;
+    default:
+        post(p, s, now, vi);
+        break;
+    }
+}
+
+/* Two VIs of the same number are connected, which the rest of the program can then use. */
+static void meet(struct pair *p)
+{
+    uint32_t vi = take(&p->program) % VIS;
+    unsigned client = take(&p->program) & 1;
+    struct side *c = &p->side[client], *s = &p->side[!client];
+    struct fcvi_address here = address(client), there = address(!client);
+    uint64_t now = fcvi_fabric_now(p->fabric);
+    fcvi_vip_connect_wait(s->port, now, &there, R_A_TOV, 1);
+    fcvi_vip_connect_request(c->port, now, vi, &here, &there, 8 * R_A_TOV, 2);
+    run(p, 400);
+    fcvi_vip_connect_accept(s->port, fcvi_fabric_now(p->fabric), s->conn, vi, 3);
+    run(p, 200);
+}
+
+static void disturb(struct pair *p)
+{
+    uint8_t how = take(&p->program), which = take(&p->program);
+    if (how >= 240) {
+        fcvi_fabric_rule_clear(p->fabric, fcvi_fabric_now(p->fabric), which % 8);
+        return;
+    }
+    struct fcvi_fabric_rule rule = fcvi_fabric_rule_any((enum fcvi_fabric_action)(1 + how % 9));
+    rule.from = how >> 4 & 1;
+    rule.opcode = which & 0x80 ? which & 0x1F : FCVI_FABRIC_ANY_BYTE;
+    rule.skip = which & 3;
+    rule.count = 1 + (which >> 2 & 3);
+    rule.delay_us = (uint64_t)take(&p->program) * 16;
+    fcvi_fabric_rule_add(p->fabric, &rule);
+}
+
+/* Faults over: everybody disconnects, and everything comes to its end. */
+static void end(struct pair *p)
+{
+    struct fcvi_fabric_counters c;
+    for (uint32_t rule = 0; rule < 8; rule++)
+        fcvi_fabric_rule_clear(p->fabric, fcvi_fabric_now(p->fabric), rule);
+    for (unsigned i = 0; i < PORTS; i++)
+        for (uint32_t vi = 0; vi < VIS; vi++)
+            fcvi_vip_disconnect(p->side[i].port, fcvi_fabric_now(p->fabric), vi, 5);
+    run(p, 1000 * R_A_TOV);
+    for (unsigned i = 0; i < PORTS; i++)
+        demand_quiet(p->side[i].port);
+    fcvi_fabric_count(p->fabric, &c);
+    DEMAND(c.under_way == 0 && c.held == 0);
+    DEMAND(c.sent + c.own + c.copied + c.duplicated == c.delivered + c.served + c.dropped + c.overflow);
+}
+
+static void begin(struct pair *p, const struct blocks *fresh, struct blocks *running)
+{
+    memcpy(running->fabric, fresh->fabric, fcvi_fabric_size(&fabric_limits));
+    p->fabric = (struct fcvi_fabric *)(void *)running->fabric;
+    for (unsigned i = 0; i < PORTS; i++) {
+        struct side *s = &p->side[i];
+        memcpy(running->port[i], fresh->port[i], fcvi_port_size(&port_limits));
+        s->port = (struct fcvi_port *)(void *)running->port[i];
+        fcvi_vip_register_mem(s->port, 0, REGION, true, true, &s->mem, &s->va, &s->handle);
+        uint8_t *bytes = fcvi_port_memory(s->port, s->mem, 0, REGION);
+        for (uint32_t k = 0; k < REGION; k++)
+            bytes[k] = (uint8_t)(i * 50 + k * 3);
+        struct fcvi_attributes a = {
+            .reliability = 1 + (take(&p->program) % 3), .rdma_write = true, .max_transfer_size = 2048};
+        a.rdma_read = a.reliability > 1;
+        uint32_t vi;
+        for (unsigned k = 0; k + 1 < VIS; k++)
+            fcvi_vip_create_vi(s->port, 0, &a, &vi);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct blocks fresh[SETTINGS], running;
+    struct pair p = {.program = {data, data + size}};
+    uint8_t setting = take(&p.program) % SETTINGS;
+    if (running.fabric == NULL)
+        make(&running, 0);
+    if (fresh[setting].fabric == NULL)
+        make(&fresh[setting], setting);
+    begin(&p, &fresh[setting], &running);
+    for (int steps = 0; p.program.at < p.program.end && steps < MOST_STEPS; steps++) {
+        uint8_t what = take(&p.program);
+        if (what < 64)
+            run(&p, (uint64_t)what * what);
+        else if (what < 80)
+            disturb(&p);
+        else if (what < 96)
+            meet(&p);
+        else
+            call(&p, &p.side[what & 1], fcvi_fabric_now(p.fabric));
+    }
+    end(&p);
+    return 0;
+}

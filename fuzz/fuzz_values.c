@@ -1,0 +1,22 @@
+/* A frame taken apart and put together again is the frame; and looking without judging sees the same. */
+#include "mutator/fcvi_mutator.h"
+#include "oracle.h"
+
+enum { LONGEST = 4096, FINDINGS = 16 };
+
+const struct fcvi_mutator_format fcvi_fuzz_format = {.trailer = 2};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t out[LONGEST];
+    struct fcvi_finding list[FINDINGS];
+    struct fcvi_findings findings = {list, FINDINGS, 0, 0};
+    struct fcvi_frame frame;
+    if (size < 2 || size > LONGEST)
+        return 0;
+    struct fcvi_input in = {data, size - 2, data[size - 2], data[size - 1], data[size - 1] % 3};
+    fcvi_decode(&in, &frame, &findings);
+    demand_same_view(&frame);
+    demand_round_trip(&frame, out, sizeof out);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* Parts of the mutator. A buffer has room for `room` bytes of which the first `size` are a frame. */
+#ifndef FCVI_MUTATOR_INTERNAL_H
+#define FCVI_MUTATOR_INTERNAL_H
+
+#include "fcvi_mutator.h"
+
+#include <fcvi/codec.h>
+#include <fcvi/table.h>
+#include <string.h>
+
+struct buffer {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+/* splitmix64 */
+static inline uint64_t draw(uint64_t *random)
+{
+    uint64_t z = *random += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* 0 <= result < n; n shall not be 0 */
+static inline size_t below(uint64_t *random, size_t n)
+{
+    return (size_t)(draw(random) % n);
+}
+
+static inline bool one_in(uint64_t *random, size_t n)
+{
+    return below(random, n) == 0;
+}
+
+/* fields.c: change the fields of a frame, or copy some of `from` */
+void mutate_field(struct buffer *b, uint64_t *random);
+void copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
+
+/* build.c: frames made from nothing, and what a frame claims to be */
+void build_frame(struct buffer *b, uint64_t *random);
+void retype(struct buffer *b, uint64_t *random);
+void resize_payload(struct buffer *b, uint64_t *random);
+void answer_to(struct buffer *b, uint64_t *random);
+
+/* frame.c: some of all that */
+void mutate_frame(struct buffer *b, uint64_t *random);
+
+/* sequence.c: the format "frames" */
+size_t mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random);
+size_t cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, struct buffer *out,
+                     uint64_t *random);
+
+#endif

@@ -1,0 +1,22 @@
+#!/bin/bash
+# run.sh BUILD SECONDS TARGET...: each libFuzzer target for so many seconds. What it finds stays in BUILD/fuzz/corpus-NAME;
+# an input that breaks something is written to BUILD/fuzz and ends the run.
+set -eu
+build=$1 seconds=$2
+shift 2
+here=$(dirname "$0")
+for target in "$@"; do
+  name=$(basename "$target")
+  corpus=$build/fuzz/corpus-$name
+  mkdir -p "$corpus"
+  seeds=()
+  for folder in "$here/corpus/${name#fuzz_}" "$here/regressions/${name#fuzz_}" "$build/fuzz/seeds/${name#fuzz_}"; do
+    [ -d "$folder" ] && seeds+=("$folder")
+  done
+  dictionary=()
+  [ -e "$build/fuzz/fcvi.dict" ] && dictionary=(-dict="$build/fuzz/fcvi.dict")
+  echo "== $name"
+  "$target" -max_len="$("$here/length.sh" "$name")" -max_total_time="$seconds" -print_final_stats=1 \
+    -artifact_prefix="$build/fuzz/" "${dictionary[@]}" "$corpus" "${seeds[@]}" 2>&1 | grep -av '^#\|^"\|^stat::peak\|NEW_FUNC'
+  test "${PIPESTATUS[0]}" -eq 0
+done
