@@ -38,14 +38,12 @@ void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offse
     }
 }
 
+/* The caller has seen to it that descriptor_in_memory. */
 void descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
                       uint32_t length)
 {
     for (uint32_t done = 0, piece = 0; done < length; done += piece) {
         const uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
-        if (at != NULL)
-            memcpy(bytes + done, at, piece);
-        else
-            memset(bytes + done, 0, piece);
+        memcpy(bytes + done, at, piece);
     }
 }

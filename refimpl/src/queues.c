@@ -156,7 +156,7 @@ static uint32_t new_entry(struct fcvi_port *p, const struct fcvi_descriptor *d)
         sum += d->segment[i].length;
     }
     e->length = (uint32_t)sum;
-    if (d->format_error || d->op > FCVI_RECV)
+    if (d->format_error)
         e->fault = FCVI_STATUS_FORMAT_ERROR;
     else if (d->length_error || sum > UINT32_MAX)
         e->fault = FCVI_STATUS_LENGTH_ERROR;

@@ -1,0 +1,347 @@
+/* Descriptors: how a malformed one completes on each Reliability Level, in which order they run, how many may
+ * be open, and what they put into the frames (5.8.2, 5.9.4.2, 7.3, Annex E, VI-ARCH 5 and 6.3.1, VI-DG 5.2).
+ */
+#include "rig.h"
+
+static struct fcvi_descriptor send_of(const struct rig *r, uint32_t length)
+{
+    struct fcvi_descriptor d = {.op = FCVI_SEND, .segments = 1, .segment = {{r->mem, 0, length}}};
+    return d;
+}
+
+static int post(struct rig *r, const struct fcvi_descriptor *d)
+{
+    return fcvi_vip_post(r->w.port[0], r->w.now, r->vi, d);
+}
+
+/* The tester answers the nth frame: FCVI_SEND_RESP or FCVI_READ_RESP of no data. */
+static void answer(struct rig *r, unsigned nth)
+{
+    if (rig_field(r, nth, 28, 1) == OP_READ)
+        rig_hear(r,
+                 "01 010100 00 010200 58 980000 09 02 0000 %04x 8001 00000000 "
+                 "%08x 0a 00 0000 %08x 00000000 0000000000007000 00000077 00000000",
+                 rig_ox(r, nth), r->handle, rig_field(r, nth, 32, 4));
+    else
+        rig_hear(r,
+                 "07 010100 00 010200 58 980000 09 01 0000 %04x 8001 00000000 %08x 08 00 0000 %08x 00000000",
+                 rig_ox(r, nth), r->handle, rig_field(r, nth, 32, 4));
+}
+
+/* ---- faults (VI-DG 5.2): nothing of the Message is sent ---- */
+
+enum {
+    BAD_FORMAT,
+    BAD_LENGTH,
+    TOO_LONG,
+    SUM_WRAPS,
+    NO_REGION,
+    BEHIND_REGION,
+    OTHER_TAG,
+    READ_UNRELIABLE,
+    FAULTS
+};
+static const uint32_t fault_status[] = {FCVI_STATUS_FORMAT_ERROR,     FCVI_STATUS_LENGTH_ERROR,
+                                        FCVI_STATUS_LENGTH_ERROR,     FCVI_STATUS_LENGTH_ERROR,
+                                        FCVI_STATUS_PROTECTION_ERROR, FCVI_STATUS_PROTECTION_ERROR,
+                                        FCVI_STATUS_PROTECTION_ERROR, FCVI_STATUS_FORMAT_ERROR};
+
+static struct fcvi_descriptor faulty(struct rig *r, int fault)
+{
+    struct fcvi_descriptor d = send_of(r, 4);
+    struct fcvi_region tag = {.ptag = 5};
+    switch (fault) {
+    case BAD_FORMAT:
+        d.format_error = true;
+        break;
+    case BAD_LENGTH:
+        d.length_error = true;
+        break;
+    case TOO_LONG:
+        d.segments = 2;
+        d.segment[0].length = RIG_BYTES;
+        d.segment[1] = (struct fcvi_segment){r->mem, 0, 1};
+        break;
+    case SUM_WRAPS:
+        d.segments = 2;
+        d.segment[0].length = d.segment[1].length = 0x80000000;
+        break;
+    case NO_REGION:
+        d.segment[0].mem = 3;
+        break;
+    case BEHIND_REGION:
+        d.segment[0].offset = RIG_BYTES - 3;
+        break;
+    case OTHER_TAG:
+        ck_assert_int_eq(fcvi_vip_set_mem(r->w.port[0], r->w.now, r->mem, &tag), VIP_SUCCESS);
+        break;
+    default:
+        d.op = FCVI_RDMA_READ; /* 5.2.4: not on Unreliable Delivery */
+        break;
+    }
+    return d;
+}
+
+START_TEST(faulty_descriptor)
+{
+    uint8_t level = (uint8_t)(1 + _i / FAULTS);
+    int fault = _i % FAULTS;
+    if (fault == READ_UNRELIABLE && level != FCVI_UNRELIABLE)
+        return;
+    struct rig *r = rig_begin(level);
+    struct fcvi_descriptor d = faulty(r, fault), good = {.op = FCVI_SEND};
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    ck_assert_int_eq(post(r, &good), VIP_SUCCESS);
+    w_quiet(&r->w);
+    uint32_t operation = d.op == FCVI_RDMA_READ ? FCVI_STATUS_OP_RDMA_READ : 0;
+    w_done(&r->w, 0, r->vi, false, operation | fault_status[fault], 0);
+    if (level == FCVI_UNRELIABLE) { /* the next one goes out, and no FCVI_MSG_ID is left out */
+        rig_next(
+            r,
+            "01 010200 00 010100 58 380000 .. 02 0000 .... ffff 00000000 0000abcd 00 00 0000 00000001 00*20");
+        w_done(&r->w, 0, r->vi, false, 0, 0);
+        rig_alive(r);
+    } else { /* VI-ARCH 2.5.2: the connection is over */
+        w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        rig_silent(r);
+        rig_broken(r, 0);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* Those before it come to their end first (VI-ARCH 6.4: Descriptors complete in order). */
+START_TEST(fault_behind_an_open_message)
+{
+    struct rig *r = rig_begin(FCVI_RELIABLE_RECEPTION);
+    struct fcvi_descriptor good = send_of(r, 4), d = faulty(r, BAD_FORMAT);
+    ck_assert_int_eq(post(r, &good), VIP_SUCCESS);
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    w_quiet(&r->w);
+    rig_not_done(r, false);
+    rig_alive(r);
+    answer(r, r->sent - 1);
+    w_done(&r->w, 0, r->vi, false, 0, 4);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_FORMAT_ERROR, 0);
+    rig_broken(r, 0);
+    rig_end(r);
+}
+END_TEST
+
+/* A receive Descriptor is looked at when a Message takes it. */
+START_TEST(faulty_receive_descriptor)
+{
+    static const uint32_t status[] = {FCVI_STATUS_FORMAT_ERROR, FCVI_STATUS_LENGTH_ERROR,
+                                      FCVI_STATUS_LENGTH_ERROR, FCVI_STATUS_PROTECTION_ERROR,
+                                      FCVI_STATUS_LENGTH_ERROR};
+    struct rig *r = rig_new((uint8_t)(1 + _i / 5));
+    r->attributes.max_transfer_size = 100;
+    rig_connect(r);
+    struct fcvi_descriptor d = send_of(r, _i % 5 == 2 ? 3 : 200);
+    d.op = FCVI_RECV;
+    d.format_error = _i % 5 == 0;
+    d.length_error = _i % 5 == 1;
+    if (_i % 5 == 3)
+        d.segment[0].offset = RIG_BYTES - 1;
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    rig_message(r, OP_SEND, 1, _i % 5 == 4 ? 101 : 4, 0, 0); /* 101: more than MaxTransferSize */
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | status[_i % 5], 0);
+    ck_assert_uint_eq(r->bytes[1], 0);
+    if (r->attributes.reliability == FCVI_RELIABLE_RECEPTION)
+        rig_next_resp(r, OP_SEND_RESP, 3, 1); /* RESP_ERR, DESC_ERR */
+    rig_silent(r);
+    if (r->attributes.reliability == FCVI_UNRELIABLE)
+        rig_alive(r);
+    else
+        rig_broken(r, REMOTE_DESCRIPTOR);
+    rig_end(r);
+}
+END_TEST
+
+/* An RDMA Write with Immediate Data takes a malformed one, too. */
+START_TEST(faulty_for_immediate_data)
+{
+    struct rig *r = rig_begin((uint8_t)(1 + _i));
+    struct fcvi_descriptor d = send_of(r, 0);
+    d.op = FCVI_RECV;
+    d.format_error = true;
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    struct rqst q = {.opcode = OP_WRITE,
+                     .flags = 1,
+                     .id = 1,
+                     .length = 4,
+                     .total = 4,
+                     .last = true,
+                     .va = RIG_VA,
+                     .key = r->region};
+    rig_rqst(r, &q);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_REMOTE_RDMA_WRITE | FCVI_STATUS_FORMAT_ERROR, 0);
+    rig_end(r);
+}
+END_TEST
+
+/* ---- order ---- */
+
+/* VI-ARCH 6.3.1.1: on Reliable Delivery a Send may pass an RDMA Read, unless it is fenced; on Reliable
+ * Reception it may not. A Read passes a Read, as long as FCVI_PIPELINE_DEPTH allows. _i: level, fence */
+START_TEST(passing_a_read)
+{
+    struct rig *r = rig_begin(_i < 2 ? FCVI_RELIABLE_DELIVERY : FCVI_RELIABLE_RECEPTION);
+    struct fcvi_descriptor d = send_of(r, 4);
+    d.fence = _i % 2;
+    rig_post(r, FCVI_RDMA_READ, 0);
+    rig_post(r, FCVI_RDMA_READ, 0);
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    w_quiet(&r->w);
+    bool passes = _i == 0;
+    ck_assert_uint_eq(r->sent - r->seen, passes ? 3 : 2);
+    unsigned first = r->seen;
+    answer(r, first + 1);
+    rig_not_done(r, false); /* 6.4: in the order of the queue */
+    ck_assert_uint_eq(r->sent - first, passes ? 3 : 2);
+    answer(r, first);
+    ck_assert_uint_eq(r->sent - first, 3);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_OP_RDMA_READ, 0);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_OP_RDMA_READ, 0);
+    if (_i >= 2)
+        answer(r, first + 2);
+    w_done(&r->w, 0, r->vi, false, 0, 4);
+    rig_end(r);
+}
+END_TEST
+
+/* 7.3, E33: FCVI_PIPELINE_DEPTH N allows N + 1 open Messages. _i: N */
+START_TEST(pipeline_depth)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_RECEPTION);
+    r->attributes.pipeline_depth = (uint32_t)_i;
+    rig_connect(r);
+    unsigned first = r->sent, depth = (unsigned)_i;
+    for (unsigned k = 0; k < 5; k++)
+        rig_post(r, FCVI_SEND, 4);
+    for (unsigned k = 0; k < 5; k++) {
+        unsigned open = k + depth + 1 < 5 ? k + depth + 1 : 5;
+        ck_assert_uint_eq(r->sent - first, open);
+        ck_assert_uint_eq(rig_field(r, first + k, 32, 4), k + 1);
+        answer(r, first + k);
+        w_done(&r->w, 0, r->vi, false, 0, 4);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* ---- states (VI-ARCH 5) and room ---- */
+
+START_TEST(states)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    rig_start(r);
+    rig_post(r, FCVI_SEND, 4); /* Idle: nothing goes out */
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+    rig_receive(r);
+    rig_not_done(r, true); /* but receive Descriptors wait for the connection */
+    r->handle = rig_serve(r, r->vi, 0xabcd, 0x123);
+    rig_message(r, OP_SEND, 1, 4, 0, 0);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 4);
+    rig_message(r, OP_SEND, 9, 4, 0, 0); /* rule 4b: Error */
+    for (int recv = 0; recv < 2; recv++) {
+        if (recv)
+            rig_receive(r);
+        else
+            rig_post(r, FCVI_RDMA_WRITE, 4);
+        w_done(&r->w, 0, r->vi, recv,
+               FCVI_STATUS_DESC_FLUSHED_ERROR | (recv ? FCVI_STATUS_OP_RECEIVE : FCVI_STATUS_OP_RDMA_WRITE),
+               0);
+    }
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(room_for_descriptors)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->limits.descriptors = 4;
+    r->limits.entries = 5;
+    r->limits.segments = 252;
+    rig_connect(r);
+    struct fcvi_descriptor d = send_of(r, 0);
+    struct fcvi_completion c;
+    d.op = FCVI_RECV;
+    d.segments = 252;
+    for (unsigned k = 0; k < 252; k++)
+        d.segment[k] = (struct fcvi_segment){r->mem, 0, 1};
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    d.segments = 1;
+    ck_assert_int_eq(post(r, &d), VIP_ERROR_RESOURCE); /* no segment is left */
+    d.segments = 0;
+    for (unsigned k = 1; k < 4; k++)
+        ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    ck_assert_int_eq(post(r, &d), VIP_ERROR_RESOURCE); /* the queue is full */
+    d.op = FCVI_SEND;
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    ck_assert_int_eq(post(r, &d), VIP_ERROR_RESOURCE); /* no entry is left */
+    w_quiet(&r->w);
+    w_done(&r->w, 0, r->vi, false, 0, 0);
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    /* hostile values */
+    d.segments = 253;
+    ck_assert_int_eq(post(r, &d), VIP_INVALID_PARAMETER);
+    d.segments = 0;
+    d.op = 4;
+    ck_assert_int_eq(post(r, &d), VIP_INVALID_PARAMETER);
+    d.op = FCVI_SEND;
+    static const uint32_t numbers[] = {1, 4, UINT32_MAX};
+    for (unsigned k = 0; k < 3; k++) {
+        ck_assert_int_eq(fcvi_vip_post(r->w.port[0], r->w.now, numbers[k], &d), VIP_INVALID_PARAMETER);
+        ck_assert_int_eq(fcvi_vip_done(r->w.port[0], r->w.now, numbers[k], false, &c), VIP_INVALID_PARAMETER);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* ---- what stands in the frames ---- */
+
+/* Immediate Data in every frame (E43), the Preference bit in each frame of a Message (5.8.2), three fill
+ * bytes. */
+START_TEST(headers_of_the_frames)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.receive_size = 256;
+    r->attributes.preference = true;
+    rig_connect(r);
+    for (uint32_t k = 0; k < 240; k++)
+        r->bytes[k] = rig_value(3, k);
+    struct fcvi_descriptor d = send_of(r, 224 + 13);
+    d.has_immediate = true;
+    d.immediate = 0xcafe0123;
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    d.op = FCVI_RDMA_READ; /* 6.6.2: it has none */
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    w_quiet(&r->w);
+    rig_next_data(r, r->bytes, 224,
+                  "01 010200 80 010100 58 200008 .. 02 0000 .... ffff 00000000 "
+                  "0000abcd 00 01 0000 00000001 cafe0123 00*12 000000ed");
+    rig_next_data(r, r->bytes + 224, 13,
+                  "01 010200 80 010100 58 38000b .. 02 0001 .... ffff 000000e0 "
+                  "0000abcd 00 01 0000 00000001 cafe0123 00*12 000000ed");
+    rig_next(r, "06 010200 80 010100 58 290000 .. 02 0000 .... ffff 00000000 "
+                "0000abcd 02 00 0000 00000002 00000000 00*12 000000ed");
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("descriptors");
+    rig_case(s, "VI-DG 5.2", faulty_descriptor, 0, 3 * FAULTS);
+    rig_case(s, "VI-ARCH 6.4", fault_behind_an_open_message, 0, 1);
+    rig_case(s, "VI-DG 5.2", faulty_receive_descriptor, 0, 15);
+    rig_case(s, "VI-DG 5.2", faulty_for_immediate_data, 0, 3);
+    rig_case(s, "VI-ARCH 6.3.1", passing_a_read, 0, 4);
+    rig_case(s, "7.3", pipeline_depth, 0, 5);
+    rig_case(s, "VI-ARCH 5", states, 0, 1);
+    rig_case(s, "room", room_for_descriptors, 0, 1);
+    rig_case(s, "5.8.2", headers_of_the_frames, 0, 1);
+    return rig_run(s);
+}
