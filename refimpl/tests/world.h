@@ -181,7 +181,8 @@ static inline void w_check(const struct fcvi_input *in, struct fcvi_frame *view)
     struct fcvi_finding list[8];
     struct fcvi_findings findings = {list, 8, 0, 0};
     fcvi_decode(in, view, &findings);
-    ck_assert_msg(findings.worst <= 1 + FCVI_NOTICE, "%s %s", list[0].requirement, list[0].message);
+    if (findings.worst > 1 + FCVI_NOTICE) /* an assertion for each frame would take longer than the test */
+        ck_abort_msg("%s %s", list[0].requirement, list[0].message);
 }
 
 static inline void w_events(struct world *w, unsigned i)
