@@ -36,7 +36,7 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: fuzz-afl
+.PHONY: fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -257,6 +257,31 @@ fuzz-smoke: $(FUZZ_TARGETS) ## a bounded number of executions
 	  test $${PIPESTATUS[0]} -eq 0 || exit 1; done
 fuzz-smoke: SHELL := /bin/bash
 
+fuzz-seeds: all ## seed corpora and dictionary from the field table and the captures of all cases: build/fuzz/seeds
+	rm -rf $(BUILD)/fuzz/seeds && mkdir -p $(BUILD)/fuzz
+	$(BUILD)/fcvi run --dut ref --quiet --report $(BUILD)/fuzz/report
+	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) fuzz/seeds.py --out $(BUILD)/fuzz $$(find pcaps $(BUILD)/fuzz/report -name '*.pcap' -o -name '*.pcapng')
+
+fuzz-minimise: $(FUZZ_TARGETS) ## what the corpora of build/fuzz and the seeds cover, in as few inputs as can be: fuzz/corpus
+	@for f in $(FUZZ_TARGETS); do fuzz/minimise.sh $(BUILD) $$f || exit 1; done
+
+# every input that is kept, without a fuzzer
+$(BUILD)/fuzz/replay-%: $(BUILD)/fuzz/obj/fuzz/fuzz_%.o $(BUILD)/fuzz/obj/fuzz/replay.o $(BUILD)/fuzz/libfuzzed.a
+	$(CLANG) -fsanitize=address,undefined $^ $(BUILD)/fuzz/obj/fuzz/options.o $(FUZZ_LIBS) -o $@
+REPLAYS := $(patsubst $(BUILD)/fuzz/fuzz_%,$(BUILD)/fuzz/replay-%,$(FUZZ_TARGETS))
+fuzz-replay: $(REPLAYS) ## corpora and regressions of the repository through their targets
+	@for f in $(REPLAYS); do n=$${f##*replay-}; d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); \
+	  [ -z "$$d" ] || { printf '%s: ' $$n; $$f $$d || exit 1; }; done
+
+fuzz-coverage: ## branches of codec and refimpl that the corpora of the repository reach
+	rm -rf $(BUILD)/fuzzcov && mkdir -p $(BUILD)/fuzzcov
+	@for f in $(LIB_SRC) $(CAPTURE_SRC); do $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/fuzzcov/$$(echo $$f | tr / _).o || exit 1; done
+	@for f in $(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)); do n=$${f#fuzz/fuzz_}; n=$${n%.c}; o=$(BUILD)/fuzzcov/$$n; \
+	  $(CC) -std=gnu11 -O1 -g $(INCLUDES) -Ifuzz $$f fuzz/replay.c $(BUILD)/fuzzcov/*_[a-z]*.c.o -lgcov $(FUZZ_LIBS) -o $$o || exit 1; \
+	  d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$o $$d || exit 1; done
+	gcovr -r . $(BUILD)/fuzzcov --filter codec/src --txt --branches
+	gcovr -r . $(BUILD)/fuzzcov --filter refimpl/src --txt --branches
+
 # ---- coverage and style ----
 
 coverage: ## line and branch coverage of codec and refimpl by the C tests
@@ -265,9 +290,9 @@ coverage: ## line and branch coverage of codec and refimpl by the C tests
 	@for t in $(TEST_SRC); do o=$(BUILD)/cov/$$(basename $$t .c); \
 	  $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
 	  FCVI_SRCDIR="$(CURDIR)" CK_FORK=no FCVI_SEED_TESTS=20 $$o || exit 1; done
-	gcovr -r . --object-directory $(BUILD)/cov --filter refimpl/src --txt --branches
-	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt
-	gcovr -r . --object-directory $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100
+	gcovr -r . $(BUILD)/cov --filter refimpl/src --txt --branches
+	gcovr -r . $(BUILD)/cov --filter codec/src --txt
+	gcovr -r . $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100
 
 format: ## clang-format over all C
 	clang-format -i $(C_FILES)

@@ -15,7 +15,7 @@ enum {
     REGION = (2 + 4 * 3) * SLOT,
     TARGET = SLOT,
     MOST_STEPS = 250,
-    SETTINGS = 64
+    SETTINGS = 256
 };
 
 static const struct fcvi_port_limits port_limits = {.vis = VIS,
@@ -52,9 +52,10 @@ struct pair {
     struct program program;
 };
 
-/* The blocks as they are after init, one of each setting, and the ones that run. */
+/* The blocks as they are before the program, one of each setting, and the ones that run. */
 struct blocks {
     uint64_t *fabric, *port[PORTS];
+    struct side side[PORTS];
 };
 
 static uint8_t take(struct program *p)
@@ -108,22 +109,6 @@ static uint64_t *room(size_t size)
     uint64_t *block = calloc(1, size);
     DEMAND(block != NULL);
     return block;
-}
-
-static void make(struct blocks *b, uint8_t setting)
-{
-    struct fcvi_fabric_config fc = fabric_config(setting);
-    size_t size = fcvi_fabric_size(&fabric_limits), port_size = fcvi_port_size(&port_limits);
-    b->fabric = room(size);
-    struct fcvi_fabric *fabric = fcvi_fabric_init(b->fabric, size, &fabric_limits, &fc);
-    DEMAND(fabric != NULL);
-    for (unsigned i = 0; i < PORTS; i++) {
-        struct fcvi_port_config c = port_config(i, setting);
-        b->port[i] = room(port_size);
-        struct fcvi_port *port = fcvi_port_init(b->port[i], port_size, &port_limits, &c);
-        DEMAND(port != NULL && fcvi_fabric_attach(fabric, &c.self, FCVI_PLACE_FABRIC) == i);
-        fcvi_port_link(port, 0, FCVI_LINK_UP);
-    }
 }
 
 /* ---- what the ports say ---- */
@@ -265,7 +250,7 @@ static void meet(struct pair *p)
     uint64_t now = fcvi_fabric_now(p->fabric);
     fcvi_vip_connect_wait(s->port, now, &there, R_A_TOV, 1);
     fcvi_vip_connect_request(c->port, now, vi, &here, &there, 8 * R_A_TOV, 2);
-    run(p, 400);
+    run(p, R_A_TOV);
     fcvi_vip_connect_accept(s->port, fcvi_fabric_now(p->fabric), s->conn, vi, 3);
     run(p, 200);
 }
@@ -303,37 +288,79 @@ static void end(struct pair *p)
     DEMAND(c.sent + c.own + c.copied + c.duplicated == c.delivered + c.served + c.dropped + c.overflow);
 }
 
-static void begin(struct pair *p, const struct blocks *fresh, struct blocks *running)
+static void make(struct blocks *b, uint8_t setting)
 {
-    memcpy(running->fabric, fresh->fabric, fcvi_fabric_size(&fabric_limits));
-    p->fabric = (struct fcvi_fabric *)(void *)running->fabric;
+    struct fcvi_fabric_config fc = fabric_config(setting);
+    size_t size = fcvi_fabric_size(&fabric_limits), port_size = fcvi_port_size(&port_limits);
+    b->fabric = room(size);
+    struct fcvi_fabric *fabric = fcvi_fabric_init(b->fabric, size, &fabric_limits, &fc);
+    DEMAND(fabric != NULL);
     for (unsigned i = 0; i < PORTS; i++) {
-        struct side *s = &p->side[i];
-        memcpy(running->port[i], fresh->port[i], fcvi_port_size(&port_limits));
-        s->port = (struct fcvi_port *)(void *)running->port[i];
+        struct fcvi_port_config c = port_config(i, setting);
+        b->port[i] = room(port_size);
+        struct fcvi_port *port = fcvi_port_init(b->port[i], port_size, &port_limits, &c);
+        DEMAND(port != NULL && fcvi_fabric_attach(fabric, &c.self, FCVI_PLACE_FABRIC) == i);
+        fcvi_port_link(port, 0, FCVI_LINK_UP);
+    }
+}
+
+static struct pair pair_of(struct blocks *b)
+{
+    struct pair p = {.fabric = (struct fcvi_fabric *)(void *)b->fabric};
+    for (unsigned i = 0; i < PORTS; i++) {
+        p.side[i] = b->side[i];
+        p.side[i].port = (struct fcvi_port *)(void *)b->port[i];
+    }
+    return p;
+}
+
+/* Memory full of Messages, and two VIs; the first of each port connected when the setting has a level for it.
+ */
+static void furnish(struct blocks *b, uint8_t level)
+{
+    struct pair p = pair_of(b);
+    struct fcvi_attributes a = {
+        .reliability = level != 0 ? level : 1, .rdma_write = true, .max_transfer_size = 2048};
+    uint32_t vi;
+    a.rdma_read = a.reliability > 1;
+    for (unsigned i = 0; i < PORTS; i++) {
+        struct side *s = &p.side[i];
         fcvi_vip_register_mem(s->port, 0, REGION, true, true, &s->mem, &s->va, &s->handle);
         uint8_t *bytes = fcvi_port_memory(s->port, s->mem, 0, REGION);
         for (uint32_t k = 0; k < REGION; k++)
             bytes[k] = (uint8_t)(i * 50 + k * 3);
-        struct fcvi_attributes a = {
-            .reliability = 1 + (take(&p->program) % 3), .rdma_write = true, .max_transfer_size = 2048};
-        a.rdma_read = a.reliability > 1;
-        uint32_t vi;
         for (unsigned k = 0; k + 1 < VIS; k++)
             fcvi_vip_create_vi(s->port, 0, &a, &vi);
+    }
+    if (level != 0)
+        meet(&p);
+    for (unsigned i = 0; i < PORTS; i++)
+        b->side[i] = p.side[i];
+}
+
+static void copy(struct blocks *to, const struct blocks *from)
+{
+    memcpy(to->fabric, from->fabric, fcvi_fabric_size(&fabric_limits));
+    for (unsigned i = 0; i < PORTS; i++) {
+        memcpy(to->port[i], from->port[i], fcvi_port_size(&port_limits));
+        to->side[i] = from->side[i];
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct blocks fresh[SETTINGS], running;
-    struct pair p = {.program = {data, data + size}};
-    uint8_t setting = take(&p.program) % SETTINGS;
+    struct program program = {data, data + size};
+    uint8_t setting = take(&program);
     if (running.fabric == NULL)
         make(&running, 0);
-    if (fresh[setting].fabric == NULL)
+    if (fresh[setting].fabric == NULL) {
         make(&fresh[setting], setting);
-    begin(&p, &fresh[setting], &running);
+        furnish(&fresh[setting], setting >> 6);
+    }
+    copy(&running, &fresh[setting]);
+    struct pair p = pair_of(&running);
+    p.program = program;
     for (int steps = 0; p.program.at < p.program.end && steps < MOST_STEPS; steps++) {
         uint8_t what = take(&p.program);
         if (what < 64)

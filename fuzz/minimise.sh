@@ -1,0 +1,19 @@
+#!/bin/bash
+# minimise.sh BUILD TARGET: merge what is known into fuzz/corpus/NAME, without what adds nothing.
+set -eu
+build=$1 target=$2
+here=$(dirname "$0")
+name=$(basename "$target")
+out=$here/corpus/${name#fuzz_}
+fresh=$build/fuzz/minimised-$name
+rm -rf "$fresh"
+mkdir -p "$fresh" "$out"
+sources=("$out")
+for folder in "$build/fuzz/corpus-$name" "$build/fuzz/seeds/${name#fuzz_}" "$here/regressions/${name#fuzz_}"; do
+  [ -d "$folder" ] && sources+=("$folder")
+done
+"$target" -merge=1 -use_value_profile=0 -max_len="$("$here/length.sh" "$name")" "$fresh" "${sources[@]}" > "$build/fuzz/minimise-$name.log" 2>&1 ||
+  { tail -20 "$build/fuzz/minimise-$name.log"; exit 1; }
+rm -rf "$out"
+mv "$fresh" "$out"
+echo "$name: $(find "$out" -type f | wc -l) inputs, $(du -sb "$out" | cut -f1) bytes"
