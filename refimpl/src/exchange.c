@@ -70,6 +70,13 @@ void exchange_ids_clear(struct fcvi_port *p)
     id_mark(p, FC_X_ID_UNASSIGNED, true);
 }
 
+/* For a Message of our own: some are left for those of the other side and for the management of connections
+ * (4.1). */
+bool exchanges_left(const struct fcvi_port *p)
+{
+    return p->limits.exchanges - p->used.exchanges > (p->limits.exchanges + 12) / 16;
+}
+
 struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
 {
     struct exchange *x = record(p, kind, owner, peer);

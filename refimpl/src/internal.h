@@ -267,7 +267,7 @@ struct vi {
     bool blocked;       /* a VipConnectRequest or VipConnectAccept has not returned */
     bool ready;         /* it stands in the ring of VIs that have something to send */
     bool starved;       /* it stands in the list of those that wait for an Exchange */
-    uint32_t next_free, ring_next, ring_previous;
+    uint32_t next_free, ring_next, ring_previous, starved_next;
     uint32_t local_handle; /* FCVI_HANDLE of the connection or of the attempt to have one */
     uint32_t generation;
     uint64_t generation_ended; /* when the last handle of the count was given out */
@@ -432,6 +432,7 @@ struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, u
                                  const struct fcvi_frame *f);
 struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
 struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
+bool exchanges_left(const struct fcvi_port *p);
 void exchange_ids_clear(struct fcvi_port *p);
 void exchange_free(struct fcvi_port *p, uint32_t index);
 void exchange_abort(struct fcvi_port *p, uint32_t index);

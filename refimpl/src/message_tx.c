@@ -42,7 +42,7 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
             }
             continue;
         }
-        bool room = sequences_left(p);
+        bool room = sequences_left(p) && exchanges_left(p);
         struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
         if (x == NULL) {
             starve(p, vi);

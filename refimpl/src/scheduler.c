@@ -28,19 +28,18 @@ static void ring_remove(struct fcvi_port *p, struct vi *vi)
 /* Something has changed that may let the VI send. */
 void wake(struct fcvi_port *p, struct vi *vi)
 {
-    if (vi->state == FCVI_STATE_CONNECTED && !vi->ready && !vi->starved)
+    if (vi->state == FCVI_STATE_CONNECTED && !vi->ready)
         ring_add(p, vi);
 }
 
-/* No Exchange, or no SEQ_ID, was free: the VI waits in a list through ring_next. */
+/* No Exchange, or no SEQ_ID, was free: the VI is woken when one is. What needs none goes on: FCVI_READ_RESP
+ * may be what the other side waits for before it gives an Exchange back. */
 void starve(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->starved)
         return;
-    if (vi->ready)
-        ring_remove(p, vi);
     vi->starved = true;
-    vi->ring_next = p->starved;
+    vi->starved_next = p->starved;
     p->starved = vi_index(p, vi);
 }
 
@@ -57,7 +56,7 @@ void wake_starved(struct fcvi_port *p)
 {
     while (p->starved != NONE) {
         struct vi *vi = vi_at(p, p->starved);
-        p->starved = vi->ring_next;
+        p->starved = vi->starved_next;
         vi->starved = false;
         wake(p, vi);
     }
@@ -69,12 +68,11 @@ size_t scheduled_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitte
         struct vi *vi = vi_at(p, p->ready);
         size_t length = vi->state == FCVI_STATE_CONNECTED ? message_frame(p, vi, out, meta) : 0;
         if (length > 0) {
-            if (vi->ready && fcvi_FC_End_Sequence(out) && p->ready == vi_index(p, vi))
+            if (fcvi_FC_End_Sequence(out))
                 p->ready = vi->ring_next;
             return length;
         }
-        if (vi->ready)
-            ring_remove(p, vi);
+        ring_remove(p, vi);
     }
     return 0;
 }

@@ -104,7 +104,7 @@ START_TEST(many_aborts)
 {
     enum { READS = 300 };
     struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
-    r->limits.exchanges = r->limits.descriptors = READS + 10;
+    r->limits.exchanges = r->limits.descriptors = READS + 40;
     r->limits.events = 1024;
     r->attributes.pipeline_depth = READS;
     struct many m = begin(r);
@@ -145,10 +145,10 @@ START_TEST(ox_ids_come_round)
     enum { READS = 4300 };
     static bool open[0x10000];
     struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
-    r->limits.exchanges = READS + 100;
+    r->limits.exchanges = READS + 400;
     r->limits.descriptors = READS;
-    r->limits.entries = READS + 100;
-    r->limits.events = READS + 100;
+    r->limits.entries = READS + 400;
+    r->limits.events = READS + 400;
     r->attributes.pipeline_depth = READS;
     struct many m = begin(r);
     memset(open, 0, sizeof open);

@@ -88,37 +88,89 @@ END_TEST
 
 /* ---- what runs out ---- */
 
-/* All Exchanges are open for RDMA Reads of VI 0; the others wait until one is over. */
+/* All Exchanges but one, which 4.1 wants kept back, are open for RDMA Reads of VI 0. The others wait until
+ * one is over. _i: one of them is disconnected meanwhile, and goes away */
 START_TEST(exchanges_run_out)
 {
     struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
     r->limits.exchanges = 4;
     struct many m = begin(r);
-    unsigned first = r->seen;
-    for (unsigned k = 0; k < 4; k++)
+    unsigned first = r->seen, gone[VIS] = {0};
+    for (unsigned k = 0; k < 3; k++)
         post(&m, 0, FCVI_RDMA_READ, 0);
     w_quiet(&r->w);
-    r->seen += 4;
-    for (unsigned i = 1; i < VIS; i++)
+    r->seen += 3;
+    for (unsigned i = 0; i < VIS; i++)
         post(&m, i, FCVI_SEND, 0);
     w_quiet(&r->w);
     rig_silent(r);
     post(&m, 1, FCVI_SEND, 0); /* it waits already */
-    if (_i == 1) {             /* the other side disconnects VI 2, which then goes away */
-        rig_hear(r, "02 010100 00 010200 58 290000 09 02 0000 0999 ffff 00000000 %08x 12 02 0000 00*8 00*16",
-                 m.handle[2]);
-        ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), 0x1b);
-        ck_assert_int_eq(fcvi_vip_disconnect(r->w.port[0], r->w.now, m.vi[2], 7), VIP_ERROR_RESOURCE);
+    if (_i == 1) {             /* there is an Exchange for a Disconnect */
+        ck_assert_int_eq(fcvi_vip_disconnect(r->w.port[0], r->w.now, m.vi[2], 7), FCVI_VIP_PENDING);
+        w_quiet(&r->w);
+        rig_hear(r,
+                 "03 010100 00 010200 58 980000 06 02 0000 %04x 8001 00000000 00000000 1b 02 0000 00*8 00*16",
+                 rig_ox(r, r->seen++));
+        w_done(&r->w, 0, m.vi[2], false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        ck_assert_int_eq(fcvi_vip_destroy_vi(r->w.port[0], r->w.now, m.vi[2]), VIP_SUCCESS);
     }
     rig_silent(r);
     answer_read(&m, first);
-    unsigned gone[VIS] = {0};
     while (r->seen < r->sent)
         gone[from(&m, r->seen++)]++;
-    ck_assert_uint_eq(gone[0], 0);
+    ck_assert_uint_eq(gone[0], 1);
     ck_assert_uint_eq(gone[1], 2);
     ck_assert_uint_eq(gone[2], _i == 0);
     ck_assert_uint_eq(gone[3], 1);
+    rig_end(r);
+}
+END_TEST
+
+/* A VI with a Send that waits for an Exchange answers RDMA Reads: the other side may be waiting for just
+ * that. */
+START_TEST(read_is_answered_meanwhile)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->limits.exchanges = 4;
+    r->config.receive_size = 256;
+    struct many m = begin(r);
+    for (unsigned k = 0; k < 3; k++)
+        post(&m, 0, FCVI_RDMA_READ, 0);
+    post(&m, 0, FCVI_SEND, 4);
+    w_quiet(&r->w);
+    r->seen += 3;
+    rig_silent(r);
+    rig_hear(r,
+             "06 010100 00 010200 58 290000 07 02 0000 0701 ffff 00000000 "
+             "%08x 02 00 0000 00000001 00000000 0000000000010000 %08x %08x",
+             m.handle[0], r->region, 2 * PIECE);
+    ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), OP_READ_RESP);
+    ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), OP_READ_RESP);
+    /* their Exchange is over, but it is the one to be kept back */
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
+/* Rule 8b: it also sends a busy frame again. */
+START_TEST(busy_frame_comes_again_meanwhile)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->limits.exchanges = 4;
+    r->config.service_class = 2;
+    r->config.out_of_order = true;
+    struct many m = begin(r);
+    for (unsigned k = 0; k < 4; k++)
+        post(&m, 0, FCVI_SEND, 4);
+    w_quiet(&r->w);
+    unsigned nth = r->seen;
+    r->seen += 3;
+    rig_silent(r);
+    rig_hear(r, "c4 010100 00 010200 00 c00000 %02x 00 0000 %04x 8001 01010000", rig_field(r, nth, 12, 1),
+             rig_ox(r, nth));
+    ck_assert_mem_eq(r->frame[r->seen], r->frame[nth], r->length[nth]);
+    r->seen++;
+    rig_silent(r);
     rig_end(r);
 }
 END_TEST
@@ -130,5 +182,7 @@ int main(void)
     rig_case(s, "turns", vi_goes_away, 0, VIS);
     rig_case(s, "7.7.3", port_to_be_validated, 0, 1);
     rig_case(s, "Exchanges", exchanges_run_out, 0, 2);
+    rig_case(s, "Exchanges", read_is_answered_meanwhile, 0, 1);
+    rig_case(s, "8b", busy_frame_comes_again_meanwhile, 0, 1);
     return rig_run(s);
 }
