@@ -39,7 +39,7 @@ _SERVER_PARAMS = {"role": SERVER}
     clause="5.9.7.2.1",
     requirements=[
         "FCVI-5.9.7.2.1-01", "FCVI-5.9.7.2.1-03", "FCVI-5.9.7.2.1-04", "FCVI-4.2-28", "FCVI-4.2-29", "FCVI-4.2-33",
-        "FCVI-5.9.4.5-02", "FCVI-6.9.1-01", "FCVI-6.11.1-01", "FCVI-C.5.2-01",
+        "FCVI-5.9.4.5-02", "FCVI-6.9.1-01", "FCVI-6.11.1-01", "FCVI-C.5.2-01", "FCVI-C.5.2-02",
     ],  # fmt: skip
     errata=["E14", "E40", "E78"],
     tags=["setup", "refusal"],
@@ -80,6 +80,8 @@ def server_refuses(t: Scenario) -> None:
 def _refused(t: Scenario, setup: Setup, allowed: list[int]) -> None:
     resp1 = t.expect("CONNECT_RESP1", "FCVI-6.9.1-01", exchange=setup.exchange, why="to refuse the request")
     check_resp1(t, resp1, setup, refused=allowed)
+    if t.params["how"] == "timeout":
+        t.equal(resp1, "Reason_Code", NO_WAITING, "FCVI-C.5.2-02")
     send_resp2(t, setup, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
     resp3 = t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after the refused setup's RESP2")
     check_resp3(t, resp3, setup, refused=True)

@@ -199,7 +199,7 @@ def wait_from(t: Scenario, wait: Call) -> int:
     tags=["link"],
     applies="(client or server) and send and unreliable_delivery",
     variants=[
-        Variant(f"{role}/{topology}", {"role": role}, pics, TOPOLOGIES[topology])
+        Variant(f"{role}/{topology}", {"role": role}, " and ".join(e for e in (pics, NEEDS[topology]) if e), TOPOLOGIES[topology])
         for role, pics, _ in ROLES
         for topology in (POINT_TO_POINT, FABRIC)
     ],

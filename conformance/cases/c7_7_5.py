@@ -11,7 +11,7 @@ from fcvi.scenario import Scenario
 from .c7_7_1 import ROLES, connect_as, ended
 from .c7_7_3 import OTHER_FABRIC, blocked_send, know_fabric, logged_out, resolved_anew, resumed_or_ended
 from .common import REGISTRY
-from .neighbours import FABRIC, TOPOLOGIES, add_second_port, login
+from .neighbours import FABRIC, NEEDS, TOPOLOGIES, add_second_port, login
 
 _MESSAGES = "send and unreliable_delivery"
 
@@ -21,7 +21,8 @@ def _nos(t: Scenario) -> None:
 
 
 def _fabric(role: str, pics: str, name: str, params: dict[str, Any], **config: Any) -> Variant:
-    return Variant(f"{role}/{name}" if name else role, {"role": role, **params}, pics, {**TOPOLOGIES[FABRIC], **config})
+    expression = f"{pics} and {NEEDS[FABRIC]}"
+    return Variant(f"{role}/{name}" if name else role, {"role": role, **params}, expression, {**TOPOLOGIES[FABRIC], **config})
 
 
 def hold_flogi(t: Scenario) -> None:

@@ -115,7 +115,8 @@ def connection_attributes(t: Scenario) -> dict[str, Any]:
     """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs but for "tester_attributes"."""
     chosen: dict[str, Any] = {**attributes_of(t), **t.params.get("tester_attributes", {})}
     depth = chosen.pop("FCVI_PIPELINE_DEPTH")
-    return {**chosen, "FCVI_QOS": structure("QOS", {"FCVI_PIPELINE_DEPTH": depth})}
+    pref = 0x80 if t.params.get("tester_preference") else 0
+    return {**chosen, "FCVI_QOS": structure("QOS", {"FCVI_PIPELINE_DEPTH": depth, "FCVI_PREF": pref})}
 
 
 def connect_payload(t: Scenario, name: str, handle: int, info: bytes = b"", **fields: Any) -> bytes:

@@ -39,7 +39,7 @@ _ROLES = [(CLIENT, "client"), (SERVER, "server")]
         "FCVI-D-R1-c1", "FCVI-D-R1-c2", "FCVI-5.3.5-01", "FCVI-6.12.1-01", "FCVI-6.12.2-02", "FCVI-6.12.2-05",
         "FCVI-6.12.2-07", "FCVI-6.12.2-08", "FCVI-6.12.2-15", "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.3-04",
         "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3", "FCVI-T01-DISCONNECT_RQST-pos",
-        "FCVI-T10-1",
+        "FCVI-T10-1", "FCVI-D.2-04",
     ],  # fmt: skip
     errata=["E03", "E28", "E41", "E59"],
     tags=["disconnect", "timing"],

@@ -8,13 +8,13 @@ import pytest
 
 from conformance.catalogue import load_requirements
 from conformance.cases import all_cases
-from conformance.tests import faults_link, faults_messages, faults_setup, faulty
+from conformance.tests import faults_clause4, faults_link, faults_messages, faults_setup, faulty
 from conformance.tests.faulty import Fault, FaultyDut
 from fcvi.pixit import pixit_for
 from fcvi.results import Result, Verdict
 from fcvi.runner import run_variant
 
-FAULTS = faulty.FAULTS + faults_link.FAULTS + faults_setup.FAULTS + faults_messages.FAULTS
+FAULTS = faulty.FAULTS + faults_clause4.FAULTS + faults_link.FAULTS + faults_setup.FAULTS + faults_messages.FAULTS
 LEVELS = {r.id: r.level for r in load_requirements()}
 VARIANTS = {c.variant_id(v): (c, v) for c in all_cases() for v in c.variants}
 

@@ -70,6 +70,10 @@ def _load_tables() -> tuple[dict[str, int], dict[str, dict[str, Field]], list[Fi
 
 #: Length of each structure, and its fields by identifier.
 LENGTH, FIELDS, TABLE = _load_tables()
+#: Where get and put find a field: byte and size of its container, its lowest bit, its mask, whether it is bytes.
+_PLACES = {
+    (f.structure, f.ident): (f.byte, f.size, f.lo, (1 << (f.hi - f.lo + 1)) - 1, f.kind in ("blob", "nest")) for f in TABLE
+}
 SOF_NONE = EOF_NONE = 0
 CRC_ABSENT, CRC_OK, CRC_BAD = 0, 1, 2
 
@@ -103,29 +107,25 @@ IUS = _load_ius()
 
 def get(structure: str, ident: str, data: bytes, offset: int = 0) -> Value:
     """A field of the structure that starts at offset in data. Raises IndexError when it is not all there."""
-    field = FIELDS[structure][ident]
-    start = offset + field.byte
-    if start + field.size > len(data):
+    byte, size, lo, mask, raw = _PLACES[structure, ident]
+    start = offset + byte
+    if start + size > len(data):
         raise IndexError(f"{structure}.{ident} lies beyond {len(data)} bytes")
-    container = data[start : start + field.size]
-    if field.kind in ("blob", "nest"):
-        return bytes(container)
-    mask = (1 << (field.hi - field.lo + 1)) - 1
-    return int.from_bytes(container, "big") >> field.lo & mask
+    container = data[start : start + size]
+    return bytes(container) if raw else int.from_bytes(container, "big") >> lo & mask
 
 
 def put(structure: str, ident: str, buf: bytearray, value: Value, offset: int = 0) -> None:
     """Write a field and leave its neighbours alone. A number is cut to the field's width."""
-    field = FIELDS[structure][ident]
-    start = offset + field.byte
+    byte, size, lo, mask, _ = _PLACES[structure, ident]
+    start = offset + byte
     if isinstance(value, bytes):
-        if len(value) > field.size:
-            raise ValueError(f"{structure}.{ident} takes {field.size} bytes, not {len(value)}")
+        if len(value) > size:
+            raise ValueError(f"{structure}.{ident} takes {size} bytes, not {len(value)}")
         buf[start : start + len(value)] = value
         return
-    mask = ((1 << (field.hi - field.lo + 1)) - 1) << field.lo
-    container = int.from_bytes(buf[start : start + field.size], "big") & ~mask
-    buf[start : start + field.size] = (container | value << field.lo & mask).to_bytes(field.size, "big")
+    container = int.from_bytes(buf[start : start + size], "big") & ~(mask << lo)
+    buf[start : start + size] = (container | (value & mask) << lo).to_bytes(size, "big")
 
 
 class Frame:

@@ -26,6 +26,7 @@ RELIABILITY = {
     "VIP_SERVICE_RELIABLE_DELIVERY": 2,
     "VIP_SERVICE_RELIABLE_RECEPTION": 3,
 }
+_UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
 STATUS_BITS = {
     "VIP_STATUS_DONE": 1 << 0,
     "VIP_STATUS_FORMAT_ERROR": 1 << 1,
@@ -65,11 +66,13 @@ def status_names(status: int) -> list[str]:
 class RefPort:
     """A port in a block of memory that this object owns. Times are microseconds."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        """config: the members of the DUT protocol's ``reset``, already validated."""
+    def __init__(self, config: dict[str, Any], instead_of: Optional[RefPort] = None) -> None:
+        """config: the members of the DUT protocol's ``reset``, already validated. The memory of a port that ends is
+        used again: it is large, and the port clears it itself.
+        """
         limits = ffi.new("struct fcvi_port_limits *", LIMITS)
         size = lib.fcvi_port_size(limits)
-        self._block = ffi.new("uint64_t[]", size // 8 + 1)
+        self._block: Any = _UNCLEARED("uint64_t[]", size // 8 + 1) if instead_of is None else instead_of._block
         self._size = size
         self.port = lib.fcvi_port_init(self._block, size, limits, self._config(config))
         if self.port == ffi.NULL:

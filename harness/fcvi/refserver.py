@@ -157,7 +157,7 @@ class RefServer:
     def _reset(self, token: int, params: Params) -> None:
         config = params.configuration()
         try:
-            port = RefPort(config)
+            port = RefPort(config, self._port)
         except ValueError as error:
             raise ProtocolError(-32602, str(error)) from error
         for blocked in list(self._blocked):

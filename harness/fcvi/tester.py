@@ -41,6 +41,7 @@ class Tester:
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
         self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
+        self.meaningless: Mapping[str, int] = {}  # header fields of IUs without payload that nobody may look at (3.4)
         self.n_port_id = int(config["peer"]["n_port_id"], 16)
         #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
         self.ports = {self.n_port_id}
@@ -95,6 +96,8 @@ class Tester:
         note: str = "",
     ) -> None:
         """Send one IU on the Exchange; fc sets header fields differently from what is right."""
+        if self.meaningless and not payload:
+            fc = {**self.meaningless, **(fc or {})}
         frames = build.iu_frames(name, self.envelope(exchange, fc), dh, payload)
         exchange.tester_cnt = (exchange.tester_cnt + len(frames)) & 0xFFFF
         exchange.tester_offset = (exchange.tester_offset + len(payload)) & 0xFFFFFFFF

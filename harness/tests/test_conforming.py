@@ -25,8 +25,6 @@ NOT_CAUGHT = {
     "callback-when-idle": "informative, as above",
     "no-flush": "informative: flushing Descriptors is VI-ARCH's",
     "r6-closes": "rule D-6 does not say what becomes of the connection",
-    "connections-survive-logout": "no case for clause 7.7 yet",
-    "no-plogi-after-logo": "no case for clause 7.7 yet",
 }
 
 

@@ -1,0 +1,152 @@
+"""Clauses 5.8 and 7.3: Preference, Sequence Initiative and how many Messages may be open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.case import Variant, case
+from fcvi.message import Message
+from fcvi.received import Received
+from fcvi.scenario import Scenario
+
+from .c7_7_1 import ROLES, connect_as
+from .common import REGISTRY, Setup, check_state
+from .message_steps import expect_response, prepare, transmit
+from .traffic import answer_send, delivered, expect_send, post_recv, post_send
+
+_RR = {"FCVI_RELIABILITY_LVL": 3}
+_CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("", "", {}), ("/class2", " and class2", {"class": 2}))
+
+
+def _preference(t: Scenario, frames: Received, wanted: int) -> None:
+    """PREF of every frame of a Message IU, and that a setup IU never has it."""
+    for number, frame in zip(frames.numbers, frames.frames):
+        seen = frame.get("FC", "PREF")
+        for requirement in (
+            ("FCVI-5.8.2-03", "FCVI-7.3-07") if wanted else ("FCVI-5.8.2-04", "FCVI-7.3-08")
+        ) + ("FCVI-5.8.2-01", "FCVI-5.8.2-02"):  # fmt: skip
+            t.require(seen == wanted, requirement, f"PREF of frame {number}", seen, wanted, at=frames, byte=4, bits="7-7")
+
+
+@case(
+    REGISTRY,
+    "5.8.2",
+    "Preference",
+    clause="5.8.2, 7.3",
+    requirements=[
+        "FCVI-5.8.2-01", "FCVI-5.8.2-02", "FCVI-5.8.2-03", "FCVI-5.8.2-04", "FCVI-5.8.2-05", "FCVI-7.3-07", "FCVI-7.3-08",
+    ],
+    errata=["E34"],
+    tags=["message", "fields"],
+    applies="(client or server) and send and unreliable_delivery",
+    variants=[
+        Variant(
+            f"{role}/dut-{'on' if own else 'off'}/tester-{'on' if other else 'off'}{suffix}",
+            {"role": role, "preference": own, "tester_preference": other},
+            f"{pics} and preference{extra}" if own else pics + extra, {"receive_size": 256, **config},
+        )
+        for role, pics, _ in ROLES
+        for own in (True, False)
+        for other in (True, False)
+        for suffix, extra, config in _CLASSES
+    ],  # fmt: skip
+)
+def preference(t: Scenario) -> None:
+    """Every frame of the DUT's Messages has PREF as its FCVI_PREF says, whatever the other Endpoint uses.
+
+    Messages of the tester are received with either setting. A device may refuse unequal FCVI_PREF at setup as a QOS
+    mismatch; no case depends on that (E34).
+    """
+    wanted = int(bool(t.params["preference"]))
+    setup = connect_as(t)
+    for number in (1, 2):
+        data = t.rng.randbytes(600)
+        post_send(t, setup.vi, data)
+        iu = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
+        _preference(t, iu, wanted)
+    buffer, data = post_recv(t, setup.vi, 500), t.rng.randbytes(500)
+    exchange = t.tester.open_exchange()
+    dh = {"FCVI_HANDLE": setup.dut_handle, "FCVI_MSG_ID": 1, "FCVI_TOT_LEN": len(data)}
+    t.send("SEND_RQST", exchange, dh, data, {"PREF": int(bool(t.params["tester_preference"]))})
+    delivered(t, buffer, data, "FCVI-6.2.1-01")
+    check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
+    t.control("Messages passed in both directions")
+
+
+@case(
+    REGISTRY,
+    "5.8.4",
+    "Sequence Initiative and the end of the Exchange",
+    clause="5.8.4, 5.8.6",
+    requirements=["FCVI-5.8.4-02", "FCVI-5.8.4-03", "FCVI-5.8.6-02"],
+    errata=["E18"],
+    tags=["message", "fields"],
+    applies="(client or server) and send and reliable_reception",
+    variants=[
+        Variant(f"{role}/{size}-bytes{suffix}", {"role": role, "size": size, "attributes": _RR}, f"{pics}{extra}",
+                {"receive_size": 256, **config})
+        for role, pics, _ in ROLES
+        for size in (1, 700)
+        for suffix, extra, config in _CLASSES
+    ],  # fmt: skip
+)
+def initiative(t: Scenario) -> None:
+    """With a response due the last frame of the request passes Sequence Initiative and does not end the Exchange.
+
+    The response ends it. No SEQ_CNT comes twice in a Sequence.
+    """
+    setup: Setup = connect_as(t)
+    data = t.rng.randbytes(int(t.params["size"]))
+    post_send(t, setup.vi, data)
+    request = expect_send(t, setup, 1, data, "FCVI-6.2.1-01")
+    t.equal(request, "Sequence_Initiative", 1, "FCVI-5.8.4-02")
+    t.equal(request, "Last_Sequence", 0, "FCVI-5.8.4-02")
+    counts = [frame.get("FC", "SEQ_CNT") for frame in request.frames]
+    t.require(len(set(counts)) == len(counts), "FCVI-5.8.6-02", "a SEQ_CNT twice in a Sequence", counts, "each once", at=request)
+    answer_send(t, setup, request)
+    buffer = post_recv(t, setup.vi, len(data))
+    sent = prepare(t, setup, Message("send", 1, data))
+    transmit(t, sent.frames)
+    response = expect_response(t, setup, sent)
+    t.equal(response, "Last_Sequence", 1, "FCVI-5.8.4-03")
+    delivered(t, buffer, data, "FCVI-6.2.1-01")
+    t.control("Messages passed in both directions")
+
+
+@case(
+    REGISTRY,
+    "7.3.14",
+    "FCVI_PIPELINE_DEPTH",
+    clause="7.3",
+    requirements=["FCVI-7.3-14"],
+    errata=["E33"],
+    tags=["message"],
+    applies="(client or server) and send and reliable_reception",
+    variants=[
+        Variant(f"{role}/{depth}", {"role": role, "attributes": {**_RR, "FCVI_PIPELINE_DEPTH": depth}},
+                f"{pics} and pipeline_depth >= {depth}")
+        for role, pics, _ in ROLES
+        for depth in (0, 1, 3)
+    ],  # fmt: skip
+)
+def pipeline(t: Scenario) -> None:
+    """No more than N + 1 Messages are open while the tester answers none; when it answers, the others follow in order."""
+    depth = int(t.params["attributes"]["FCVI_PIPELINE_DEPTH"])
+    setup = connect_as(t)
+    total = depth + 4
+    messages = [t.rng.randbytes(20) for _ in range(total)]
+    for data in messages:
+        post_send(t, setup.vi, data)
+    t.wait(t.r_a_tov_us // 10)
+    waiting: list[Any] = [r for r in t.tester.inbox if r.kind == "SEND_RQST" and not r.taken]
+    t.require(
+        len(waiting) <= depth + 1, "FCVI-7.3-14", "more Messages are open than the pipeline allows", len(waiting),
+        f"at most {depth + 1}", at=waiting[-1] if waiting else None,
+    )  # fmt: skip
+    for number, data in enumerate(messages, 1):
+        request = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
+        answer_send(t, setup, request)
+    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.r_a_tov_us // 4)
+    done = sum(c.queue == "send" and c.good for c in t.completions)
+    t.require(done == total, "FCVI-6.2.1-01", "not every Message completed", done, total)
+    t.control("all Messages came once they were answered")
