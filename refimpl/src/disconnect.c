@@ -40,14 +40,11 @@ static void end_setup(struct fcvi_port *p, struct vi *vi)
         setup_free(p, setup_at(p, vi->inbound));
     if (s == NULL)
         return;
-    vi->setup = NONE;
-    s->refused = true;
+    vi->setup = NONE; /* what waits for RESP3 or BA_ACC goes on without the Endpoint */
     if (s->phase < SETUP_AWAIT_RESP1)
         setup_free(p, s);
     else if (s->phase == SETUP_AWAIT_RESP1)
         originator_failed(p, s);
-    else
-        s->retry_next = false; /* waiting for RESP3 or BA_ACC goes on without the Endpoint */
 }
 
 int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)

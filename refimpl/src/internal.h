@@ -144,7 +144,7 @@ enum setup_phase {
     SETUP_AWAIT_LOGIN,   /* PLOGI is under way */
     SETUP_AWAIT_RESP1,
     SETUP_AWAIT_RESP3,
-    SETUP_AWAIT_BA_ACC, /* ABTS sent; with `retry_next` a retry follows */
+    SETUP_AWAIT_BA_ACC, /* ABTS sent; a retry follows if the VI still waits for this setup */
     /* responder */
     SETUP_ASSEMBLING, /* FCVI_CONNECT_RQST has begun to arrive */
     SETUP_OFFERED,    /* handed to the application: VipConnectAccept or VipConnectReject is due */
@@ -154,14 +154,14 @@ enum setup_phase {
 
 struct setup {
     uint8_t phase; /* enum setup_phase */
-    bool originator, peer_mode, retry, refused, retry_next, listed;
+    bool originator, peer_mode, retry, listed;
     uint16_t generation; /* of its place in the table: an old conn names no new request */
     uint32_t vi;         /* NONE for a responder that has none */
     uint32_t exchange, peer;
     uint32_t connection_id;
     uint32_t local_handle, remote_handle;
     uint32_t next_free;
-    uint8_t reason;                    /* with refused */
+    uint8_t reason;                    /* with which it was refused, 0 for an accept */
     struct fcvi_address local, remote; /* addresses of the two Connectionpoints */
     struct fcvi_attributes remote_attributes;
     uint32_t received; /* bytes in buffer */

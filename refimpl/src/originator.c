@@ -147,9 +147,9 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     bool error = s->reason_in >= 0x20 && s->reason_in <= 0x3F;
     bool nobody = s->reason_in == NO_MATCH || s->reason_in == NO_WAITING;
-    s->refused = true;
     if (peer_taken(vi))
         return;
+    vi->setup = NONE;
     if (s->peer_mode) {
         peer_answer(p, vi,
                     nobody                                ? 0
@@ -158,7 +158,6 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
         if (nobody)
             return;
     }
-    vi->setup = NONE;
     timer_stop(p, TIMER_T1, s->vi);
     if (error) {
         connection_fail(p, vi, false);
@@ -173,7 +172,6 @@ static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     if (peer_taken(vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
         send_resp2(p, s, SETUP_PROTOCOL_ERROR);
-        s->refused = true;
         return;
     }
     /* C.5.5: reception before RESP2; C.5.3: RESP2 and the return of the call are one step */
@@ -214,7 +212,7 @@ void originator_resp1(struct fcvi_port *p, struct setup *s)
 void originator_resp3(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    bool connected = owned(p, s) && !s->refused && vi->state == FCVI_STATE_CONNECTED;
+    bool connected = owned(p, s) && !peer_taken(vi) && vi->state == FCVI_STATE_CONNECTED;
     setup_free(p, s);
     if (connected) {
         vi->connection.confirmed = true;
@@ -235,11 +233,7 @@ void connect_timeout(struct fcvi_port *p, struct vi *vi)
     finish_connect(p, vi, VIP_TIMEOUT, NULL);
     flush(p, vi); /* C.5.5 (E62) */
     vi->setup = NONE;
-    if (s == NULL)
-        return;
-    s->refused = true;
-    s->retry_next = false;
-    if (s->phase < SETUP_AWAIT_RESP1)
+    if (s != NULL && s->phase < SETUP_AWAIT_RESP1)
         setup_free(p, s);
 }
 
@@ -247,16 +241,13 @@ void connect_timeout(struct fcvi_port *p, struct vi *vi)
 void originator_failed(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = owner(p, s);
-    bool lives = owned(p, s) && !s->refused;
     s->phase = SETUP_AWAIT_BA_ACC;
-    s->retry_next = false;
     send_abts(p, exchange_at(p, s->exchange));
     timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us); /* C rules 2b and 3b */
-    if (!lives || peer_taken(vi))
-        return; /* C rule 2: the Endpoint is Idle (or refused), there is no retry. C rule 6a, E51: connected
+    if (!owned(p, s) || peer_taken(vi))
+        return; /* C rule 2: the Endpoint is Idle, or was refused. C rule 6a, E51: it has another connection
                  */
     if (vi->state == FCVI_STATE_PENDING_CONNECT) { /* C rule 3 */
-        s->retry_next = true;
         set_state(p, vi, FCVI_STATE_PENDING_CONNECT_RETRY);
         return;
     }
@@ -268,11 +259,10 @@ void originator_aborted(struct fcvi_port *p, struct setup *s)
 {
     exchange_late(p, s->exchange);
     s->exchange = NONE;
-    if (!s->retry_next || peer_taken(owner(p, s))) {
+    if (!owned(p, s) || peer_taken(owner(p, s))) {
         setup_free(p, s);
         return;
     }
-    s->retry_next = false;
     s->retry = true;
     timer_stop(p, TIMER_SETUP, setup_index(p, s));
     originator_begin(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */

@@ -36,11 +36,10 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
     return NULL;
 }
 
-/* Connected, or about to be, through the request of the other side. */
+/* Connected, or about to be, or in Error after that, through the request of the other side. */
 bool peer_taken(const struct vi *vi)
 {
-    const struct connection *c = &vi->connection;
-    return !c->originator && c->receiving;
+    return vi->connection.known && !vi->connection.originator;
 }
 
 /* ---- arbitration ---- */
@@ -76,11 +75,7 @@ static void mismatch(struct fcvi_port *p, struct setup *s, struct vi *vi, int vi
     connection_forget(p, vi);
     set_state(p, vi, FCVI_STATE_IDLE);
     finish_connect(p, vi, vip, NULL);
-    if (own == NULL)
-        return;
-    own->refused = true;
-    own->retry_next = false;
-    if (own->phase < SETUP_AWAIT_RESP1)
+    if (own != NULL && own->phase < SETUP_AWAIT_RESP1)
         setup_free(p, own);
 }
 

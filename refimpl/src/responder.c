@@ -14,7 +14,6 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
 {
     uint8_t payload[CONNECT_LENGTH];
     struct fcvi_attributes none = {.reliability = FCVI_UNRELIABLE};
-    s->refused = reason != 0;
     s->reason = reason;
     s->phase = SETUP_AWAIT_RESP2;
     timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
@@ -36,7 +35,7 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
 /* 5.3.3, E14: FFFFFFFFh tells a Peer that found nobody waiting that there is no connection. */
 static void send_resp3(struct fcvi_port *p, struct setup *s)
 {
-    bool nobody = s->peer_mode && s->refused && s->reason == NO_WAITING;
+    bool nobody = s->peer_mode && s->reason == NO_WAITING;
     struct iu iu = {
         .iu = FCVI_IU_CONNECT_RESP3,
         .exchange = exchange_at(p, s->exchange),
@@ -216,18 +215,6 @@ void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 
 /* ---- FCVI_CONNECT_RESP2, T0 and T2 ---- */
 
-/* The setup that a Peer accepted has failed: an answer to its own request no longer concerns the Endpoint,
- * which leaves Idle by a new call and Error by a Disconnect only (8.2). */
-static void let_go(struct fcvi_port *p, struct vi *vi)
-{
-    if (vi->setup == NONE)
-        return;
-    struct setup *own = setup_at(p, vi->setup);
-    vi->setup = NONE;
-    own->refused = true;
-    own->retry_next = false;
-}
-
 /* The Endpoint that waits for the FCVI_CONNECT_RESP2 of this setup: Pending Connect, or in Error after a
  * faulty Message that overtook it (E74). NULL for a request that was refused or not answered yet. */
 static struct vi *accepted_by(struct fcvi_port *p, const struct setup *s)
@@ -240,11 +227,11 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
 {
     struct vi *vi = accepted_by(p, s);
     bool failed = vi != NULL && vi->state == FCVI_STATE_ERROR;
-    if (!s->refused && fcvi_DH_FCVI_HANDLE(f->dh) != s->local_handle)
+    if (s->reason == 0 && fcvi_DH_FCVI_HANDLE(f->dh) != s->local_handle)
         return; /* C rule 12 */
     send_resp3(p, s);
     if (vi != NULL && fcvi_DH_CONN_STS(f->dh)) { /* C.5.6 */
-        let_go(p, vi);
+        vi->setup = NONE; /* an answer to a Peer's own request no longer concerns it (8.2) */
         connection_forget(p, vi);
         if (!failed)
             set_state(p, vi, FCVI_STATE_IDLE);
@@ -277,7 +264,7 @@ void responder_t2(struct fcvi_port *p, struct setup *s)
     struct vi *vi = accepted_by(p, s);
     if (vi != NULL) {
         bool peer = vi->peer.phase == PEER_PENDING, failed = vi->state == FCVI_STATE_ERROR;
-        let_go(p, vi);
+        vi->setup = NONE; /* an answer to a Peer's own request no longer concerns it (8.2) */
         finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
         if (!failed)
             vi->connection.failure = TRANSPORT_ERROR;

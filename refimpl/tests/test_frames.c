@@ -2,7 +2,7 @@
  * port (FC-FS, 5.8, E45). */
 #include "bench.h"
 
-enum { CLIENT = 1, PEER = 2, OX = 0x1234, ID = 0x42, HANDLE = 5 };
+enum { CLIENT = 1, OX = 0x1234, ID = 0x42, HANDLE = 5 };
 
 static void hear_as(struct bench *b, const char *hex, uint8_t eof, uint8_t crc)
 {
@@ -116,65 +116,6 @@ START_TEST(request_in_an_open_exchange)
 }
 END_TEST
 
-/* ---- states that two errors lead to ---- */
-
-/* E74: a faulty Message that overtakes FCVI_CONNECT_RESP2 puts a reliable Endpoint into Error. What then
- * comes of the setup ends the Server's call, but only a Disconnect leads out of Error (8.2 e). _i: RESP2;
- * RESP2 with 02h (C.5.6); nothing until T2. */
-START_TEST(error_before_resp2)
-{
-    struct bench *b = b_new();
-    struct fcvi_attributes a = {.reliability = FCVI_RELIABLE_DELIVERY, .max_transfer_size = 32768};
-    uint32_t vi;
-    ck_assert_int_eq(fcvi_vip_create_vi(b->port, 0, &a, &vi), VIP_SUCCESS);
-    b_wait(b, FCVI_NEVER, 1);
-    hear(
-        b, "%s",
-        RQST(FROM_PEER, "10", "00000000 0000 0001 00000005 " ADDR_A ADDR_B "0000 02 00 00008000 00*20 00*4"));
-    ck_assert_int_eq(fcvi_vip_connect_accept(b->port, 0, b_return(b, 1)->conn, vi, 2), FCVI_VIP_PENDING);
-    collect(b);
-    uint32_t handle = own_handle_at(b, 0);
-    hear(b, "01 010200 00 010100 58 380008 07 02 0003 0700 ffff 00000004 %08x 00 00 0000 00000001 00*16 00*4",
-         handle); /* SEQ_CNT 3: frames are missing (8.4.1 c) */
-    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
-    ck_assert_ptr_null(b_return(b, 2));
-    if (_i < 2)
-        hear_resp2(b, _i == 1, _i == 1 ? 0x02 : 0, OX, ID, handle);
-    else
-        advance(b, 2 * R_A_TOV);
-    ck_assert_int_eq(b_return(b, 2)->vip, _i == 0 ? VIP_SUCCESS : VIP_TIMEOUT);
-    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
-    ck_assert_uint_eq(errors(b, vi, VIP_ERROR_CONN_LOST), 1);
-    ck_assert_uint_eq(counts(b).setups, 0);
-    b_end(b);
-}
-END_TEST
-
-/* The attributes of two Peers differ (E77), and the request of our own has not gone out: it never does. */
-START_TEST(mismatch_before_our_request)
-{
-    struct fcvi_port_config c = b_config();
-    c.peer.hosts = 0;
-    struct bench *b = b_begin(&b_limits, &c);
-    struct fcvi_address from = address(OURS), to = address(THEIRS);
-    struct fcvi_attributes a;
-    uint32_t vi = b_vi(b);
-    ck_assert_int_eq(fcvi_vip_connect_peer_request(b->port, 0, vi, &from, &to, FCVI_NEVER), VIP_SUCCESS);
-    collect(b);
-    ck_assert_uint_eq(b->frame[0][24], 0x54); /* FARP-REQ */
-    hear(b, "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 02 0000 00*20 00000042 "
-            "00000000 0000 0001 00000005 " ADDR_A ADDR_B "0000 01 00 00004000 00*20 00*4");
-    ck_assert_uint_eq(reason_at(b, 1), 0x04);
-    ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, 0, vi, &a), VIP_INVALID_MTU);
-    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
-    ck_assert_uint_eq(counts(b).setups, 1);
-    hear_resp2(b, 0, 0, OX, ID, FCVI_UNASSIGNED);
-    ck_assert_uint_eq(counts(b).setups, 0);
-    ck_assert_uint_eq(b->sent, 3);
-    b_end(b);
-}
-END_TEST
-
 /* ---- snapshots ---- */
 
 /* The nth thing that happens to a port with a Server, a client and a Peer whose setups all fail once. */
@@ -259,8 +200,6 @@ int main(void)
     tcase_add_loop_test(t, frame_by_frame, 0, FRAMES);
     tcase_add_test(t, no_room_to_transmit);
     tcase_add_loop_test(t, request_in_an_open_exchange, 0, 2);
-    tcase_add_loop_test(t, error_before_resp2, 0, 3);
-    tcase_add_test(t, mismatch_before_our_request);
     tcase_add_loop_test(t, snapshot_of_a_setup, 0, 11);
     suite_add_tcase(s, t);
     return run_suite(s);
