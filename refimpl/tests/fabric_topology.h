@@ -42,14 +42,15 @@ static inline uint32_t id_before(const struct setting *s, uint32_t i)
 }
 
 /* Ports that know nothing of each other, on a link that comes up. */
-static inline struct fworld *begin(const struct setting *s, uint32_t ports)
+static inline struct fworld *begin_with(const struct setting *s, uint32_t ports,
+                                        const struct fcvi_fabric_config *config)
 {
-    struct fcvi_fabric_config config = f_config(s->topology);
-    struct fworld *w = f_begin(&f_limits, &config);
+    struct fworld *w = f_begin(&f_limits, config);
     for (uint32_t i = 0; i < ports; i++) {
         struct fcvi_port_config c = w_config(i);
         c.topology = (uint8_t)s->topology;
         c.service_class = s->service_class;
+        c.out_of_order = config->out_of_order;
         c.name_server = s->name_server;
         c.explicit_login = true;
         c.fabric_login = has_fabric(s);
@@ -59,6 +60,13 @@ static inline struct fworld *begin(const struct setting *s, uint32_t ports)
         fcvi_port_link(w->port[i], 0, FCVI_LINK_UP);
     }
     f_settle(w);
+    return w;
+}
+
+static inline struct fworld *begin(const struct setting *s, uint32_t ports)
+{
+    struct fcvi_fabric_config config = f_config(s->topology);
+    struct fworld *w = begin_with(s, ports, &config);
     for (uint32_t i = 0; i < ports; i++)
         ck_assert_uint_eq(fcvi_port_id(w->port[i]), id_of(s, i));
     return w;
