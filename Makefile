@@ -24,8 +24,7 @@ VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
-             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/mutator/*.[ch] \
-             fuzz/mutator/tests/*.c)
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
@@ -41,7 +40,7 @@ EXTENSION := $(BUILD)/python/.built
         uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
-EVERYTHING := $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
+EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
               $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua
 all: $(EVERYTHING) ## build everything
 
@@ -110,7 +109,8 @@ LIBDIR = $(DESTDIR)$(PREFIX)/lib
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
 	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* refimpl/vipl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
-	install -m 644 refimpl/vipl/include/vipl.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 refimpl/vipl/include/vipl.h fuzz/mutator/fcvi_mutator.h $(DESTDIR)$(PREFIX)/include/
+	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
 	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBDIR)/
 	ln -sf libvipl.so.$(VERSION) $(LIBDIR)/libvipl.so.$(SOVERSION)
@@ -130,6 +130,7 @@ install: all ## install under DESTDIR and PREFIX
 
 uninstall: ## remove what install put there
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
 
@@ -255,6 +256,7 @@ fuzz-afl: $(BUILD)/libfcvi-mutator.so ## build the targets for AFL++ (needs the 
 fuzz-smoke: $(FUZZ_TARGETS) ## a bounded number of executions
 	@for f in $(FUZZ_TARGETS); do $$f -seed=1 -max_len=2148 -runs=$$(fuzz/runs.sh $$f) -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -1; \
 	  test $${PIPESTATUS[0]} -eq 0 || exit 1; done
+	@fuzz/example/run.sh $(CLANG) $(BUILD)
 fuzz-smoke: SHELL := /bin/bash
 
 fuzz-seeds: all ## seed corpora and dictionary from the field table and the captures of all cases: build/fuzz/seeds

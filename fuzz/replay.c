@@ -22,7 +22,8 @@ static int replay_file(const char *path)
     }
     size_t size = fread(buffer, 1, sizeof buffer, file);
     fclose(file);
-    uint8_t *data = malloc(size + (size == 0)); /* of the very size, so that ASan sees what is read beyond it */
+    uint8_t *data =
+        malloc(size + (size == 0)); /* of the very size, so that ASan sees what is read beyond it */
     if (data == NULL)
         return 1;
     for (size_t i = 0; i < size; i++)
@@ -62,7 +63,9 @@ int main(int argc, char **argv)
 {
     int failed = 0;
     if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE_OR_DIRECTORY...\nFCVI_REPLAY_VERBOSE=1 names each input before it runs\n", argv[0]);
+        fprintf(stderr,
+                "usage: %s FILE_OR_DIRECTORY...\nFCVI_REPLAY_VERBOSE=1 names each input before it runs\n",
+                argv[0]);
         return 2;
     }
     for (int i = 1; i < argc; i++)

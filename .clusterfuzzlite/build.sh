@@ -1,0 +1,2 @@
+#!/bin/bash -eu
+exec "$SRC/fcvi/fuzz/oss-fuzz/build.sh"

@@ -1,0 +1,26 @@
+#!/bin/bash -eu
+# What OSS-Fuzz and ClusterFuzzLite run: CC, CFLAGS, LIB_FUZZING_ENGINE and OUT come from them.
+cd "$SRC/fcvi"
+make -s build/libfcvi-mutator.so CC=gcc
+(unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
+includes="-Icodec/include -Irefimpl/include -Iharness/capture -Ifuzz"
+for target in fuzz/fuzz_*.c; do
+  name=$(basename "$target" .c)
+  [ "$name" = fuzz_empty ] && continue
+  mutator=""
+  if grep -q fcvi_fuzz_format "$target"; then
+    mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
+    cp build/libfcvi-mutator.so "$OUT"
+  fi
+  # shellcheck disable=SC2086
+  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*.c refimpl/src/*.c harness/capture/*.c "$target"
+  $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -Wl,-Bdynamic -lpcap -o "$OUT/$name"
+  rm -f ./*.o
+  folders=()
+  for folder in "fuzz/corpus/${name#fuzz_}" "fuzz/regressions/${name#fuzz_}" "build/fuzz/seeds/${name#fuzz_}"; do
+    [ -d "$folder" ] && folders+=("$folder")
+  done
+  [ ${#folders[@]} -eq 0 ] || zip -qjr "$OUT/${name}_seed_corpus.zip" "${folders[@]}"
+  cp build/fuzz/fcvi.dict "$OUT/$name.dict"
+  printf '[libfuzzer]\nmax_len = %s\n' "$(fuzz/length.sh "$name")" > "$OUT/$name.options"
+done
