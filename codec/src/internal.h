@@ -17,7 +17,7 @@ enum {
     FC_BASIC_LINK = 0x8,
     FC_LINK_CONTROL = 0xC
 };
-enum { FC_TYPE_ELS = 0x01 };
+enum { FC_TYPE_ELS = 0x01, FC_TYPE_CT = 0x20 };
 enum { FC_ABTS = 0x81, FC_BA_ACC = 0x84, FC_BA_RJT = 0x85 };
 
 /** Row of Table 1. */
@@ -25,6 +25,12 @@ const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu);
 
 /** Name of a value; NULL when it has none. */
 const char *fcvi_code_name(const struct fcvi_code *codes, uint64_t value);
+
+/** What the frame is: an IU, a link service, another FC-4. */
+const char *fcvi_title(const struct fcvi_frame *frame);
+
+/** What a value of the frame means; NULL when it has no name there. */
+const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field *field, uint64_t u);
 
 /* ---- reporting ---- */
 
@@ -81,6 +87,20 @@ void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *find
 void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+
+/* ---- values ---- */
+
+/** Add the leaves of one structure, and of those nested in it, that exist in the IU. */
+void fcvi_take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t iu, size_t base,
+               const uint8_t *bytes);
+
+/** Add what a frame with an ELS or a CT header holds from `base` on; returns where that ends. */
+size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, size_t base);
+size_t fcvi_take_ct(struct fcvi_values *out, const struct fcvi_frame *frame, size_t base);
+
+/** Whether the payload begins with a CT header; whether that one belongs to the Name Server. */
+bool fcvi_has_ct(const struct fcvi_frame *frame);
+bool fcvi_is_name_server(const uint8_t *ct);
 
 /** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
 bool fcvi_is_whole_iu(const struct fcvi_frame *frame);

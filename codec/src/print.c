@@ -36,35 +36,6 @@ static void say_hex(struct text *t, const uint8_t *bytes, size_t length)
 
 /* ---- names of the frame as a whole ---- */
 
-static const char *els_name(const struct fcvi_frame *frame)
-{
-    size_t count;
-    const struct fcvi_field *field = &fcvi_field_table(&count)[FCVI_INDEX_ELS_ELS_Command];
-    const char *name = frame->payload_length > 0 ? fcvi_code_name(field->codes, frame->payload[0]) : NULL;
-    return name != NULL ? name : "ELS";
-}
-
-static const char *title_of(const struct fcvi_frame *frame)
-{
-    size_t count;
-    const struct fcvi_field *table = fcvi_field_table(&count);
-    const char *name = NULL;
-    switch (frame->kind) {
-    case FCVI_KIND_MALFORMED:
-        return "not a frame";
-    case FCVI_KIND_IU:
-        return frame->iu != FCVI_IU_NONE ? fcvi_iu_name((enum fcvi_iu)frame->iu) : "FC-VI, unknown IU";
-    case FCVI_KIND_ELS:
-        return els_name(frame);
-    case FCVI_KIND_OTHER:
-        name = fcvi_code_name(table[FCVI_INDEX_FC_TYPE].codes, fcvi_FC_TYPE(frame->fc));
-        return name != NULL ? name : "other";
-    default:
-        name = fcvi_code_name(table[FCVI_INDEX_FC_R_CTL].codes, fcvi_FC_R_CTL(frame->fc));
-        return name != NULL ? name : "link service";
-    }
-}
-
 static const char *sof_name(uint8_t sof)
 {
     switch (sof) {
@@ -116,22 +87,15 @@ static void say_number(struct text *t, const struct fcvi_field *field, uint64_t 
         say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);
 }
 
-static const char *meaning_of(const struct fcvi_field *field, uint64_t u)
-{
-    const char *name = fcvi_code_name(field->codes, u);
-    if (name == NULL && field == &fcvi_field_table(&(size_t){0})[FCVI_INDEX_DH_Reason_Code] && u != 0)
-        return fcvi_reason_name((uint8_t)u);
-    return name;
-}
-
-static void text_of_value(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v)
+static void text_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+                          const struct fcvi_value *v)
 {
     say(t, "  %4u  %-28s ", v->base + field->byte, field->name);
     if (field->kind == FCVI_F_BLOB) {
         say_hex(t, v->bytes, field->size);
     } else {
         say_number(t, field, v->u);
-        const char *meaning = meaning_of(field, v->u);
+        const char *meaning = fcvi_meaning(frame, field, v->u);
         if (meaning != NULL)
             say(t, "  %s", meaning);
     }
@@ -145,7 +109,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     size_t count;
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
-    say(&t, "%s, %zu bytes", title_of(frame), frame->input.length);
+    say(&t, "%s, %zu bytes", fcvi_title(frame), frame->input.length);
     if (frame->input.sof != FCVI_SOF_NONE)
         say(&t, ", SOF%s", sof_name(frame->input.sof));
     if (frame->input.eof != FCVI_EOF_NONE)
@@ -169,7 +133,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         base = v->base;
         bool silent = field->kind == FCVI_F_RSVD && v->u == 0;
         if (!silent)
-            text_of_value(&t, field, v);
+            text_of_value(&t, frame, field, v);
     }
     if (values.rest_length > 0) {
         say(&t, " %zu further bytes\n  %4zu  data                         ", values.rest_length,
@@ -180,8 +144,8 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     return finish(&t);
 }
 
-static void json_of_value(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v,
-                          const char *structure)
+static void json_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+                          const struct fcvi_value *v, const char *structure)
 {
     say(t, "{\"name\":\"%s\",\"structure\":\"%s\",\"byte\":%u,\"size\":%u,", field->name, structure,
         v->base + field->byte, field->size);
@@ -195,7 +159,7 @@ static void json_of_value(struct text *t, const struct fcvi_field *field, const 
             say(t, "\"value\":%" PRIu64 ",", v->u);
         else
             say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
-        const char *meaning = meaning_of(field, v->u);
+        const char *meaning = fcvi_meaning(frame, field, v->u);
         say(t, meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", meaning);
     }
     say(t, ",\"clause\":\"%s\"}", field->clause);
@@ -212,13 +176,13 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
     say(&t, "{\"kind\":\"%s\",\"iu\":", fcvi_kind_name((enum fcvi_kind)frame->kind));
     say(&t, frame->iu != FCVI_IU_NONE ? "\"%s\"" : "null", fcvi_iu_name((enum fcvi_iu)frame->iu));
     say(&t, ",\"title\":\"%s\",\"length\":%zu,\"sof\":\"%s\",\"eof\":\"%s\",\"crc\":\"%s\",\"fields\":[",
-        title_of(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
+        fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
     if (fcvi_values_of(frame, &values) != 0)
         values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_field *field = &table[values.list[i].field];
         say(&t, i > 0 ? "," : "");
-        json_of_value(&t, field, &values.list[i], structures[field->structure].name);
+        json_of_value(&t, frame, field, &values.list[i], structures[field->structure].name);
     }
     say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
         frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,
@@ -258,7 +222,7 @@ static void summarize_iu(struct text *t, const struct fcvi_frame *frame)
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
     struct text t = {out, capacity, 0};
-    say(&t, "%s", title_of(frame));
+    say(&t, "%s", fcvi_title(frame));
     if (frame->kind != FCVI_KIND_MALFORMED) {
         const uint8_t *fc = frame->fc;
         say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,

@@ -1,4 +1,5 @@
 /* The field table as data, from fields.def. */
+#include "codes_link.h"
 #include "internal.h"
 
 static const struct fcvi_code codes_R_CTL[] = {
@@ -96,15 +97,6 @@ static const struct fcvi_code codes_BA_RJT_EXPLANATION[] = {
     {0x03, "Invalid OX_ID/RX_ID combination"},
     {0x05, "Sequence aborted, no Sequence information"},
     {0, NULL},
-};
-static const struct fcvi_code codes_ELS[] = {
-    {0x01, "LS_RJT"}, {0x02, "LS_ACC"},   {0x03, "PLOGI"},      {0x04, "FLOGI"},
-    {0x05, "LOGO"},   {0x07, "RCS"},      {0x08, "RES"},        {0x0E, "RTV"},
-    {0x0F, "RLS"},    {0x10, "ECHO"},     {0x11, "TEST"},       {0x12, "RRQ"},
-    {0x13, "REC"},    {0x14, "SRR"},      {0x20, "PRLI"},       {0x21, "PRLO"},
-    {0x22, "SCN"},    {0x24, "TPRLO"},    {0x50, "PDISC"},      {0x51, "FDISC"},
-    {0x52, "ADISC"},  {0x54, "FARP-REQ"}, {0x55, "FARP-REPLY"}, {0x60, "FAN"},
-    {0x61, "RSCN"},   {0x62, "SCR"},      {0x78, "RNID"},       {0, NULL},
 };
 #define codes_NONE NULL
 

@@ -14,9 +14,8 @@ static void add(struct fcvi_values *out, size_t index, size_t base, const uint8_
                    field->lo;
 }
 
-/* Add the leaves of one structure, and of those nested in it, that exist in the IU. */
-static void take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t iu, size_t base,
-                 const uint8_t *bytes)
+void fcvi_take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t iu, size_t base,
+               const uint8_t *bytes)
 {
     size_t count;
     size_t first = fcvi_structure_table(&count)[structure].first;
@@ -26,7 +25,7 @@ static void take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t
         if (field->kind == FCVI_F_GROUP || (field->ius >> iu & 1u) == 0)
             continue;
         if (field->kind == FCVI_F_NEST)
-            take(out, (enum fcvi_structure)field->sub, iu, base + field->byte, bytes);
+            fcvi_take(out, (enum fcvi_structure)field->sub, iu, base + field->byte, bytes);
         else
             add(out, i, base, bytes);
     }
@@ -41,27 +40,22 @@ static size_t take_payload(struct fcvi_values *out, const struct fcvi_frame *fra
     uint64_t r_ctl = fcvi_FC_R_CTL(bytes);
     bool connect = (FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1) >> frame->iu & 1u;
     if (connect && length >= FCVI_CONN_LENGTH && fcvi_is_whole_iu(frame)) {
-        take(out, FCVI_S_CONN, frame->iu, base, bytes);
+        fcvi_take(out, FCVI_S_CONN, frame->iu, base, bytes);
         base += FCVI_CONN_LENGTH;
         if (length >= FCVI_CONN_LENGTH + FCVI_INFO_LENGTH) {
-            take(out, FCVI_S_INFO, frame->iu, base, bytes);
+            fcvi_take(out, FCVI_S_INFO, frame->iu, base, bytes);
             base += FCVI_INFO_LENGTH;
         }
     } else if (frame->kind == FCVI_KIND_BLS && r_ctl == FC_BA_ACC && length >= FCVI_BA_ACC_LENGTH) {
-        take(out, FCVI_S_BA_ACC, FCVI_IU_NONE, base, bytes);
+        fcvi_take(out, FCVI_S_BA_ACC, FCVI_IU_NONE, base, bytes);
         base += FCVI_BA_ACC_LENGTH;
     } else if (frame->kind == FCVI_KIND_BLS && r_ctl == FC_BA_RJT && length >= FCVI_BA_RJT_LENGTH) {
-        take(out, FCVI_S_BA_RJT, FCVI_IU_NONE, base, bytes);
+        fcvi_take(out, FCVI_S_BA_RJT, FCVI_IU_NONE, base, bytes);
         base += FCVI_BA_RJT_LENGTH;
-    } else if (frame->kind == FCVI_KIND_ELS && length >= FCVI_ELS_LENGTH) {
-        take(out, FCVI_S_ELS, FCVI_IU_NONE, base, bytes);
-        uint64_t command = fcvi_ELS_ELS_Command(bytes + base);
-        base += FCVI_ELS_LENGTH;
-        bool login = command >= 0x02 && command <= 0x04; /* LS_ACC, PLOGI, FLOGI */
-        if (login && length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH) {
-            take(out, FCVI_S_LOGIN, FCVI_IU_NONE, base, bytes);
-            base += FCVI_LOGIN_LENGTH;
-        }
+    } else if (frame->kind == FCVI_KIND_ELS) {
+        return fcvi_take_els(out, frame, base);
+    } else if (fcvi_has_ct(frame)) {
+        return fcvi_take_ct(out, frame, base);
     }
     return base;
 }
@@ -73,7 +67,7 @@ int fcvi_values_of(const struct fcvi_frame *frame, struct fcvi_values *out)
     out->length = in->length;
     if (frame->kind == FCVI_KIND_MALFORMED)
         return -1;
-    take(out, FCVI_S_FC, frame->iu, 0, in->bytes);
+    fcvi_take(out, FCVI_S_FC, frame->iu, 0, in->bytes);
     size_t at = FC_HEADER;
     /* behind a Network_Header or Association_Header everything stays as it is */
     bool plain = frame->network == NULL && frame->association == NULL && !fcvi_FC_Network_Header(frame->fc) &&
@@ -81,10 +75,10 @@ int fcvi_values_of(const struct fcvi_frame *frame, struct fcvi_values *out)
     bool whole_dh =
         frame->iu != FCVI_IU_NONE && frame->dh_length == fcvi_iu_row((enum fcvi_iu)frame->iu)->dh_size;
     if (plain && whole_dh) {
-        take(out, FCVI_S_DH, frame->iu, at, in->bytes);
+        fcvi_take(out, FCVI_S_DH, frame->iu, at, in->bytes);
         at = take_payload(out, frame);
-    } else if (plain && (frame->kind == FCVI_KIND_BLS || frame->kind == FCVI_KIND_ELS) &&
-               fcvi_FC_Device_Header(frame->fc) == 0) {
+    } else if (plain && fcvi_FC_Device_Header(frame->fc) == 0 &&
+               (frame->kind == FCVI_KIND_BLS || frame->kind == FCVI_KIND_ELS || fcvi_has_ct(frame))) {
         at = take_payload(out, frame);
     }
     out->rest = in->bytes + at;

@@ -203,8 +203,12 @@ def finding_of(f: Any) -> Finding:
     )
 
 
-def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0) -> Frame:
-    """Decode and check one frame: header and Data_Field. sof, eof: one-byte codes, 0 when not known."""
+def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int = 0) -> Frame:
+    """Decode and check one frame: header and Data_Field. sof, eof: one-byte codes, 0 when not known.
+
+    answers: the ELS or CT command of the request that an LS_ACC or CT_ACC answers, which tells what it holds; 0 when not
+    known.
+    """
     keep = ffi.from_buffer(data)
     source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
     source.sof, source.eof, source.crc = sof, eof, crc
@@ -212,6 +216,7 @@ def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0) -> Frame:
     found = ffi.new("struct fcvi_finding[]", _CAPACITY)
     findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
     lib.fcvi_decode(source, view, findings)
+    view.answers = answers
     listed = [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
     return Frame(data, view, listed, (keep, source))
 

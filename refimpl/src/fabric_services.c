@@ -87,14 +87,14 @@ static void assign_id(struct fcvi_fabric *f, uint32_t port)
 
 static void flogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
 {
-    enum { F_PORT_BIT = 1 << 10, ALTERNATE_CREDIT = 1 << 9, BROADCASTS = 1 << 6 }; /* bits 28, 27, 24 */
     uint8_t out[24 + LOGIN_PAYLOAD], *login = login_accept(f, out);
-    bool loop = f->config.topology == FCVI_PUBLIC_LOOP;
     struct fabric_port *p = fabric_port_at(f, port);
     if (p->id == 0)
         assign_id(f, port);
     p->names_size = 0; /* FLOGI ends the logins of before */
-    fcvi_set_LOGIN_Features_29_18(login, F_PORT_BIT | BROADCASTS | (loop ? ALTERNATE_CREDIT : 0));
+    fcvi_set_LOGIN_F_Port(login, 1);
+    fcvi_set_LOGIN_Alternate_BB_Credit(login, f->config.topology == FCVI_PUBLIC_LOOP);
+    fcvi_set_LOGIN_Broadcast(login, 1);
     fcvi_set_LOGIN_Word_2(login, f->config.r_a_tov_us / 1000);
     fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
 }

@@ -87,9 +87,8 @@ void link_start(struct fcvi_port *p)
  * (FC-FS). */
 static void take_timeouts(struct fcvi_port *p, const uint8_t *login)
 {
-    enum { NANOSECONDS = 1 << (26 - 18) };
     uint64_t e_d_tov = fcvi_LOGIN_E_D_TOV(login);
-    e_d_tov = fcvi_LOGIN_Features_29_18(login) & NANOSECONDS ? e_d_tov / 1000 : e_d_tov * 1000;
+    e_d_tov = fcvi_LOGIN_E_D_TOV_Resolution(login) ? e_d_tov / 1000 : e_d_tov * 1000;
     if (fcvi_LOGIN_Word_2(login) != 0)
         p->config.r_a_tov_us = fcvi_LOGIN_Word_2(login) * 1000;
     if (e_d_tov != 0)

@@ -91,6 +91,8 @@ struct fcvi_frame {
     uint8_t fill;               /* fill bytes after the payload, 0 to 3 */
     uint8_t kind;               /* enum fcvi_kind */
     uint8_t iu;                 /* enum fcvi_iu; FCVI_IU_NONE unless kind is FCVI_KIND_IU */
+    uint16_t answers;           /* what an LS_ACC or CT_ACC cannot say itself: the ELS or CT command of its
+                                   request, filled in by a caller who has seen it; fcvi_decode leaves 0 */
     struct fcvi_input input;
 };
 

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from .. import codec
 from ..captures import CaptureError, Reader, Record
+from ..requests import Requests
 
 
 def add_parser(commands: Any) -> None:
@@ -43,8 +44,8 @@ def _words(record: Record) -> str:
     return {"fip": "FIP", "foreign": "no FCoE"}[record.kind]
 
 
-def _print(path: str, record: Record, args: argparse.Namespace) -> None:
-    frame = codec.decode(record.data, record.sof, record.eof, record.crc)
+def _print(path: str, record: Record, answers: int, args: argparse.Namespace) -> None:
+    frame = codec.decode(record.data, record.sof, record.eof, record.crc, answers)
     decoded = record.kind in ("frame", "cut")
     if args.json:
         entry: dict[str, Any] = {"file": path, "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
@@ -72,13 +73,15 @@ def run(args: argparse.Namespace) -> int:
     low, high = args.frames or (1, None)
     status = 0
     for path in args.files:
+        requests = Requests()
         try:
             with Reader(path) as reader:
                 for record in reader:
                     if high is not None and record.number > high:
                         break
+                    answers = requests.see(record.data)
                     if record.number >= low:
-                        _print(path, record, args)
+                        _print(path, record, answers, args)
         except CaptureError as error:
             sys.stdout.flush()
             print(f"fcvi: {error}", file=sys.stderr)
