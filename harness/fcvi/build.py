@@ -60,7 +60,6 @@ class Envelope:
 
 def header(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int]) -> bytearray:
     """A 24-byte frame header with the named F_CTL and DF_CTL bits set."""
-    buf = bytearray(HEADER)
     values: dict[str, int] = {
         "R_CTL": r_ctl,
         "D_ID": envelope.d_id,
@@ -73,9 +72,7 @@ def header(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, i
         **bits,
         **envelope.fc,
     }
-    for name, value in values.items():
-        codec.put("FC", name, buf, value)
-    return buf
+    return bytearray(codec.pack("FC", values, HEADER))
 
 
 def frame_of(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int], payload: bytes) -> RawFrame:
@@ -86,10 +83,7 @@ def frame_of(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str,
 
 def structure(struct: str, values: Mapping[str, Any], length: int | None = None) -> bytes:
     """A structure of the field table from its fields; a nested structure is given as bytes."""
-    buf = bytearray(codec.LENGTH[struct] if length is None else length)
-    for name, value in values.items():
-        codec.put(struct, name, buf, value)
-    return bytes(buf)
+    return codec.pack(struct, values, codec.LENGTH[struct] if length is None else length)
 
 
 def net_address(host: str, discriminator: bytes) -> bytes:

@@ -6,7 +6,7 @@ Nothing here knows a layout. Names are the identifiers of codec/include/fcvi/fie
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Mapping, NamedTuple, Optional, Union
 
 from _fcvi import ffi, lib
 
@@ -126,6 +126,24 @@ def put(structure: str, ident: str, buf: bytearray, value: Value, offset: int = 
         return
     container = int.from_bytes(buf[start : start + size], "big") & ~(mask << lo)
     buf[start : start + size] = (container | (value & mask) << lo).to_bytes(size, "big")
+
+
+def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
+    """A structure of this length with these fields, the others zero: put on an empty one, at once."""
+    packed, bits = 0, 8 * length
+    for ident, value in values.items():
+        byte, size, lo, mask, _ = _PLACES[structure, ident]
+        end = bits - 8 * (byte + size)
+        if end < 0:
+            raise IndexError(f"{structure}.{ident} lies beyond {length} bytes")
+        if isinstance(value, bytes):
+            if len(value) > size:
+                raise ValueError(f"{structure}.{ident} takes {size} bytes, not {len(value)}")
+            mask, value, shift = (1 << 8 * len(value)) - 1, int.from_bytes(value, "big"), end + 8 * (size - len(value))
+        else:
+            shift = end + lo
+        packed = packed & ~(mask << shift) | (value & mask) << shift
+    return packed.to_bytes(length, "big")
 
 
 class Frame:

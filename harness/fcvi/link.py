@@ -43,6 +43,10 @@ class Link:
         """Deliver the nth frame of this kind after the next frame of the same sender."""
         self._rules.append(Rule(sender, kind, nth, "reorder"))
 
+    def watches(self, sender: str) -> bool:
+        """Whether a rule looks at frames of this sender at all."""
+        return any(rule.sender == sender for rule in self._rules)
+
     def judge(self, sender: str, kind: str) -> Optional[Rule]:
         """The rule that hits this frame, if any. Every rule counts every frame."""
         hit = [rule for rule in self._rules if rule.hits(sender, kind)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterator, Optional
+from typing import Any, Optional
 
 from _fcvi import ffi, lib
 
@@ -17,7 +17,7 @@ LIMITS = {
     "regions": 64,
     "descriptors": 64,
     "events": 1024,
-    "memory": 4 << 20,
+    "memory": 2 << 20,
     "max_transfer_size": 1 << 20,
 }
 _TOPOLOGIES = ("point-to-point", "private-loop", "public-loop", "fabric")
@@ -118,15 +118,11 @@ class RefPort:
         due = int(lib.fcvi_port_deadline(self.port))
         return None if due == NEVER else due
 
-    def frames(self, now: int) -> Iterator[Sent]:
-        """What the port has to send, until there is nothing more."""
-        while True:
-            length = lib.fcvi_port_transmit(self.port, now, self._out, _LONGEST, self._meta)
-            if length == 0:
-                return
-            yield Sent(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof)
+    def frame(self, now: int) -> Optional[Sent]:
+        """The next frame that the port has to send."""
+        length = lib.fcvi_port_transmit(self.port, now, self._out, _LONGEST, self._meta)
+        return Sent(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof) if length else None
 
-    def events(self) -> Iterator[Any]:
-        """struct fcvi_event after struct fcvi_event; valid until the next one."""
-        while lib.fcvi_port_event(self.port, self._event):
-            yield self._event
+    def event(self) -> Any:
+        """The oldest struct fcvi_event, valid until the next one; None when there is none."""
+        return self._event if lib.fcvi_port_event(self.port, self._event) else None

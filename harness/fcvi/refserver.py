@@ -384,13 +384,13 @@ class RefServer:
             return
         turns = 0
         while True:
-            for event in port.events():
+            while (event := port.event()) is not None:
                 self._event(event)
-            sent = next(port.frames(self.now_us), None)
+            sent = port.frame(self.now_us)
             turns += 1
             if sent is None or turns > _FRAME_TURN:
                 return
-            for event in port.events():
+            while (event := port.event()) is not None:
                 self._event(event)
             params = {"hex": sent.data.hex(), "sof": _SOF_NAME[sent.sof], "eof": _EOF_NAME[sent.eof], "crc": "ok"}
             self._emit("frame", params)
