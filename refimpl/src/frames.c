@@ -155,7 +155,7 @@ static void put_device_header(uint8_t *dh, const struct iu *iu, uint8_t opcode)
 void send_iu(struct fcvi_port *p, const struct iu *iu)
 {
     struct exchange *x = iu->exchange;
-    uint8_t r_ctl, opcode = opcode_of(iu->iu, &r_ctl), seq_id = sequence_id_new(p);
+    uint8_t r_ctl, opcode = opcode_of(iu->iu, &r_ctl), seq_id = 0;
     bool first = iu->iu == FCVI_IU_CONNECT_RQST || iu->iu == FCVI_IU_DISCONNECT_RQST;
     bool last = iu->iu == FCVI_IU_CONNECT_RESP3 || iu->iu == FCVI_IU_DISCONNECT_RESP;
     uint32_t room = room_for(p, x->peer), sent = 0;
@@ -167,6 +167,8 @@ void send_iu(struct fcvi_port *p, const struct iu *iu)
             return;
         put_header(p, out, r_ctl, FCVI_TYPE, x->peer);
         put_exchange(out, x, x->tx_cnt++);
+        if (sent == 0)
+            seq_id = (uint8_t)fcvi_FC_SEQ_ID(out);
         fcvi_set_FC_SEQ_ID(out, seq_id);
         fcvi_set_FC_First_Sequence(out, first);
         fcvi_set_FC_Last_Sequence(out, last && end);

@@ -171,7 +171,7 @@ START_TEST(ox_ids_come_round)
         rounds += k > 0 && ox_id < last;
         last = ox_id;
     }
-    free(r); /* not rig_end: thousands of ABTS */
+    w_free(&r->w); /* not rig_end: thousands of ABTS */
 }
 END_TEST
 
