@@ -256,20 +256,23 @@ def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def screenshot(page: Path, image: Path, width: int, height: int) -> tuple[int, int]:
-    """Take one; its width and height."""
+def browse(page: Path, width: int, *args: str) -> str:
+    """Open a page in a window of this width; what the browser prints."""
     with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [str(chromium()), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-             f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={image}", page.as_uri()],
-            capture_output=True, check=True, timeout=120,
-        )  # fmt: skip
+        command = [str(chromium()), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
+        command += [f"--user-data-dir={profile}", f"--window-size={width},1600", *args, page.as_uri()]
+        return subprocess.run(command, capture_output=True, check=True, timeout=240, text=True).stdout
+
+
+def screenshot(page: Path, image: Path, width: int) -> tuple[int, int]:
+    """Take one; its width and height."""
+    browse(page, width, f"--screenshot={image}")
     size = struct.unpack(">II", image.read_bytes()[16:24])
     return size[0], size[1]
 
 
 def dom(page: Path, width: int) -> str:
-    """The page after a browser has laid it out and run its script, with how wide it became."""
+    """The page after a browser has opened everything and run its script, with how wide it became."""
     probe = page.with_name("probe.html")
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"<meta http-equiv[^>]*>", "", text)  # ours to measure with; the page itself allows its script only
@@ -277,19 +280,14 @@ def dom(page: Path, width: int) -> str:
     measure += "document.querySelectorAll('details').forEach(function (item) { item.open = true; });"
     text = text.replace("</body>", measure + "document.title = 'width ' + document.documentElement.scrollWidth;</script></body>")
     probe.write_text(text, encoding="utf-8")
-    with tempfile.TemporaryDirectory() as profile:
-        return subprocess.run(
-            [str(chromium()), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars", "--dump-dom",
-             f"--user-data-dir={profile}", f"--window-size={width},900", probe.as_uri()],
-            capture_output=True, check=True, timeout=120, text=True,
-        ).stdout  # fmt: skip
+    return browse(probe, width, "--dump-dom")
 
 
 @pytest.mark.skipif(chromium() is None, reason="no chromium here: the page is checked by its structure only")
 @pytest.mark.parametrize("name, width", [("desktop", 1280), ("phone", 500)])
 def test_a_browser_shows_it(name: str, width: int, failing: Path, tmp_path: Path) -> None:
     image = tmp_path / f"{name}.png"
-    assert screenshot(failing / "report.html", image, width, 1600) == (width, 1600)
+    assert screenshot(failing / "report.html", image, width) == (width, 1600)
     assert image.stat().st_size > 50_000, "something was drawn"
     shown = dom(failing / "report.html", width)
     assert f"<title>width {width}</title>" in shown, "nothing sticks out sideways"
@@ -297,4 +295,3 @@ def test_a_browser_shows_it(name: str, width: int, failing: Path, tmp_path: Path
     keep = FCVI.parent / "screenshots"
     keep.mkdir(exist_ok=True)
     shutil.copy(image, keep / f"report-{name}.png")
-

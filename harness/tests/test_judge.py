@@ -32,12 +32,12 @@ def keep_only_evidence(directory: Path) -> None:
 
 RUNS = {
     "passes": ["--dut", "ref"],
-    "processes": ["--dut", f"exec:{FCVI} endpoint", "--jobs", "2", "--seed", "7"],
+    "processes": ["--dut", f"exec:{FCVI} endpoint", "--jobs", "2", "--seed", "7", "--select", "5.*,D.*"],
     "fails": ["--dut", f"{INDEPENDENT} --fault no-retry"],
     "wrong-frames": ["--dut", f"{INDEPENDENT} --fault t3-early"],
     "interpretation": ["--dut", f"{INDEPENDENT} --choose disconnect_connection_id=ffffffff"],
     "real-time": ["--dut", f"{INDEPENDENT} --clock real", "--select", "D.R1,5.3.2"],
-    "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 600q'", "--rpc-timeout", "2"],
+    "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 600q'", "--rpc-timeout", "2", "--select", "5.*,D.*"],
     "nobody": ["--dut", "exec:false"],
 }
 
