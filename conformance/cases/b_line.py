@@ -11,7 +11,7 @@ from fcvi.message import Cut
 from fcvi.received import Received
 from fcvi.scenario import Scenario
 
-from .common import STATE
+from .common import STATE, Setup
 from .deliveries import Pool
 from .message_steps import (
     OUT_OF_ORDER,
@@ -37,10 +37,14 @@ class Line:
     def __init__(self, t: Scenario, descriptors: int = 8, longest: int = 4) -> None:
         """Connect and post receive Descriptors for Messages of up to this many frames."""
         self.t = t
-        self.setup = open_connection(t)
+        self.setup = self.connect()
         self.pool = Pool(t, self.setup, descriptors, longest * PIECE)
         self.sent: dict[int, Sent] = {}
         self.delivery = "FCVI-4.2-19" if self.out_of_order and not reliable(t) else DELIVERY[reliable(t)]
+
+    def connect(self) -> Setup:
+        """The connection of this line."""
+        return open_connection(self.t)
 
     @property
     def out_of_order(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi import codec
 
-from . import faults_annex_b
+from . import faults_annex_b, faults_clauses
 from .faulty import Fault, FaultyDut, drop, flip, put
 
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
@@ -168,4 +168,5 @@ FAULTS = [
     Fault("read-resp-not-last", f"6.7/{_RR}/class2/dut-server/frames", "FCVI-6.7.1-05",
           out={"READ_RESP": put("FC", "Last_Sequence", 0)}),
     *faults_annex_b.FAULTS,
+    *faults_clauses.FAULTS,
 ]  # fmt: skip

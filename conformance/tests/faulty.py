@@ -15,6 +15,7 @@ from fcvi.dut.ref import RefDut
 from fcvi.received import kind_of
 
 FrameEdit = Callable[["FaultyDut", codec.Frame, bytearray], Optional[list[bytes]]]
+ParamsEdit = Callable[[dict[str, Any]], dict[str, Any]]
 ResultEdit = Callable[["FaultyDut", dict[str, Any]], dict[str, Any]]
 
 
@@ -32,6 +33,7 @@ class Fault:
     completions: Optional[Callable[[Any, dict[str, Any]], dict[str, Any]]] = None  # edits of completions
     mute: set[str] = field(default_factory=set)  # notifications that are not sent
     ignore_calls: set[str] = field(default_factory=set)  # calls answered with VIP_SUCCESS and nothing done
+    params: dict[str, ParamsEdit] = field(default_factory=dict)  # by method: what the device makes of a call
 
 
 class FaultyDut(RefDut):
@@ -71,6 +73,7 @@ class FaultyDut(RefDut):
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         if method in self.fault.ignore_calls:
             return Reply(method, True, {"return": "VIP_SUCCESS"})
+        params = self.fault.params.get(method, lambda p: p)(params)
         reply = super().request(method, {**params, **self.fault.config} if method == "reset" else params)
         if reply.done:
             self._edit_result(reply)
