@@ -90,7 +90,7 @@ def _answer(t: Scenario, own_reason: int) -> Crossing:
 
 @_declare(
     1, "Annex A case 1: Peer A accepts",
-    ["FCVI-5.3.4-04", "FCVI-5.3.4-b2", "FCVI-A.2-01", "FCVI-A.2-02", "FCVI-5.9.7.2.1-05"], ["E49"],
+    ["FCVI-5.3.4-04", "FCVI-5.3.4-b2", "FCVI-A.2-01", "FCVI-A.2-02", "FCVI-5.9.7.2.1-05", "FCVI-T12-05h"], ["E49"],
     _variants({}) + _LOGINS,
 )  # fmt: skip
 def case_1(t: Scenario) -> None:
@@ -155,7 +155,7 @@ def _neither(t: Scenario, reason: int, code: int, requirement: str, tolerated: d
 
 @_declare(
     4, "Annex A case 4: Peer A takes itself for the lower one",
-    ["FCVI-5.3.4-b3", "FCVI-A.5-01", "FCVI-A.5-02", "FCVI-5.9.7.2.2-02"], ["E02"], _variants({}),
+    ["FCVI-5.3.4-b3", "FCVI-A.5-01", "FCVI-A.5-02", "FCVI-5.9.7.2.2-02", "FCVI-T12-21h"], ["E02"], _variants({}),
 )  # fmt: skip
 def case_4(t: Scenario) -> None:
     """05h from the higher Peer is a protocol error: the DUT refuses with 21h (04h as A.5 says, E02); no connection."""
@@ -164,7 +164,7 @@ def case_4(t: Scenario) -> None:
 
 @_declare(
     5, "Annex A case 5: Peer A has a transport error",
-    ["FCVI-5.3.4-b4", "FCVI-A.6-01", "FCVI-A.6-02"], ["E26", "E53"], _variants({}),
+    ["FCVI-5.3.4-b4", "FCVI-A.6-01", "FCVI-A.6-02", "FCVI-T12-22h"], ["E26", "E53"], _variants({}),
 )  # fmt: skip
 def case_5(t: Scenario) -> None:
     """22h from the higher Peer: the DUT refuses with 04h; no connection, unless a retry of the DUT's makes one."""

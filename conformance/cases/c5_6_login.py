@@ -140,5 +140,3 @@ def client_does_not_connect(t: Scenario) -> None:
     logo(t)
     t.tester.services.features = els.C_AND_S
     connect(t)
-
-

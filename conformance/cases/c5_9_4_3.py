@@ -315,5 +315,3 @@ def disconnect_reasons(t: Scenario) -> None:
         "4Bh or no status", at=resp,
     )  # fmt: skip
     expect_error(t, setup, "FCVI-8.2-d3", "after FCVI_DISCONNECT_RQST", t.r_a_tov_us // 2)
-
-

@@ -53,7 +53,7 @@ def _no_response(t: Scenario) -> None:
     "The DUT receives Sends and answers them",
     clause="6.3",
     requirements=[
-        "FCVI-4.2-11", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.2-01", "FCVI-5.2.2-02",
+        "FCVI-4.2-11", "FCVI-5.1-05", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.2-01", "FCVI-5.2.2-02",
         "FCVI-5.2.2-03", "FCVI-5.2.2-04", "FCVI-5.9.1-02", "FCVI-5.9.4.2-01", "FCVI-5.9.6-06", "FCVI-5.9.7.1-01",
         "FCVI-5.9.7.1-03", "FCVI-6.2.1-01", "FCVI-6.2.1-02", "FCVI-6.2.2-04", "FCVI-6.3.1-01", "FCVI-6.3.1-02",
         "FCVI-6.3.1-03", "FCVI-6.3.1-04", "FCVI-6.3.1-05", "FCVI-6.3.1-06", "FCVI-6.3.2-01", "FCVI-6.3.2-02",
@@ -95,7 +95,7 @@ def dut_receives_sends(t: Scenario) -> None:
     "The DUT receives RDMA Writes and answers them",
     clause="6.5",
     requirements=[
-        "FCVI-4.2-11", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.3-01", "FCVI-5.2.3-02",
+        "FCVI-4.2-11", "FCVI-5.1-05", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.3-01", "FCVI-5.2.3-02",
         "FCVI-5.2.3-03", "FCVI-5.2.3-04", "FCVI-5.9.6-06", "FCVI-5.9.7.1-01", "FCVI-5.9.7.1-03", "FCVI-6.4.1-01",
         "FCVI-6.4.1-02", "FCVI-6.4.1-03", "FCVI-6.4.2-04", "FCVI-6.5.1-01", "FCVI-6.5.1-02", "FCVI-6.5.1-03",
         "FCVI-6.5.1-04", "FCVI-6.5.1-05", "FCVI-6.5.1-06", "FCVI-6.5.2-01", "FCVI-6.5.2-02", "FCVI-6.5.2-03",
@@ -151,7 +151,7 @@ _READS: list[tuple[str, dict[str, Any]]] = [
     "The DUT answers RDMA Reads",
     clause="6.7",
     requirements=[
-        "FCVI-4.2-11", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.4-01", "FCVI-5.2.4-03",
+        "FCVI-4.2-11", "FCVI-5.1-05", "FCVI-5.2.1-03", "FCVI-5.2.1-06", "FCVI-5.2.1-07", "FCVI-5.2.4-01", "FCVI-5.2.4-03",
         "FCVI-5.4-01", "FCVI-5.9.6-06", "FCVI-5.9.7.1-03", "FCVI-5.9.8-01", "FCVI-5.9.8-04", "FCVI-5.9.9-01",
         "FCVI-6.6.1-01", "FCVI-6.7.1-01", "FCVI-6.7.1-02", "FCVI-6.7.1-03", "FCVI-6.7.1-04", "FCVI-6.7.1-05",
         "FCVI-6.7.1-06", "FCVI-6.7.2-01", "FCVI-6.7.2-02", "FCVI-6.7.2-03", "FCVI-6.7.2-04", "FCVI-6.7.2-05",

@@ -207,5 +207,3 @@ def last_completed(t: Scenario) -> None:
         requirement = "FCVI-6.13.2-08"
     t.equal(iu, "FCVI_MSG_ID", count, requirement, {0: "E28"} if count else None)
     t.control("the Disconnect was exchanged")
-
-

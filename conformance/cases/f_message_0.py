@@ -180,5 +180,3 @@ def client_completes_after_resp3(t: Scenario) -> None:
     t.require(state_of(t, setup.vi) == STATE["connected"], "FCVI-8.2-b1", "the VI is not Connected",
               state_of(t, setup.vi), STATE["connected"])  # fmt: skip
     t.control("the Message sent during the setup completed")
-
-

@@ -356,7 +356,8 @@ _DH_FIELDS = frozenset(
         "FCVI_HANDLE", "FCVI_OPCODE", "FCVI_FLAGS", "FCVI_MSG_ID", "FCVI_PARAMETER", "FCVI_RMT_VA",
         "FCVI_RMT_VA_HANDLE", "FCVI_TOT_LEN", "FCVI_CONNECTION_ID", "IMM_DATA", "MSG_PARAMETER", "RQST_RETRY",
         "RQST_FCVI_CONN_INFO", "CONN_MODE", "RESP_RETRY", "RESP_FCVI_CONN_INFO", "CONN_STS", "CONN_SETUP_ABORT",
-        "RESP_ERR", "DESC_ERR", "PROT_ERR", "TRANS_ERR", "VI_APP_DISCON", "DISC_CONN_STS", "Reason_Code", "Reason_Explanation", "Vendor_Unique",
+        "VI_APP_DISCON", "DISC_CONN_STS", "Reason_Code", "Reason_Explanation", "Vendor_Unique", "RESP_ERR", "DESC_ERR",
+        "PROT_ERR", "TRANS_ERR",
     }
 )  # fmt: skip
 _PRINTED = {
