@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -67,13 +67,19 @@ def theirs(path: Path) -> dict[int, Shown]:
     return frames
 
 
+def shown_value(field: dict[str, Any]) -> str:
+    """Bytes in hexadecimal, a number in decimal: the JSON has one beyond 53 bits in hexadecimal, too."""
+    value = field["value"]
+    return str(int(value, 16)) if field["bits"] and isinstance(value, str) else str(value)
+
+
 def ours(path: Path) -> dict[int, Shown]:
     """The same by ``fcvi decode``."""
     frames = {}
     for line in fcvi("decode", "--json", str(path)).stdout.splitlines():
         frame = json.loads(line)
         shown = {
-            (f["byte"], f["bits"] or ""): f["value"] if isinstance(f["value"], str) else str(f["value"])
+            (f["byte"], f["bits"] or ""): shown_value(f)
             for f in frame.get("fields", ())
             if f["structure"] in STRUCTURES
         }
@@ -97,14 +103,17 @@ def test_captures_of_the_repository(path: Path) -> None:
 
 
 def test_captures_of_every_case(tmp_path: Path) -> None:
-    """All of them in one file, because tshark takes long to start."""
+    """Many of them in one file, because tshark takes long to start; not all, because mergecap damages a file of 600."""
     assert fcvi("run", "--dut", "ref", "--quiet", "--report", str(tmp_path)).returncode == 0
     cases = [str(path) for path in sorted(tmp_path.glob("*.pcapng"))]
-    whole = tmp_path / "whole.pcapng"
+    many = tmp_path / "many.pcapng"
     if shutil.which("mergecap") is None:
         pytest.skip("mergecap is not installed")
-    subprocess.run(["mergecap", "-a", "-w", str(whole), *cases], check=True, timeout=60)
-    assert assert_agree(whole) > 10_000
+    compared = 0
+    for at in range(0, len(cases), 300):
+        subprocess.run(["mergecap", "-a", "-w", str(many), *cases[at : at + 300]], check=True, timeout=60)
+        compared += assert_agree(many)
+    assert compared > 10_000
 
 
 def split(data: bytes, size: int) -> Iterator[bytes]:
