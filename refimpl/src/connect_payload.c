@@ -18,9 +18,9 @@ static void put_info(uint8_t *out)
 }
 
 /* The payload of FCVI_CONNECT_RQST or RESP1, as the sender of the setup sees it; returns its length. */
-uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s,
-                     const struct fcvi_attributes *attributes)
+uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s)
 {
+    const struct fcvi_attributes *attributes = &s->attributes;
     memset(out, 0, FCVI_CONN_LENGTH);
     fcvi_set_CONN_FCVI_REVISION(out, FCVI_REVISION_2007);
     fcvi_set_CONN_FCVI_RQST_HANDLE(out, s->local_handle);

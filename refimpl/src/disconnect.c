@@ -59,14 +59,12 @@ int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
     finish_connect(p, vi, VIP_ERROR_RESOURCE, NULL);
     end_setup(p, vi);
     vi->connection.receiving = false;
-    flush(p, vi);
-    if (silent) {
-        set_state(p, vi, FCVI_STATE_IDLE);
+    set_state(p, vi, silent ? FCVI_STATE_IDLE : FCVI_STATE_ERROR); /* until it is answered (D.1 rule 1c) */
+    flush(p, vi);                                                  /* all, as it is not Connected any more */
+    if (silent)
         return VIP_SUCCESS;
-    }
     vi->disconnect_token = token;
     send_rqst(p, vi, x);
-    set_state(p, vi, FCVI_STATE_ERROR); /* until it is answered (D.1 rule 1c) */
     return FCVI_VIP_PENDING;
 }
 
@@ -74,7 +72,6 @@ static void disconnected(struct fcvi_port *p, struct vi *vi)
 {
     timer_stop(p, TIMER_DISCONNECT, vi_index(p, vi));
     vi->disconnect = DISCONNECT_NONE;
-    vi->disconnect_exchange = NONE;
 }
 
 void disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
@@ -86,7 +83,6 @@ void disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame
     }
     exchange_free(p, exchange);
     disconnected(p, vi);
-    flush(p, vi);
     set_state(p, vi, FCVI_STATE_IDLE);
     event_call(p, vi->disconnect_token, VIP_SUCCESS);
 }
@@ -138,7 +134,6 @@ static void send_resp(struct fcvi_port *p, const struct fcvi_frame *f, const str
 /* The Endpoint goes to Error and its application hears of it, unless it had let go before (D.2). */
 static void lose(struct fcvi_port *p, struct vi *vi)
 {
-    vi->connection.receiving = false;
     if (vi->state == FCVI_STATE_IDLE || vi->state == FCVI_STATE_ERROR)
         return;
     finish_connect(p, vi, vi->peer.phase == PEER_PENDING ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);

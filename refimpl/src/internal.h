@@ -163,6 +163,7 @@ struct setup {
     uint32_t next_free;
     uint8_t reason;                    /* with which it was refused, 0 for an accept */
     struct fcvi_address local, remote; /* addresses of the two Connectionpoints */
+    struct fcvi_attributes attributes; /* ours, as the other side is told them */
     struct fcvi_attributes remote_attributes;
     uint32_t received; /* bytes in buffer */
     uint8_t flags;     /* FCVI_FLAGS of the IU being assembled */
@@ -172,7 +173,6 @@ struct setup {
 
 /** A Connectionpoint: one VipConnectWait that has not returned. */
 struct point {
-    bool used;
     uint64_t token;
     uint32_t next_free;
     struct fcvi_address local;
@@ -480,8 +480,7 @@ bool sequence_id(struct fcvi_port *p, struct exchange *x);
 void sequence_id_done(struct fcvi_port *p, struct exchange *x);
 
 /* connect_payload.c */
-uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s,
-                     const struct fcvi_attributes *attributes);
+uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s);
 bool take_connect(struct setup *s);
 bool address_valid(const struct fcvi_address *a);
 bool address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);

@@ -107,7 +107,7 @@ void originator_start(struct fcvi_port *p, struct setup *s)
                            (s->retry ? 16u : 0)), /* CONN_MODE, FCVI_CONN_INFO, RETRY (Tables 7 and 8) */
         .payload = payload,
     };
-    iu.payload_length = put_connect(p, payload, s, &vi->attributes);
+    iu.payload_length = put_connect(p, payload, s);
     send_iu(p, &iu);
     connection_begin(p, vi, s);
     set_state(p, vi, s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);

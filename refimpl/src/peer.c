@@ -68,7 +68,7 @@ static void accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 static void mismatch(struct fcvi_port *p, struct setup *s, struct vi *vi, int vip)
 {
     struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
-    s->vi = vi_index(p, vi); /* so that the other Peer sees our attributes */
+    s->attributes = vi->attributes; /* so that the other Peer sees why */
     responder_refuse(p, s, CONNECT_REJECT);
     vi->setup = NONE;
     timer_stop(p, TIMER_T1, vi_index(p, vi));

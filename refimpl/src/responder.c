@@ -13,7 +13,6 @@ static uint8_t retry_flag(const struct setup *s)
 static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
 {
     uint8_t payload[CONNECT_LENGTH];
-    struct fcvi_attributes none = {.reliability = FCVI_UNRELIABLE};
     s->reason = reason;
     s->phase = SETUP_AWAIT_RESP2;
     timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
@@ -28,7 +27,7 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
         .reason = reason,
         .payload = payload,
     };
-    iu.payload_length = put_connect(p, payload, s, s->vi != NONE ? &vi_at(p, s->vi)->attributes : &none);
+    iu.payload_length = put_connect(p, payload, s);
     send_iu(p, &iu);
 }
 
@@ -53,6 +52,7 @@ void responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     setup_unlist(p, s);
     s->vi = vi_index(p, vi);
+    s->attributes = vi->attributes;
     vi->inbound = setup_index(p, s);
     connection_begin(p, vi, s);
     vi->connection.receiving = true;
@@ -68,14 +68,20 @@ void responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason)
     s->vi = NONE;
 }
 
+/* Its VipConnectWait returns. */
+static void point_free(struct fcvi_port *p, uint32_t index)
+{
+    struct point *point = point_at(p, index);
+    point_unlist(p, index, &point->local);
+    point->next_free = p->free_point;
+    p->free_point = index;
+}
+
 static void offer(struct fcvi_port *p, struct setup *s, struct point *point)
 {
     uint32_t index = (uint32_t)(point - point_at(p, 0));
     timer_stop(p, TIMER_T0, index);
-    point_unlist(p, index, &point->local);
-    point->used = false;
-    point->next_free = p->free_point;
-    p->free_point = index;
+    point_free(p, index);
     s->phase = SETUP_OFFERED;
     struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
     e->token = point->token;
@@ -130,6 +136,7 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
             continue;
         retry->vi = vi_index(p, vi);
         retry->local_handle = vi->connection.local_handle;
+        retry->attributes = vi->attributes;
         connection_rename(p, vi, retry->connection_id);
         send_resp1(p, retry, 0);
         return true;
@@ -181,6 +188,7 @@ static struct setup *begin(struct fcvi_port *p, const struct fcvi_frame *f)
     s->exchange = exchange_index(p, x);
     s->phase = SETUP_ASSEMBLING;
     s->peer = x->peer;
+    s->attributes.reliability = FCVI_UNRELIABLE; /* a refusal without an Endpoint has to say something */
     s->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh);
     timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
     return s;
@@ -249,12 +257,8 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
 
 void responder_t0(struct fcvi_port *p, uint32_t index)
 {
-    struct point *point = point_at(p, index);
-    point_unlist(p, index, &point->local);
-    point->used = false;
-    point->next_free = p->free_point;
-    p->free_point = index;
-    event_call(p, point->token, VIP_TIMEOUT);
+    point_free(p, index);
+    event_call(p, point_at(p, index)->token, VIP_TIMEOUT);
 }
 
 /* No RESP2 for 2 x FCVI_ULP_TIMEOUT, or a Sequence error (8.5.3 d, C rule 6b, C.5.2). A Peer that is
@@ -264,12 +268,11 @@ void responder_t2(struct fcvi_port *p, struct setup *s)
     struct vi *vi = accepted_by(p, s);
     if (vi != NULL) {
         bool peer = vi->peer.phase == PEER_PENDING, failed = vi->state == FCVI_STATE_ERROR;
-        vi->setup = NONE; /* an answer to a Peer's own request no longer concerns it (8.2) */
         finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
-        if (!failed)
+        if (!failed) {
             vi->connection.failure = TRANSPORT_ERROR;
-        if (!failed)
             connection_fail(p, vi, true);
+        }
     }
     setup_free(p, s);
 }

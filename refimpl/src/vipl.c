@@ -42,7 +42,6 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
         .used = true,
         .setup = NONE,
         .inbound = NONE,
-        .disconnect_exchange = NONE,
         .generation = vi->generation, /* handles go on where the last VI here stopped */
         .generation_ended = vi->generation_ended,
         .send = queue,
@@ -112,7 +111,7 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
         return VIP_ERROR_RESOURCE;
     struct point *point = point_at(port, index);
     port->free_point = point->next_free;
-    *point = (struct point){.used = true, .token = token, .local = *local};
+    *point = (struct point){.token = token, .local = *local};
     point_list(port, index, local);
     timer_start(port, TIMER_T0, index, timeout_us);
     return FCVI_VIP_PENDING;
@@ -170,6 +169,7 @@ static struct setup *request(struct fcvi_port *p, uint32_t number, const struct 
     connection_forget(p, vi); /* of the connection before: its Disconnect can no longer be answered by name */
     s->originator = true;
     s->vi = number;
+    s->attributes = vi->attributes;
     s->local = *local;
     s->remote = *remote;
     s->local_handle = vi->local_handle = handle;

@@ -60,6 +60,8 @@ START_TEST(setup_in_pieces)
     hear_in_pieces(b, true, OX, ID, pieces[_i].info, pieces[_i].piece, ALL);
     const struct fcvi_event *e = b_return(b, 1);
     ck_assert_int_eq(e->vip, VIP_SUCCESS);
+    ck_assert_uint_eq(e->remote_attributes.reliability, FCVI_UNRELIABLE);
+    ck_assert_uint_eq(e->remote_attributes.max_transfer_size, 32768);
     ck_assert_mem_eq(e->remote_address.host, address(THEIRS).host, 16);
     ck_assert_mem_eq(e->remote_address.discriminator, address(THEIRS).discriminator, 16);
     ck_assert_int_eq(fcvi_vip_connect_accept(b->port, 0, e->conn, server, 2), FCVI_VIP_PENDING);

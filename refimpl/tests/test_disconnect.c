@@ -60,7 +60,9 @@ START_TEST(connected)
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR); /* until it is answered */
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 10), VIP_ERROR_RESOURCE);
     hear(b, "01 010200 00 010100 58 380008 07 02 0000 0700 ffff 00000000 %08x 00 00 0000 %08x 00*16 00*4",
-         own_handle_at(b, 0), _i + 1); /* no Message is delivered any more */
+         own_handle_at(b, 0), _i + 1); /* no Message is delivered any more (8.4.2 f) */
+    ck_assert_uint_eq(b->sent, 3);
+    ck_assert_uint_eq(errors(b, vi, VIP_ERROR_RECVQ_EMPTY), 0);
     struct fcvi_completion done;
     for (int i = 0; i < _i; i++)
         ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_SUCCESS);
@@ -70,6 +72,11 @@ START_TEST(connected)
     ck_assert_int_eq(b_return(b, 9)->vip, VIP_SUCCESS);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
     ck_assert_uint_eq(errors(b, vi, VIP_ERROR_CONN_LOST), 0); /* VI-DG 3.3.5: not at the side that called */
+    ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS);
+    hear(b, "01 010200 00 010100 58 380008 07 02 0000 0700 ffff 00000000 %08x 00 00 0000 %08x 00*16 00*4",
+         own_handle_at(b, 0), _i + 1); /* nor is it in Idle */
+    ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_NOT_DONE);
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 11), VIP_SUCCESS);
     b_end(b);
 }
 END_TEST

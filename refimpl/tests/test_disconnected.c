@@ -142,6 +142,19 @@ START_TEST(after_our_own)
 }
 END_TEST
 
+/* C.5.6: the client has given up, nothing is left of the setup. */
+START_TEST(after_the_client_gave_up)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b), handle = accepted(b, vi);
+    hear_resp2(b, 1, 0x02, OX, ID, handle);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    hear_disconnect(b, SETUP_ABORT, 0x4321, ID, _i == 0 ? FCVI_UNASSIGNED : handle);
+    expect_resp(b, 2, FCVI_UNASSIGNED, SETUP_ABORT + 1, 0, 0x4a, ID);
+    b_end(b);
+}
+END_TEST
+
 /* ---- a setup: by its FCVI_CONNECTION_ID (6.12.2), whatever the handle is (E04) ---- */
 
 /* _i: FFFFFFFFh; the originator's own; ours, which it has learned. */
@@ -274,6 +287,7 @@ int main(void)
     tcase_add_loop_test(t, not_a_request, 0, DAMAGED);
     tcase_add_test(t, handles_of_nothing);
     tcase_add_loop_test(t, after_our_own, 0, 2);
+    tcase_add_loop_test(t, after_the_client_gave_up, 0, 2);
     tcase_add_loop_test(t, accepted_setup, 0, 3);
     tcase_add_test(t, accepted_setup_whose_client_was_connected);
     tcase_add_loop_test(t, setup_without_endpoint, 0, 2);

@@ -129,6 +129,34 @@ START_TEST(t1_after_disconnect)
 }
 END_TEST
 
+/* VI-DG 3.3.5: VipDisconnect completes every Descriptor, whether it is ever answered or not. _i: level. */
+START_TEST(disconnect_flushes_all)
+{
+    struct bench *b = b_new();
+    struct fcvi_attributes a = {.reliability = (uint8_t)_i, .max_transfer_size = 32768};
+    struct fcvi_descriptor d = {.op = FCVI_RECV};
+    struct fcvi_completion done;
+    uint32_t vi;
+    ck_assert_int_eq(fcvi_vip_create_vi(b->port, 0, &a, &vi), VIP_SUCCESS);
+    b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+    hear_resp1(b, 0, 0, 0, 0xabcd);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 9), FCVI_VIP_PENDING);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_DESCRIPTOR_ERROR);
+        ck_assert_uint_eq(done.status & FCVI_STATUS_ERROR_MASK, FCVI_STATUS_DESC_FLUSHED_ERROR);
+    }
+    ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS); /* in Error: at once (VI-ARCH 5.4) */
+    ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_DESCRIPTOR_ERROR);
+    collect(b);
+    hear_disconnected(b, 2);
+    ck_assert_int_eq(b_return(b, 9)->vip, VIP_SUCCESS);
+    hear_resp3(b, 0, 0, own_handle_at(b, 0));
+    b_end(b);
+}
+END_TEST
+
 /* The attributes of two Peers differ (E77), and the request of our own has not gone out: it never does. */
 START_TEST(mismatch_before_our_request)
 {
@@ -150,6 +178,25 @@ START_TEST(mismatch_before_our_request)
 }
 END_TEST
 
+/* C rule 8: a refusal is repeated as it was, our attributes in it: they tell the other Peer why (E77). */
+START_TEST(retry_of_a_mismatch)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    peer_request(b, vi, FCVI_NEVER);
+    hear_rqst_with(b, PEER, SHORTER);
+    hear(b, "02 010200 00 010100 58 290008 05 02 0000 1235 ffff 00000000 ffffffff 10 12 0000 00*20 00000043 "
+            "00000000 0000 0001 00000005 " ADDR_A ADDR_B SHORTER);
+    for (unsigned i = 1; i < 3; i++)
+        expect(b, i,
+               "03 010100 00 010200 58 890008 .. 02 0000 %04x .... 00000000 ffffffff 18 %02x 0000 00000000 "
+               "00040000 00*12 %08x 00000000 0000 0001 ........ " ADDR_B ADDR_A ATTRS,
+               i == 1 ? OX : 0x1235u, i == 1 ? 1 : 5, i == 1 ? ID : 0x43u);
+    hear_resp2(b, 4, 0, 0x1235, 0x43, own_handle_at(b, 2));
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("setup errors");
@@ -157,7 +204,9 @@ int main(void)
     tcase_add_loop_test(t, server_in_error, 0, 3);
     tcase_add_loop_test(t, peer_in_error, 0, 6);
     tcase_add_loop_test(t, t1_after_disconnect, 0, 2);
+    tcase_add_loop_test(t, disconnect_flushes_all, FCVI_UNRELIABLE, FCVI_RELIABLE_RECEPTION + 1);
     tcase_add_test(t, mismatch_before_our_request);
+    tcase_add_test(t, retry_of_a_mismatch);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
