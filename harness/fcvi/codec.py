@@ -139,10 +139,11 @@ def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
         if isinstance(value, bytes):
             if len(value) > size:
                 raise ValueError(f"{structure}.{ident} takes {size} bytes, not {len(value)}")
-            mask, value, shift = (1 << 8 * len(value)) - 1, int.from_bytes(value, "big"), end + 8 * (size - len(value))
+            lo, mask = 8 * (size - len(value)), (1 << 8 * len(value)) - 1
+            number = int.from_bytes(value, "big")
         else:
-            shift = end + lo
-        packed = packed & ~(mask << shift) | (value & mask) << shift
+            number = value
+        packed = packed & ~(mask << end + lo) | (number & mask) << end + lo
     return packed.to_bytes(length, "big")
 
 
