@@ -38,6 +38,11 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
             yield f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
 
 
+def names(report: RunReport) -> list[str]:
+    """The names of the files."""
+    return [f"{FOLDER}/{RUN}", *(f"{FOLDER}/{stem(r.id)}.jsonl" for r in report.results if r.evidence is not None)]
+
+
 def _run(report: RunReport) -> dict[str, Any]:
     cases = []
     for result in report.results:

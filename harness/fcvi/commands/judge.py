@@ -15,7 +15,7 @@ from .. import __version__
 from ..evidence import load_run
 from ..files import FileError, read_file, write_file
 from ..rejudge import rejudge
-from ..report import derived, text
+from ..report import certificate_files, derived, text
 from ..runner import exit_status
 
 
@@ -39,10 +39,11 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
         print(f"fcvi: the evidence is of suite {recorded}, judged by {__version__}", file=sys.stderr)
-    differing, missing, files = [], [], {}
+    differing, missing = [], []
     try:
-        for name, data in derived(report):
-            files[name] = data
+        files = dict(derived(report))
+        files.update(certificate_files(args.directory, report, files))
+        for name, data in files.items():
             path = args.directory / name
             if not path.is_file():
                 missing.append(name)

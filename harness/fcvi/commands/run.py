@@ -138,4 +138,6 @@ def finish(args: argparse.Namespace, report: RunReport) -> int:
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None:
             print(f"report: {args.report / 'report.json'}")
+            if report.certification:
+                print(f"certificate: {args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}")
     return exit_status(report)

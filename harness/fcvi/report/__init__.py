@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Iterator
@@ -12,9 +13,9 @@ from ..evidence import stem
 from ..files import FileError, encoded, read_json, write_file
 from ..pcapng import capture
 from ..results import RunReport
-from . import html, json_report, junit, tap, text
+from . import certificate, html, json_report, junit, tap, text
 
-__all__ = ["clear", "derived", "file_name", "text", "write_report"]
+__all__ = ["certificate_files", "clear", "derived", "file_name", "text", "write_report"]
 
 _WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
 _OURS = ("report.json", "junit.xml", "report.tap", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
@@ -38,13 +39,25 @@ def derived(report: RunReport) -> Iterator[tuple[str, bytes]]:
             yield file_name(result.id), capture(result.frames, comment)
 
 
+def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]) -> dict[str, bytes]:
+    """The certificate of a certification; made: every derived file. The evidence is hashed as it is on the disk."""
+    if not report.certification or report.error:
+        return {}
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+    for name in ("dut.log", *evidence.names(report)):
+        if (directory / name).is_file():
+            hashes[name] = certificate.sha256_of(directory / name)
+    return certificate.render(json_report.as_json(report), report.date, hashes)
+
+
 def write_report(directory: Path, report: RunReport) -> None:
-    """The evidence and what is derived from it. Raises OSError."""
+    """The evidence, what is derived from it, and the certificate. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / evidence.FOLDER).mkdir(exist_ok=True)
     for name, data in evidence.files(report):
         write_file(directory / name, data)
-    for name, data in derived(report):
+    made = dict(derived(report))
+    for name, data in {**made, **certificate_files(directory, report, made)}.items():
         write_file(directory / name, data)
 
 
