@@ -488,7 +488,6 @@ bool address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);
 /* originator.c: 5.3.2, 8.5.3, 8.5.4, C rules 2 to 5 */
 void originator_begin(struct fcvi_port *p, struct setup *s);
 void originator_unreachable(struct fcvi_port *p, struct setup *s);
-void originator_start(struct fcvi_port *p, struct setup *s);
 void originator_resp1(struct fcvi_port *p, struct setup *s);
 void originator_resp3(struct fcvi_port *p, struct setup *s);
 void originator_failed(struct fcvi_port *p, struct setup *s);

@@ -20,6 +20,8 @@ static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
     timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
 }
 
+static void start(struct fcvi_port *p, struct setup *s);
+
 /* The next step towards the request. Called again whenever what it waited for is there. */
 void originator_begin(struct fcvi_port *p, struct setup *s)
 {
@@ -42,7 +44,7 @@ void originator_begin(struct fcvi_port *p, struct setup *s)
     } else if (!r->usable) {
         originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
     } else {
-        originator_start(p, s);
+        start(p, s);
     }
 }
 
@@ -82,7 +84,7 @@ void originator_unreachable(struct fcvi_port *p, struct setup *s)
 /* ---- the request ---- */
 
 /* Transmit FCVI_CONNECT_RQST and start T3 (C.5.2). */
-void originator_start(struct fcvi_port *p, struct setup *s)
+static void start(struct fcvi_port *p, struct setup *s)
 {
     uint8_t payload[CONNECT_LENGTH];
     struct vi *vi = owner(p, s);
@@ -110,7 +112,6 @@ void originator_start(struct fcvi_port *p, struct setup *s)
     iu.payload_length = put_connect(p, payload, s);
     send_iu(p, &iu);
     connection_begin(p, vi, s);
-    set_state(p, vi, s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
     timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);
 }
 
@@ -183,7 +184,6 @@ static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
     finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
     if (s->peer_mode)
         peer_answer(p, vi, CONCURRENT_REQUESTS); /* 5.3.4 b)2) */
-    wake(p, vi);
 }
 
 /* FCVI_CONNECT_RESP1 is complete. CONN_STS alone says whether it accepts (E07). */
@@ -264,7 +264,6 @@ void originator_aborted(struct fcvi_port *p, struct setup *s)
         return;
     }
     s->retry = true;
-    timer_stop(p, TIMER_SETUP, setup_index(p, s));
     originator_begin(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */
 }
 

@@ -96,7 +96,8 @@ START_TEST(handles_of_nothing)
     from_hex("fe8000000000000000000000000000a7", third.host[0]);
     ck_assert(fcvi_port_know(b->port, 0, &third));
     uint32_t idle = b_vi(b), vi = b_connected(b), handle = own_handle_at(b, 0);
-    uint32_t wrong[] = {FCVI_UNASSIGNED, 0, handle ^ 1u << 31, (handle & ~7u) | idle, (handle & ~7u) | 7};
+    uint32_t wrong[] = {FCVI_UNASSIGNED,   0, handle ^ 1u << 31, (handle & ~7u) | idle, (handle & ~7u) | 6,
+                        (handle & ~7u) | 7};
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         hear_disconnect(b, APPLICATION, 0x4321, 0, wrong[i]);
         expect_resp(b, 2 + i, FCVI_UNASSIGNED, APPLICATION + 1, 0, 0x4a, 0);

@@ -255,10 +255,14 @@ START_TEST(handles_run_out)
     hear_resp1(b, 0, 1, 0x04, FCVI_UNASSIGNED);
     hear_resp3(b, 0, 0, own_handle_at(b, 0));
     ck_assert_uint_eq(counts(b).setups, 0);
-    /* FFFFFFFFh would be the next, and then the first again */
-    b->now = R_A_TOV - 1;
-    ck_assert_int_eq(fcvi_vip_connect_request(b->port, b->now, other, &from, &to, 1, 3), VIP_ERROR_RESOURCE);
-    b->now = 2 * R_A_TOV;
+    /* the next would be FFFFFFFFh, and then the first again */
+    static const uint64_t times[] = {3 * R_A_TOV, 4 * R_A_TOV - 1};
+    for (int i = 0; i < 2; i++) {
+        b->now = times[i];
+        int code = fcvi_vip_connect_request(b->port, b->now, other, &from, &to, 1, 3);
+        ck_assert_int_eq(code, VIP_ERROR_RESOURCE);
+    }
+    b->now = 4 * R_A_TOV;
     b_request(b, other, THEIRS, R_A_TOV, 4);
     ck_assert_uint_eq(own_handle_at(b, b->sent - 1), 0x0001ffff);
     free(b->memory);
