@@ -105,6 +105,16 @@ static void post(struct chaos *c, uint32_t port, unsigned k)
     drain(c, port, k);
 }
 
+/* A few Descriptors at once, mostly to a VI that is connected. */
+static void post_some(struct chaos *c, uint32_t port, unsigned k)
+{
+    for (unsigned i = 0; i < VIS && roll(c, 4) != 0; i++)
+        if (f_state(c->w, port, c->vi[port][k]) != FCVI_STATE_CONNECTED)
+            k = (k + 1) % VIS;
+    for (unsigned count = roll(c, 6); count > 0; count--)
+        post(c, port, k);
+}
+
 static void leave(struct chaos *c, uint32_t port, uint32_t vi)
 {
     called(c, port, fcvi_vip_disconnect(c->w->port[port], f_now(c->w), vi, c->calls[port] + 1));
@@ -162,7 +172,7 @@ static void step(struct chaos *c)
     else if (what < 10)
         peer_request(c, port, c->vi[port][k]);
     else if (what < 20)
-        post(c, port, k);
+        post_some(c, port, k);
     else if (what < 23)
         leave(c, port, c->vi[port][k]);
     else
