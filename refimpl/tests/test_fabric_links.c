@@ -159,8 +159,6 @@ static void nos_changes(const struct setting *s, bool id)
     nos(w, 0);
     ck_assert_uint_eq(fcvi_port_id(w->port[0]), id ? 0x020900 : 0x010100);
     ck_assert_uint_eq(f_state(w, 0, a.vi), FCVI_STATE_ERROR);
-    if (f_state(w, 1, b.vi) == FCVI_STATE_CONNECTED) /* LOGO came from an identifier that b does not know */
-        fcvi_port_link(w->port[1], f_now(w), FCVI_LINK_LOGO);
     lost_and_made_anew(w, s, a, b);
 }
 
