@@ -113,7 +113,7 @@ class Line:
 
     def transport_error(self, number: int, rule: str) -> None:
         """The Descriptor of a Message of which frames had come completes in error (rule 3a), where the DUT kept the VI."""
-        last = [c for c, _ in self.pool.taken if not c.good]
+        last = [c for c in self.pool.taken if not c.good]
         self.look()
         self.t.require(self.pool.failed > 0, rule, f"the Descriptor of Message {number} did not complete in error",
                        f"{len(self.pool.taken)} completions", "an error")  # fmt: skip

@@ -14,8 +14,8 @@ from .message_checks import Taken, respond, respond_with, take_request
 from .message_steps import LEVELS, RR, Region, answered, expect_good, level_of, memory, open_connection, post, register, variants
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
-_SMALL: dict[str, Any] = {"sizes": [1, 5, 64]}
-_FRAMES: dict[str, Any] = {"sizes": [3 * 224, 5 * 224 + 3], "config": {"receive_size": 256}}
+_SMALL: dict[str, Any] = {"sizes": [1, 62]}
+_FRAMES: dict[str, Any] = {"sizes": [2 * 224, 3 * 224 + 3], "config": {"receive_size": 256}}
 _IMMEDIATE: dict[str, Any] = {"sizes": [8, 0], "immediate": 0x01020304, "applies": "immediate_data"}
 _LARGE: dict[str, Any] = {"sizes": [32768]}
 

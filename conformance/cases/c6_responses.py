@@ -28,12 +28,12 @@ from .message_steps import (
 )
 
 _CUTS: list[tuple[str, dict[str, Any]]] = [
-    ("one-iu", {"sizes": [1, 224, 225, 5 * 224 + 3], "cut": Cut(), "config": {"receive_size": 256}}),
-    ("two-ius", {"sizes": [225, 5 * 224 + 3], "cut": Cut(ius=2), "config": {"receive_size": 256}}),
+    ("one-iu", {"sizes": [224, 3 * 224 + 3], "cut": Cut(), "config": {"receive_size": 256}}),
+    ("two-ius", {"sizes": [225, 3 * 224], "cut": Cut(ius=2), "config": {"receive_size": 256}}),
     ("many-ius", {"sizes": [60], "cut": Cut(frame=4, ius=15)}),
     ("immediate", {"sizes": [8, 0], "cut": Cut(), "immediate": 0x01020304, "applies": "immediate_data"}),
-    ("largest", {"sizes": [32768], "cut": Cut()}),
 ]
+_LARGEST: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768], "cut": Cut()})]
 _GUARD = 16
 
 
@@ -63,7 +63,8 @@ def _no_response(t: Scenario) -> None:
     errata=["E21", "E22", "E43"],
     tags=["message"],
     applies="client or server",
-    variants=variants(levels=list(LEVELS), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS),
+    variants=variants(levels=list(LEVELS), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
+    + variants(levels=list(LEVELS), choices=_LARGEST),
 )
 def dut_receives_sends(t: Scenario) -> None:
     """A Send in any number of IUs and frames lands in the next receive Descriptor, with its Immediate Data.
@@ -105,7 +106,8 @@ def dut_receives_sends(t: Scenario) -> None:
     errata=["E22", "E43"],
     tags=["message", "rdma"],
     applies="client or server",
-    variants=variants(levels=list(LEVELS), ops=("rdma-write",), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS),
+    variants=variants(levels=list(LEVELS), ops=("rdma-write",), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
+    + variants(levels=list(LEVELS), ops=("rdma-write",), choices=_LARGEST),
 )
 def dut_receives_writes(t: Scenario) -> None:
     """Each frame lands at FCVI_RMT_VA plus its Relative Offset and nothing beside it is touched.
@@ -141,8 +143,8 @@ def dut_receives_writes(t: Scenario) -> None:
 _READS: list[tuple[str, dict[str, Any]]] = [
     ("small", {"sizes": [1, 100]}),
     ("frames", {"sizes": [224, 5 * 224 + 3], "config": {"receive_size": 256}}),
-    ("largest", {"sizes": [32768]}),
 ]
+_LARGEST_READ: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768]})]
 
 
 @case(
@@ -164,7 +166,8 @@ _READS: list[tuple[str, dict[str, Any]]] = [
     variants=variants(
         levels=("reliable-delivery", "reliable-reception"), ops=("rdma-read",), classes=(3, 2), roles=(CLIENT, SERVER),
         choices=_READS,
-    ),
+    )
+    + variants(levels=("reliable-delivery", "reliable-reception"), ops=("rdma-read",), choices=_LARGEST_READ),
 )  # fmt: skip
 def dut_answers_reads(t: Scenario) -> None:
     """FCVI_READ_RQST is answered by FCVI_READ_RESP IUs with the memory's bytes; words 2 and 4 to 7 are the request's.

@@ -15,7 +15,7 @@ from fcvi.scenario import Scenario
 from fcvi.upper import Completion
 
 from .common import Setup
-from .message_steps import Region, Sent, memory, post, register, reliable
+from .message_steps import Sent, memory, post, register, reliable
 
 UNTOUCHED = 0xA5
 
@@ -28,14 +28,13 @@ class Pool:
         self._t, self._vi, self._length = t, setup.vi, length
         self._write = t.params["op"] == "rdma-write"
         self.target = register(t, count * length, write=True) if self._write else None
-        self._buffers: list[Region] = []
-        self.taken: list[tuple[Completion, Region]] = []  # completions in order, with their buffers
+        self._memory = register(t, count * length)  # a buffer is a part of it
+        self._posted = count
+        self.taken: list[Completion] = []  # in order: the nth is that of the nth buffer
         self.delivered: list[int] = []  # FCVI_MSG_IDs of Messages that completed without error
         self.failed = 0  # Descriptors that completed in error
-        for _ in range(count):
-            buffer = register(t, length)
-            post(t, setup.vi, "recv", buffer)
-            self._buffers.append(buffer)
+        for index in range(count):
+            post(t, setup.vi, "recv", self._memory, length=length, offset=index * length)
 
     def message(self, number: int, data: bytes) -> Message:
         """A Message of this variant's operation; an RDMA Write goes to a slot of its own and says so by Immediate Data."""
@@ -52,18 +51,17 @@ class Pool:
         by_number = {s.message.number: s.message for s in sent}
         for done in [c for c in self._t.completions if c.vi == self._vi and c.queue == "recv"]:
             self._t.completions.remove(done)
-            if len(self.taken) == len(self._buffers):
+            if len(self.taken) == self._posted:
                 self._t.report(requirement, "more receive Descriptors completed than were posted", "one more", "none")
                 continue
-            buffer = self._buffers[len(self.taken)]
-            self.taken.append((done, buffer))
+            self.taken.append(done)
             if done.good:
-                self._identify(done, buffer, by_number, requirement)
+                self._identify(done, by_number, requirement)
             else:
                 self.failed += 1
 
-    def _identify(self, done: Completion, buffer: Region, sent: dict[int, Message], requirement: str) -> None:
-        seen = self._holds(done, buffer)
+    def _identify(self, done: Completion, sent: dict[int, Message], requirement: str) -> None:
+        seen = self._holds(done)
         numbers = [n for n, m in sent.items() if self._matches(m, done, seen)]
         if not self._t.require(
             bool(numbers), requirement, "a receive Descriptor completed without error but holds no Message as it was sent",
@@ -81,9 +79,10 @@ class Pool:
         )  # fmt: skip
         self.delivered.append(numbers[0])
 
-    def _holds(self, done: Completion, buffer: Region) -> bytes:
+    def _holds(self, done: Completion) -> bytes:
         if self.target is None:
-            return memory(self._t, buffer, min(done.length, buffer.length))
+            offset = (len(self.taken) - 1) * self._length
+            return memory(self._t, self._memory, min(done.length, self._length), offset)
         return b"" if done.immediate is None else done.immediate.to_bytes(4, "big")
 
     def _matches(self, message: Message, done: Completion, seen: bytes) -> bool:
@@ -98,15 +97,15 @@ class Pool:
 
     def contents(self) -> bytes:
         """All buffers and the target: late frames may not change them."""
-        seen = b"".join(memory(self._t, b) for b in self._buffers)
+        seen = memory(self._t, self._memory)
         return seen + (memory(self._t, self.target) if self.target is not None else b"")
 
     def untouched(self, requirement: str, before: bytes, why: str) -> None:
         """No buffer has changed since, and nothing has completed."""
         t = self._t
         now = self.contents()
-        changed = next((i for i, (a, b) in enumerate(zip(before, now)) if a != b), None)
-        t.require(changed is None, requirement, f"a buffer was written {why}", f"at offset {changed} of all buffers",
-                  "no change")  # fmt: skip
+        if now != before:
+            changed = next(i for i, (a, b) in enumerate(zip(before, now)) if a != b)
+            t.report(requirement, f"a buffer was written {why}", f"at offset {changed} of all buffers", "no change")
         fresh = [c for c in t.completions if c.vi == self._vi and c.queue == "recv" and c.good]
         t.require(not fresh, requirement, f"a receive Descriptor completed without error {why}", len(fresh), "none")

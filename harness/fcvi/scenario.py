@@ -19,7 +19,7 @@ from .upper import Call, Completion, Unimplemented, parse_completion
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
 FAILING_LEVELS = frozenset({"shall"})
-_TICKS_PER_R_A_TOV = 20  # the clock moves in steps of at most R_A_TOV / 20, so that every time is known that well
+_TICKS_PER_R_A_TOV = 20  # steps of the clock for a DUT that does not tell when its next timer fires
 
 
 class Failed(Exception):
@@ -92,9 +92,11 @@ class Scenario:
 
     def _step(self, deadline: int) -> int:
         now = self.now_us
-        step = min(deadline - now, max(1, self.r_a_tov_us // _TICKS_PER_R_A_TOV))
-        if self.dut.knows_next and self.dut.next_us is not None and self.dut.next_us > 0:
-            step = min(step, self.dut.next_us)
+        step = deadline - now
+        if not self.dut.knows_next:
+            step = min(step, max(1, self.r_a_tov_us // _TICKS_PER_R_A_TOV))
+        elif self.dut.next_us is not None and self.dut.next_us > 0:
+            step = min(step, max(1, self.dut.next_us - 1))  # stop just before it: then its time is known exactly
         event = self.tester.next_event_us()
         return max(1, min(step, event - now)) if event is not None else step
 
