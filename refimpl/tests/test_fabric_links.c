@@ -55,7 +55,6 @@ END_TEST
 /* The Connection is lost; it can be made anew, with new addresses where there are new ones. */
 static void lost_and_made_anew(struct fworld *w, const struct setting *s, struct end a, struct end b)
 {
-    f_run(w, 3 * (uint64_t)W_R_A_TOV); /* the other side may know by its timers only */
     f_both_are(w, a, b, FCVI_STATE_ERROR);
     ck_assert_uint_eq(f_errors(w, 0, a.vi, VIP_ERROR_CONN_LOST), 1);
     ck_assert_uint_eq(f_errors(w, 1, b.vi, VIP_ERROR_CONN_LOST), 1);
