@@ -10,7 +10,8 @@ enum {
     ADISC = 0x52,
     FARP_REQ = 0x54,
     FARP_REPLY = 0x55,
-    FAN = 0x60
+    FAN = 0x60,
+    RSCN = 0x61
 };
 enum { ELS_REPLY = 0x23 };
 
@@ -63,6 +64,9 @@ void receive_els(struct fcvi_port *p, const struct fcvi_frame *f)
         break;
     case FAN:
         fan_receive(p, f);
+        break;
+    case RSCN:
+        state_change(p, f);
         break;
     default:
         els_reject(p, f, 0x0B, 0x00); /* command not supported */

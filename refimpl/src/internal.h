@@ -658,6 +658,9 @@ void farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
 void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f);
 
+/* state_change.c: RSCN (7.7.1, 7.7.5) */
+void state_change(struct fcvi_port *p, const struct fcvi_frame *f);
+
 /* link.c: FLOGI, FAN, ADISC and link events (7.7) */
 void link_start(struct fcvi_port *p);
 void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
@@ -667,6 +670,7 @@ void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_f
 void adisc_timeout(struct fcvi_port *p, struct remote_port *r);
 void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void link_ready(struct fcvi_port *p);
+void validate(struct fcvi_port *p, struct remote_port *r);
 bool may_send_to(struct fcvi_port *p, uint32_t id);
 
 /* port.c */

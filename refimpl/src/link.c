@@ -132,7 +132,7 @@ void link_timeout(struct fcvi_port *p)
 /* ---- loops (7.7.3, 7.7.4) ---- */
 
 /* 7.7.3: no FC-VI IU goes to that port before ADISC has shown that it is the same. */
-static void validate(struct fcvi_port *p, struct remote_port *r)
+void validate(struct fcvi_port *p, struct remote_port *r)
 {
     r->suspended = true;
     if (r->login != NONE)

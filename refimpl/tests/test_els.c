@@ -153,13 +153,12 @@ END_TEST
 
 /* ---- what is not supported ---- */
 
-/* Every command that fc_els and FC-FS know and this port does not; PRLI, REC and RSCN as captured. */
+/* Every command that fc_els and FC-FS know and this port does not; PRLI and REC as captured. */
 START_TEST(commands_not_supported)
 {
     static const char *const requests[] = {"20100014 08002000 00000000 00000000 000001a2",
                                            "20100014 58002000 00000000 00000000 cafe0001",
                                            "13000000 00010101 0001ffff",
-                                           "61040008 00010200",
                                            "04000000",
                                            "06000000",
                                            "07000000",
