@@ -159,6 +159,7 @@ def test_names_in_a_certificate_lead_nowhere(report: Path, tmp_path: Path) -> No
     "content",
     [None, b"", b"\xff\xfe", b"[]", b'{"files": {}}', b'{"certificate": "fcvi", "files": []}', b"[" * 100_000,
      b'{"certificate": "fcvi", "files": {"a": 7}}', b'{"certificate": "fcvi", "files": {"a": "../x"}}', b'{"certificate": "fcvi'],
+    ids=lambda content: f"{len(content or b'')}-bytes",
 )  # fmt: skip
 def test_what_is_no_certificate_is_one_line_and_status_2(content: bytes | None, report: Path) -> None:
     path = report / "certificate.json"

@@ -197,7 +197,7 @@ def test_list_and_show() -> None:
     assert fcvi("show", "E97").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["", "run", "certify", "list", "show", "decode", "lint", "endpoint"])
+@pytest.mark.parametrize("command", ["", "run", "certify", "judge", "report", "list", "show", "decode", "lint", "endpoint"])
 def test_help(command: str) -> None:
     done = fcvi(*([command] if command else []), "--help")
     assert done.returncode == 0 and done.stdout.startswith("usage: fcvi")
