@@ -20,6 +20,7 @@ from .common import (
     check_state,
     create_vi,
     dut_address,
+    expect_retry,
     send_resp1,
     send_resp3,
     tester_address,
@@ -38,6 +39,7 @@ from .peer import (
     finish_other,
     finish_own,
     not_connected,
+    refuse_own,
     send_peer_rqst,
     start_peer,
 )
@@ -147,9 +149,11 @@ def _neither(t: Scenario, reason: int, code: int, requirement: str, tolerated: d
     both = _answer(t, reason)
     expect_peer_refusal(t, both.other, code, requirement, tolerated)
     finish_other(t, both.other, refused=True)
-    if reason == 0x22:
-        t.tolerate("CONNECT_RQST", "ABTS")  # E53: one retry, or none
     not_connected(t, both.own, "FCVI-5.3.4-02")
+    if reason == 0x22 and t.peek(["CONNECT_RQST"]) is not None:  # E53: one retry, or none
+        retry = expect_retry(t, both.own, t.r_a_tov_us)
+        refuse_own(t, retry, CONNECT_REJECT)
+        not_connected(t, retry, "FCVI-5.3.4-02")
     control_peer(t)
 
 

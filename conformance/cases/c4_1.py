@@ -12,7 +12,7 @@ from fcvi.scenario import Scenario
 
 from .c7_7_1 import ROLES, connect_as
 from .common import CLIENT, REGISTRY, check_state, connect_dut_client, connect_dut_server
-from .neighbours import expect_accept
+from .neighbours import count, expect_accept
 from .message_steps import post, register
 from .traffic import both_ways
 
@@ -52,22 +52,20 @@ def many_sequences(t: Scenario) -> None:
     for setup in setups:
         for _ in range(_PER_VI):
             post(t, setup.vi, "send", region)
-    t.settle()
+    t.wait(t.r_a_tov_us // 20)
     active = len({(e.ox_id, v.get("FC", "SEQ_ID")) for v, e in held})
     t.require(active <= _SEQUENCES, "FCVI-4.1-02", "too many active Sequences", active, f"at most {_SEQUENCES}")
     t.require(active > 0, "FCVI-6.2.1-01", "no Message though Sends were posted", active, "some")
     names = t.tester.services.ports[t.tester.n_port_id]
     exchange = t.tester.send_els(els.ADISC, els.adisc(names, t.tester.n_port_id))
-    t.settle()
+    t.until(lambda: t.peek(["LS_ACC"], exchange) is not None, t.r_a_tov_us // 10)
     t.require(t.peek(["LS_ACC"], exchange) is not None, "FCVI-4.1-03", "ADISC is not answered under load", "nothing", "LS_ACC")
     t.tester.acknowledge = usual
-    while held:
-        waiting, held[:] = list(held), []
-        for view, of in waiting:
-            answer = usual(view, of)
-            assert answer is not None
-            t.tester.send_frame(answer)
-        t.settle()
+    for view, of in held:
+        answer = usual(view, of)
+        assert answer is not None
+        t.tester.send_frame(answer)
+    t.until(lambda: count(t, "SEND_RQST") == _POSTED, t.r_a_tov_us // 2)
     come = [r for r in t.tester.inbox if r.kind == "SEND_RQST"]
     for received in come:
         received.taken = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.case import Variant, case
 from fcvi.message import Message
@@ -10,7 +10,22 @@ from fcvi.received import Received
 from fcvi.scenario import Scenario
 
 from .c7_7_1 import ROLES, connect_as
-from .common import REGISTRY, Setup, check_state
+from .common import (
+    CLIENT,
+    REGISTRY,
+    Setup,
+    check_resp2,
+    check_state,
+    create_vi,
+    expect_accept,
+    finish_accept,
+    finish_wait,
+    send_resp1,
+    send_resp3,
+    send_rqst,
+    start_request,
+    start_wait,
+)
 from .message_steps import expect_response, prepare, transmit
 from .traffic import answer_send, delivered, expect_send, post_recv, post_send
 
@@ -26,6 +41,52 @@ def _preference(t: Scenario, frames: Received, wanted: int) -> None:
             ("FCVI-5.8.2-03", "FCVI-7.3-07") if wanted else ("FCVI-5.8.2-04", "FCVI-7.3-08")
         ) + ("FCVI-5.8.2-01", "FCVI-5.8.2-02"):  # fmt: skip
             t.require(seen == wanted, requirement, f"PREF of frame {number}", seen, wanted, at=frames, byte=4, bits="7-7")
+
+
+def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
+    """A setup; None when the DUT refused it because FCVI_PREF is not equal (E34), and did not when it was."""
+    own, other = bool(t.params["preference"]), bool(t.params["tester_preference"])
+    if own == other:
+        return connect_as(t)
+    refused = _refused_as_client(t) if t.params["role"] == CLIENT else _refused_as_server(t)
+    if isinstance(refused, Setup):
+        return refused
+    t.report("FCVI-5.8.2-05", "unequal FCVI_PREF is refused", refused, "a connection", erratum="E34")
+    t.params = {**t.params, "tester_preference": own}
+    connect_as(t)
+    t.control("a setup with equal FCVI_PREF completed")
+    return None
+
+
+def _refused_as_client(t: Scenario) -> Setup | str:
+    setup = start_request(t)
+    handle = send_resp1(t, setup)
+    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    assert setup.call is not None
+    code = t.finish(setup.call, "FCVI-8.2-b1")
+    send_resp3(t, setup)
+    t.settle()
+    if resp2.dh("CONN_STS"):
+        return code
+    check_resp2(t, resp2, setup, handle)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+def _refused_as_server(t: Scenario) -> Setup | str:
+    wait = start_wait(t)
+    setup = send_rqst(t)
+    conn = finish_wait(t, wait)
+    setup.vi = create_vi(t)
+    setup.call = call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
+    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us // 4)
+    if call.done and call.returned() != "VIP_SUCCESS":
+        t.tolerate("CONNECT_RESP1", "CONNECT_RESP3")
+        return call.returned()
+    expect_accept(t, setup)
+    finish_accept(t, setup)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
 
 
 @case(
@@ -54,11 +115,13 @@ def _preference(t: Scenario, frames: Received, wanted: int) -> None:
 def preference(t: Scenario) -> None:
     """Every frame of the DUT's Messages has PREF as its FCVI_PREF says, whatever the other Endpoint uses.
 
-    Messages of the tester are received with either setting. A device may refuse unequal FCVI_PREF at setup as a QOS
-    mismatch; no case depends on that (E34).
+    Messages of the tester are received with either setting. A device may refuse unequal FCVI_PREF at setup as a
+    mismatch of QOS (E34).
     """
     wanted = int(bool(t.params["preference"]))
-    setup = connect_as(t)
+    setup = _connect_or_refuse(t)
+    if setup is None:
+        return
     for number in (1, 2):
         data = t.rng.randbytes(600)
         post_send(t, setup.vi, data)

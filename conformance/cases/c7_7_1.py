@@ -12,6 +12,7 @@ from .common import (
     CLIENT,
     REGISTRY,
     SERVER,
+    STATE,
     Setup,
     accept_request,
     check_state,
@@ -58,7 +59,7 @@ def connect_as(t: Scenario) -> Setup:
 
 def ended(t: Scenario, vi: int, requirement: str) -> None:
     """The connection is over without Disconnect IUs: Error and VIP_ERROR_CONN_LOST; Idle is tolerated (E86)."""
-    t.settle()
+    t.until(lambda: t.call("VipQueryVi", vi=vi).text("State") != STATE["connected"], t.pixit.late_us)
     check_state(t, vi, "error", requirement, {"idle": "E86"})
     if t.call("VipQueryVi", vi=vi).text("State") == "VIP_STATE_ERROR":
         connection_lost(t, vi, "FCVI-C.5.9.1-02")

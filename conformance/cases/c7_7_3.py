@@ -203,7 +203,7 @@ OTHER_FABRIC = {"port_name": "200100c0dd0000ff", "node_name": "100000c0dd0000ff"
 def know_fabric(t: Scenario, learn: Callable[[Scenario], None]) -> None:
     """Let the DUT learn the names of the Fabric, in whichever way it does; then both ports log in."""
     learn(t)
-    t.wait(t.r_a_tov_us // 20)
+    t.wait(t.r_a_tov_us // 5)
     login(t)
     for left in t.tester.inbox:
         left.taken = True

@@ -132,7 +132,7 @@ def server_sends_last(t: Scenario) -> None:
     check_resp3(t, resp3, setup)
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
-    t.settle()
+    t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.r_a_tov_us // 20)
     sent = t.peek(["SEND_RQST"])
     if sent is not None:
         t.require(

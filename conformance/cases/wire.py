@@ -79,17 +79,17 @@ def check_status(t: Scenario, iu: Received) -> None:
 
 
 def _address(host: str, discriminator: bytes) -> bytes:
-    """FCVI_NET_ADDRESS by Table 15."""
-    return bytes([0, 0, 16, len(discriminator)]) + bytes.fromhex(host) + discriminator.ljust(128, b"\0")
+    """FCVI_NET_ADDRESS by Table 15, without what pads the Discriminator: that is the codec's (E31)."""
+    return bytes([0, 0, 16, len(discriminator)]) + bytes.fromhex(host) + discriminator
 
 
 def attributes(t: Scenario, preference: bool = False) -> bytes:
-    """FCVI_LOC_ATTRS by Tables 16 to 18, with the eighth word (E10), of a VI with the attributes of this variant."""
+    """FCVI_ATTRIBUTES by Tables 16 to 18 of a VI with the attributes of this variant; the eighth word is the codec's (E10)."""
     a = attributes_of(t)
     flags = a["EnRdmaWr"] << 1 | a["EnRdmaRd"]
     head = bytes([0, 0, a["FCVI_RELIABILITY_LVL"], flags]) + a["FCVI_MAX_TRANS_SIZE"].to_bytes(4, "big")
     qos = bytes([0x80 if preference else 0, 0, 0, 0]) + bytes(12) + a["FCVI_PIPELINE_DEPTH"].to_bytes(4, "big")
-    return head + qos + bytes(4)
+    return head + qos
 
 
 _TABLE_15 = (
@@ -97,7 +97,7 @@ _TABLE_15 = (
     ("FCVI-7.2-12", 4, 20), ("FCVI-7.2-14", 3, 4),
 )  # fmt: skip
 _TABLES_16_TO_18 = (
-    ("FCVI-T16-w0", 0, 4), ("FCVI-T16-w1", 4, 8), ("FCVI-T16-w2", 8, 32), ("FCVI-7.3-02", 2, 3), ("FCVI-7.3-03", 3, 4),
+    ("FCVI-T16-w0", 0, 4), ("FCVI-T16-w1", 4, 8), ("FCVI-T16-w2", 8, 28), ("FCVI-7.3-02", 2, 3), ("FCVI-7.3-03", 3, 4),
     ("FCVI-7.3-04", 4, 8), ("FCVI-T18-w0", 8, 12), ("FCVI-T18-w1", 12, 16), ("FCVI-T18-w2", 16, 20),
     ("FCVI-T18-w3", 20, 24), ("FCVI-T18-w4", 24, 28),
 )  # fmt: skip

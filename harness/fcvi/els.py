@@ -71,10 +71,12 @@ def login(names: Mapping[str, Any], receive_size: int, features: Mapping[str, in
     return service_parameters(names, receive_size, {**concurrent, **features})
 
 
-def fabric_login(names: Mapping[str, Any], receive_size: int, r_a_tov_us: int, e_d_tov_us: int) -> bytes:
-    """Service parameters of an F_Port; Word 2 is R_A_TOV there."""
+def fabric_login(
+    names: Mapping[str, Any], receive_size: int, r_a_tov_us: int, e_d_tov_us: int, fabric: bool = True
+) -> bytes:
+    """Service parameters of an F_Port; Word 2 is R_A_TOV there. Between two N_Ports the answer is no F_Port's."""
     times = {"Word_2": r_a_tov_us // 1000, "E_D_TOV": e_d_tov_us // 1000}
-    return service_parameters(names, receive_size, {"CIRO": 1, "SEQ_CNT_S": 1, **times})
+    return service_parameters(names, receive_size, {"F_Port": int(fabric), "CIRO": 1, "SEQ_CNT_S": 1, **times})
 
 
 def logo(names: Mapping[str, Any], n_port_id: int) -> bytes:

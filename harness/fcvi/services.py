@@ -77,8 +77,9 @@ class Services:
     def accept_fabric_login(self, request: Received, n_port_id: int) -> None:
         """LS_ACC of the F_Port: the D_ID assigns the N_Port Identifier."""
         pixit = self._config
+        fabric = pixit["topology"] in ("fabric", "public-loop")
         body = els.fabric_login(
-            self.fabric_names, self._tester.receive_size, int(pixit["r_a_tov_us"]), int(pixit["e_d_tov_us"])
+            self.fabric_names, self._tester.receive_size, int(pixit["r_a_tov_us"]), int(pixit["e_d_tov_us"]), fabric
         )
         self.accept(request, body, D_ID=n_port_id)
 
