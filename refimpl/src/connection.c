@@ -76,7 +76,6 @@ void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
     const struct list empty = {NONE, NONE};
     vi->tx = (struct sender){.next_msg_id = 1, .current = NONE, .list = empty, .jobs = empty};
     vi->rx = (struct receiver){.expected = 1, .list = empty, .unanswered = empty, .held = NONE};
-    vi->connection.listed = true;
     if (!s->originator) /* our own FCVI_CONNECTION_IDs are not what the other side may mean (E47) */
         table_add(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), party(p, vi));
     if (s->remote_handle != FCVI_UNASSIGNED)
@@ -100,11 +99,11 @@ void connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_i
 void connection_forget(struct fcvi_port *p, struct vi *vi)
 {
     struct connection *c = &vi->connection;
-    if (c->listed && !c->originator)
+    if (c->known && !c->originator)
         table_remove(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
-    if (c->listed && c->remote_handle != FCVI_UNASSIGNED)
+    if (c->known && c->remote_handle != FCVI_UNASSIGNED)
         table_remove(p, &p->by_handle, table_hash(c->peer, c->remote_handle), party(p, vi));
-    c->listed = c->known = c->receiving = false;
+    c->known = c->receiving = false;
     messages_drop(p, vi);
 }
 

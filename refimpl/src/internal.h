@@ -212,12 +212,11 @@ struct queue {
 
 /** What is remembered of a connection, also after it ended (D.2: a late FCVI_DISCONNECT_RQST is answered). */
 struct connection {
-    bool known;       /* the handles below are those of a connection or setup */
+    bool known;       /* the handles below are those of a connection or setup, and in the tables of parties */
     bool established; /* a Disconnect aborts a connection, not a setup */
     bool receiving;   /* Messages are accepted (C.5.5); false is Herr (Annex B rule 1) */
     bool confirmed;   /* send Descriptors may complete (C.5.1) */
     bool originator;  /* it came from our own FCVI_CONNECT_RQST */
-    bool listed;      /* it stands in the tables of parties */
     uint8_t failure;  /* the Reason Code that a Disconnect gives, 0 for none */
     uint32_t peer;
     uint32_t local_handle, remote_handle, connection_id;

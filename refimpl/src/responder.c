@@ -244,6 +244,7 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
         if (!failed)
             set_state(p, vi, FCVI_STATE_IDLE);
         finish_connect(p, vi, VIP_TIMEOUT, NULL);
+        flush(p, vi);        /* as at the client (C.5.5, E62): a Message may have begun */
     } else if (vi != NULL) { /* C.5.4: one step with RESP3 */
         vi->connection.established = vi->connection.confirmed = true;
         if (!failed)

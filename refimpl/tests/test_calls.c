@@ -253,6 +253,45 @@ START_TEST(accept_and_reject_in_the_wrong_state)
 }
 END_TEST
 
+/* port.h: a call at `now` first lets every timer due by then expire, whatever else comes of it. */
+START_TEST(every_call_runs_the_clock)
+{
+    struct bench *b = b_new();
+    struct fcvi_port *p = b->port;
+    struct fcvi_attributes a = {0};
+    struct fcvi_address local = address(OURS), none = {0};
+    struct fcvi_vi_info info;
+    struct fcvi_transmitted meta;
+    struct fcvi_input nothing = {0};
+    uint32_t vi;
+    b_wait(b, R_A_TOV, 5);
+    int codes[] = {
+        _i == 0 ? fcvi_vip_create_vi(p, R_A_TOV, &a, &vi) : 0,
+        _i == 1 ? fcvi_vip_destroy_vi(p, R_A_TOV, NO_VI) : 0,
+        _i == 2 ? fcvi_vip_set_vi(p, R_A_TOV, NO_VI, &a) : 0,
+        _i == 3 ? fcvi_vip_query_vi(p, R_A_TOV, NO_VI, &info) : 0,
+        _i == 4 ? fcvi_vip_connect_wait(p, R_A_TOV, &none, 1, 6) : 0,
+        _i == 5 ? fcvi_vip_connect_accept(p, R_A_TOV, 0, NO_VI, 6) : 0,
+        _i == 6 ? fcvi_vip_connect_reject(p, R_A_TOV, 0) : 0,
+        _i == 7 ? fcvi_vip_connect_request(p, R_A_TOV, NO_VI, &local, &local, 1, 6) : 0,
+        _i == 8 ? fcvi_vip_connect_peer_request(p, R_A_TOV, NO_VI, &local, &local, 1) : 0,
+        _i == 9 ? fcvi_vip_connect_peer_done(p, R_A_TOV, NO_VI, &a) : 0,
+        _i == 10 ? fcvi_vip_disconnect(p, R_A_TOV, NO_VI, 6) : 0,
+        _i == 11 ? (int)fcvi_port_transmit(p, R_A_TOV, NULL, 0, &meta) : 0,
+    };
+    if (_i < 11)
+        ck_assert_int_ne(codes[_i], VIP_SUCCESS);
+    if (_i == 12)
+        fcvi_port_receive(p, R_A_TOV, &nothing);
+    struct fcvi_event e;
+    ck_assert(fcvi_port_event(p, &e));
+    ck_assert_uint_eq(e.token, 5);
+    ck_assert_int_eq(e.vip, VIP_TIMEOUT);
+    free(b->memory);
+    free(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("calls");
@@ -265,6 +304,7 @@ int main(void)
     tcase_add_test(t, connectionpoints_run_out);
     tcase_add_loop_test(t, accept_with_unequal_attributes, 0, 3);
     tcase_add_test(t, accept_and_reject_in_the_wrong_state);
+    tcase_add_loop_test(t, every_call_runs_the_clock, 0, 13);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -112,6 +112,54 @@ START_TEST(disconnect_after_t2)
 }
 END_TEST
 
+/* Connections come and go, all of one port, each with a handle and a FCVI_CONNECTION_ID that others had
+ * before. Those that live are found by what they are called now, those that are over by nothing. */
+START_TEST(connections_come_and_go)
+{
+    enum { VIS = 6, ROUNDS = 400 };
+    struct bench *b = b_new();
+    uint32_t seed = (uint32_t)_i + 1, id = 0x100, live[VIS] = {0}, ours[VIS];
+    for (int i = 0; i < VIS; i++)
+        b_vi(b);
+    for (int round = 0; round < ROUNDS; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        uint32_t vi = (seed >> 16) % VIS, handle = 0x100 + vi * 16 + (seed >> 24) % 16;
+        b->sent = b->events = 0;
+        if (live[vi] == 0) { /* a retry of nothing: rule 11 */
+            b_wait(b, FCVI_NEVER, 1);
+            hear_rqst(b, CLIENT_RETRY, OX, ++id, handle);
+            ck_assert_ptr_nonnull(b_return(b, 1));
+            fcvi_vip_connect_accept(b->port, 0, b_return(b, 1)->conn, vi, 2);
+            collect(b);
+            live[vi] = handle;
+            ours[vi] = own_handle_at(b, 0);
+        } else if (seed >> 12 & 1) { /* a retry of what is connected: rule 9 */
+            hear_rqst(b, CLIENT_RETRY, OX, ++id, live[vi]);
+            ck_assert_uint_eq(own_handle_at(b, 0), ours[vi]);
+        } else { /* its end, by its own handle or by its number */
+            hear_rqst(b, CLIENT_RETRY, OX, ++id, live[vi]);
+            hear_resp2(b, RETRY, 0, OX, id, ours[vi]);
+            bool by_id = seed >> 13 & 1;
+            hear_disconnect(b, by_id ? SETUP_ABORT : 2, 0x4321, by_id ? id : 0,
+                            by_id ? FCVI_UNASSIGNED : ours[vi]);
+            ck_assert_uint_eq(reason_at(b, b->sent - 1), 0);
+            ck_assert_uint_eq(word_of(b, b->sent - 1, 24, 4), live[vi]);
+            ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 3), FCVI_VIP_PENDING);
+            collect(b);
+            hear_disconnected(b, b->sent - 1);
+            live[vi] = 0;
+            ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+            continue;
+        }
+        hear_resp2(b, RETRY, 0, OX, id, ours[vi]);
+        ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+        ck_assert_uint_eq(opcode_at(b, b->sent - 1), 0x1a);
+    }
+    b->events = 0;
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("retry, names");
@@ -119,6 +167,7 @@ int main(void)
     tcase_add_loop_test(t, abort_after_a_retry, 0, STATES);
     tcase_add_loop_test(t, handle_of_two_connections, 0, 3);
     tcase_add_loop_test(t, disconnect_after_t2, 0, 2);
+    tcase_add_loop_test(t, connections_come_and_go, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -110,6 +110,36 @@ START_TEST(peer_in_error)
 }
 END_TEST
 
+/* C.5.6 after half a Message has come (E74): it takes no Descriptor away from the next connection. */
+START_TEST(client_gives_up_in_mid_message)
+{
+    struct bench *b = b_new();
+    struct fcvi_descriptor d = {.op = FCVI_RECV};
+    struct fcvi_completion done;
+    uint32_t vi = b_vi(b);
+    b_wait(b, FCVI_NEVER, 1);
+    hear_rqst(b, CLIENT, OX, ID, HANDLE);
+    ck_assert_int_eq(fcvi_vip_connect_accept(b->port, 0, b_return(b, 1)->conn, vi, 2), FCVI_VIP_PENDING);
+    collect(b);
+    ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS);
+    hear(b, "01 010200 00 010100 58 200008 07 02 0000 0700 ffff 00000000 %08x 00 00 0000 00000001 00*16 00*4",
+         own_handle_at(b, 0));
+    hear_resp2(b, 1, 0x02, OX, ID, own_handle_at(b, 0));
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    ck_assert_uint_eq(counts(b).exchanges, 0);
+    ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_DESCRIPTOR_ERROR);
+    ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS);
+    b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+    unsigned request = b->sent - 1;
+    hear_resp1(b, request, 0, 0, 0xabcd);
+    hear_resp3(b, request, 0, own_handle_at(b, request));
+    hear(b, "01 010200 00 010100 58 380008 07 02 0000 0700 ffff 00000000 %08x 00 00 0000 00000001 00*16 00*4",
+         own_handle_at(b, request));
+    ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, true, &done), VIP_SUCCESS);
+    b_end(b);
+}
+END_TEST
+
 /* T1 belongs to the connect call. A Disconnect ends that, so T1 cannot lead out of Error after it. */
 START_TEST(t1_after_disconnect)
 {
@@ -178,6 +208,49 @@ START_TEST(mismatch_before_our_request)
 }
 END_TEST
 
+/* The same when it has: its answer finds nobody (02h), nor does anything else that is left of it. */
+START_TEST(mismatch_after_our_request)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    peer_request(b, vi, 3 * R_A_TOV);
+    hear_rqst_with(b, PEER, SHORTER);
+    ck_assert_int_eq(peer_done(b, vi), VIP_INVALID_MTU);
+    hear_resp2(b, 0, 0, OX, ID, FCVI_UNASSIGNED);
+    hear_disconnect(b, 6, 0x4321, id_at(b, 0), own_handle_at(b, 0));
+    ck_assert_uint_eq(reason_at(b, 3), 0x4a);
+    hear_resp1(b, 0, 0, 0, 0xabcd);
+    ck_assert_uint_eq(flags_at(b, 4), 1);
+    ck_assert_uint_eq(reason_at(b, 4), 0x02);
+    hear_resp3(b, 0, 0, own_handle_at(b, 0));
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    ck_assert_uint_eq(counts(b).setups, 0);
+    ck_assert_uint_eq(counts(b).timers, 0); /* T1 */
+    b_end(b);
+}
+END_TEST
+
+/* The request of the other Peer connects us while ours waits for an address. It is not needed, so that no
+ * address will come makes no difference. */
+START_TEST(connected_before_our_request)
+{
+    struct fcvi_port_config c = b_config();
+    c.peer.hosts = 0;
+    struct bench *b = b_begin(&b_limits, &c);
+    uint32_t vi = b_vi(b);
+    peer_request(b, vi, R_A_TOV);
+    hear_rqst(b, PEER, OX, ID, HANDLE);
+    ck_assert_uint_eq(flags_at(b, 1), 0);
+    hear_resp2(b, 0, 0, OX, ID, own_handle_at(b, 1));
+    ck_assert_uint_eq(counts(b).setups, 0);
+    advance(b, 5 * (uint64_t)R_A_TOV);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+    ck_assert_int_eq(peer_done(b, vi), VIP_SUCCESS);
+    ck_assert_uint_eq(b->sent, 3);
+    b_end(b);
+}
+END_TEST
+
 /* C rule 8: a refusal is repeated as it was, our attributes in it: they tell the other Peer why (E77). */
 START_TEST(retry_of_a_mismatch)
 {
@@ -203,9 +276,12 @@ int main(void)
     TCase *t = tcase_create("one port");
     tcase_add_loop_test(t, server_in_error, 0, 3);
     tcase_add_loop_test(t, peer_in_error, 0, 6);
+    tcase_add_test(t, client_gives_up_in_mid_message);
     tcase_add_loop_test(t, t1_after_disconnect, 0, 2);
     tcase_add_loop_test(t, disconnect_flushes_all, FCVI_UNRELIABLE, FCVI_RELIABLE_RECEPTION + 1);
     tcase_add_test(t, mismatch_before_our_request);
+    tcase_add_test(t, mismatch_after_our_request);
+    tcase_add_test(t, connected_before_our_request);
     tcase_add_test(t, retry_of_a_mismatch);
     suite_add_tcase(s, t);
     return run_suite(s);
