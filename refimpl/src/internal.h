@@ -267,7 +267,7 @@ struct vi {
     bool ready;         /* it stands in the ring of VIs that have something to send */
     bool starved;       /* it stands in the list of those that wait for an Exchange */
     uint32_t next_free, ring_next, ring_previous, starved_next;
-    uint32_t local_handle; /* FCVI_HANDLE of the connection or of the attempt to have one */
+    uint32_t local_handle; /* FCVI_HANDLE of its own request for a connection */
     uint32_t generation;
     uint64_t generation_ended; /* when the last handle of the count was given out */
     uint64_t token;            /* of the blocked connect call */

@@ -132,7 +132,6 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
         return code;
     if (!new_handle(port, vi, &s->local_handle))
         return VIP_ERROR_RESOURCE;
-    vi->local_handle = s->local_handle;
     vi->blocked = true;
     vi->token = token;
     responder_accept(port, s, vi);

@@ -64,6 +64,11 @@ START_TEST(vis_run_out)
     ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, 0, 3), VIP_INVALID_PARAMETER);
     ck_assert_int_eq(fcvi_vip_create_vi(b->port, 0, &a, &vi), VIP_SUCCESS);
     ck_assert_uint_eq(vi, 3);
+    ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, 0, 2), VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, 0, 5), VIP_SUCCESS);
+    ck_assert_uint_eq(b_vi(b) + b_vi(b), 7);
+    ck_assert_int_eq(fcvi_vip_create_vi(b->port, 0, &a, &vi), VIP_ERROR_RESOURCE);
+    ck_assert_uint_eq(counts(b).vis, b_limits.vis);
     b_end(b);
 }
 END_TEST

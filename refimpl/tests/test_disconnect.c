@@ -137,23 +137,29 @@ START_TEST(pending_client)
 }
 END_TEST
 
-/* The request has not gone out: there is nobody to tell. _i: its address, or its login, is waited for. */
+/* The request has not gone out: there is nobody to tell, not even whom the VI was connected with before.
+ * _i: its address, or its login, is waited for; its address, after another connection. */
 START_TEST(before_the_request)
 {
     struct fcvi_port_config c = b_config();
     if (_i == 0)
         c.peer.hosts = 0;
-    c.explicit_login = true;
+    c.explicit_login = _i == 1;
     struct bench *b = b_begin(&b_limits, &c);
-    uint32_t vi = b_vi(b);
-    b_request(b, vi, THEIRS, FCVI_NEVER, 7);
-    ck_assert_uint_eq(b->frame[0][24], _i == 0 ? 0x54 : 0x03); /* FARP-REQ, PLOGI */
+    uint32_t vi = _i < 2 ? b_vi(b) : b_connected(b);
+    if (_i == 2) {
+        disconnect(b, vi, 8);
+        hear_disconnected(b, 2);
+    }
+    unsigned at = b->sent;
+    b_request(b, vi, _i < 2 ? THEIRS : "fe8000000000000000000000000000a7", FCVI_NEVER, 7);
+    ck_assert_uint_eq(b->frame[at][24], _i == 1 ? 0x03 : 0x54); /* PLOGI, FARP-REQ */
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 9), VIP_SUCCESS);
     collect(b);
     ck_assert_int_eq(b_return(b, 7)->vip, VIP_ERROR_RESOURCE);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
     ck_assert_uint_eq(counts(b).setups, 0);
-    ck_assert_uint_eq(b->sent, 1);
+    ck_assert_uint_eq(b->sent, at + 1);
     b_end(b);
 }
 END_TEST
@@ -277,7 +283,7 @@ int main(void)
     tcase_add_loop_test(t, connected, 0, 3);
     tcase_add_loop_test(t, before_resp3, 0, 2);
     tcase_add_loop_test(t, pending_client, 0, 3);
-    tcase_add_loop_test(t, before_the_request, 0, 2);
+    tcase_add_loop_test(t, before_the_request, 0, 3);
     tcase_add_test(t, pending_server);
     tcase_add_loop_test(t, any_answer, 0, ANSWERS);
     tcase_add_loop_test(t, no_answer_at_all, 0, 4);

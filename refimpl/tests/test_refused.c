@@ -84,6 +84,33 @@ START_TEST(payload_of_a_refusal)
 }
 END_TEST
 
+/* The result of a Peer request that nobody has fetched is gone with the next request of the VI. */
+START_TEST(result_not_fetched)
+{
+    struct bench *b = b_new();
+    struct fcvi_address from = address(OURS), to = address(THEIRS);
+    struct fcvi_attributes a;
+    uint32_t vi = b_vi(b);
+    ck_assert_int_eq(fcvi_vip_connect_peer_request(b->port, 0, vi, &from, &to, FCVI_NEVER), VIP_SUCCESS);
+    collect(b);
+    hear_resp1(b, 0, 1, 0x04, FCVI_UNASSIGNED);
+    hear_resp3(b, 0, 0, FCVI_UNASSIGNED);
+    if (_i == 0) {
+        b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+        ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, 0, vi, &a), VIP_INVALID_STATE);
+    } else {
+        ck_assert_int_eq(fcvi_vip_connect_peer_request(b->port, 0, vi, &from, &to, FCVI_NEVER), VIP_SUCCESS);
+        collect(b);
+        ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, 0, vi, &a), VIP_NOT_DONE);
+    }
+    hear_resp1(b, 2, 0, 0, 0xabcd);
+    hear_resp3(b, 2, 0, own_handle_at(b, 2));
+    ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, 0, vi, &a),
+                     _i == 0 ? VIP_INVALID_STATE : VIP_SUCCESS);
+    b_end(b);
+}
+END_TEST
+
 /* ---- T1 ---- */
 
 /* It ends a call that waits, and with it what is posted (C.5.5); what comes later is of nobody's concern. */
@@ -159,6 +186,7 @@ int main(void)
     TCase *t = tcase_create("client");
     tcase_add_loop_test(t, reason_by_reason, 0, REASONS);
     tcase_add_loop_test(t, payload_of_a_refusal, 0, 4);
+    tcase_add_loop_test(t, result_not_fetched, 0, 2);
     tcase_add_test(t, t1_of_a_pending_client);
     tcase_add_loop_test(t, t1_after_the_return, 0, 3);
     suite_add_tcase(s, t);

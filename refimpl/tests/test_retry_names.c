@@ -149,6 +149,10 @@ START_TEST(connections_come_and_go)
             hear_disconnected(b, b->sent - 1);
             live[vi] = 0;
             ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+            if (seed >> 14 & 1) { /* the VI goes and another takes its place */
+                ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, 0, vi), VIP_SUCCESS);
+                ck_assert_uint_eq(b_vi(b), vi);
+            }
             continue;
         }
         hear_resp2(b, RETRY, 0, OX, id, ours[vi]);
