@@ -6,18 +6,15 @@ import json
 import shlex
 import xml.etree.ElementTree as Tree
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
 from conformance.catalogue import load_requirements
-from fcvi.case import load_cases
-from fcvi.report import file_name
 from fcvi.results import Result, RunReport, Verdict
 from fcvi.runner import exit_status
 
-from .conftest import FCVI, ROOT, fcvi
+from .conftest import ROOT, fcvi
 
 SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text())
 
@@ -107,30 +104,6 @@ def test_pics_select(tmp_path: Path) -> None:
     assert verdicts["5.3.2/dut-client"] == "pass" and verdicts["5.3.2/dut-server"] == "not-applicable"
     path.write_text("client = false\n")
     assert fcvi("run", "--pics", str(path)).returncode == 2  # nothing applies: no green result out of nothing
-
-
-def normal(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without what may differ between runs: the time it took and the attachment's name."""
-    for result in report["results"]:
-        del result["wall_us"]
-    del report["dut"]["attachment"]
-    return report
-
-
-def test_same_seed_same_report(tmp_path: Path) -> None:
-    """Two runs, one or two processes, in-process or over the DUT protocol."""
-    endpoint = f"exec:{shlex.quote(str(FCVI))} endpoint"
-    runs = [["--dut", "ref"], ["--dut", "ref", "--jobs", "2"], ["--dut", endpoint], ["--dut", endpoint, "--jobs", "2"]]
-    reports, captures = [], []
-    for number, args in enumerate(runs):
-        directory = tmp_path / str(number)
-        assert fcvi("run", *args, "--quiet", "--report", str(directory)).returncode == 0
-        reports.append(normal(json.loads((directory / "report.json").read_text())))
-        captures.append({p.name: p.read_bytes() for p in directory.glob("*.pcapng")})
-    assert reports[0] == reports[1] == reports[2] == reports[3]
-    assert captures[0] == captures[1] == captures[2] == captures[3]
-    cases = {v for c in load_cases() for v in c.variant_ids()}
-    assert set(captures[0]) == {file_name(v) for v in cases}
 
 
 def test_certify_leaves_every_file(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``fcvi report``: what can be done with reports that are there. So far: diff.
+"""``fcvi report``: what can be done with reports that are there..
 
 ``fcvi report diff A B`` compares two runs, each given as a report directory or a report.json: verdicts, reasons (but for
 times), new and removed cases, requirements, deviations. What else differs (suite, device, PICS, PIXIT, seed) is told and

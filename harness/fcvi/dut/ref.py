@@ -53,6 +53,7 @@ class RefDut(Dut):
         if reply.error is not None:
             raise DutError(f"reset was refused: {reply.error[1]}")
         self.now_us = 0
+        self.next_us, self.knows_next = None, False
 
     def restart(self) -> None:
         self.inbox.clear()
