@@ -29,6 +29,7 @@ from .common import (
 from .message_steps import expect_response, prepare, transmit
 from .traffic import answer_send, delivered, expect_send, post_recv, post_send
 
+_FCVI_PREF = 316  # its byte in the connect payload (Tables 13, 14, 16 and 18)
 _RR = {"FCVI_RELIABILITY_LVL": 3}
 _CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("", "", {}), ("/class2", " and class2", {"class": 2}))
 
@@ -56,6 +57,12 @@ def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
     connect_as(t)
     t.control("a setup with equal FCVI_PREF completed")
     return None
+
+
+def _advertised(t: Scenario) -> int:
+    """What FCVI_PREF of the DUT's connect payload said; a provider may decide for Preference by itself (5.8.2)."""
+    payload = next(r.payload for r in reversed(t.tester.inbox) if r.kind in ("CONNECT_RQST", "CONNECT_RESP1"))
+    return payload[_FCVI_PREF] >> 7
 
 
 def _refused_as_client(t: Scenario) -> Setup | str:
@@ -113,15 +120,17 @@ def _refused_as_server(t: Scenario) -> Setup | str:
     ],  # fmt: skip
 )
 def preference(t: Scenario) -> None:
-    """Every frame of the DUT's Messages has PREF as its FCVI_PREF says, whatever the other Endpoint uses.
+    """Every frame of the DUT's Messages has PREF as its own FCVI_PREF said, whatever the other Endpoint uses.
 
     Messages of the tester are received with either setting. A device may refuse unequal FCVI_PREF at setup as a
     mismatch of QOS (E34).
     """
-    wanted = int(bool(t.params["preference"]))
     setup = _connect_or_refuse(t)
     if setup is None:
         return
+    wanted = _advertised(t)
+    if t.params["preference"]:
+        t.require(wanted == 1, "FCVI-5.8.2-03", "FCVI_PREF of a VI with Preference", "00h", "80h")
     for number in (1, 2):
         data = t.rng.randbytes(600)
         post_send(t, setup.vi, data)

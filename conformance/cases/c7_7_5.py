@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from fcvi import els
 from fcvi.case import Variant, case
 from fcvi.received import Received
 from fcvi.scenario import Scenario
 
 from .c7_7_1 import ROLES, connect_as, ended
-from .c7_7_3 import OTHER_FABRIC, blocked_send, know_fabric, logged_out, resolved_anew, resumed_or_ended
-from .common import REGISTRY
-from .neighbours import FABRIC, NEEDS, TOPOLOGIES, add_second_port, login
+from .c7_7_3 import OTHER_FABRIC, again_at, blocked_send, know_fabric, logged_out, resolved_anew, resumed_or_ended
+from .common import CLIENT, REGISTRY, connect_dut_client, disconnect_and_answer
+from .neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, login
 
 _MESSAGES = "send and unreliable_delivery"
 
@@ -99,3 +100,40 @@ def other_fabric(t: Scenario) -> None:
     logged_out(t, {t.tester.n_port_id, other}, "FCVI-7.7.5-06")
     ended(t, setup.vi, "FCVI-7.7.1-05")
     resolved_anew(t, "FCVI-7.7.5-05")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.rscn",
+    "A remote port has changed places",
+    clause="7.7.1",
+    requirements=["FCVI-7.7.1-04", "FCVI-7.7.1-01"],
+    tags=["link", "fabric", "address"],
+    applies="client",
+    variants=[_fabric(CLIENT, "client", "", {}), _fabric(CLIENT, "client and class2", "class2", {}, **{"class": 2})],
+)
+def remote_change(t: Scenario) -> None:
+    """An RSCN names the tester's port; another port answers there now, and the Host Address has moved.
+
+    A device that accepts the RSCN has been told: its next request goes where the Host Address is. To register for
+    RSCN, and to know the command, is optional (7.7.5).
+    """
+    know_fabric(t, _nos)
+    setup = connect_dut_client(t)
+    disconnect_and_answer(t, setup)
+    services, old = t.tester.services, t.tester.n_port_id
+    names, new = services.ports[old], old ^ 0x800
+    services.add_port(new, names)
+    services.ports[old] = SECOND
+    services.directory = {host: [new] for host in names["host"]}
+    exchange = t.tester.send_els(els.RSCN, els.rscn([old]), {"S_ID": els.FABRIC_CONTROLLER})
+    answer = t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to RSCN")
+    if answer.kind == "LS_RJT":
+        t.log.append("the DUT does not know RSCN, and need not")
+        services.ports[old] = names
+        connect_dut_client(t)
+        t.control("a further setup completed")
+        return
+    t.tester.n_port_id = new
+    again_at(t, new, "FCVI-7.7.1-04")
+    t.control("the request went to the new N_Port Identifier and connected")

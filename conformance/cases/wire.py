@@ -127,7 +127,8 @@ def check_payload(t: Scenario, iu: Received, setup: Setup) -> None:
         need(requirement, words, first, required)
         for row, low, high in _TABLE_15:
             need(row, words, first + low, required[low:high])
-    expected = attributes(t, bool(t.params.get("preference")))
+    # a provider may use Preference though the application did not ask for it (5.8.2)
+    expected = attributes(t, bool(t.params.get("preference")) or payload[316:317] == b"\x80")
     need(w77, "FCVI_LOC_ATTRS", 308, expected)
     for row, low, high in _TABLES_16_TO_18:
         need(row, "FCVI_LOC_ATTRS", 308 + low, expected[low:high])

@@ -51,6 +51,8 @@ FAULTS = [
     Fault("no-preference", "5.8.2/dut-client/dut-on/tester-off", "FCVI-5.8.2-03", out={"SEND_RQST": put("FC", "PREF", 0, 2)}),
     Fault("preference-of-the-other", "5.8.2/dut-server/dut-off/tester-on", "FCVI-7.3-08",
           out={"SEND_RQST": put("FC", "PREF", 1)}),
+    Fault("preference-not-said", "6.8.3/preference", "FCVI-T18-w0",
+          out={"CONNECT_RQST": lambda d, v, b: b.__setitem__(56 + 316, 0)}),
     Fault("keeps-initiative", "5.8.4/dut-server/1-bytes", "FCVI-5.8.4-02",
           out={"SEND_RQST": put("FC", "Sequence_Initiative", 0)}),
     Fault("response-does-not-end", "5.8.4/dut-client/1-bytes", "FCVI-5.8.4-03",

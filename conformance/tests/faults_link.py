@@ -92,6 +92,8 @@ FAULTS = [
     Fault("old-mapping-after-fan", "7.7.4.changed/dut-client/port_name", "FCVI-7.7.4-04",
           out={"CONNECT_RQST": put("FC", "D_ID", 0x0102E4)}),
     Fault("private-port-not-logged-out", "7.7.4.private/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
+    Fault("old-mapping-after-rscn", "7.7.1.rscn/dut-client", "FCVI-7.7.1-04",
+          out={"CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
     Fault("no-flogi-after-nos", "7.7.5/dut-server", "FCVI-7.7.5-02", out={"FLOGI": drop(2)}),
     Fault("other-fabric-not-noticed", "7.7.5.changed/dut-client/node_name", "FCVI-7.7.5-06", out={"LOGO": drop()}),
     Fault("old-mapping-after-nos", "7.7.5.changed/dut-client/n_port_id", "FCVI-7.7.5-05",

@@ -8,8 +8,8 @@ from . import codec
 from .build import RawFrame, Envelope, frame_of, structure
 
 LS_RJT, LS_ACC, PLOGI, FLOGI, LOGO, RRQ = 0x01, 0x02, 0x03, 0x04, 0x05, 0x12
-ADISC, FARP_REQ, FARP_REPLY, FAN = 0x52, 0x54, 0x55, 0x60
-BROADCAST, F_PORT, NAME_SERVER = 0xFFFFFF, 0xFFFFFE, 0xFFFFFC
+ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN = 0x52, 0x54, 0x55, 0x60, 0x61
+BROADCAST, F_PORT, FABRIC_CONTROLLER, NAME_SERVER = 0xFFFFFF, 0xFFFFFE, 0xFFFFFD, 0xFFFFFC
 TYPE_ELS, TYPE_CT = 0x01, 0x20
 _REQUEST, _REPLY = 0x22, 0x23  # R_CTL of an ELS
 _CT_REPLY = 0x03
@@ -22,7 +22,8 @@ C_AND_S = {"CIRO": 1, "SEQ_CNT_S": 1}
 
 def request(envelope: Envelope, command: int, body: bytes = b"") -> RawFrame:
     """An ELS that opens an Exchange."""
-    return frame_of(_REQUEST, TYPE_ELS, envelope, _OPENS, bytes([command, 0, 0, 0]) + body)
+    head = bytes([command]) if command == RSCN else bytes([command, 0, 0, 0])
+    return frame_of(_REQUEST, TYPE_ELS, envelope, _OPENS, head + body)
 
 
 def announcement(envelope: Envelope, command: int, body: bytes = b"") -> RawFrame:
@@ -106,6 +107,12 @@ def fan(names: Mapping[str, Any], address: int) -> bytes:
             "FAN_Node_Name": int(names["node_name"], 16),
         },
     )
+
+
+def rscn(n_port_ids: list[int]) -> bytes:
+    """What follows the command byte of an RSCN: its page length and length, and a page for each port."""
+    pages = b"".join(n_port_id.to_bytes(4, "big") for n_port_id in n_port_ids)
+    return bytes([4]) + (4 + len(pages)).to_bytes(2, "big") + pages
 
 
 def farp_request(asker: Mapping[str, Any], n_port_id: int, host: str, **fields: Any) -> bytes:
