@@ -176,7 +176,6 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
 void exchange_abort(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    x->unacked = x->resend = 0;
     x->kind = X_ABORTED;
     x->abts_due = true;
     x->next_free = p->abts_due;

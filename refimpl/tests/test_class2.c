@@ -191,6 +191,31 @@ START_TEST(message_fails)
 }
 END_TEST
 
+/* Each ACK gives the others another E_D_TOV; one that comes twice does not end the wait for the response
+ * (8.3, rule 9). */
+START_TEST(time_for_acks)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_RECEPTION, false, 2);
+    rig_post(r, FCVI_SEND, 2 * PIECE);
+    unsigned nth = r->seen;
+    r->seen = r->sent;
+    w_run(&r->w, W_E_D_TOV - 1);
+    ack(r, nth);
+    w_run(&r->w, W_E_D_TOV - 1);
+    rig_alive(r);
+    ack(r, nth + 1);
+    w_run(&r->w, W_R_A_TOV - 1);
+    ack(r, nth + 1);
+    rig_alive(r);
+    rig_silent(r);
+    w_run(&r->w, 1);
+    next_abts(r, nth);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_TRANSPORT_ERROR, 0);
+    rig_broken(r, TRANSPORT);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- rule 8b ---- */
 
 static void again(struct rig *r, unsigned nth)
@@ -329,6 +354,7 @@ int main(void)
     rig_case(s, "credit", large_credit, 0, 1);
     rig_case(s, "5.5", next_sequence_waits, 0, 1);
     rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
+    rig_case(s, "9", time_for_acks, 0, 1);
     rig_case(s, "8b", busy_frames_come_again, 0, 1);
     rig_case(s, "8b", busy_single_frame, 0, 2);
     rig_case(s, "8b", busy_read_response, 0, 1);

@@ -230,6 +230,38 @@ START_TEST(pipeline_depth)
 }
 END_TEST
 
+/* C.5.1: a client's Send does not complete before FCVI_CONNECT_RESP3, and so counts as open until then. */
+START_TEST(client_before_resp3)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->attributes.pipeline_depth = 0;
+    rig_start(r);
+    struct fcvi_address here = w_address(0, 0xDD), there = w_address(1, 0xDD);
+    ck_assert_int_eq(fcvi_vip_connect_request(r->w.port[0], r->w.now, r->vi, &here, &there, FCVI_NEVER, 1),
+                     FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    uint32_t id = rig_field(r, 0, 52, 4);
+    rig_hear(r,
+             "03 010100 00 010200 58 890008 06 02 0000 %04x 8001 00000000 "
+             "ffffffff 18 00 0000 00000000 00000000 00*12 %08x 00000000 0000 0001 0000abcd " RIG_HOST("a2")
+                 RIG_HOST("a1") "0000 02 03 %08x 00*24",
+             rig_ox(r, 0), id, (unsigned)RIG_BYTES);
+    r->seen = r->sent;
+    rig_post(r, FCVI_SEND, 0);
+    rig_post(r, FCVI_SEND, 0);
+    ck_assert_uint_eq(rig_field(r, r->seen++, 32, 4), 1);
+    rig_silent(r);
+    rig_not_done(r, false);
+    rig_hear(r, "03 010100 00 010200 58 980000 06 02 0001 %04x 8001 00000000 %08x 1a 00 0000 00*8 00*12 %08x",
+             rig_ox(r, 0), rig_field(r, 0, 64, 4), id);
+    w_done(&r->w, 0, r->vi, false, 0, 0);
+    ck_assert_uint_eq(rig_field(r, r->seen++, 32, 4), 2);
+    w_done(&r->w, 0, r->vi, false, 0, 0);
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- states (VI-ARCH 5) and room ---- */
 
 START_TEST(states)
@@ -340,6 +372,7 @@ int main(void)
     rig_case(s, "VI-DG 5.2", faulty_for_immediate_data, 0, 3);
     rig_case(s, "VI-ARCH 6.3.1", passing_a_read, 0, 4);
     rig_case(s, "7.3", pipeline_depth, 0, 5);
+    rig_case(s, "C.5.1", client_before_resp3, 0, 1);
     rig_case(s, "VI-ARCH 5", states, 0, 1);
     rig_case(s, "room", room_for_descriptors, 0, 1);
     rig_case(s, "5.8.2", headers_of_the_frames, 0, 1);

@@ -142,6 +142,28 @@ START_TEST(disconnect_dropped_by_logout)
 }
 END_TEST
 
+/* ... and the frames before it in the queue stay. */
+START_TEST(frames_before_a_dropped_one)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.topology = FCVI_PRIVATE_LOOP;
+    rig_connect(r);
+    fcvi_port_link(r->w.port[0], r->w.now, FCVI_LINK_LIP);
+    flood(r, abts, 0, 1);
+    fcvi_vip_disconnect(r->w.port[0], r->w.now, r->vi, 7);
+    flood(r, "22 010100 00 010200 01 290000 01 00 0000 %04x ffff 00000000 05000000 00010200 10000000c9000002",
+          0, 1);
+    w_quiet(&r->w);
+    unsigned replies = 0;
+    for (; r->seen < r->sent; r->seen++) {
+        ck_assert_uint_ne(r->frame[r->seen][8], FCVI_TYPE);
+        replies += r->frame[r->seen][0] == 0x84 || r->frame[r->seen][0] == 0x23;
+    }
+    ck_assert_uint_eq(replies, 2); /* BA_ACC; LS_ACC of LOGO */
+    rig_end(r);
+}
+END_TEST
+
 /* ---- Message frames of any content ---- */
 
 static uint32_t one_of(struct world *w, const uint32_t *values, unsigned count)
@@ -233,6 +255,7 @@ int main(void)
     rig_case(s, "flood", setup_in_a_flood, 0, 1);
     rig_case(s, "7.7.3", disconnect_waits_for_adisc, 0, 1);
     rig_case(s, "7.7.1", disconnect_dropped_by_logout, 0, 1);
+    rig_case(s, "7.7.1", frames_before_a_dropped_one, 0, 1);
     rig_case(s, "E45", any_content, 0, 12);
     return rig_run(s);
 }

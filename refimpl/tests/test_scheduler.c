@@ -53,6 +53,8 @@ START_TEST(vi_goes_away)
     ck_assert_int_eq(fcvi_vip_done(r->w.port[0], r->w.now, m.vi[_i], false, &c), VIP_DESCRIPTOR_ERROR);
     ck_assert_uint_eq(c.status, FCVI_STATUS_DONE | FCVI_STATUS_DESC_FLUSHED_ERROR);
     ck_assert_int_eq(fcvi_vip_destroy_vi(r->w.port[0], r->w.now, m.vi[_i]), VIP_SUCCESS);
+    if (_i % 2) /* another takes its place */
+        w_vi(&r->w, 0, &r->attributes);
     w_quiet(&r->w);
     bool gone[VIS] = {0};
     for (unsigned i = 0; i < VIS - 1; i++)

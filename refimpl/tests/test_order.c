@@ -1,0 +1,116 @@
+/* Out-of-Order Fabric: frames that overlap, frames held for their turn, and since when something is missing
+ * (Annex B rules 4c, 5b and 7; 5.2.1). */
+#include "rig.h"
+
+static struct rig *begin(uint8_t level)
+{
+    struct rig *r = rig_new(level);
+    r->config.out_of_order = true;
+    r->limits.held_frames = 4;
+    rig_connect(r);
+    return r;
+}
+
+/* `length` bytes at `offset` of a Send of 12; a wrong one brings other bytes. */
+static void piece(struct rig *r, uint32_t id, uint32_t offset, uint32_t length, bool wrong)
+{
+    uint8_t bytes[128];
+    char hex[RIG_HEX];
+    bool last = offset + length == 12;
+    uint32_t end = r->attributes.reliability == FCVI_RELIABLE_RECEPTION ? 0x090000 : 0x180000;
+    snprintf(hex, sizeof hex,
+             "01 010100 00 010200 58 %06x 07 02 %04x %04x ffff %08x %08x 00 00 0000 %08x 00*16 0000000c",
+             0x200008 | (last ? end : 0), offset / 4, 0x700 + id, offset, r->handle, id);
+    size_t n = from_hex(hex, bytes);
+    for (uint32_t k = 0; k < length; k++)
+        bytes[n++] = wrong ? 0xEE : rig_value(id, offset + k);
+    rig_hear_as(r, bytes, n, FCVI_SOF_NONE, FCVI_EOF_NONE);
+}
+
+static void arrived(struct rig *r, const uint8_t *slot, uint32_t id)
+{
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 12);
+    for (uint32_t k = 0; k < 12; k++)
+        ck_assert_uint_eq(slot[k], rig_value(id, k));
+}
+
+/* A byte is taken once: what comes again, in whole or in part, changes nothing of it. _i: level */
+START_TEST(overlapping_frames)
+{
+    struct rig *r = begin((uint8_t)_i);
+    const uint8_t *slot = rig_receive(r);
+    piece(r, 1, 4, 4, false);
+    piece(r, 1, 4, 4, true);
+    piece(r, 1, 0, 8, true); /* in part: as if it had not come */
+    piece(r, 1, 4, 8, true);
+    piece(r, 1, 0, 12, true);
+    rig_not_done(r, true);
+    piece(r, 1, 8, 4, false);
+    rig_not_done(r, true);
+    piece(r, 1, 0, 4, false);
+    arrived(r, slot, 1);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* Frames that were held make room for others, again and again. */
+START_TEST(held_frames_make_room)
+{
+    struct rig *r = begin((uint8_t)_i);
+    for (uint32_t id = 1; id <= 9; id += 2) {
+        const uint8_t *first = rig_receive(r), *second = rig_receive(r);
+        for (uint32_t k = 0; k < 3; k++)
+            piece(r, id + 1, 4 * k, 4, false);
+        struct fcvi_port_counts c;
+        fcvi_port_count(r->w.port[0], &c);
+        ck_assert_uint_eq(c.held_frames, 3);
+        rig_not_done(r, true);
+        for (uint32_t k = 0; k < 3; k++)
+            piece(r, id, 4 * k, 4, false);
+        arrived(r, first, id);
+        arrived(r, second, id + 1);
+    }
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* Rule 4c b: when a later Message shows, the rest of the one before it has R_A_TOV from then on, and no frame
+ * of it gives it more. */
+START_TEST(later_message_starts_the_timer)
+{
+    struct rig *r = begin((uint8_t)_i);
+    const uint8_t *slot;
+    rig_receive(r);
+    slot = rig_receive(r);
+    piece(r, 1, 0, 4, false);
+    w_run(&r->w, 1000);
+    for (uint32_t k = 0; k < 3; k++)
+        piece(r, 2, 4 * k, 4, false);
+    w_run(&r->w, W_R_A_TOV / 2);
+    piece(r, 1, 4, 4, false);
+    w_run(&r->w, W_R_A_TOV / 2 - 1);
+    rig_not_done(r, true);
+    rig_alive(r);
+    w_run(&r->w, 1);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_TRANSPORT_ERROR, 0);
+    if (_i == FCVI_UNRELIABLE) {
+        arrived(r, slot, 2);
+        rig_alive(r);
+    } else {
+        w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        rig_broken(r, TRANSPORT);
+    }
+    rig_end(r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("order");
+    rig_case(s, "5.2.1", overlapping_frames, 1, 4);
+    rig_case(s, "held", held_frames_make_room, 1, 4);
+    rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
+    return rig_run(s);
+}
