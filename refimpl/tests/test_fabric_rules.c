@@ -49,11 +49,13 @@ START_TEST(not_valid)
     rule = fcvi_fabric_rule_any(FCVI_ACT_F_BSY);
     rule.reason = 0x10; /* four bits in TYPE */
     ck_assert_uint_eq(fcvi_fabric_rule_add(n->f, &rule), FCVI_FABRIC_NONE);
+    rule.reason = 0xF;
+    ck_assert_uint_eq(add(n, rule), 0);
     rule = fcvi_fabric_rule_any(FCVI_ACT_DELAY);
     rule.delay_us = FCVI_FABRIC_LONGEST + 1;
     ck_assert_uint_eq(fcvi_fabric_rule_add(n->f, &rule), FCVI_FABRIC_NONE);
     rule.delay_us--;
-    ck_assert_uint_eq(add(n, rule), 0);
+    ck_assert_uint_eq(add(n, rule), 1);
     n_end(n);
 }
 END_TEST
