@@ -12,19 +12,20 @@ FUZZ_SECONDS ?= 60
 
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iharness/capture
+INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
 LIBS := -lisal
 
-LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c)
+LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c conformance/monitor/src/*.c)
 CAPTURE_SRC := $(wildcard harness/capture/*.c)
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
-TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c)
+TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c conformance/monitor/tests/test_*.c)
 VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
-             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch])
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
+             conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h)
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
@@ -108,7 +109,7 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/internal.h
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
-	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* refimpl/vipl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* conformance/monitor/include/fcvi/* refimpl/vipl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
 	install -m 644 refimpl/vipl/include/vipl.h fuzz/mutator/fcvi_mutator.h $(DESTDIR)$(PREFIX)/include/
 	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
@@ -169,7 +170,7 @@ $(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_SRC) $(VIPL_TEST_PARTS) $(B
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(VIPL_TEST_PARTS) $(VIPL_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
 
-$(BUILD)/san/libfcvi.a: $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/*)
+$(BUILD)/san/libfcvi.a: $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 	@mkdir -p $(BUILD)/san/obj
 	@for f in $(LIB_SRC); do echo "CC (sanitized) $$f"; \
 	  $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $$f -o $(BUILD)/san/obj/$$(echo $$f | tr / _).o || exit 1; done

@@ -153,7 +153,7 @@ class Frame:
     def __init__(self, data: bytes, view: Any, findings: list[Finding], keep: Any) -> None:
         self.data = data
         self.findings = findings
-        self._view = view
+        self.view = self._view = view
         self._keep = keep  # the C buffer that the view points into
         self.kind: str = _text(lib.fcvi_kind_name(view.kind))
         name = _text(lib.fcvi_iu_name(view.iu))

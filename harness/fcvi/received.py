@@ -23,9 +23,17 @@ class Exchange:
     tester_offset: int = 0
     tester_seq_id: int = 0
     dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
-    dut_offset: int = 0
     port: int = 0  # N_Port Identifier of the tester's side
     refused: set[object] = field(default_factory=set)  # SEQ_CNTs that a busy or reject sent back: they may come again
+
+    def count(self, frame: codec.Frame) -> None:
+        """Take note of the SEQ_CNT of a frame of the DUT. One that was refused before came again."""
+        seen = frame.get("FC", "SEQ_CNT")
+        assert isinstance(seen, int)
+        if seen in self.refused:
+            self.refused.discard(seen)
+        else:
+            self.dut_cnt = (seen + 1) & 0xFFFF
 
     def __str__(self) -> str:
         return f"Exchange OX_ID {self.ox_id:04X}h of the {self.originator}"
@@ -113,39 +121,4 @@ def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_
                     number, byte, bits, None, time_us,
                 )  # fmt: skip
             )
-    return findings
-
-
-def check_continuity(frame: codec.Frame, number: int, exchange: Exchange, time_us: int) -> list[Finding]:
-    """SEQ_CNT and Relative Offset of one FC-VI frame against those before it (5.6, 5.8.6, 5.8.7)."""
-    findings = []
-    seen = frame.get("FC", "SEQ_CNT")
-    assert isinstance(seen, int)
-    if seen in exchange.refused:
-        exchange.refused.discard(seen)
-        return []
-    required = 0 if exchange.dut_cnt is None else exchange.dut_cnt
-    if seen != required:
-        # E18: a responder that goes on from the originator's count is tolerated
-        continues = exchange.dut_cnt is None and exchange.originator == "tester" and seen == exchange.tester_cnt
-        findings.append(
-            Finding(
-                "FCVI-5.6-01" if exchange.dut_cnt is None else "FCVI-5.8.6-01",
-                "notice" if continues else "violation",
-                "SEQ_CNT does not go on from the sender's previous frame of the Exchange",
-                f"{seen}", f"{required}", number, 14, "15-0", "E18" if continues else None, time_us,
-            )  # fmt: skip
-        )
-    exchange.dut_cnt = (seen + 1) & 0xFFFF
-    if frame.payload and frame.get("FC", "Relative_Offset_Present"):
-        offset = frame.get("FC", "Parameter")
-        assert isinstance(offset, int)
-        if offset != exchange.dut_offset:
-            findings.append(
-                Finding(
-                    "FCVI-5.8.7-02", "violation", "Relative Offset does not go on from the sender's previous payload",
-                    f"{offset:08X}h", f"{exchange.dut_offset:08X}h", number, 20, "31-0", None, time_us,
-                )  # fmt: skip
-            )
-        exchange.dut_offset = (offset + len(frame.payload)) & 0xFFFFFFFF
     return findings

@@ -217,6 +217,7 @@ class Scenario:
         """A link event of clause 7.7 at the DUT: "lip", "nos", "lr", or "logo" for an explicit logout by the DUT."""
         self.log.append(f"{self.now_us} us: link event {event}")
         self.dut.notify("link", {"event": event})
+        self.tester.monitor.forget()
         self.settle()
 
     def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:

@@ -1,7 +1,7 @@
 """The lower tester: a port of ours on the wire that sends what a case says and takes in what the DUT sends.
 
-It misbehaves when told to; nothing here decides whether the DUT is right except the rules that hold between
-the frames of one Exchange (received.check_continuity) and the codec's strict decoding.
+It misbehaves when told to; nothing here decides whether the DUT is right except the codec's strict decoding and
+the monitor, which follows every frame of both sides and whose findings about the DUT's frames count.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, Callable, Mapping, Optional
 from . import build, class2, codec, els
 from .dut.base import Dut, DutError, Notification
 from .link import Link
+from .monitor import WHOLE, Monitor
 from .pixit import Pixit
-from .received import Exchange, Received, check_addresses, check_continuity, kind_of
+from .received import Exchange, Received, check_addresses, kind_of
 from .results import Finding, TraceFrame
 from .services import Services
 
@@ -35,6 +36,7 @@ class Tester:
         self.trace: list[TraceFrame] = []
         self.inbox: list[Received] = []
         self.findings: list[Finding] = []
+        self.monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=pixit.r_a_tov_us)
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
         self.r_a_tov_us = pixit.r_a_tov_us
@@ -67,7 +69,9 @@ class Tester:
         return exchange
 
     def assign_rx_id(self, exchange: Exchange) -> None:
-        """As responder, give the Exchange an RX_ID of the tester's."""
+        """As responder, give the Exchange an RX_ID of the tester's, unless it has one."""
+        if exchange.rx_id != build.X_ID_UNASSIGNED:
+            return
         exchange.rx_id, self._next_rx_id = self._next_rx_id, self._next_rx_id + 1
 
     def envelope(self, exchange: Exchange, fc: Optional[Mapping[str, int]] = None) -> build.Envelope:
@@ -136,7 +140,9 @@ class Tester:
         """Send any frame, through the link's rules."""
         # what it is matters to the link's rules only
         kind = kind_of(codec.decode(frame.data, frame.sof, frame.eof)) if self.link.watches("tester") else ""
-        self._through_link("tester", kind, self._record("tester", frame, note), self._deliver_to_dut)
+        entry = self._record("tester", frame, note)
+        self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
+        self._through_link("tester", kind, entry, self._deliver_to_dut)
 
     # ---- receiving ----
 
@@ -148,6 +154,9 @@ class Tester:
         entry.time_us = notification.time_us
         number = len(self.trace)
         entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
+        entry.findings += [
+            replace(b.finding, time_us=notification.time_us) for b in self.monitor.frame(view, number, notification.time_us)
+        ]
         self.findings.extend(entry.findings)
         kind = kind_of(view)
         if kind == "MALFORMED":
@@ -251,7 +260,7 @@ class Tester:
         if view.kind in ("iu", "bls"):
             found = check_addresses(view, number, self.dut_id, exchange.port, entry.time_us)
         if view.kind == "iu":
-            found += check_continuity(view, number, exchange, entry.time_us)
+            exchange.count(view)
         entry.findings.extend(found)
         self.findings.extend(found)
 

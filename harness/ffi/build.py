@@ -16,8 +16,8 @@ from pathlib import Path
 from cffi import FFI
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDES = [ROOT / "codec/include", ROOT / "refimpl/include", ROOT / "harness/capture"]
-HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "capture.h"]
+INCLUDES = [ROOT / "codec/include", ROOT / "refimpl/include", ROOT / "conformance/monitor/include", ROOT / "harness/capture"]
+HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 
 

@@ -36,6 +36,9 @@ struct world {
     bool keep_quiet; /* do not check frames: the test sends nonsense itself */
 };
 
+/* Sees every frame that a port sends, before anything happens to it; a test may set it. */
+static void (*w_watch)(struct world *w, const struct fcvi_frame *f);
+
 static inline uint64_t w_random(struct world *w)
 {
     w->random += 0x9E3779B97F4A7C15u;
@@ -204,6 +207,8 @@ static inline bool w_collect(struct world *w, unsigned i)
         struct fcvi_input in = {out, n, meta.sof, meta.eof, FCVI_CRC_OK};
         struct fcvi_frame view;
         w_check(&in, &view);
+        if (w_watch != NULL)
+            w_watch(w, &view);
         any = true;
         w->sent++;
         unsigned first = w_port_of(w, (uint32_t)fcvi_FC_D_ID(out)), last = first + 1;

@@ -1,0 +1,214 @@
+/* Connections: Endpoints by the handle that their port gave them, and what setups make of them. */
+#include "state.h"
+
+static uint64_t end_key(uint32_t network, uint32_t owner)
+{
+    return (uint64_t)network << 24 | owner;
+}
+
+struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network, uint32_t owner, uint32_t handle)
+{
+    return mon_pool_find(m, &m->ends, end_key(network, owner), handle);
+}
+
+struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
+{
+    struct end *e = mon_end_find(s->m, s->in->network, owner, handle);
+    if (e == NULL) {
+        e = mon_pool_add(s->m, &s->m->ends, end_key(s->in->network, owner), handle);
+        e->born = s->in->number;
+        e->owner = owner;
+        e->handle = handle;
+    }
+    e->touched = s->in->time_us;
+    return e;
+}
+
+unsigned mon_pair_index(uint32_t port, uint32_t other)
+{
+    return port > other;
+}
+
+struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b, bool make)
+{
+    uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    struct pair *p = mon_pool_find(m, &m->pairs, network, low << 24 | high);
+    if (p == NULL && make)
+        p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
+    return p;
+}
+
+bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e)
+{
+    const struct pair *p = mon_pair_of(m, network, e->owner, e->peer, false);
+    return p != NULL && p->voided > e->bound;
+}
+
+/* A frame with this handle goes to that Endpoint, which a setup bound to its sender; without a whole view
+ * only when RESP2 or RESP3 confirmed it not longer ago than R_A_TOV, before which no handle is used again
+ * (8.4.2 f). */
+struct end *mon_end_known(struct seen *s, uint32_t handle)
+{
+    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, handle);
+    bool certain = e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id &&
+                   !mon_end_gone(s->m, s->in->network, e);
+    if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
+        certain = e->firm && !mon_stale(s->m, e->touched, s->in->time_us);
+    if (certain && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
+        certain = e->bound > s->m->last_gap;
+    if (!certain) {
+        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+        return NULL;
+    }
+    e->touched = s->in->time_us;
+    return e;
+}
+
+/* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
+
+/* A field of the payload, when this frame has all its bytes. */
+static bool part(const struct seen *s, uint32_t byte, uint32_t size, uint32_t *value)
+{
+    uint64_t start = fcvi_FC_Relative_Offset_Present(s->fc) ? fcvi_FC_Parameter(s->fc) : 0;
+    const struct side *own = s->own;
+    if (mon_exact(s->m, s->x) && own->payload)
+        start = own->offset; /* as judged by 5.6 */
+    if (byte < start || byte + size > start + s->f->payload_length)
+        return false;
+    *value = (uint32_t)fcvi_load(s->f->payload + (byte - start), size);
+    return true;
+}
+
+enum {
+    HANDLE = FCVI_CONN_FCVI_RQST_HANDLE_BYTE,
+    LEVEL = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_RELIABILITY_LVL_BYTE,
+    PREF = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_QOS_BYTE + FCVI_QOS_FCVI_PREF_BYTE
+};
+
+void mon_connection_payload(struct seen *s)
+{
+    struct setup_facts *u = &s->x->setup;
+    uint32_t value;
+    if (s->iu == FCVI_IU_CONNECT_RQST) {
+        if (part(s, HANDLE, 4, &value)) {
+            u->rqst_handle = value;
+            u->has_rqst_handle = true;
+        }
+        if (part(s, PREF, 1, &value))
+            u->rqst_pref = (uint8_t)value;
+        if (part(s, LEVEL, 1, &value)) {
+            u->rqst_level = (uint8_t)value;
+            u->has_rqst_attributes = true;
+        }
+    } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
+        if (part(s, HANDLE, 4, &value)) {
+            u->resp_handle = value;
+            u->has_resp_handle = true;
+        }
+        if (part(s, PREF, 1, &value))
+            u->resp_pref = (uint8_t)value;
+        if (part(s, LEVEL, 1, &value)) {
+            u->resp_level = (uint8_t)value;
+            u->has_resp_attributes = true;
+        }
+    }
+}
+
+/* ---- what a setup makes ---- */
+
+static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer_handle, uint8_t level,
+                     uint8_t pref)
+{
+    bool same = e->bound != 0 && e->speaks != 0 && e->closed == 0 && e->peer == peer &&
+                e->peer_handle == peer_handle && !mon_end_gone(s->m, s->in->network, e);
+    e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
+    if (!same) {
+        e->speaks = e->closed = e->closed_at = e->last = 0;
+        e->next = 1;
+        e->highest = 0;
+        e->firm = false;
+        memset(e->recent, 0, sizeof e->recent);
+    }
+    e->bound = s->in->number;
+    e->peer = peer;
+    e->peer_handle = peer_handle;
+    e->level = level;
+    e->pref = pref;
+    e->tainted = s->x->tainted != 0 || s->in->broken;
+}
+
+/* RESP1 without status binds two Endpoints to each other, if the peer goes along (5.3.2, 4.2-31). */
+static void bind(struct seen *s)
+{
+    struct exchange *x = s->x;
+    struct setup_facts *u = &x->setup;
+    if (u->refused || !u->has_rqst_handle || !u->has_resp_handle || u->rqst_handle == FCVI_UNASSIGNED ||
+        u->resp_handle == FCVI_UNASSIGNED)
+        return;
+    struct end *server = mon_end_make(s, x->responder, u->resp_handle);
+    bind_end(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
+    struct end *client = mon_end_make(s, x->originator, u->rqst_handle);
+    bind_end(s, client, x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    u->bound = true;
+}
+
+/* E74: the client may send once it has sent RESP2, the server once it has sent RESP3. */
+static void confirm(struct seen *s, uint32_t owner, uint32_t handle)
+{
+    struct exchange *x = s->x;
+    const struct setup_facts *u = &x->setup;
+    uint32_t far_port = owner == x->originator && handle == u->rqst_handle ? x->responder : x->originator;
+    uint32_t far_handle =
+        handle == u->rqst_handle && owner == x->originator ? u->resp_handle : u->rqst_handle;
+    struct end *e = mon_end_find(s->m, x->network, owner, handle);
+    struct end *far = mon_end_find(s->m, x->network, far_port, far_handle);
+    if (e == NULL || far == NULL || e->bound < x->born || far->bound < x->born)
+        return;
+    struct pair *p = mon_pair_of(s->m, x->network, x->originator, x->responder, true);
+    if (e->speaks == 0 && far->speaks == 0)
+        p->connections++;
+    if (e->speaks == 0)
+        e->speaks = s->in->number;
+    e->firm = far->firm = true;
+    e->touched = far->touched = s->in->time_us;
+}
+
+void mon_connection_note(struct seen *s)
+{
+    struct exchange *x = s->x;
+    struct setup_facts *u = &x->setup;
+    bool status = s->iu != FCVI_IU_CONNECT_RQST && fcvi_DH_CONN_STS(s->dh);
+    mon_pair_of(s->m, x->network, x->originator, x->responder, true)->epoch = s->in->number;
+    if (s->iu == FCVI_IU_CONNECT_RQST) {
+        u->rqst = s->in->number;
+        u->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+        u->retry = (uint8_t)fcvi_DH_RQST_RETRY(s->dh);
+        u->mode = (uint8_t)fcvi_DH_CONN_MODE(s->dh);
+    } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
+        u->resp1 = s->in->number;
+        u->refused = status;
+        if (s->end)
+            bind(s);
+    } else if (s->iu == FCVI_IU_CONNECT_RESP2) {
+        u->resp2 = s->in->number;
+        u->gave_up = status;
+        if (u->bound && !status)
+            confirm(s, x->originator, u->rqst_handle);
+    } else {
+        u->resp3 = s->in->number;
+        if (u->bound && !u->gave_up && !status)
+            confirm(s, x->responder, u->resp_handle);
+    }
+}
+
+/* ---- their end ---- */
+
+void mon_connection_closed(struct seen *s, struct end *mine)
+{
+    struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true);
+    p->disconnected = p->epoch = s->in->number;
+    if (mine == NULL || mine->closed != 0)
+        return;
+    mine->closed = s->in->number;
+    mine->closed_at = s->in->time_us;
+}

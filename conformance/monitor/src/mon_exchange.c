@@ -1,0 +1,131 @@
+/* Exchanges: which one an IU belongs to, where one begins, and what a frame leaves behind. */
+#include "state.h"
+
+static uint64_t x_key(uint32_t network, uint16_t ox_id)
+{
+    return (uint64_t)network << 16 | ox_id;
+}
+
+static uint64_t port_key(uint32_t originator, uint32_t responder)
+{
+    return (uint64_t)originator << 24 | responder;
+}
+
+struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uint32_t originator,
+                                   uint32_t responder, uint16_t ox_id)
+{
+    return mon_pool_find(m, &m->exchanges, x_key(network, ox_id), port_key(originator, responder));
+}
+
+/* What names the Message or setup that a frame belongs to; the low half is the same on both sides. */
+static uint64_t identity(const struct seen *s)
+{
+    if (s->group == G_MESSAGE)
+        return fcvi_DH_FCVI_HANDLE(s->dh) << 32 | fcvi_DH_FCVI_MSG_ID(s->dh);
+    return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+}
+
+/* The frame looks like the first of its Exchange. */
+static bool looks_first(const struct seen *s)
+{
+    return s->who == 0 && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0 &&
+           (s->f->payload_length == 0 || !fcvi_FC_Relative_Offset_Present(s->fc) ||
+            fcvi_FC_Parameter(s->fc) == 0);
+}
+
+static struct exchange *begin(struct seen *s, bool headless)
+{
+    uint32_t network = s->in->network;
+    uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
+    uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(s->fc);
+    struct exchange *x = s->x;
+    bool reused = x != NULL;
+    if (x == NULL)
+        x = mon_pool_add(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to));
+    memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
+    x->born = s->in->number;
+    x->touched = s->in->time_us;
+    x->originator = from;
+    x->responder = to;
+    x->network = network;
+    x->ox_id = ox_id;
+    x->group = s->group;
+    x->headless = headless;
+    x->reused = reused;
+    return x;
+}
+
+/* The frame names the same Message or setup as those seen before. */
+static bool fits(const struct seen *s, const struct exchange *x)
+{
+    uint64_t id = identity(s);
+    const struct side *own = &x->side[s->who], *far = &x->side[1 - s->who];
+    if (x->group != s->group || (own->frame != 0 && own->id != id))
+        return false;
+    return far->frame == 0 || (uint32_t)far->id == (uint32_t)id;
+}
+
+/* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
+ * and not too long ago, is compared, and what looks like a beginning begins. */
+static bool take_loosely(struct seen *s)
+{
+    if (s->starts || mon_stale(s->m, s->x->touched, s->in->time_us) || !fits(s, s->x))
+        s->x = begin(s, !s->starts);
+    return true;
+}
+
+static bool take_exactly(struct seen *s)
+{
+    struct exchange *x = s->x;
+    bool ended = x->over != 0 || x->aborted != 0;
+    bool other = x->side[s->who].frame != 0 && x->side[s->who].id != identity(s);
+    if (x->group == s->group && !other && x->side[s->who].refused != 0)
+        return true; /* a frame that was sent back may come again */
+    bool again = s->who == 0 && fcvi_FC_SEQ_CNT(s->fc) == 0 && other && ended;
+    if (s->starts && !ended && (other || x->group != s->group))
+        mon_rules_5_4_reuse(s);
+    if (again || (s->starts && (ended || other || x->group != s->group))) {
+        s->x = begin(s, false);
+        return true;
+    }
+    if (x->group == s->group)
+        return true;
+    mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh),
+               FCVI_BREACH_IN_WORDS(fcvi_iu_row((enum fcvi_iu)s->iu)->position,
+                                    "the IU has no place in the Exchange that it is sent in",
+                                    "an Exchange of its own"),
+               x->side[s->who].frame);
+    return false;
+}
+
+bool mon_exchange_of(struct seen *s)
+{
+    uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
+    s->starts = looks_first(s);
+    s->x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    if (s->x == NULL)
+        s->x = begin(s, !s->starts && !mon_knows_all(s->m));
+    else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))
+        return false;
+    s->own = &s->x->side[s->who];
+    s->far = &s->x->side[1 - s->who];
+    if (s->x->headless)
+        mon_unjudged(s->m, FCVI_UNJUDGED_EXCHANGE, s->in->number);
+    return true;
+}
+
+void mon_exchange_note(struct seen *s)
+{
+    struct exchange *x = s->x;
+    if (s->own->frame == 0 || !x->headless)
+        s->own->id = identity(s);
+    s->own->frame = s->in->number;
+    x->touched = s->in->time_us;
+    if (s->in->broken)
+        x->tainted |= (uint8_t)(1u << s->who);
+    if (s->end && s->last) {
+        x->over = s->in->number;
+        x->over_side = s->who;
+        x->over_cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    }
+}

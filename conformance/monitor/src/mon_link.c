@@ -1,0 +1,76 @@
+/* Basic Link Services and link control (FC-FS, 5.8.1): what they do to Exchanges and Sequences. */
+#include "state.h"
+
+enum { ACK_1 = 0xC0, ACK_0, P_RJT, F_RJT, P_BSY, F_BSY };
+
+static struct exchange *exchange_here(struct seen *s)
+{
+    uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
+    return mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+}
+
+static void abort_exchange(struct seen *s, struct exchange *x)
+{
+    x->aborted = s->in->number;
+    x->aborter = s->who;
+    x->touched = s->in->time_us;
+    mon_sequences_end(s->m, x);
+}
+
+/* FCVI-5.8.1-01: BA_ACC names the Exchange of the ABTS that it answers. The answering side has the ABTS; its
+ * OX_ID stands in both headers, so this holds whatever was lost. */
+static void check_ba_acc(struct seen *s)
+{
+    uint64_t ox_id = fcvi_BA_ACC_BA_OX_ID(s->f->payload);
+    if (ox_id != fcvi_FC_OX_ID(s->fc))
+        mon_report(s, FCVI_AT(s->f->payload - s->fc, BA_ACC, BA_OX_ID), ox_id,
+                   FCVI_BREACH("FCVI-5.8.1-01", "BA_ACC names another Exchange than its header",
+                               fcvi_FC_OX_ID(s->fc)),
+                   s->x->aborted);
+}
+
+void mon_link_services(struct seen *s)
+{
+    struct exchange *x = exchange_here(s);
+    uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
+    if (x == NULL)
+        return; /* of another FC-4, or never seen */
+    s->x = x;
+    if (r_ctl == FC_ABTS)
+        abort_exchange(s, x);
+    else if (r_ctl == FC_BA_ACC && s->f->payload_length >= FCVI_BA_ACC_LENGTH)
+        check_ba_acc(s);
+}
+
+/* FCVI-5.8.1-01: what is acknowledged was sent (ABTS and its answer too, in class 2). Who acknowledges has
+ * it; only a whole view shows it missing.
+ */
+static void check_ack(struct seen *s, const struct exchange *x, const struct side *whose)
+{
+    uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    bool sent = whose->frame != 0 && (int16_t)(cnt - whose->cnt) <= 0;
+    if (!sent && !x->reused && x->aborted == 0 && mon_exact(s->m, x) &&
+        (x->tainted >> (1 - s->who) & 1u) == 0)
+        mon_report(s, FC(SEQ_CNT), cnt,
+                   FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "an ACK for a frame that was not sent",
+                                        "the SEQ_CNT of a frame before"),
+                   whose->frame);
+}
+
+void mon_link_control(struct seen *s)
+{
+    struct exchange *x = exchange_here(s);
+    uint64_t kind = fcvi_FC_R_CTL(s->fc);
+    unsigned whose = 1u - s->who;
+    if (x == NULL || kind < ACK_1 || kind > F_BSY)
+        return;
+    s->x = x;
+    struct side *side = &x->side[whose];
+    mon_rules_5_8_rx_id(s);
+    if (kind == ACK_1 || kind == ACK_0)
+        check_ack(s, x, side);
+    mon_sequence_acknowledged(s, x, whose, kind == ACK_0);
+    if (kind == ACK_1 || kind == ACK_0)
+        return;
+    side->refused++;
+}

@@ -1,0 +1,46 @@
+/* Findings, and what could not be judged. */
+#include "state.h"
+
+void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule, uint64_t other)
+{
+    if (s->x != NULL && rule.class != FCVI_NOTICE)
+        s->x->tainted |= (uint8_t)(1u << s->who);
+    if (s->out == NULL || s->out->count++ >= s->out->capacity)
+        return;
+    struct fcvi_monitor_finding *f = &s->out->list[s->out->count - 1];
+    struct fcvi_findings one = {&f->what, 1, 0, 0};
+    fcvi_report(&one, place, seen, rule);
+    f->frame = s->in->number;
+    f->other = other;
+    f->sender = s->s_id;
+}
+
+void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame)
+{
+    struct fcvi_monitor_count *c = &m->unjudged[reason];
+    if (c->frames++ == 0)
+        c->first = frame;
+}
+
+struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
+                                                enum fcvi_monitor_unjudged reason)
+{
+    if (reason != FCVI_UNJUDGED_EVICTED)
+        return m->unjudged[reason];
+    uint64_t evicted = m->exchanges.evicted + m->ends.evicted + m->setups.evicted + m->sequences.evicted;
+    return (struct fcvi_monitor_count){evicted, 0};
+}
+
+const char *fcvi_monitor_unjudged_text(enum fcvi_monitor_unjudged reason)
+{
+    static const char *const words[] = {
+        [FCVI_UNJUDGED_SETUP] = "the Connection's setup is not in the capture",
+        [FCVI_UNJUDGED_EXCHANGE] = "the beginning of the Exchange is not in the capture",
+        [FCVI_UNJUDGED_REQUEST] = "what the IU answers is not in the capture",
+        [FCVI_UNJUDGED_MISSING] = "frames may be missing or out of order, so counts are not judged exactly",
+        [FCVI_UNJUDGED_DAMAGED] = "the frame is damaged or not understood",
+        [FCVI_UNJUDGED_BREACH] = "the other side had broken a rule in this Exchange",
+        [FCVI_UNJUDGED_EVICTED] = "more goes on at once than the monitor has room for",
+    };
+    return words[reason];
+}

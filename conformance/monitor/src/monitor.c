@@ -1,0 +1,211 @@
+/* The monitor's block, and the way of a frame through the rules. */
+#include "state.h"
+
+static uint64_t lay(uint64_t *end, uint64_t bytes)
+{
+    uint64_t start = *end;
+    *end = (start + bytes + 15) & ~(uint64_t)15;
+    return start;
+}
+
+static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
+{
+    uint32_t buckets = 16;
+    while (buckets < count)
+        buckets *= 2;
+    p->count = count;
+    p->size = (uint32_t)size;
+    p->mask = buckets - 1;
+    p->items = lay(end, (uint64_t)count * size);
+    p->buckets = lay(end, (uint64_t)buckets * sizeof(uint32_t));
+}
+
+static bool limit(uint32_t *value, uint32_t normal)
+{
+    if (*value == 0)
+        *value = normal;
+    return *value <= 1u << 20;
+}
+
+/* Offsets of all tables; the size of the block, 0 when a limit is out of range. */
+static uint64_t layout(struct fcvi_monitor *m, const struct fcvi_monitor_limits *limits)
+{
+    struct fcvi_monitor_limits l = *limits;
+    if (!limit(&l.exchanges, 4096) || !limit(&l.endpoints, 2048) || !limit(&l.setups, 1024) ||
+        !limit(&l.sequences, 1024) || !limit(&l.pairs, 512))
+        return 0;
+    uint64_t end = sizeof *m;
+    lay(&end, 0);
+    place(&m->exchanges, &end, l.exchanges, sizeof(struct exchange));
+    place(&m->ends, &end, l.endpoints, sizeof(struct end));
+    place(&m->setups, &end, l.setups, sizeof(struct setup));
+    place(&m->sequences, &end, l.sequences, sizeof(struct sequence));
+    place(&m->pairs, &end, l.pairs, sizeof(struct pair));
+    return end;
+}
+
+size_t fcvi_monitor_size(const struct fcvi_monitor_limits *limits)
+{
+    struct fcvi_monitor m = {0};
+    return layout(&m, limits);
+}
+
+struct fcvi_monitor *fcvi_monitor_init(void *memory, size_t size, const struct fcvi_monitor_config *config)
+{
+    struct fcvi_monitor *m = memory;
+    size_t needed = fcvi_monitor_size(&config->limits);
+    if (needed == 0 || size < needed)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->config = *config;
+    if (m->config.r_a_tov_us == 0)
+        m->config.r_a_tov_us = 10000000;
+    layout(m, &config->limits);
+    fcvi_monitor_forget(m);
+    return m;
+}
+
+void fcvi_monitor_gap(struct fcvi_monitor *m)
+{
+    m->last_gap = m->latest + 1;
+}
+
+void fcvi_monitor_forget(struct fcvi_monitor *m)
+{
+    mon_pool_clear(m, &m->exchanges);
+    mon_pool_clear(m, &m->ends);
+    mon_pool_clear(m, &m->setups);
+    mon_pool_clear(m, &m->sequences);
+    mon_pool_clear(m, &m->pairs);
+    if (m->latest != 0) /* what was sent before the event may still come */
+        fcvi_monitor_gap(m);
+}
+
+/* ---- trust ---- */
+
+bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x)
+{
+    const unsigned both = FCVI_TRUST_ALL | FCVI_TRUST_ORDER;
+    return (m->config.trust & both) == both && !x->headless && x->born > m->last_gap;
+}
+
+bool mon_knows_all(const struct fcvi_monitor *m)
+{
+    const unsigned whole = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER;
+    return (m->config.trust & whole) == whole && m->last_gap == 0 && m->exchanges.evicted == 0 &&
+           m->ends.evicted == 0 && m->setups.evicted == 0;
+}
+
+bool mon_far_good(struct seen *s)
+{
+    bool good = (s->x->tainted >> (1 - s->who) & 1u) == 0;
+    if (!good)
+        mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
+    return good;
+}
+
+bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now)
+{
+    return (m->config.trust & FCVI_TRUST_ALL) == 0 && now - touched >= m->config.r_a_tov_us;
+}
+
+bool mon_is(uint8_t iu, unsigned ius)
+{
+    return ius >> iu & 1u;
+}
+
+enum group mon_group(uint8_t iu)
+{
+    if (mon_is(iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
+        return G_MESSAGE;
+    return mon_is(iu, FCVI_IUS_DISCONNECT) ? G_DISCONNECT : G_SETUP;
+}
+
+/* ---- a frame ---- */
+
+static void judge_message(struct seen *s)
+{
+    mon_rules_5_9(s);
+    mon_rules_5_8_2(s);
+    if (mon_rules_5_2(s))
+        mon_rules_6_2(s);
+}
+
+static void judge_iu(struct seen *s)
+{
+    if (!mon_exchange_of(s))
+        return;
+    if (!mon_rules_5_6(s)) {
+        mon_exchange_note(s);
+        return;
+    }
+    if (mon_rules_5_4(s)) {
+        mon_rules_5_5(s);
+        mon_rules_5_8(s);
+        mon_rules_7_7(s);
+        if (s->group == G_MESSAGE) {
+            judge_message(s);
+        } else if (s->group == G_SETUP && mon_rules_5_3(s)) {
+            mon_rules_5_6_login(s);
+            mon_connection_payload(s);
+            mon_rules_6_8(s);
+            mon_rules_7_3(s);
+            mon_rules_8_5(s);
+            mon_rules_8_4(s);
+            mon_connection_note(s);
+        } else if (s->group == G_DISCONNECT)
+            mon_rules_6_12(s);
+    }
+    mon_exchange_note(s);
+}
+
+/* The receiver drops such a frame, and its bytes cannot be trusted. */
+static bool damaged(const struct fcvi_frame *f)
+{
+    return f->kind == FCVI_KIND_MALFORMED || f->input.crc == FCVI_CRC_BAD || f->input.eof == FCVI_EOF_NI ||
+           f->input.eof == FCVI_EOF_A;
+}
+
+static bool understood(const struct fcvi_frame *f)
+{
+    return f->iu != FCVI_IU_NONE && f->dh != NULL && (f->dh_length >= 32 || mon_is(f->iu, FCVI_IUS_DH16));
+}
+
+static void iu(struct seen *s)
+{
+    if (!understood(s->f)) { /* what it would have changed is not known */
+        mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
+        fcvi_monitor_gap(s->m);
+        return;
+    }
+    s->dh = s->f->dh;
+    s->base = (uint16_t)(s->dh - s->fc);
+    s->iu = s->f->iu;
+    s->group = (uint8_t)mon_group(s->iu);
+    s->end = fcvi_FC_End_Sequence(s->fc);
+    s->last = fcvi_FC_Last_Sequence(s->fc);
+    judge_iu(s);
+}
+
+void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
+                        struct fcvi_monitor_findings *findings)
+{
+    struct seen s = {.m = m, .in = frame, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    m->latest = frame->number;
+    if (damaged(s.f)) {
+        mon_unjudged(m, FCVI_UNJUDGED_DAMAGED, frame->number);
+        fcvi_monitor_gap(m);
+        return;
+    }
+    s.s_id = (uint32_t)fcvi_FC_S_ID(s.fc);
+    s.d_id = (uint32_t)fcvi_FC_D_ID(s.fc);
+    s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;
+    if (s.f->kind == FCVI_KIND_IU)
+        iu(&s);
+    else if (s.f->kind == FCVI_KIND_BLS)
+        mon_link_services(&s);
+    else if (s.f->kind == FCVI_KIND_LINK_CONTROL)
+        mon_link_control(&s);
+    else if (s.f->kind == FCVI_KIND_ELS)
+        mon_login_services(&s);
+}

@@ -1,0 +1,110 @@
+/* 5.5: an IU is one Sequence, and a SEQ_ID names one Sequence at a time between two ports. */
+#include "state.h"
+
+static struct sequence *sequence_of(struct seen *s, uint8_t seq_id)
+{
+    uint64_t k0 = (uint64_t)s->in->network << 8 | seq_id, k1 = (uint64_t)s->s_id << 24 | s->d_id;
+    struct sequence *q = mon_pool_find(s->m, &s->m->sequences, k0, k1);
+    return q != NULL ? q : mon_pool_add(s->m, &s->m->sequences, k0, k1);
+}
+
+/* FCVI-5.5-02, -04, -05: class 3: closed when the last frame was sent; class 2: when every frame has its ACK.
+ * The sender knows both of its own Sequences, so this holds whatever was lost, but only a whole view shows
+ * that no last frame and no ACK is missing from it. */
+static void check_seq_id(struct seen *s, const struct sequence *q, uint8_t seq_id)
+{
+    bool mine = q->x0 == s->x->node.k0 && q->x1 == s->x->node.k1;
+    bool waits = q->class2 && q->unacknowledged > 0;
+    if (q->frame <= s->m->last_gap || !mon_exact(s->m, s->x) || (mine && s->x->born > q->frame))
+        return;
+    if ((q->open && !mine) || (waits && (!mine || !q->open)))
+        mon_report(s, FC(SEQ_ID), seq_id,
+                   FCVI_BREACH_IN_WORDS(q->open ? "FCVI-5.5-02" : "FCVI-5.5-05",
+                                        "the SEQ_ID is that of a Sequence which is not closed",
+                                        "a SEQ_ID that is not in use"),
+                   q->frame);
+}
+
+static void check_start(struct seen *s, bool begins)
+{
+    uint8_t sof = s->f->input.sof;
+    bool initiates = sof == FCVI_SOF_I2 || sof == FCVI_SOF_I3,
+         normal = sof == FCVI_SOF_N2 || sof == FCVI_SOF_N3;
+    struct fcvi_place place = {"SOF", 0, 0, 0, 0};
+    bool multi = fcvi_iu_row((enum fcvi_iu)s->iu)->has_payload;
+    if (multi && ((begins && normal) || (!begins && initiates)))
+        mon_report(s, place, sof,
+                   FCVI_BREACH_IN_WORDS("FCVI-4.2-04",
+                                        begins ? "the first frame of a Sequence does not start it"
+                                               : "a frame within a Sequence starts one",
+                                        begins ? "SOFi2 or SOFi3" : "SOFn2 or SOFn3"),
+                   s->own->frame);
+}
+
+/* FCVI-T01-*-pos: First_Sequence is set in the frames of the first Sequence of an Exchange and in no other.
+ * The codec knows it of IUs that have one place only. */
+static void check_first(struct seen *s)
+{
+    bool first = s->own->sequences == 1, seen = fcvi_FC_First_Sequence(s->fc);
+    if (s->who == 0 && mon_is(s->iu, FCVI_BIT(SEND_RQST) | FCVI_BIT(WRITE_RQST)) && first != seen)
+        mon_report(s, FC(First_Sequence), seen,
+                   FCVI_BREACH(fcvi_iu_row((enum fcvi_iu)s->iu)->position,
+                               "First_Sequence does not fit the Sequence's place in its Exchange", first),
+                   s->own->frame);
+}
+
+void mon_rules_5_5(struct seen *s)
+{
+    uint8_t seq_id = (uint8_t)fcvi_FC_SEQ_ID(s->fc);
+    bool exact = mon_exact(s->m, s->x);
+    bool begins = !s->own->open || s->own->seq_id != seq_id;
+    s->part = !begins;
+    if (exact && s->own->open && s->own->seq_id != seq_id)
+        mon_report(s, FC(SEQ_ID), seq_id,
+                   FCVI_BREACH("FCVI-4.2-04", "the SEQ_ID changes before End_Sequence", s->own->seq_id),
+                   s->own->frame);
+    s->own->sequences += begins;
+    if (exact) {
+        check_start(s, begins);
+        check_first(s);
+    }
+    struct sequence *q = sequence_of(s, seq_id);
+    uint8_t sof = s->f->input.sof;
+    if (q->frame != 0 && begins)
+        check_seq_id(s, q, seq_id);
+    if (begins)
+        q->unacknowledged = 0;
+    q->unacknowledged++;
+    q->x0 = s->x->node.k0;
+    q->x1 = s->x->node.k1;
+    q->frame = s->in->number;
+    q->open = !s->end;
+    q->class2 = sof == FCVI_SOF_I2 || sof == FCVI_SOF_N2;
+    s->x->class2 = q->class2;
+    s->own->open = !s->end;
+    s->own->seq_id = seq_id;
+}
+
+void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all)
+{
+    uint32_t from = whose == 0 ? x->originator : x->responder, to = whose == 0 ? x->responder : x->originator;
+    uint64_t k0 = (uint64_t)s->in->network << 8 | (uint64_t)fcvi_FC_SEQ_ID(s->fc);
+    struct sequence *q = mon_pool_find(s->m, &s->m->sequences, k0, (uint64_t)from << 24 | to);
+    if (q == NULL || q->x0 != x->node.k0 || q->x1 != x->node.k1)
+        return;
+    q->unacknowledged = all || q->unacknowledged == 0 ? 0 : q->unacknowledged - 1;
+}
+
+/* An aborted Exchange closes its Sequences (FCVI-5.5-06). */
+void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x)
+{
+    for (unsigned who = 0; who < 2; who++) {
+        uint32_t from = who == 0 ? x->originator : x->responder, to = who == 0 ? x->responder : x->originator;
+        uint64_t k0 = (uint64_t)x->network << 8 | x->side[who].seq_id;
+        struct sequence *q = mon_pool_find(m, &m->sequences, k0, (uint64_t)from << 24 | to);
+        if (q == NULL || q->x0 != x->node.k0 || q->x1 != x->node.k1)
+            continue;
+        q->open = false;
+        q->unacknowledged = 0;
+    }
+}

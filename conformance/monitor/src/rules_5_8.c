@@ -1,0 +1,46 @@
+/* 5.8.1, 5.8.2, 5.8.4: RX_ID, Sequence Initiative and Preference. */
+#include "state.h"
+
+/* FC-FS (FCVI-5.8.1-01): the responder names its RX_ID once; from then on both sides use it. The originator
+ * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
+ * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
+void mon_rules_5_8_rx_id(struct seen *s)
+{
+    struct exchange *x = s->x;
+    uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
+    bool answers = s->who == 1 || s->iu == FCVI_IU_CONNECT_RESP2;
+    const struct side *own = &x->side[s->who], *far = &x->side[1 - s->who];
+    if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused)
+        return;
+    if (x->has_rx_id && x->rx_id != seen && answers && mon_far_good(s))
+        mon_report(s, FC(RX_ID), seen,
+                   FCVI_BREACH("FCVI-5.8.1-01", "RX_ID changes within the Exchange", x->rx_id),
+                   s->who == 1 ? own->frame : far->frame);
+    if (s->who == 1) {
+        x->has_rx_id = true;
+        x->rx_id = seen;
+    }
+}
+
+/* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. What a side was
+ * given it has got when it uses it; what it gave away it knows. Only a whole view shows that it was not given
+ * back in between. E16: on the last Sequence the bit has no meaning. */
+static void check_initiative(struct seen *s)
+{
+    struct exchange *x = s->x;
+    bool retry = s->own->refused != 0 || s->far->refused != 0;
+    if (mon_exact(s->m, x) && x->turn != s->who && !retry && s->far->frame != 0 && mon_far_good(s))
+        mon_report(s, FC(Exchange_Context), s->who,
+                   FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the sender does not hold the Sequence Initiative",
+                                        "a Sequence of the other side"),
+                   s->own->frame);
+    x->turn = s->who;
+    if (s->end && !s->last && fcvi_FC_Sequence_Initiative(s->fc))
+        x->turn = 1 - s->who;
+}
+
+void mon_rules_5_8(struct seen *s)
+{
+    mon_rules_5_8_rx_id(s);
+    check_initiative(s);
+}

@@ -1,0 +1,113 @@
+/* 5.9.2, 5.9.3, 5.9.6 with 4.2 and 8.1: a new Message goes over an open Connection, to the handle of its far
+ * end, with the next FCVI_MSG_ID. */
+#include "state.h"
+
+static void breach(struct seen *s, const char *id, const char *words, const char *wanted, uint64_t other)
+{
+    mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh), FCVI_BREACH_IN_WORDS(id, words, wanted),
+               other);
+}
+
+/* FCVI-4.2-01, 5.9.2-01: no setup gave the sender this handle. Only who saw everything can say so. */
+static void unknown_handle(struct seen *s)
+{
+    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    if (!mon_knows_all(s->m))
+        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+    else if (p == NULL || p->connections == 0)
+        breach(s, "FCVI-4.2-01", "a Message without a Connection between the ports",
+               "a Connection Setup before", 0);
+    else
+        breach(s, "FCVI-5.9.2-01", "the receiver gave no such handle in a setup",
+               "the handle of the Remote Endpoint", 0);
+}
+
+/* FCVI-5.9.3-03 (E74): the client has sent RESP2, the server RESP3, before its first Message; FCVI-8.1-01:
+ * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. */
+static void check_own_end(struct seen *s, const struct end *e)
+{
+    const struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+    if (mine == NULL || mine->bound == 0 || mine->peer != s->d_id || mine->peer_handle != e->handle)
+        return;
+    if (mine->closed != 0)
+        breach(s, "FCVI-8.1-01", "a new Message after the sender's Disconnect IU", "none", mine->closed);
+    else if (mine->speaks == 0)
+        breach(s, "FCVI-5.9.3-03", "a Message before the sender has finished the setup",
+               "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", mine->bound);
+}
+
+static struct end *check_handle(struct seen *s)
+{
+    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    if (e == NULL || e->bound == 0) {
+        unknown_handle(s);
+        return NULL;
+    }
+    if (e->tainted || mon_end_gone(s->m, s->in->network, e) || e->bound <= s->m->last_gap) {
+        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+        return NULL;
+    }
+    if (e->peer != s->s_id) {
+        breach(s, "FCVI-5.9.2-01", "the handle is that of a Connection with another port",
+               "the handle of the Remote Endpoint", e->bound);
+        return NULL;
+    }
+    check_own_end(s, e);
+    return e;
+}
+
+/* FCVI-5.9.6-03, -04, -05: each side counts the Messages of a Connection from 1, and back to 0 after
+ * FFFFFFFFh. The sender gives the numbers in the order in which it begins its Messages. */
+static void check_next(struct seen *s, struct end *e, uint32_t id)
+{
+    if (e->counting && id != e->next)
+        mon_report(s, DH(s, FCVI_MSG_ID), id,
+                   FCVI_BREACH(e->last == 0   ? "FCVI-5.9.6-03"
+                               : e->next == 0 ? "FCVI-5.9.6-05"
+                                              : "FCVI-5.9.6-04",
+                               "FCVI_MSG_ID is not the next of the Connection", e->next),
+                   e->last);
+    e->counting = true;
+    e->next = id + 1;
+    e->last = s->in->number;
+    if (id > e->highest)
+        e->highest = id;
+}
+
+/* FCVI-4.2-12 without a whole view: no value comes twice within R_A_TOV (5.9.6-07), and the Message of a
+ * value has one Exchange (4.2-02). A setup or a login in between may have begun a new count. */
+static void check_twice(struct seen *s, uint32_t handle, uint32_t id)
+{
+    struct end *e = mon_end_make(s, s->d_id, handle);
+    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    for (unsigned i = 0; i < RECENT; i++) {
+        const struct recent *r = &e->recent[i];
+        if (!r->used || r->id != id || r->sender != s->s_id || (p != NULL && p->epoch > r->frame))
+            continue;
+        if (r->ox_id == s->x->ox_id || s->in->time_us - r->time >= s->m->config.r_a_tov_us)
+            return;
+        mon_report(s, DH(s, FCVI_MSG_ID), id,
+                   FCVI_BREACH_IN_WORDS("FCVI-4.2-12",
+                                        "two Messages of the Connection have the same FCVI_MSG_ID",
+                                        "each one more than the last"),
+                   r->frame);
+        return;
+    }
+    e->recent[e->slot % RECENT] =
+        (struct recent){s->in->time_us, s->in->number, id, s->s_id, s->x->ox_id, true};
+    e->slot = (uint8_t)((e->slot + 1) % RECENT);
+}
+
+void mon_rules_5_9(struct seen *s)
+{
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh), handle = (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh);
+    if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || s->own->frame != 0)
+        return;
+    if (!mon_exact(s->m, s->x)) {
+        check_twice(s, handle, id);
+        return;
+    }
+    struct end *e = check_handle(s);
+    if (e != NULL)
+        check_next(s, e, id);
+}

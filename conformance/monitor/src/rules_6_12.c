@@ -1,0 +1,149 @@
+/* 6.12, 6.13: Disconnect IUs. */
+#include "state.h"
+
+/* FCVI-6.12.2-02, -14: what is to be disconnected was set up, or its setup was tried, by one of the two. */
+static void check_subject(struct seen *s, const struct end *e)
+{
+    uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    bool known = mon_knows_all(s->m);
+    if (!fcvi_DH_CONN_SETUP_ABORT(s->dh)) {
+        if (known && (e == NULL || e->bound == 0))
+            mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh),
+                       FCVI_BREACH_IN_WORDS("FCVI-6.12.2-02", "the receiver gave no such handle in a setup",
+                                            "the handle of the Remote Endpoint"),
+                       0);
+        return;
+    }
+    bool tried = mon_pool_find(s->m, &s->m->setups, network | s->s_id, id) != NULL ||
+                 mon_pool_find(s->m, &s->m->setups, network | s->d_id, id) != NULL;
+    if (known && !tried)
+        mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
+                   FCVI_BREACH_IN_WORDS("FCVI-6.12.2-14", "no CONNECT_RQST had this FCVI_CONNECTION_ID",
+                                        "the ID of the setup to be aborted"),
+                   0);
+}
+
+/* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). */
+static void check_completed(struct seen *s, const struct end *a, const char *id)
+{
+    uint64_t seen = fcvi_DH_FCVI_MSG_ID(s->dh);
+    if (seen == 0 || fcvi_DH_CONN_SETUP_ABORT(s->dh) || a == NULL || !mon_exact(s->m, s->x))
+        return;
+    const struct end *b = mon_end_find(s->m, s->in->network, a->peer, a->peer_handle);
+    bool whole = b != NULL && b->peer == a->owner && b->peer_handle == a->handle && a->bound != 0 &&
+                 b->bound != 0 && a->counting && b->counting && !a->tainted && a->bound > s->m->last_gap &&
+                 !mon_end_gone(s->m, s->in->network, a);
+    if (!whole || a->highest > UINT32_MAX / 2 || b->highest > UINT32_MAX / 2)
+        return;
+    uint32_t most = a->highest > b->highest ? a->highest : b->highest;
+    if (seen <= most)
+        return;
+    static const char words[] = "FCVI_MSG_ID is that of no Message of the Connection";
+    struct fcvi_rule rule = most == 0 ? FCVI_TOLERATED(id, "E28", words, 0)
+                                      : FCVI_BREACH_IN_WORDS(id, words, "one that was sent, or 0");
+    mon_report(s, DH(s, FCVI_MSG_ID), seen, rule, a->bound);
+}
+
+static void request(struct seen *s)
+{
+    struct disconnect_facts *d = &s->x->disconnect;
+    uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh);
+    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, handle), *mine = NULL;
+    d->rqst = s->in->number;
+    d->handle = handle;
+    d->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    d->abort = (uint8_t)fcvi_DH_CONN_SETUP_ABORT(s->dh);
+    d->by_application = (uint8_t)fcvi_DH_VI_APP_DISCON(s->dh);
+    if (e != NULL && e->bound != 0 && e->peer == s->s_id)
+        mine = mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+    check_subject(s, e);
+    check_completed(s, mine, "FCVI-6.12.2-11");
+    mon_connection_closed(s, mine);
+}
+
+/* Without a whole view: the handles of request and response are those of one Connection. */
+static bool linked(struct seen *s)
+{
+    const struct disconnect_facts *d = &s->x->disconnect;
+    if (mon_exact(s->m, s->x))
+        return d->rqst != 0;
+    if (d->rqst == 0 || s->x->headless)
+        return false;
+    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    return e != NULL && e->peer_handle == d->handle;
+}
+
+/* FCVI-5.9.4.6-04, -06, 6.13.2-11: the responder repeats what it received. */
+static void repeat(struct seen *s)
+{
+    const struct disconnect_facts *d = &s->x->disconnect;
+    uint64_t seen = fcvi_DH_VI_APP_DISCON(s->dh);
+    if (seen != d->by_application)
+        mon_report(s, DH(s, VI_APP_DISCON), seen,
+                   FCVI_BREACH("FCVI-5.9.4.6-04", "VI_APP_DISCON is not that of the DISCONNECT_RQST",
+                               d->by_application),
+                   d->rqst);
+    seen = fcvi_DH_CONN_SETUP_ABORT(s->dh);
+    if (seen != d->abort)
+        mon_report(
+            s, DH(s, CONN_SETUP_ABORT), seen,
+            FCVI_BREACH("FCVI-5.9.4.6-06", "CONN_SETUP_ABORT is not that of the DISCONNECT_RQST", d->abort),
+            d->rqst);
+    seen = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    bool unknown =
+        seen == FCVI_UNASSIGNED && fcvi_DH_DISC_CONN_STS(s->dh) && fcvi_DH_Reason_Code(s->dh) == 0x4A;
+    static const char words[] = "FCVI_CONNECTION_ID is not that of the DISCONNECT_RQST";
+    if (seen != d->connection_id)
+        mon_report(s, DH(s, FCVI_CONNECTION_ID), seen,
+                   unknown ? FCVI_TOLERATED("FCVI-6.13.2-11", "E05", words, d->connection_id)
+                           : FCVI_BREACH("FCVI-6.13.2-11", words, d->connection_id),
+                   d->rqst);
+}
+
+/* FCVI-6.13.2-02: the handle that the requester gave for the Connection; FFFFFFFFh where the responder no
+ * longer knows it (E06). */
+static void check_handle(struct seen *s, const struct end *mine)
+{
+    uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
+    bool known = mine != NULL && mine->closed == 0 && mine->bound > s->m->last_gap && !mine->tainted &&
+                 mon_exact(s->m, s->x) && !fcvi_DH_CONN_SETUP_ABORT(s->dh) && !fcvi_DH_DISC_CONN_STS(s->dh) &&
+                 !mon_end_gone(s->m, s->in->network, mine);
+    if (known && seen != mine->peer_handle && seen != FCVI_UNASSIGNED)
+        mon_report(s, DH(s, FCVI_HANDLE), seen,
+                   FCVI_BREACH("FCVI-6.13.2-02", "FCVI_HANDLE is not that of the requesting Endpoint",
+                               mine->peer_handle),
+                   s->x->disconnect.rqst);
+}
+
+static void response(struct seen *s)
+{
+    struct disconnect_facts *d = &s->x->disconnect;
+    struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, d->handle);
+    if (d->rqst == 0 && mon_exact(s->m, s->x)) {
+        mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh),
+                   FCVI_BREACH_IN_WORDS("FCVI-6.13.1-01", "a DISCONNECT_RESP answers no DISCONNECT_RQST",
+                                        "a request before"),
+                   0);
+        return;
+    }
+    if (!linked(s)) {
+        mon_unjudged(s->m, FCVI_UNJUDGED_REQUEST, s->in->number);
+        return;
+    }
+    if (mine != NULL && (mine->bound == 0 || mine->peer != s->d_id))
+        mine = NULL;
+    if (mon_far_good(s)) {
+        repeat(s);
+        check_handle(s, mine);
+        check_completed(s, mine, "FCVI-6.13.2-08");
+    }
+    mon_connection_closed(s, mine);
+}
+
+void mon_rules_6_12(struct seen *s)
+{
+    if (s->iu == FCVI_IU_DISCONNECT_RQST)
+        request(s);
+    else
+        response(s);
+}

@@ -1,0 +1,37 @@
+/* 7.3 with 4.2 and 5.8.2: what the attributes exchanged in a setup demand. */
+#include "state.h"
+
+/* FCVI-4.2-39, E77: Endpoints of different Reliability Levels are not connected. The responder has the
+ * request that it accepts. */
+void mon_rules_7_3(struct seen *s)
+{
+    const struct setup_facts *u = &s->x->setup;
+    bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);
+    if (!accept || !s->end || !u->has_rqst_attributes || !u->has_resp_attributes || !mon_far_good(s))
+        return;
+    if (u->rqst_level != u->resp_level && s->f->payload_length >= FCVI_CONN_LENGTH)
+        mon_report(
+            s, FCVI_AT(s->f->payload - s->fc + FCVI_CONN_FCVI_LOC_ATTRS_BYTE, ATTRS, FCVI_RELIABILITY_LVL),
+            u->resp_level,
+            FCVI_BREACH("FCVI-4.2-39", "an Endpoint of another Reliability Level is accepted", u->rqst_level),
+            u->rqst);
+}
+
+/* FCVI-5.8.2-03, -04 with 7.3-06: the frames of requests use Preference as the sender's Endpoint said in its
+ * setup (E34: each end for itself, responses either way). With Priority Enable the byte is not CS_CTL. */
+void mon_rules_5_8_2(struct seen *s)
+{
+    if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || fcvi_FC_Priority_Enable(s->fc))
+        return;
+    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    const struct end *mine = e == NULL ? NULL : mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+    if (mine == NULL || mine->peer_handle != e->handle || mine->peer != s->d_id || mine->level == 0)
+        return;
+    uint64_t seen = fcvi_FC_PREF(s->fc);
+    bool wanted = mine->pref == 0x80;
+    if (seen != wanted && (mine->pref == 0x80 || mine->pref == 0))
+        mon_report(s, FC(PREF), seen,
+                   FCVI_BREACH(wanted ? "FCVI-5.8.2-03" : "FCVI-5.8.2-04",
+                               "PREF is not what the sender's FCVI_PREF said in the setup", wanted),
+                   mine->bound);
+}

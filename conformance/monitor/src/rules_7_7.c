@@ -1,0 +1,73 @@
+/* 7.7.1: logins that can be seen, and no FC-VI after a logout. */
+#include "state.h"
+
+enum { LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, REQUEST = 0x22, REPLY = 0x23 };
+
+/* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no IU before
+ * another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
+void mon_rules_7_7(struct seen *s)
+{
+    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    if (p == NULL || !mon_exact(s->m, s->x))
+        return;
+    uint64_t out = p->logged_out[mon_pair_index(s->s_id, s->d_id)];
+    if (out != 0 && out > s->m->last_gap)
+        mon_report(s, FC(D_ID), s->d_id,
+                   FCVI_BREACH_IN_WORDS("FCVI-7.7.1-05", "an FC-VI IU after the logout of the two ports",
+                                        "another PLOGI before"),
+                   out);
+}
+
+/* 5.6: what the service parameters lack. */
+static void parameters(struct seen *s, struct pair *p, unsigned me)
+{
+    p->lacks[me] = 0;
+    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+        return;
+    const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
+    bool c = fcvi_LOGIN_CIRO(login) ||
+             fcvi_LOGIN_Random_Offset(login); /* E17: the literal bit is judged elsewhere */
+    p->lacks[me] = (uint8_t)((fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : 1) | (c ? 0 : 2));
+    p->lacking[me] = s->in->number;
+}
+
+static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command)
+{
+    p->els[me] = command;
+    p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
+    p->epoch = p->voided = s->in->number;
+    if (command == LOGO) {
+        p->logged_out[me] = s->in->number;
+        return;
+    }
+    p->logged_out[0] = p->logged_out[1] = 0;
+    p->lacks[0] = p->lacks[1] = 0;
+    p->plogi[me] = s->in->number;
+    parameters(s, p, me);
+}
+
+void mon_login_services(struct seen *s)
+{
+    if (s->f->payload_length < FCVI_ELS_LENGTH)
+        return;
+    uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(s->f->payload);
+    uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
+    unsigned me = mon_pair_index(s->s_id, s->d_id), far = 1 - me;
+    if (s->s_id == s->d_id)
+        return;
+    if (r_ctl == REQUEST && (command == PLOGI || command == LOGO)) {
+        request(s, mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true), me, command);
+        return;
+    }
+    struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    if (p == NULL || r_ctl != REPLY || p->els[far] == 0 || p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
+        return;
+    p->epoch = s->in->number;
+    if (command == LS_ACC && p->els[far] == PLOGI) {
+        p->plogi[me] = s->in->number;
+        parameters(s, p, me);
+    } else if (command == LS_ACC) {
+        p->logged_out[me] = s->in->number;
+    }
+    p->els[far] = 0;
+}

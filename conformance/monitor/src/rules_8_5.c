@@ -1,0 +1,75 @@
+/* 8.5.4 and 5.9.10: FCVI_CONNECTION_IDs, and what a retry repeats. */
+#include "state.h"
+
+static struct setup *setup_find(struct seen *s, uint32_t originator, uint32_t id)
+{
+    return mon_pool_find(s->m, &s->m->setups, (uint64_t)s->in->network << 24 | originator, id);
+}
+
+static bool still_open(struct seen *s, const struct setup *u)
+{
+    const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, u->peer, u->ox_id);
+    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, u->peer, false);
+    bool freed =
+        p != NULL && (p->disconnected > u->frame || p->logged_out[0] > u->frame ||
+                      p->logged_out[1] > u->frame || p->plogi[0] > u->frame || p->plogi[1] > u->frame);
+    return x != NULL && x->born == u->frame && x->over == 0 && x->aborted == 0 && !freed;
+}
+
+/* FCVI-5.9.10-03: unique among the setups that the originator has open. It knows its own; only a whole view
+ * shows that none ended. */
+static void check_unique(struct seen *s, uint32_t id)
+{
+    const struct setup *old = setup_find(s, s->s_id, id);
+    if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born || !still_open(s, old))
+        return;
+    mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
+               FCVI_BREACH_IN_WORDS("FCVI-5.9.10-03", "the FCVI_CONNECTION_ID is that of another open setup",
+                                    "an ID that is not in use"),
+               old->frame);
+}
+
+/* FCVI-8.5.4-a1: a retry has the handle of a request made before to the same port, and a new ID (E37). */
+static void check_retry(struct seen *s, uint32_t id, const struct end *e)
+{
+    bool known = e != NULL && e->asked != 0 && e->asked_peer == s->d_id;
+    if (!known && mon_knows_all(s->m))
+        mon_report(s, DH(s, RQST_RETRY), 1,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1", "a retry of a setup that was not tried",
+                                        "a CONNECT_RQST before with this FCVI_RQST_HANDLE"),
+                   0);
+    else if (!known)
+        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+    else if (e->asked_id == id && e->asked < s->x->born && !mon_stale(s->m, e->touched, s->in->time_us) &&
+             mon_exact(s->m, s->x))
+        mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1",
+                                        "a retry has the FCVI_CONNECTION_ID of the first try",
+                                        "a new FCVI_CONNECTION_ID"),
+                   e->asked);
+}
+
+void mon_rules_8_5(struct seen *s)
+{
+    const struct setup_facts *u = &s->x->setup;
+    if (s->iu != FCVI_IU_CONNECT_RQST || !u->has_rqst_handle || u->rqst != 0)
+        return;
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    struct end *e = mon_end_find(s->m, s->in->network, s->s_id, u->rqst_handle);
+    if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x))
+        check_unique(s, id);
+    if (fcvi_DH_RQST_RETRY(s->dh))
+        check_retry(s, id, e);
+    struct setup *new = setup_find(s, s->s_id, id);
+    if (new == NULL)
+        new = mon_pool_add(s->m, &s->m->setups, (uint64_t)s->in->network << 24 | s->s_id, id);
+    new->frame = s->x->born;
+    new->touched = s->in->time_us;
+    new->peer = s->d_id;
+    new->handle = u->rqst_handle;
+    new->ox_id = s->x->ox_id;
+    e = mon_end_make(s, s->s_id, u->rqst_handle);
+    e->asked = s->x->born;
+    e->asked_peer = s->d_id;
+    e->asked_id = id;
+}

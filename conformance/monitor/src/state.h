@@ -1,0 +1,271 @@
+/* What the monitor's files share: its block, what it knows of each thing, and the frame at hand. */
+#ifndef FCVI_MONITOR_STATE_H
+#define FCVI_MONITOR_STATE_H
+
+#include "../../../codec/src/internal.h"
+
+#include <fcvi/monitor.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define NEVER UINT64_MAX
+
+/* ---- tables ---- */
+
+/** Every entry of a table begins with this. */
+struct node {
+    uint64_t k0, k1;
+    uint32_t chain;        /* next of the same bucket, or of the free list */
+    uint32_t older, newer; /* by last use */
+    uint32_t used;
+};
+
+/** A hash table with its entries; offsets are bytes from the start of the block. */
+struct pool {
+    uint64_t items, buckets;
+    uint64_t evicted;
+    uint32_t size, count, mask;
+    uint32_t free, oldest, newest;
+};
+
+struct fcvi_monitor {
+    struct fcvi_monitor_config config;
+    struct fcvi_monitor_count unjudged[FCVI_UNJUDGED_COUNT];
+    uint64_t last_gap; /* number of the last frame before which frames are missing; 0: none are */
+    uint64_t latest;   /* number of the latest frame */
+    struct pool exchanges, ends, setups, sequences, pairs;
+};
+
+void mon_pool_clear(struct fcvi_monitor *m, struct pool *p);
+/** The entry of a key, now the one used last; NULL when there is none. */
+void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+/** A zeroed entry for a key that the table does not have. The one idle longest makes room. */
+void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+
+/* ---- what is known ---- */
+
+enum group { G_NONE, G_MESSAGE, G_SETUP, G_DISCONNECT };
+
+/** What one side of an Exchange sent. */
+struct side {
+    uint64_t frame;          /* number of its last frame; 0: none seen */
+    uint64_t id;             /* what names its Message or setup */
+    uint32_t offset, length; /* of its last payload */
+    uint32_t sequences;      /* begun */
+    uint16_t cnt;            /* SEQ_CNT of its last frame */
+    uint16_t payload_cnt;    /* SEQ_CNT of its last payload */
+    uint16_t refused;        /* frames that busy or reject sent back and that did not come again */
+    uint8_t seq_id;
+    bool open;    /* its Sequence goes on */
+    bool payload; /* it has sent one */
+};
+
+struct setup_facts {
+    uint64_t rqst, resp1, resp2, resp3; /* frame numbers, 0: not seen */
+    uint32_t connection_id, rqst_handle, resp_handle;
+    uint8_t rqst_level, resp_level, rqst_pref, resp_pref;
+    uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
+    bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
+};
+
+struct message_facts {
+    uint64_t request, response; /* frame numbers of the latest, 0: not seen */
+    uint64_t va;
+    uint32_t handle, id, total, va_handle, immediate;
+    uint32_t resp_handle, resp_id, resp_total, resp_va_handle;
+    uint64_t resp_va;
+    uint8_t iu, resp_iu;
+    bool has_immediate;
+};
+
+struct disconnect_facts {
+    uint64_t rqst;
+    uint32_t handle, connection_id;
+    uint8_t abort, by_application;
+};
+
+struct exchange {
+    struct node node;
+    uint64_t born, touched;
+    struct side side[2]; /* 0: of the originator */
+    uint64_t over;       /* frame that ended it */
+    uint64_t aborted;    /* ABTS; of either side */
+    uint32_t originator, responder, network;
+    uint16_t ox_id, rx_id, over_cnt;
+    uint8_t over_side;
+    uint8_t group;
+    uint8_t tainted; /* bit of each side that broke a rule here */
+    uint8_t turn;    /* side that has the Sequence Initiative */
+    uint8_t aborter;
+    bool reused;   /* its OX_ID was another Exchange's before, of which ACKs may still come */
+    bool headless; /* its beginning was not seen */
+    bool has_rx_id;
+    bool shared_count; /* the responder goes on from the originator's SEQ_CNT (E18) */
+    bool class2;
+    union {
+        struct setup_facts setup;
+        struct message_facts message;
+        struct disconnect_facts disconnect;
+    };
+};
+
+/** A Message that arrived at an Endpoint not long ago. */
+struct recent {
+    uint64_t time, frame;
+    uint32_t id, sender;
+    uint16_t ox_id;
+    bool used;
+};
+enum { RECENT = 8 };
+
+/** One Endpoint by the handle that its port gave it. */
+struct end {
+    struct node node;
+    uint64_t born, touched;
+    uint64_t asked;     /* frame of the last CONNECT_RQST with this handle */
+    uint64_t bound;     /* frame of the accepting RESP1 that made the Connection; 0: its setup was not seen */
+    uint64_t speaks;    /* frame from which on its port may send Messages: RESP2 or RESP3 */
+    uint64_t closed;    /* frame in which its port sent a Disconnect IU */
+    uint64_t closed_at; /* and when */
+    uint64_t last;      /* frame of the last new Message to it */
+    uint32_t owner, handle, peer, peer_handle;
+    uint32_t asked_peer, asked_id;
+    uint32_t next;       /* FCVI_MSG_ID of the next Message to it */
+    uint32_t highest;    /* of those to it */
+    uint8_t level, pref; /* of its attributes; level 0: not known */
+    uint8_t slot;
+    bool counting; /* next is known */
+    bool firm;     /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
+    bool tainted;
+    struct recent recent[RECENT];
+};
+
+/** An FCVI_CONNECTION_ID by its originator. */
+struct setup {
+    struct node node;
+    uint64_t frame, touched;
+    uint32_t peer, handle;
+    uint16_t ox_id;
+    bool open;
+};
+
+struct sequence {
+    struct node node;
+    uint64_t x0, x1; /* key of its Exchange */
+    uint64_t frame;
+    uint32_t unacknowledged;
+    bool open; /* its last frame was not sent */
+    bool class2;
+};
+
+/** Two ports that talk to each other; index 0 is the lower N_Port Identifier. */
+struct pair {
+    struct node node;
+    uint64_t logged_out[2]; /* frame in which that port ended the login */
+    uint64_t lacking[2];    /* PLOGI or ACC of that port without S or C */
+    uint64_t plogi[2];
+    uint64_t disconnected; /* frame of the last Disconnect IU between them */
+    uint64_t voided;       /* frame of the last PLOGI or LOGO: it ended all Connections before it */
+    uint64_t epoch;        /* frame of the last IU or ELS that sets up or ends anything */
+    uint32_t connections;
+    uint8_t lacks[2]; /* 1: S, 2: C */
+    uint16_t els_ox_id[2];
+    uint8_t els[2]; /* command that waits for an answer */
+};
+
+/* ---- the frame at hand ---- */
+
+struct seen {
+    struct fcvi_monitor *m;
+    const struct fcvi_monitor_frame *in;
+    const struct fcvi_frame *f;
+    struct fcvi_monitor_findings *out;
+    const uint8_t *fc, *dh;
+    struct exchange *x;
+    struct side *own, *far;
+    uint32_t s_id, d_id;
+    uint16_t base; /* of the Device_Header in the frame */
+    uint8_t iu, who, group;
+    bool end, last, starts; /* End_Sequence, Last_Sequence, begins an Exchange */
+    bool part;              /* of a Sequence that was open before this frame */
+};
+
+/** Report a breach of the frame at hand; other: the frame it contradicts. */
+void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
+                uint64_t other);
+void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame);
+
+#define DH(s, F) FCVI_AT((s)->base, DH, F)
+#define FC(F) FCVI_AT(0, FC, F)
+#define CONN(s, F) FCVI_AT((s)->f->payload - (s)->fc, CONN, F)
+
+/** Nothing is missing and nothing out of order since the Exchange began. */
+bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x);
+/** Whatever goes on was seen from its beginning. */
+bool mon_knows_all(const struct fcvi_monitor *m);
+/** What this side does may be compared with what the other side sent: it broke no rule before. */
+bool mon_far_good(struct seen *s);
+/** Too long ago to be compared with the present: identifiers may have got another meaning. */
+bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now);
+
+enum group mon_group(uint8_t iu);
+bool mon_is(uint8_t iu, unsigned ius);
+
+/* ---- Exchanges (mon_exchange.c) ---- */
+
+struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uint32_t originator,
+                                   uint32_t responder, uint16_t ox_id);
+/** The Exchange of an IU: found, begun, or taken up in its middle. False: the frame says nothing more. */
+bool mon_exchange_of(struct seen *s);
+/** After all rules: what the frame leaves behind. */
+void mon_exchange_note(struct seen *s);
+
+/* ---- Connections (mon_connection.c) ---- */
+
+struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network, uint32_t owner, uint32_t handle);
+struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle);
+/** The Endpoint that a Message IU is for, when the setup tells for certain that it is the sender's peer. */
+struct end *mon_end_known(struct seen *s, uint32_t handle);
+struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b, bool make);
+unsigned mon_pair_index(uint32_t port, uint32_t other);
+/** Take handles and attributes out of the parts of a connect payload. */
+void mon_connection_payload(struct seen *s);
+/** What a setup IU makes of the Connection. */
+void mon_connection_note(struct seen *s);
+void mon_connection_closed(struct seen *s, struct end *mine);
+/** A login or logout ended its Connection (7.7.1, E86); what is sent before both sides know cannot be told
+ *  from what is sent after. */
+bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e);
+/** The response at hand answers the request that was seen. */
+bool mon_message_linked(struct seen *s);
+
+/* ---- the rules, by clause; those that return false end the judgement of the frame ---- */
+
+bool mon_rules_5_2(struct seen *s); /* requests and responses of a Message */
+bool mon_rules_5_3(struct seen *s); /* order and handles of a setup */
+void mon_rules_5_4_reuse(struct seen *s);
+bool mon_rules_5_4(struct seen *s); /* Exchanges begin once and end */
+void mon_rules_5_5(struct seen *s); /* Sequences and SEQ_IDs */
+bool mon_rules_5_6(struct seen *s); /* SEQ_CNT and Relative Offset; false: the frame came before */
+void mon_rules_5_6_login(struct seen *s);
+void mon_rules_5_8(struct seen *s);  /* RX_ID, Sequence Initiative, PREF */
+void mon_rules_5_9(struct seen *s);  /* handles and FCVI_MSG_ID of requests */
+void mon_rules_6_2(struct seen *s);  /* fields of Message IUs, 6.2 to 6.7 */
+void mon_rules_6_8(struct seen *s);  /* fields of setup IUs, 6.8 to 6.11 */
+void mon_rules_6_12(struct seen *s); /* Disconnect IUs, 6.12 and 6.13 */
+void mon_rules_5_8_rx_id(struct seen *s);
+void mon_rules_7_3(struct seen *s);   /* attributes */
+void mon_rules_5_8_2(struct seen *s); /* Preference */
+void mon_rules_7_7(struct seen *s);   /* no FC-VI after a logout */
+void mon_rules_8_4(struct seen *s);   /* handles in use */
+void mon_rules_8_5(struct seen *s);   /* retries and FCVI_CONNECTION_IDs */
+
+void mon_link_services(struct seen *s); /* ABTS, BA_ACC */
+void mon_link_control(struct seen *s);  /* ACK, busy, reject */
+void mon_login_services(struct seen *s);
+
+/** An acknowledgement or refusal of a frame of a Sequence. */
+void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all);
+void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x);
+
+#endif

@@ -1,0 +1,106 @@
+"""The always-on monitor (conformance/monitor), seen from Python: rules that hold between frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from _fcvi import ffi, lib
+
+from . import codec
+from .results import Finding
+
+#: What is known of the stream (enum fcvi_monitor_trust).
+TRUST = {"all": 1, "start": 2, "order": 4}
+WHOLE = sum(TRUST.values())
+_CAPACITY = 32
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A finding of the monitor. sender: S_ID of the frame at fault."""
+
+    finding: Finding
+    sender: int
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """Frames of which something could not be judged, for one reason."""
+
+    reason: str
+    frames: int
+    first: Optional[int]
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``fcvi lint --json`` has it."""
+        return {"reason": self.reason, "frames": self.frames, "first": self.first}
+
+
+def breach_of(found: Any) -> Breach:
+    """One finding of the C monitor, with the frame that it contradicts in its message."""
+    finding = codec.finding_of(found.what)
+    if found.other:
+        finding = replace(finding, message=f"{finding.message} (see frame {found.other})")
+    return Breach(replace(finding, frame=found.frame), found.sender)
+
+
+class Monitor:
+    """One observer of one stream of frames."""
+
+    def __init__(
+        self, trust: int = 0, *, exchanges: int = 0, endpoints: int = 0, r_a_tov_us: int = 0, seed: int = 0
+    ) -> None:
+        config = ffi.new("struct fcvi_monitor_config *")
+        config.limits.exchanges, config.limits.endpoints = exchanges, endpoints
+        if exchanges:
+            config.limits.setups = config.limits.sequences = config.limits.pairs = max(16, exchanges // 4)
+        config.trust, config.r_a_tov_us, config.seed = trust, r_a_tov_us, seed
+        size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
+        self._memory = ffi.new("uint64_t[]", size // 8 + 1)
+        self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
+        self._list = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
+        self._findings = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})
+        self._frame = ffi.new("struct fcvi_monitor_frame *")
+        self._input = ffi.new("struct fcvi_input *")
+        self._view = ffi.new("struct fcvi_frame *")
+        self._decoded = ffi.new("struct fcvi_findings *")
+
+    def frame(self, frame: codec.Frame, number: int, time_us: int, network: int = 0) -> list[Breach]:
+        """Follow one frame; number rises from 1."""
+        seen = self._frame
+        seen.view, seen.number, seen.time_us, seen.network = frame.view, number, time_us, network
+        seen.broken = any(f.cls != "notice" for f in frame.findings)
+        self._findings.count = 0
+        lib.fcvi_monitor_frame(self.pointer, seen, self._findings)
+        return [breach_of(self._list[i]) for i in range(min(self._findings.count, _CAPACITY))]
+
+    def follow(self, data: bytes, how: tuple[int, int, bool], number: int, time_us: int) -> None:
+        """Follow a frame that is not judged; how: its SOF, its EOF, and whether its CRC is good."""
+        source, seen = self._input, self._frame
+        keep = ffi.from_buffer("uint8_t[]", data)
+        source.bytes, source.length = keep, len(data)
+        source.sof, source.eof, source.crc = how[0], how[1], codec.CRC_OK if how[2] else codec.CRC_BAD
+        self._decoded.count = self._decoded.worst = 0
+        lib.fcvi_decode(source, self._view, self._decoded)
+        seen.view, seen.number, seen.time_us, seen.network = self._view, number, time_us, 0
+        seen.broken = self._decoded.worst > 1 + lib.FCVI_NOTICE
+        lib.fcvi_monitor_frame(self.pointer, seen, ffi.NULL)
+
+    def forget(self) -> None:
+        """A link event made Connections and Exchanges void without a frame that shows it."""
+        lib.fcvi_monitor_forget(self.pointer)
+
+    def gap(self) -> None:
+        """Frames are missing here."""
+        lib.fcvi_monitor_gap(self.pointer)
+
+    def unjudged(self) -> list[Unjudged]:
+        """What could not be judged so far."""
+        found = []
+        for reason in range(lib.FCVI_UNJUDGED_COUNT):
+            count = lib.fcvi_monitor_unjudged(self.pointer, reason)
+            if count.frames:
+                words = ffi.string(lib.fcvi_monitor_unjudged_text(reason)).decode()
+                found.append(Unjudged(words, count.frames, count.first or None))
+        return found
