@@ -5,6 +5,7 @@
 #define FCVI_CAPTURE_H
 
 #include <fcvi/codec.h>
+#include <fcvi/monitor.h>
 
 enum { CAPTURE_FC_2 = 224, CAPTURE_FC_2_DELIMS = 225, CAPTURE_ETHERNET = 1 };
 
@@ -22,6 +23,7 @@ struct capture;
 struct capture_record {
     uint64_t number; /* 1-based in the file */
     uint64_t time_us;
+    uint32_t network;    /* VLANs of the record, 0 without: frames of one belong to one Fabric */
     uint8_t kind;        /* enum capture_kind */
     const char *problem; /* CAPTURE_MALFORMED: what is wrong, else NULL */
     struct fcvi_input frame;
@@ -33,13 +35,15 @@ struct capture *capture_open(const char *path, char *error, size_t size);
 /** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how). */
 int capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
-/** As capture_next, but passes over records in which the codec finds nothing; tallies what it passes over.
- *  frame and findings describe the record returned. */
+/** As capture_next, but passes over records in which neither the codec nor the monitor finds anything;
+ * tallies what it passes over. frame, findings and breaches describe the record returned. Without a monitor
+ * (NULL) breaches is not used. */
 struct capture_tally {
     uint64_t records, frames, fcvi, skipped;
 };
 int capture_next_finding(struct capture *capture, struct capture_record *out, struct fcvi_frame *frame,
-                         struct fcvi_findings *findings, struct capture_tally *tally, char *error,
+                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                         struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
                          size_t size);
 
 void capture_close(struct capture *capture);

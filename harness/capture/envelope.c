@@ -119,6 +119,8 @@ static void open_ethernet(const uint8_t *b, size_t length, struct capture_record
             out->kind = CAPTURE_FIP;
         if (type != ETHERTYPE_VLAN && type != ETHERTYPE_QINQ)
             return;
+        if (at + VLAN_TAG <= length)
+            out->network = out->network << 12 | (fcvi_load(b + at + 2, 2) & 0xFFF);
         at += VLAN_TAG;
     }
 }
@@ -126,6 +128,7 @@ static void open_ethernet(const uint8_t *b, size_t length, struct capture_record
 void envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut, struct capture_record *out)
 {
     out->problem = NULL;
+    out->network = 0;
     out->frame = (struct fcvi_input){.bytes = bytes};
     if (linktype == CAPTURE_FC_2)
         frame(out, bytes, length);

@@ -80,8 +80,18 @@ int capture_next(struct capture *c, struct capture_record *out, char *error, siz
     return 1;
 }
 
+static void watch(struct fcvi_monitor *monitor, const struct capture_record *r,
+                  const struct fcvi_frame *frame, const struct fcvi_findings *findings,
+                  struct fcvi_monitor_findings *breaches)
+{
+    struct fcvi_monitor_frame seen = {frame, r->number, r->time_us, r->network,
+                                      findings->worst > 1u + FCVI_NOTICE};
+    fcvi_monitor_frame(monitor, &seen, breaches);
+}
+
 int capture_next_finding(struct capture *c, struct capture_record *out, struct fcvi_frame *frame,
-                         struct fcvi_findings *findings, struct capture_tally *tally, char *error,
+                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                         struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
                          size_t size)
 {
     for (;;) {
@@ -91,6 +101,11 @@ int capture_next_finding(struct capture *c, struct capture_record *out, struct f
         tally->records++;
         findings->count = 0;
         findings->worst = 0;
+        if (monitor != NULL) {
+            breaches->count = 0;
+            if (out->kind == CAPTURE_MALFORMED || out->kind == CAPTURE_CUT)
+                fcvi_monitor_gap(monitor);
+        }
         if (out->kind == CAPTURE_MALFORMED)
             return 1;
         if (out->kind != CAPTURE_FRAME) {
@@ -103,7 +118,9 @@ int capture_next_finding(struct capture *c, struct capture_record *out, struct f
         /* a connect IU in several frames is put together and checked by the caller */
         bool part = (frame->iu == FCVI_IU_CONNECT_RQST || frame->iu == FCVI_IU_CONNECT_RESP1) &&
                     (!fcvi_FC_End_Sequence(frame->fc) || fcvi_FC_Parameter(frame->fc) != 0);
-        if (findings->count > 0 || part)
+        if (monitor != NULL)
+            watch(monitor, out, frame, findings, breaches);
+        if (findings->count > 0 || part || (monitor != NULL && breaches->count > 0))
             return 1;
     }
 }

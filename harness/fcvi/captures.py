@@ -9,6 +9,7 @@ from typing import Any, Iterator, Optional
 from _fcvi import ffi, lib
 
 from . import codec
+from .monitor import Monitor
 from .results import Finding
 
 _ERROR_SIZE = 512
@@ -32,12 +33,13 @@ class Record:
     sof: int
     eof: int
     crc: int
+    network: int = 0  # VLANs, 0 without
 
 
 def _record(r: Any) -> Record:
     data = bytes(ffi.buffer(r.frame.bytes, r.frame.length)) if r.frame.length else b""
     problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
-    return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc)
+    return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc, r.network)
 
 
 class Reader:
@@ -73,8 +75,8 @@ class Reader:
         while self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
             yield _record(record)
 
-    def findings(self) -> Iterator[tuple[Record, list[Finding]]]:
-        """Records in which the codec finds something, and connect IUs that are one part of several.
+    def findings(self, monitor: Monitor) -> Iterator[tuple[Record, list[Finding]]]:
+        """Records in which codec or monitor find something, and connect IUs that are one part of several.
 
         Clean frames are passed over in C; ``tally`` counts them.
         """
@@ -82,9 +84,14 @@ class Reader:
         found = ffi.new("struct fcvi_finding[]", _CAPACITY)
         list_ = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
         while self._check(
-            lib.capture_next_finding(self._capture, record, frame, list_, self.tally, self._error, _ERROR_SIZE)
+            lib.capture_next_finding(
+                self._capture, record, frame, list_, monitor.pointer, monitor.found, self.tally, self._error, _ERROR_SIZE
+            )
         ):
-            yield _record(record), [codec.finding_of(found[i]) for i in range(min(list_.count, _CAPACITY))]
+            yield _record(record), [
+                *(codec.finding_of(found[i]) for i in range(min(list_.count, _CAPACITY))),
+                *(b.finding for b in monitor.breaches()),
+            ]
 
 
 def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) -> None:

@@ -60,7 +60,7 @@ class Monitor:
         self._memory = ffi.new("uint64_t[]", size // 8 + 1)
         self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
         self._list = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
-        self._findings = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})
+        self.found = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})
         self._frame = ffi.new("struct fcvi_monitor_frame *")
         self._input = ffi.new("struct fcvi_input *")
         self._view = ffi.new("struct fcvi_frame *")
@@ -71,9 +71,13 @@ class Monitor:
         seen = self._frame
         seen.view, seen.number, seen.time_us, seen.network = frame.view, number, time_us, network
         seen.broken = any(f.cls != "notice" for f in frame.findings)
-        self._findings.count = 0
-        lib.fcvi_monitor_frame(self.pointer, seen, self._findings)
-        return [breach_of(self._list[i]) for i in range(min(self._findings.count, _CAPACITY))]
+        self.found.count = 0
+        lib.fcvi_monitor_frame(self.pointer, seen, self.found)
+        return self.breaches()
+
+    def breaches(self) -> list[Breach]:
+        """What was found in the latest frame."""
+        return [breach_of(self._list[i]) for i in range(min(self.found.count, _CAPACITY))]
 
     def follow(self, data: bytes, how: tuple[int, int, bool], number: int, time_us: int) -> None:
         """Follow a frame that is not judged; how: its SOF, its EOF, and whether its CRC is good."""

@@ -1,6 +1,7 @@
-"""``fcvi lint``: strict decoding over captures, every breach with requirement, byte and bit.
+"""``fcvi lint``: strict decoding and the monitor over captures, every breach with requirement, byte and bit.
 
-So far the rules of single frames and of whole connect IUs; rules between frames follow with the monitor.
+A capture may begin anywhere, miss frames and show them out of order: unless --trust says better, only what contradicts
+itself is reported. What could not be judged is said at the end. Frames of different VLANs belong to different Fabrics.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Iterator
 
 from .. import codec
 from ..captures import CaptureError, Reader, Record
+from ..monitor import TRUST, Monitor, Unjudged
 from ..results import Finding
 
 
@@ -21,7 +23,32 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("lint", help="strict check of captures", description=__doc__)
     p.add_argument("files", metavar="FILE", nargs="+")
     p.add_argument("--json", action="store_true", help="one object per finding and line, then a summary")
+    p.add_argument(
+        "--trust", type=_trust, default=0, metavar="WHAT",
+        help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
+        "order (as sent), or whole for the three",
+    )  # fmt: skip
+    p.add_argument("--r-a-tov", type=_positive, default=10000, metavar="MS", help="R_A_TOV of the ports (default 10000)")
     p.set_defaults(run=run)
+
+
+def _trust(value: str) -> int:
+    words = set(value.split(","))
+    if words == {"whole"}:
+        return sum(TRUST.values())
+    if not words <= set(TRUST):
+        raise argparse.ArgumentTypeError(f"must be of {', '.join(TRUST)}, or whole")
+    return sum(TRUST[word] for word in words)
+
+
+def _positive(value: str) -> int:
+    number = int(value)
+    if not 0 < number <= 3600000:
+        raise argparse.ArgumentTypeError("must be between 1 and 3600000 ms")
+    return number
+
+
+_EXCHANGES, _ENDPOINTS = 16384, 8192
 
 
 @dataclass
@@ -78,9 +105,9 @@ class Assembly:
         )
 
 
-def _findings(reader: Reader, tally: Tally) -> Iterator[tuple[Record, list[Finding]]]:
+def _findings(reader: Reader, monitor: Monitor, tally: Tally) -> Iterator[tuple[Record, list[Finding]]]:
     assembly = Assembly()
-    for record, findings in reader.findings():
+    for record, findings in reader.findings(monitor):
         if record.kind == "malformed":
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
@@ -108,11 +135,13 @@ def _as_text(f: Finding) -> str:
 def run(args: argparse.Namespace) -> int:
     """Lint."""
     tally, status, read = Tally(), 0, False
+    unjudged: list[tuple[str, Unjudged]] = []
     for path in args.files:
+        monitor = Monitor(args.trust, exchanges=_EXCHANGES, endpoints=_ENDPOINTS, r_a_tov_us=args.r_a_tov * 1000)
         try:
             with Reader(path) as reader:
                 read = True
-                for record, findings in _findings(reader, tally):
+                for record, findings in _findings(reader, monitor, tally):
                     if not args.json:
                         title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
                         print(f"{path}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
@@ -123,9 +152,13 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
             print(f"fcvi: {error}", file=sys.stderr)
             status = 2
+        unjudged += [(path, u) for u in monitor.unjudged()]
     if args.json:
-        print(json.dumps({"summary": vars(tally)}))
-    elif read:  # of what cannot be read there is nothing to say, least of all "0 violations"
+        print(json.dumps({"summary": {**vars(tally), "not_judged": [{"file": p, **u.as_json()} for p, u in unjudged]}}))
+    else:
+        for path, u in unjudged:
+            print(f"{path}: not judged: {u.reason} ({u.frames} times" + (f", first in frame {u.first})" if u.first else ")"))
+    if read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(
             f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
             f"{tally.malformed} malformed, {tally.notices} notices"
