@@ -109,6 +109,13 @@ START_TEST(configuration)
     c[10].receive_size = 2113;
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++)
         ck_assert_msg((fcvi_port_init(block, size, &b_limits, &c[i]) != NULL) == (i == 0), "row %zu", i);
+    struct fcvi_port_config most = b_config();
+    most.self.n_port_id = most.peer.n_port_id = 0xFFFFFF;
+    most.self.hosts = most.peer.hosts = FCVI_MAX_HOSTS;
+    most.service_class = 2;
+    most.r_a_tov_us = 1;
+    most.receive_size = 256;
+    ck_assert_ptr_nonnull(fcvi_port_init(block, size, &b_limits, &most));
     free(block);
 }
 END_TEST

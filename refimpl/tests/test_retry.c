@@ -88,6 +88,9 @@ START_TEST(retry_after_the_abort)
     struct bench *b = b_new();
     uint32_t vi = b_vi(b);
     b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+    hear_ba_acc(b, 0); /* of nothing */
+    ck_assert_uint_eq(b->sent, 1);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_PENDING_CONNECT);
     advance(b, R_A_TOV);
     expect_abts(b, 1, 0);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_PENDING_CONNECT_RETRY);
