@@ -30,22 +30,28 @@ _RECEPTION = ("reliable-reception",)
 def _posted(t: Scenario, setup: Setup, count: int, first: int = 1) -> list[Message]:
     """Post Sends, or RDMA Writes, one after the other; gives the Messages that follow from them."""
     op, messages = str(t.params["op"]), []
-    for number in range(first, first + count):
-        data = t.rng.randbytes(20 + number)
+    datas = [t.rng.randbytes(20 + number) for number in range(first, first + count)]
+    region = register(t, sum(len(d) for d in datas), data=b"".join(datas))
+    offset = 0
+    for number, data in enumerate(datas, first):  # at once: the first wants its response within R_A_TOV
         remote = None if op == "send" else (0x1000 * number, 7)
-        post(t, setup.vi, op, register(t, len(data), data=data), remote=remote)
+        post(t, setup.vi, op, region, length=len(data), offset=offset, remote=remote)
         va, handle = remote or (0, 0)
         messages.append(Message(op, number, data, None, va, handle))
+        offset += len(data)
     return messages
 
 
-def _open_now(t: Scenario, setup: Setup, messages: list[Message], limit: int) -> list[Taken]:
-    """The Message Requests that come without any response."""
+def _open_now(t: Scenario, setup: Setup, messages: list[Message], limit: int, others: int = 0) -> list[Taken]:
+    """The Message Requests that come without any further response; others are open already.
+
+    One has to come if none is open. For more the wait is short: those that are open want their responses in time.
+    """
     taken: list[Taken] = []
     while messages:
-        within = t.r_a_tov_us * 8 // 10 if not taken else t.r_a_tov_us // 10
-        t.until(lambda: t.peek([messages[0].iu]) is not None, within)
-        if taken and t.peek([messages[0].iu]) is None:
+        first = not taken and not others
+        t.until(lambda: t.peek([messages[0].iu]) is not None, t.r_a_tov_us * 8 // 10 if first else t.r_a_tov_us // 25)
+        if not first and t.peek([messages[0].iu]) is None:
             break
         taken.append(take_request(t, setup, messages.pop(0)))
         t.require(
@@ -91,7 +97,7 @@ def streams(t: Scenario) -> None:
         early = [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
         t.require(not early, "FCVI-E-02", "a Descriptor completed before its response", len(early), "none")
         if waiting:
-            open_now += _open_now(t, setup, waiting, limit - len(open_now))
+            open_now += _open_now(t, setup, waiting, limit - len(open_now), len(open_now))
     t.control("six streamed Messages were answered and completed")
 
 

@@ -83,7 +83,11 @@ def expect_send(t: Scenario, setup: Setup, number: int, data: bytes, requirement
     iu = t.expect("SEND_RQST", requirement, why="after VipPostSend")
     t.equal(iu, "FCVI_HANDLE", setup.tester_handle, "FCVI-4.2-07")
     t.equal(iu, "FCVI_MSG_ID", number, "FCVI-5.9.6-04")
-    t.require(iu.payload == data, requirement, "other Message Data", iu.payload[:16].hex(), data[:16].hex(), at=iu)
+    seen = iu.payload
+    while len(seen) < len(data) and not (iu.fc("Last_Sequence") or iu.fc("Sequence_Initiative")):
+        iu = t.expect("SEND_RQST", requirement, exchange=iu.exchange, why="with the rest of the Message (6.2.1)")
+        seen += iu.payload
+    t.require(seen == data, requirement, "other Message Data", seen[:16].hex(), data[:16].hex(), at=iu)
     return iu
 
 

@@ -1,0 +1,23 @@
+"""No case fails a device for a choice that the standard leaves to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cases import all_cases
+from conformance.catalogue import load_requirements
+from conformance.tests.odd import ODD, Odd, OddDut
+from fcvi.pixit import pixit_for
+from fcvi.results import Verdict
+from fcvi.runner import run_variant
+
+LEVELS = {r.id: r.level for r in load_requirements()}
+VARIANTS = [(c, v) for c in all_cases() if "message" in c.tags for v in c.variants]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda o: o.name)
+def test_the_choice_passes(odd: Odd) -> None:
+    dut = OddDut(odd)
+    results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), LEVELS, 1) for c, v in VARIANTS]
+    assert len(results) > 500
+    assert [(r.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []
