@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Iterator
 
@@ -12,7 +13,7 @@ from ..case import load_cases
 from ..evidence import stem
 from ..files import FileError, encoded, read_json, write_file
 from ..pcapng import capture
-from ..results import RunReport
+from ..results import Result, RunReport, TraceFrame
 from . import certificate, html, json_report, junit, tap, text
 
 __all__ = ["certificate_files", "clear", "derived", "file_name", "text", "write_report"]
@@ -36,7 +37,18 @@ def derived(report: RunReport) -> Iterator[tuple[str, bytes]]:
     for result in report.results:
         if result.frames:
             comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
-            yield file_name(result.id), capture(result.frames, comment)
+            yield file_name(result.id), capture(_commented(result), comment)
+
+
+def _commented(result: Result) -> list[TraceFrame]:
+    """The frames with all findings about them: those of the case as well, which come after the frame was taken in."""
+    frames = list(result.frames)
+    for finding in result.findings:
+        if finding.frame is not None and 0 < finding.frame <= len(frames):
+            frame = frames[finding.frame - 1]
+            if finding not in frame.findings:
+                frames[finding.frame - 1] = replace(frame, findings=[*frame.findings, finding])
+    return frames
 
 
 def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]) -> dict[str, bytes]:

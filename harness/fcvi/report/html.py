@@ -1,7 +1,8 @@
 """report.html: the run for people, in one file that needs nothing else.
 
-Every string is escaped by the template engine. The size is bounded: ladders are written while there is room, those of
-failures first, then only one line a case (_FULL, _ALL).
+Every string is escaped by the template engine. The size is bounded: ladders of what is not a plain pass stand in the page
+while there is room (_FULL, _ALL), those of plain passes are packed and unpacked by the page when one is opened
+(_PACKED_FULL, _PACKED_ALL), and for what is left there is one line a case.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import dataclasses
 import functools
 import hashlib
 import importlib
+import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any, Iterable
 
@@ -23,7 +26,9 @@ from ..results import Result, RunReport, Verdict
 from . import ladder
 from .json_report import WORST, requirement_verdicts
 
-_FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders with every field, and of all ladders
+_FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
+_PACKED_FULL, _PACKED_ALL = 4 << 20, 6 << 20  # the same of packed ladders
+_IN_A_PACK = 32  # cases; they are unpacked together
 NOT_TESTED = "not-tested"
 TEMPLATES = Path(__file__).parent / "templates"
 VERDICTS = [v.value for v in WORST] + [NOT_TESTED]
@@ -53,7 +58,7 @@ def environment() -> Environment:
     )  # fmt: skip
     clauses = {r.id: r.clause for r in _requirements()}
     env.filters.update(
-        seconds=seconds, anchor=anchor, is_web=is_web, decoded=ladder.decoded,
+        seconds=seconds, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, "")},
     )  # fmt: skip
     env.globals["clauses"] = clauses
@@ -78,24 +83,48 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
+def _ladder(result: Result, fields: str) -> str:
+    """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
+    rows = ladder.rows(result)
+    text: str = environment().get_template("case.html.j2").render(
+        r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
+        capture=stem(result.id) + ".pcapng",
+    )  # fmt: skip
+    return text
+
+
+def _is_empty(result: Result) -> bool:
+    return not result.frames and not result.findings and not result.log
+
+
 def _details(results: list[Result]) -> dict[int, Markup]:
-    """The ladders for which there is room, by the index of the result."""
-    template, used = environment().get_template("case.html.j2"), 0
-    found: dict[int, Markup] = {}
-    for index in sorted(range(len(results)), key=lambda i: (_rank(results[i]), i)):
-        result = results[index]
+    """The ladders that stand in the page, by the index of the result."""
+    used, found = 0, {}
+    order = sorted((i for i, r in enumerate(results) if _rank(r) < 2 and not _is_empty(r)), key=lambda i: (_rank(results[i]), i))
+    for index in order:
         if used >= _ALL:
             break
-        if not result.frames and not result.findings and not result.log:
-            continue
-        rows = ladder.rows(result)
-        text = template.render(
-            r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), full=used < _FULL,
-            capture=stem(result.id) + ".pcapng",
-        )  # fmt: skip
+        text = _ladder(results[index], "all" if used < _FULL else "none")
         used += len(text)
         found[index] = Markup(text)
     return found
+
+
+def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]]:
+    """The ladders of plain passes: packs (JSON arrays, deflated, base64), and where each result's is: (pack, position)."""
+    packs: list[str] = []
+    places: dict[int, tuple[int, int]] = {}
+    used = 0
+    chosen = [i for i, r in enumerate(results) if _rank(r) == 2 and not _is_empty(r)]
+    for start in range(0, len(chosen), _IN_A_PACK):
+        if used >= _PACKED_ALL:
+            break
+        part = chosen[start : start + _IN_A_PACK]
+        texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
+        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 6)).decode())
+        used += len(packs[-1])
+        places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
+    return packs, places
 
 
 def worst(verdicts: Iterable[str]) -> str:
@@ -173,7 +202,7 @@ def _plain(value: Any) -> str:
 def render(report: RunReport) -> str:
     """The file."""
     env, verdicts = environment(), requirement_verdicts(report)
-    details = _details(report.results)
+    details, (packs, places) = _details(report.results), _packs(report.results)
     head = env.get_template("head.html.j2")
     (style, style_hash), (script, script_hash) = asset("style.css"), asset("filter.js")
     word, tone = headline(report)
@@ -183,9 +212,10 @@ def render(report: RunReport) -> str:
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
         parts=_parts(report, verdicts), failed=_failed(report.results),
         cases=[
-            {"r": r, "detail": details.get(i), "capture": stem(r.id) + ".pcapng"} for i, r in enumerate(report.results)
+            {"r": r, "detail": details.get(i), "place": places.get(i), "capture": stem(r.id) + ".pcapng"}
+            for i, r in enumerate(report.results)
         ],
-        head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details),
-        bounds={"full": f"{_FULL >> 20} MiB", "all": f"{_ALL >> 20} MiB"},
+        head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
+        bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,
     )  # fmt: skip

@@ -10,6 +10,8 @@ from .. import codec
 from ..results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
+_LONGEST_LINE = 110  # of a frame's fields in the short form
+_ZERO = re.compile(r"^ +\d+  .*  0+h?$")
 _MOST_HEX = 640  # bytes of a frame that are shown, unless a finding points further
 
 
@@ -129,11 +131,10 @@ class HexLine:
 
 def marks(view: codec.Frame, findings: Iterable[Finding]) -> tuple[set[int], set[tuple[int, str]]]:
     """The bytes that findings point at, and the fields (byte, name)."""
-    fields = view.json().get("fields", [])
     bytes_, names = set(), set()
-    for finding in findings:
-        if finding.byte is None:
-            continue
+    pointing = [f for f in findings if f.byte is not None]
+    fields = view.json().get("fields", []) if pointing else []
+    for finding in pointing:
         same = [f for f in fields if f["byte"] == finding.byte and finding.bits in (None, f["bits"])]
         names |= {(f["byte"], f["name"]) for f in same}
         bytes_ |= _bytes(finding, same[0]["size"] if same else None)
@@ -148,6 +149,13 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
     high, low = int(bits[1]), int(bits[2])
     length = max(size or 0, high // 8 + 1)
     return set(range(finding.byte + length - 1 - high // 8, finding.byte + length - low // 8))
+
+
+def fields_set(row: Row) -> str:
+    """The fields of a frame that are not zero, one a line, long ones cut off."""
+    assert row.frame is not None
+    text = codec.decode(row.frame.data, row.frame.sof, row.frame.eof).text()
+    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines() if not _ZERO.search(line))
 
 
 def decoded(row: Row) -> dict[str, Any]:

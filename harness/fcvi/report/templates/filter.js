@@ -17,6 +17,26 @@
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll(".case[data-open] > details").forEach(function (item) { item.open = true; });
   });
+  var packs = document.querySelectorAll(".pack"), unpacked = {};
+  function unpack(number) {
+    if (!unpacked[number]) {
+      var bytes = Uint8Array.from(atob(packs[number].textContent), function (c) { return c.charCodeAt(0); });
+      var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      unpacked[number] = new Response(stream).json();
+    }
+    return unpacked[number];
+  }
+  document.addEventListener("toggle", function (event) {
+    var item = event.target, place = item.dataset;
+    if (!item.open || place.pack === undefined || place.done) { return; }
+    place.done = "1";
+    var failed = "<p class=small>This browser cannot unpack the ladder; the frames are in the capture beside this file.</p>";
+    try {
+      unpack(place.pack).then(
+        function (texts) { item.insertAdjacentHTML("beforeend", texts[place.at]); },
+        function () { item.insertAdjacentHTML("beforeend", failed); });
+    } catch (error) { item.insertAdjacentHTML("beforeend", failed); }
+  }, true);
   function follow() {
     var target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
     for (var item = target; item; item = item.parentElement) {
