@@ -12,7 +12,7 @@ from fcvi.scenario import Scenario
 
 from .c7_7_1 import ROLES, connect_as
 from .common import CLIENT, REGISTRY, check_state, connect_dut_client, connect_dut_server
-from .neighbours import count, expect_accept
+from .neighbours import UNHURRIED, count, expect_accept
 from .message_steps import post, register
 from .traffic import both_ways
 
@@ -30,7 +30,7 @@ _PER_VI = 50
     errata=["E105"],
     tags=["message", "load"],
     applies=f"(client or server) and send and unreliable_delivery and class2 and max_vis >= {_POSTED // _PER_VI}",
-    variants=[Variant(role, {"role": role}, pics, {"class": 2}) for role, pics, _ in ROLES],
+    variants=[Variant(role, {"role": role}, pics, {"class": 2, **UNHURRIED}) for role, pics, _ in ROLES],
 )
 def many_sequences(t: Scenario) -> None:
     """The tester acknowledges nothing while 300 Sends are posted on six VIs: at most 255 Sequences are active.

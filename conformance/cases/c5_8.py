@@ -27,6 +27,7 @@ from .common import (
     start_wait,
 )
 from .message_steps import expect_response, prepare, transmit
+from .neighbours import UNHURRIED
 from .traffic import answer_send, delivered, expect_send, post_recv, post_send
 
 _FCVI_PREF = 316  # its byte in the connect payload (Tables 13, 14, 16 and 18)
@@ -196,7 +197,7 @@ def initiative(t: Scenario) -> None:
     applies="(client or server) and send and reliable_reception",
     variants=[
         Variant(f"{role}/{depth}", {"role": role, "attributes": {**_RR, "FCVI_PIPELINE_DEPTH": depth}},
-                f"{pics} and pipeline_depth >= {depth}")
+                f"{pics} and pipeline_depth >= {depth}", UNHURRIED)
         for role, pics, _ in ROLES
         for depth in (0, 1, 3)
     ],  # fmt: skip

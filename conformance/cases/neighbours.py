@@ -26,6 +26,8 @@ TOPOLOGIES: dict[str, dict[str, Any]] = {
 NEEDS = {
     POINT_TO_POINT: "", PRIVATE_LOOP: "loop", PUBLIC_LOOP: "loop", FABRIC: "(name_server or out_of_order_fabric)",
 }  # fmt: skip
+#: Timers of the DUT for cases that keep it waiting for many acknowledgements or responses, also in real time.
+UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
 }  # fmt: skip
