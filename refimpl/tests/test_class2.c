@@ -261,6 +261,32 @@ START_TEST(busy_frames_come_again)
 }
 END_TEST
 
+/* It is acknowledged after all, before the host has asked for the copy. */
+START_TEST(busy_and_acknowledged)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, true, 4);
+    rig_post(r, FCVI_SEND, 3 * PIECE);
+    unsigned nth = r->seen;
+    r->seen = r->sent;
+    static const unsigned r_ctls[] = {F_BSY, ACK_1};
+    for (unsigned k = 0; k < 2; k++) {
+        char hex[RIG_HEX];
+        uint8_t bytes[64];
+        snprintf(hex, sizeof hex, "%02x 010100 00 010200 00 c00000 %02x 00 0001 %04x 8001 00000001",
+                 r_ctls[k], rig_field(r, nth, 12, 1), rig_ox(r, nth));
+        struct fcvi_input in = {bytes, from_hex(hex, bytes), FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+        fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    }
+    w_quiet(&r->w);
+    rig_silent(r);
+    ack(r, nth);
+    ack(r, nth + 2);
+    w_done(&r->w, 0, r->vi, false, 0, 3 * PIECE);
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* _i: an empty Send, FCVI_READ_RQST */
 START_TEST(busy_single_frame)
 {
@@ -356,6 +382,7 @@ int main(void)
     rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
     rig_case(s, "9", time_for_acks, 0, 1);
     rig_case(s, "8b", busy_frames_come_again, 0, 1);
+    rig_case(s, "8b", busy_and_acknowledged, 0, 1);
     rig_case(s, "8b", busy_single_frame, 0, 2);
     rig_case(s, "8b", busy_read_response, 0, 1);
     rig_case(s, "8b", busy_and_memory_gone, 1, 4);

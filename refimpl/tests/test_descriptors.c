@@ -230,10 +230,11 @@ START_TEST(pipeline_depth)
 }
 END_TEST
 
-/* C.5.1: a client's Send does not complete before FCVI_CONNECT_RESP3, and so counts as open until then. */
+/* C.5.1: a client's Send does not complete before FCVI_CONNECT_RESP3, and so counts as open until then. _i: a
+ * Message whose answer waits for RESP3 goes with the connection (C.5.10) */
 START_TEST(client_before_resp3)
 {
-    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    struct rig *r = rig_new(_i == 0 ? FCVI_RELIABLE_DELIVERY : FCVI_RELIABLE_RECEPTION);
     r->attributes.pipeline_depth = 0;
     rig_start(r);
     struct fcvi_address here = w_address(0, 0xDD), there = w_address(1, 0xDD);
@@ -244,9 +245,17 @@ START_TEST(client_before_resp3)
     rig_hear(r,
              "03 010100 00 010200 58 890008 06 02 0000 %04x 8001 00000000 "
              "ffffffff 18 00 0000 00000000 00000000 00*12 %08x 00000000 0000 0001 0000abcd " RIG_HOST("a2")
-                 RIG_HOST("a1") "0000 02 03 %08x 00*24",
-             rig_ox(r, 0), id, (unsigned)RIG_BYTES);
+                 RIG_HOST("a1") "0000 %02x 03 %08x 00*24",
+             rig_ox(r, 0), id, r->attributes.reliability, (unsigned)RIG_BYTES);
     r->seen = r->sent;
+    r->handle = rig_field(r, 0, 64, 4);
+    if (_i == 1) {
+        rig_message(r, OP_WRITE, 1, 4, RIG_VA, r->region);
+        ck_assert_uint_eq(r->bytes[3], rig_value(1, 3));
+        rig_silent(r);
+        rig_end(r);
+        return;
+    }
     rig_post(r, FCVI_SEND, 0);
     rig_post(r, FCVI_SEND, 0);
     ck_assert_uint_eq(rig_field(r, r->seen++, 32, 4), 1);
@@ -372,7 +381,7 @@ int main(void)
     rig_case(s, "VI-DG 5.2", faulty_for_immediate_data, 0, 3);
     rig_case(s, "VI-ARCH 6.3.1", passing_a_read, 0, 4);
     rig_case(s, "7.3", pipeline_depth, 0, 5);
-    rig_case(s, "C.5.1", client_before_resp3, 0, 1);
+    rig_case(s, "C.5.1", client_before_resp3, 0, 2);
     rig_case(s, "VI-ARCH 5", states, 0, 1);
     rig_case(s, "room", room_for_descriptors, 0, 1);
     rig_case(s, "5.8.2", headers_of_the_frames, 0, 1);

@@ -106,11 +106,33 @@ START_TEST(later_message_starts_the_timer)
 }
 END_TEST
 
+/* Rule 4c c: what a held frame shows to be missing has been missing since it came. */
+START_TEST(held_frame_starts_the_timer)
+{
+    struct rig *r = begin((uint8_t)_i);
+    const uint8_t *slot = rig_receive(r);
+    rig_receive(r);
+    piece(r, 2, 8, 4, false);
+    w_run(&r->w, W_R_A_TOV / 2);
+    for (uint32_t k = 0; k < 3; k++)
+        piece(r, 1, 4 * k, 4, false);
+    arrived(r, slot, 1);
+    piece(r, 2, 0, 4, false);
+    w_run(&r->w, W_R_A_TOV / 2 - 1);
+    rig_not_done(r, true);
+    rig_alive(r);
+    w_run(&r->w, 1);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_TRANSPORT_ERROR, 0);
+    rig_end(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("order");
     rig_case(s, "5.2.1", overlapping_frames, 1, 4);
     rig_case(s, "held", held_frames_make_room, 1, 4);
     rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
+    rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
     return rig_run(s);
 }
