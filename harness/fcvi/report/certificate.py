@@ -68,10 +68,14 @@ def render(report: Mapping[str, Any], date: str, hashes: Mapping[str, str]) -> d
     data = build(report, date, hashes, [r.id for r in catalogue])
     style, style_hash = html.asset("style.css")
     counts = {name: list(data["requirements"].values()).count(name) for name in html.VERDICTS}
+    tested = [(ident, v) for ident, v in data["requirements"].items() if v != html.NOT_TESTED]
+    others = [(ident, v) for ident, v in data["requirements"].items() if v == html.NOT_TESTED]
     page = encoded(
         html.environment().get_template("certificate.html.j2").render(
             c=data, counts=counts, catalogue={r.id: r for r in catalogue}, style=style, style_hash=style_hash,
-            rows=[(ident, v) for ident, v in data["requirements"].items() if v != html.NOT_TESTED],
+            tables=[("Requirements that were tested", tested, False), ("Requirements that were not tested", others, True)],
+            unobservable=sum(not r.testable and data["requirements"][r.id] == html.NOT_TESTED for r in catalogue),
+            declared=html.declared(report["dut"]["pics"], report["pixit"]),
             tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
         )  # fmt: skip
     )

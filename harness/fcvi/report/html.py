@@ -186,9 +186,10 @@ def _failed(results: list[Result]) -> list[dict[str, Any]]:
     return [{"requirement": requirement, "results": found} for (requirement, _), found in groups.items()]
 
 
-def _declared(report: RunReport) -> list[tuple[str, Any]]:
-    rows: list[tuple[str, Any]] = list(report.pics.items())
-    for name, value in report.pixit.items():
+def declared(pics: dict[str, Any], pixit: dict[str, Any]) -> list[tuple[str, Any]]:
+    """PICS and PIXIT as rows of a table."""
+    rows: list[tuple[str, Any]] = list(pics.items())
+    for name, value in pixit.items():
         rows += [(f"{name}.{n}", v) for n, v in value.items()] if isinstance(value, dict) else [(name, value)]
     return [(name, _plain(value)) for name, value in rows]
 
@@ -207,7 +208,7 @@ def render(report: RunReport) -> str:
     (style, style_hash), (script, script_hash) = asset("style.css"), asset("filter.js")
     word, tone = headline(report)
     return env.get_template("report.html.j2").render(
-        report=report, headline=word, tone=tone, summary=report.summary(), declared=_declared(report),
+        report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
         parts=_parts(report, verdicts), failed=_failed(report.results),
