@@ -35,7 +35,9 @@ for program in shared vi-shared; do LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch
 for program in static vi-static; do "$scratch/$program"; done
 cd "$scratch"
 usr/bin/fcvi --version
-usr/bin/fcvi run --quiet --select 'D.*'
+usr/bin/fcvi run --quiet --select 'D.*' --report r
+test -s r/report.html
+usr/bin/fcvi judge --quiet r
 test -s usr/lib/fcvi/wireshark/fcvi.lua
 # what is built is not built again
 cd - > /dev/null
