@@ -58,11 +58,13 @@ void mon_rules_5_5(struct seen *s)
     uint8_t seq_id = (uint8_t)fcvi_FC_SEQ_ID(s->fc);
     bool exact = mon_exact(s->m, s->x);
     bool begins = !s->own->open || s->own->seq_id != seq_id;
-    s->part = !begins;
-    if (exact && s->own->open && s->own->seq_id != seq_id)
+    if (exact && s->own->open && s->own->seq_id != seq_id) {
+        begins = false;
         mon_report(s, FC(SEQ_ID), seq_id,
                    FCVI_BREACH("FCVI-4.2-04", "the SEQ_ID changes before End_Sequence", s->own->seq_id),
                    s->own->frame);
+    }
+    s->part = !begins;
     s->own->sequences += begins;
     if (exact) {
         check_start(s, begins);

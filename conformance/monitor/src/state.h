@@ -187,6 +187,7 @@ struct seen {
     uint16_t base; /* of the Device_Header in the frame */
     uint8_t iu, who, group;
     bool end, last, starts; /* End_Sequence, Last_Sequence, begins an Exchange */
+    bool misplaced;         /* 5.6 found its SEQ_CNT or Relative Offset wrong */
     bool part;              /* of a Sequence that was open before this frame */
 };
 

@@ -46,12 +46,6 @@ static void show(struct view *v, uint64_t time, const struct fcvi_input *in)
     fcvi_decode(in, &frame, NULL);
     struct fcvi_monitor_frame shown = {&frame, ++v->number, time, 0, false};
     fcvi_monitor_frame(v->monitor, &shown, &found);
-    if (getenv("TRACE") && v == views) {
-        char text[512];
-        fcvi_print_summary(&frame, text, sizeof text);
-        printf("%llu %llu %s\n", (unsigned long long)v->number, (unsigned long long)time, text);
-        fflush(stdout);
-    }
     if (found.count != 0) {
         char text[512];
         fcvi_print_summary(&frame, text, sizeof text);
