@@ -150,8 +150,8 @@ static void judge_iu(struct seen *s)
             mon_connection_payload(s);
             mon_rules_6_8(s);
             mon_rules_7_3(s);
-            mon_rules_8_5(s);
             mon_rules_8_4(s);
+            mon_rules_8_5(s);
             mon_connection_note(s);
         } else if (s->group == G_DISCONNECT)
             mon_rules_6_12(s);

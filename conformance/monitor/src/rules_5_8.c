@@ -29,7 +29,8 @@ static void check_initiative(struct seen *s)
 {
     struct exchange *x = s->x;
     bool retry = s->own->refused != 0 || s->far->refused != 0;
-    if (mon_exact(s->m, x) && x->turn != s->who && !retry && s->far->frame != 0 && mon_far_good(s))
+    if (mon_exact(s->m, x) && x->turn != s->who && !retry && (s->who == 0 || s->far->frame != 0) &&
+        mon_far_good(s))
         mon_report(s, FC(Exchange_Context), s->who,
                    FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the sender does not hold the Sequence Initiative",
                                         "a Sequence of the other side"),

@@ -1,0 +1,751 @@
+/* Rules of the monitor that show in which frames come, and in what order: setups, retries, identifiers in
+ * use, what follows an end, class 2, logins, errata; and what the monitor does when it runs out of room. */
+#include "stream.h"
+
+static struct stream stream(void)
+{
+    return (struct stream){.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
+}
+
+/* ---- 5.3, 5.9.3, 8.1: setups and what needs one ---- */
+
+START_TEST(setup_ius_come_in_order)
+{
+    static const struct {
+        unsigned without, shows;
+        const char *requirement;
+    } cases[] = {{1, 1, "FCVI-5.3.1-05"}, {2, 2, "FCVI-5.3.1-05"}};
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    remove_frame(&s, cases[_i].without);
+    s.count = cases[_i].shows;
+    expect(&s, WHOLE, cases[_i].requirement, cases[_i].shows, "a setup IU is missing");
+    expect(&s, 0, NULL, 0, "a setup IU is missing");
+}
+END_TEST
+
+START_TEST(setup_iu_comes_once)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    insert_copy(&s, 2, 3);
+    s.count = 3;
+    put(s.frame[2].bytes, AT_SEQ_ID, 1, 77);
+    put(s.frame[2].bytes, AT_SEQ_CNT, 2, 1);
+    put(s.frame[2].bytes, AT_PARAMETER, 4, 340);
+    put(s.frame[0].bytes, AT_F_CTL, 3, FIRST | END | INITIATIVE | OFFSET);
+    /* it also lacks the Sequence Initiative, which it passed with the first */
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(v.found.count, 2);
+    ck_assert_str_eq(v.list[0].what.requirement, "FCVI-5.8.1-01");
+    ck_assert_str_eq(v.list[1].what.requirement, "FCVI-5.3.1-05");
+    free_verdict(&v);
+}
+END_TEST
+
+START_TEST(message_needs_a_connection)
+{
+    struct stream s = stream();
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-4.2-01", 1, "a Message without a setup");
+    expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, NULL, 0, "a Message whose setup is older than the capture");
+}
+END_TEST
+
+START_TEST(message_waits_for_the_own_end_of_the_setup)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    s.count = 2; /* the client has not sent RESP2 */
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 3, "a client's Message before RESP2");
+    s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    s.count = 3; /* the server has not sent RESP3; the client may send (E74) */
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 5, "a server's Message before RESP3");
+}
+END_TEST
+
+START_TEST(no_message_after_the_own_disconnect)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    disconnect(&s, A, 0x1002, HB, false);
+    send_one(&s, B, 0x2001, HA, 1, LAST); /* B has not heard of it yet */
+    expect(&s, WHOLE, NULL, 0, "a Message that crosses a Disconnect");
+    send_one(&s, A, 0x1003, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-8.1-01", 7, "a Message after the sender's Disconnect");
+    expect(&s, 0, NULL, 0, "a Message after the sender's Disconnect");
+}
+END_TEST
+
+START_TEST(message_goes_to_the_port_of_its_handle)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    put(f->bytes, 5, 3, C);
+    expect(&s, WHOLE, "FCVI-5.9.2-01", 5, "a Message of a third port");
+}
+END_TEST
+
+/* ---- 8.4, 8.5: handles, retries, FCVI_CONNECTION_IDs ---- */
+
+static struct made *request(struct stream *s, uint16_t ox_id, uint32_t id, uint32_t handle, uint32_t to,
+                            bool retry)
+{
+    struct made *f = iu(s, 0x10, 0x02, A, to, FIRST | END | INITIATIVE | OFFSET, ox_id, 0xFFFFFFFF, 340);
+    put(f->bytes, AT_FLAGS, 1, retry ? 0x11 : 1);
+    put(f->bytes, AT_WORD_7, 4, id);
+    connect_payload(f, handle, 1);
+    return f;
+}
+
+START_TEST(handles_in_use_are_not_given_again)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    request(&s, 0x1002, 8, HA, C, false);
+    expect(&s, WHOLE, "FCVI-4.2-09", 5, "the handle of an open Connection for another port");
+    expect(&s, FCVI_TRUST_ORDER, "FCVI-4.2-09", 5, "the handle of an open Connection for another port");
+    s.frame[4].time += 20000000;
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the same later than R_A_TOV in a capture with holes");
+    s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    disconnect(&s, A, 0x1002, HB, false);
+    disconnect(&s, B, 0x1002, HA, true);
+    setup(&s, 0x1003, 8, HA, HB, 1);
+    expect(&s, WHOLE, NULL, 0, "a handle after a Disconnect");
+    s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    request(&s, 0x1002, 8, HA, B, true);
+    expect(&s, WHOLE, NULL, 0, "a retry has the handle of the first try");
+}
+END_TEST
+
+START_TEST(retries_repeat_the_handle_with_a_new_id)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1001, 0); /* ABTS */
+    request(&s, 0x1002, 8, HA, B, true);
+    expect(&s, WHOLE, NULL, 0, "a retry");
+    put(s.frame[2].bytes, AT_WORD_7, 4, 7);
+    expect(&s, WHOLE, "FCVI-8.5.4-a1", 3, "a retry with the ID of the first try");
+    put(s.frame[2].bytes, AT_WORD_7, 4, 8);
+    put(s.frame[2].bytes, AT_CONN_HANDLE, 4, 0x77);
+    expect(&s, WHOLE, "FCVI-8.5.4-a1", 3, "a retry with another handle");
+    expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, NULL, 0, "a retry whose first try may be older");
+}
+END_TEST
+
+START_TEST(connection_ids_are_unique_while_open)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    request(&s, 0x1002, 7, HA + 1, C, false);
+    expect(&s, WHOLE, "FCVI-5.9.10-03", 2, "the ID of an open setup");
+    expect(&s, 0, NULL, 0, "the ID of an open setup");
+    s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1001, 0);
+    request(&s, 0x1002, 7, HA + 1, C, false);
+    expect(&s, WHOLE, NULL, 0, "the ID of an aborted setup");
+}
+END_TEST
+
+START_TEST(setup_aborts_name_a_setup)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    struct made *f = disconnect(&s, A, 0x1002, 0xFFFFFFFF, false);
+    put(f->bytes, AT_FLAGS, 1, 6);
+    put(f->bytes, AT_WORD_7, 4, 7);
+    expect(&s, WHOLE, NULL, 0, "an abort of a setup");
+    put(f->bytes, AT_WORD_7, 4, 9);
+    expect(&s, WHOLE, "FCVI-6.12.2-14", 2, "an abort of no setup");
+    expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, NULL, 0, "an abort of a setup older than the capture");
+    f = disconnect(&s, B, 0x3001, 0xFFFFFFFF, true);
+    put(f->bytes, AT_FLAGS, 1, 6);
+    put(s.frame[1].bytes, AT_WORD_7, 4, 7);
+    expect(&s, WHOLE, "FCVI-6.13.1-01", 3, "an answer to no DISCONNECT_RQST");
+}
+END_TEST
+
+/* ---- 5.4, 5.5: Exchanges and Sequences ---- */
+
+START_TEST(exchanges_begin_once_and_end)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    send_one(&s, A, 0x1002, HB, 2, LAST);
+    expect(&s, WHOLE, NULL, 0, "an OX_ID used again at once (5.4)");
+    struct made *f = send_one(&s, A, 0x1002, HB, 2, LAST);
+    put(f->bytes, AT_F_CTL, 3, LAST | END | OFFSET);
+    put(f->bytes, AT_WORD_7, 4, 16);
+    put(f->bytes, AT_SEQ_CNT, 2, 1);
+    put(f->bytes, AT_PARAMETER, 4, 8);
+    put(s.frame[5].bytes, AT_WORD_7, 4, 8);
+    expect(&s, WHOLE, "FCVI-5.4-01", 7, "a frame after the end of its Exchange");
+    expect(&s, 0, "FCVI-5.4-01", 7, "a frame after the end of its Exchange");
+}
+END_TEST
+
+START_TEST(ox_ids_are_not_used_while_open)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, 0);
+    put(f->bytes, AT_WORD_7, 4, 16); /* eight bytes are to come */
+    send_one(&s, A, 0x1002, HB, 2, LAST);
+    expect(&s, WHOLE, "FCVI-4.2-02", 6, "the OX_ID of an open Exchange");
+    expect(&s, 0, NULL, 0, "the OX_ID of an Exchange whose end may be missing");
+}
+END_TEST
+
+START_TEST(seq_ids_are_not_used_while_open)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, 0);
+    put(f->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+    put(f->bytes, AT_WORD_7, 4, 16);
+    f->eof = FCVI_EOF_N;
+    f = send_one(&s, A, 0x1003, HB, 2, LAST);
+    expect(&s, WHOLE, NULL, 0, "two Messages at once");
+    put(f->bytes, AT_SEQ_ID, 1, 5);
+    expect(&s, WHOLE, "FCVI-5.5-02", 6, "the SEQ_ID of an open Sequence");
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the SEQ_ID of a Sequence whose end may be missing");
+}
+END_TEST
+
+static struct made *ack(struct stream *s, const struct made *of, uint32_t from, uint32_t to)
+{
+    struct made *f =
+        frame(s, 0xC0, from, to, 0, CONTEXT | 0x400000, (uint16_t)get(of->bytes, AT_OX_ID, 2), 0);
+    put(f->bytes, AT_SEQ_ID, 1, of->bytes[AT_SEQ_ID]);
+    put(f->bytes, AT_SEQ_CNT, 2, get(of->bytes, AT_SEQ_CNT, 2));
+    f->sof = FCVI_SOF_N2;
+    f->eof = FCVI_EOF_T;
+    return f;
+}
+
+/* 5.5 in class 2: closed when every frame has its ACK. */
+START_TEST(class2_sequences_wait_for_acks)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    for (unsigned i = 0; i < s.count; i++)
+        s.frame[i].eof = FCVI_EOF_N;
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    f->eof = FCVI_EOF_N;
+    struct made *g = send_one(&s, A, 0x1003, HB, 2, LAST);
+    put(g->bytes, AT_SEQ_ID, 1, f->bytes[AT_SEQ_ID]);
+    g->eof = FCVI_EOF_N;
+    expect(&s, WHOLE, "FCVI-5.5-05", 6, "a SEQ_ID used again before its ACK");
+    s.count--;
+    ack(&s, f, B, A);
+    struct made again = *f;
+    put(again.bytes, AT_OX_ID, 2, 0x1003);
+    put(again.bytes, AT_MSG_ID, 4, 2);
+    s.frame[s.count++] = again;
+    expect(&s, WHOLE, NULL, 0, "a SEQ_ID used again after its ACK");
+}
+END_TEST
+
+START_TEST(acks_answer_frames)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    f = ack(&s, f, B, A);
+    expect(&s, WHOLE, NULL, 0, "an ACK");
+    put(f->bytes, AT_SEQ_CNT, 2, 3);
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 6, "an ACK of a frame that was not sent");
+    expect(&s, 0, NULL, 0, "an ACK of a frame that may be missing");
+}
+END_TEST
+
+/* FC-FS: what busy sent back may come again, with the same SEQ_CNT. */
+START_TEST(busy_frames_come_again)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    struct made *busy = ack(&s, f, B, A);
+    struct made again = *f;
+    s.frame[s.count++] = again;
+    send_one(&s, A, 0x1003, HB, 2, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.6-04", 7, "a Message sent twice"); /* as the second Message */
+    put(busy->bytes, AT_R_CTL, 1, 0xC4);
+    expect(&s, WHOLE, NULL, 0, "a frame sent again after P_BSY");
+}
+END_TEST
+
+START_TEST(only_the_holder_of_the_initiative_sends)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    f = send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    put(f->bytes, AT_F_CTL, 3, END | OFFSET | INITIATIVE);
+    counts(f, 1, 8);
+    f->length = AT_PAYLOAD; /* no more data: only the initiative is wrong */
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 6, "a Sequence without the initiative");
+    expect(&s, 0, NULL, 0, "a Sequence whose initiative may be missing");
+}
+END_TEST
+
+START_TEST(nothing_follows_an_abort)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, 0);
+    put(f->bytes, AT_WORD_7, 4, 16);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1002, 0);
+    f = frame(&s, 0x84, B, A, 0, CONTEXT | LAST | END, 0x1002, 12);
+    put(f->bytes, 24 + 4, 2, 0x1002);
+    expect(&s, WHOLE, NULL, 0, "an abort");
+    put(f->bytes, 24 + 4, 2, 0x1003);
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 7, "a BA_ACC of another Exchange");
+    expect(&s, 0, "FCVI-5.8.1-01", 7, "a BA_ACC of another Exchange");
+    put(f->bytes, 24 + 4, 2, 0x1002);
+    f = iu(&s, 0x00, 0x01, A, B, LAST | END | OFFSET, 0x1002, HB, 8);
+    message(f, 1, 16);
+    counts(f, 1, 8);
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 8, "a frame after the sender's ABTS");
+}
+END_TEST
+
+/* E38: a Disconnect has an Exchange of its own. */
+START_TEST(ius_have_their_exchange)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    struct made *f = disconnect(&s, A, 0x1001, 0xFFFFFFFF, false);
+    put(f->bytes, AT_FLAGS, 1, 6);
+    put(f->bytes, AT_WORD_7, 4, 7);
+    counts(f, 1, 0);
+    expect(&s, WHOLE, "FCVI-T01-DISCONNECT_RQST-pos", 2, "a Disconnect within the setup's Exchange");
+}
+END_TEST
+
+/* ---- 5.2: what a level allows ---- */
+
+START_TEST(responses_need_reliable_reception)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 2);
+    send_one(&s, A, 0x1002, HB, 1, INITIATIVE | LAST);
+    struct made *f = iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0);
+    message(f, 1, 0);
+    s.frame[4].bytes[AT_F_CTL] =
+        0x28 | 0x01; /* First, End, Initiative: the request's own fault is not Last */
+    put(s.frame[4].bytes, AT_F_CTL, 3, FIRST | END | LAST | OFFSET);
+    put(s.frame[5].bytes, AT_OX_ID, 2, 0x1002);
+    expect(&s, 0, "FCVI-6.3.1-03", 6, "FCVI_SEND_RESP in Reliable Delivery");
+    s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    f = iu(&s, 0x02, 0x06, A, B, FIRST | END | INITIATIVE, 0x1002, HB, 0);
+    message(f, 1, 16);
+    expect(&s, WHOLE, "FCVI-6.6.1-02", 5, "an RDMA Read in Unreliable Delivery");
+    expect(&s, 0, "FCVI-6.6.1-02", 5, "an RDMA Read in Unreliable Delivery");
+}
+END_TEST
+
+START_TEST(responses_need_a_request)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    struct made *f = iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0);
+    message(f, 1, 0);
+    expect(&s, WHOLE, "FCVI-5.2.1-01", 5, "a response without a request");
+    expect(&s, 0, NULL, 0, "a response whose request may be missing");
+}
+END_TEST
+
+START_TEST(the_exchange_stays_open_for_a_response)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-6.2.1-05", 5, "Last_Sequence where a response is due");
+    expect(&s, 0, "FCVI-6.2.1-05", 5, "Last_Sequence where a response is due");
+    put(f->bytes, AT_F_CTL, 3, FIRST | END | OFFSET);
+    expect(&s, WHOLE, "FCVI-5.8.4-02", 5, "no Sequence Initiative where a response is due");
+    put(f->bytes, AT_OPCODE, 1, 1);
+    put(f->bytes, AT_F_CTL, 3, FIRST | END | LAST | OFFSET);
+    expect(&s, WHOLE, "FCVI-6.4.1-06", 5, "Last_Sequence where a response is due");
+}
+END_TEST
+
+START_TEST(messages_are_as_long_as_they_say)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    put(f->bytes, AT_WORD_7, 4, 9);
+    expect(&s, WHOLE, "FCVI-5.9.10-01", 5, "a Message that ends early");
+    expect(&s, 0, "FCVI-5.9.10-01", 5, "a Message that ends early");
+    s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 2);
+    f = iu(&s, 0x02, 0x06, A, B, FIRST | END | INITIATIVE, 0x1002, HB, 0);
+    message(f, 1, 4);
+    f = iu(&s, 0x0A, 0x01, B, A, CONTEXT | LAST | END | OFFSET, 0x1002, HA, 8);
+    message(f, 1, 4);
+    expect(&s, WHOLE, "FCVI-5.9.10-01", 6, "a READ_RESP that goes beyond what was asked");
+    put(f->bytes, AT_FLAGS, 1, 5); /* E42: RESP_ERR */
+    expect(&s, WHOLE, NULL, 0, "a READ_RESP that failed");
+    put(f->bytes, AT_FLAGS, 1, 0);
+    f->length = AT_PAYLOAD + 4;
+    expect(&s, WHOLE, NULL, 0, "a READ_RESP of the length asked");
+    put(f->bytes, AT_WORD_7, 4, 8);
+    put(f->bytes, AT_PARAMETER, 4, 0);
+    f->length = AT_PAYLOAD + 8;
+    expect(&s, WHOLE, "FCVI-6.7.2-11", 6, "a READ_RESP with another FCVI_TOT_LEN");
+}
+END_TEST
+
+START_TEST(read_responses_repeat_the_region)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 2);
+    struct made *f = iu(&s, 0x02, 0x06, A, B, FIRST | END | INITIATIVE, 0x1002, HB, 0);
+    message(f, 1, 8);
+    region(f, 0x1000, 5);
+    f = iu(&s, 0x0A, 0x01, B, A, CONTEXT | LAST | END | OFFSET, 0x1002, HA, 8);
+    message(f, 1, 8);
+    region(f, 0x1000, 6);
+    expect(&s, WHOLE, "FCVI-6.7.2-09", 6, "another FCVI_RMT_VA_HANDLE");
+    expect(&s, 0, "FCVI-6.7.2-09", 6, "another FCVI_RMT_VA_HANDLE");
+    region(f, 0x2000, 5);
+    expect(&s, 0, "FCVI-6.7.2-07", 6, "another FCVI_RMT_VA");
+    region(f, 0x1000, 5);
+    put(f->bytes, AT_MSG_ID, 4, 2);
+    expect(&s, WHOLE, "FCVI-6.7.2-04", 6, "another FCVI_MSG_ID");
+    put(f->bytes, AT_MSG_ID, 4, 1);
+    put(f->bytes, AT_HANDLE, 4, 0x99);
+    expect(&s, WHOLE, "FCVI-6.7.2-02", 6, "another handle");
+}
+END_TEST
+
+START_TEST(immediate_data_stay)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = iu(&s, 0x00, 0x01, A, B, FIRST | END | OFFSET, 0x1002, HB, 8);
+    message(f, 1, 16);
+    put(f->bytes, AT_FLAGS, 1, 1);
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 5);
+    f = iu(&s, 0x00, 0x01, A, B, LAST | END | OFFSET, 0x1002, HB, 8);
+    message(f, 1, 16);
+    counts(f, 1, 8);
+    expect(&s, 0, "FCVI-6.2.2-05", 6, "the last IU lacks Immediate Data");
+    put(f->bytes, AT_FLAGS, 1, 1);
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 6);
+    expect(&s, 0, "FCVI-6.2.2-06", 6, "other Immediate Data");
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 5);
+    expect(&s, WHOLE, NULL, 0, "Immediate Data in every IU (E43)");
+}
+END_TEST
+
+START_TEST(preference_is_as_said)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    put(s.frame[0].bytes, AT_PREF, 1, 0x80);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.8.2-03", 5, "no Preference where FCVI_PREF was 80h");
+    expect(&s, 0, "FCVI-5.8.2-03", 5, "no Preference where FCVI_PREF was 80h");
+    put(f->bytes, AT_CS_CTL, 1, 0x80);
+    expect(&s, WHOLE, NULL, 0, "Preference");
+    send_one(&s, B, 0x2002, HA, 1, LAST); /* E34: each end for itself */
+    expect(&s, WHOLE, NULL, 0, "no Preference the other way");
+}
+END_TEST
+
+/* ---- 5.9.6: FCVI_MSG_ID ---- */
+
+START_TEST(message_ids_wrap_to_zero)
+{
+    struct stream s = stream();
+    send_one(&s, A, 0x1002, HB, 0xFFFFFFFF, LAST);
+    struct made *f = send_one(&s, A, 0x1003, HB, 0, LAST);
+    expect(&s, 0, NULL, 0, "FCVI_MSG_ID 0 after FFFFFFFFh");
+    (void)f;
+}
+END_TEST
+
+/* ---- errata that tolerate two readings ---- */
+
+static void expect_notice(const struct stream *s, const char *requirement, const char *erratum)
+{
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, s, &config);
+    ck_assert_uint_eq(v.found.count, 1);
+    ck_assert_str_eq(v.list[0].what.requirement, requirement);
+    ck_assert_str_eq(v.list[0].what.erratum, erratum);
+    ck_assert_uint_eq(v.list[0].what.cls, FCVI_NOTICE);
+    free_verdict(&v);
+}
+
+START_TEST(tolerated_readings)
+{
+    struct stream s = stream(); /* E18: one count for both sides */
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    for (unsigned i = 0; i < 4; i++)
+        put(s.frame[i].bytes, AT_SEQ_CNT, 2, i);
+    expect_notice(&s, "FCVI-5.6-01", "E18");
+    s = stream(); /* E14: RESP3 of a refusal */
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    put(s.frame[1].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[1].bytes, AT_FCVI_PARAMETER, 4, 0x00040000);
+    put(s.frame[1].bytes, AT_CONN_HANDLE, 4, 0xFFFFFFFF);
+    put(s.frame[2].bytes, AT_HANDLE, 4, 0xFFFFFFFF);
+    expect(&s, WHOLE, NULL, 0, "RESP3 with the handle of the request");
+    put(s.frame[3].bytes, AT_HANDLE, 4, 0xFFFFFFFF);
+    expect(&s, WHOLE, NULL, 0, "RESP3 with FFFFFFFFh");
+    s = stream(); /* E05: FFFFFFFFh for what is not known */
+    struct made *f = request(&s, 0x1001, 7, HA, B, false);
+    f = disconnect(&s, A, 0x1002, 0xFFFFFFFF, false);
+    put(f->bytes, AT_FLAGS, 1, 6);
+    put(f->bytes, AT_WORD_7, 4, 7);
+    f = disconnect(&s, B, 0x1002, 0xFFFFFFFF, true);
+    put(f->bytes, AT_FLAGS, 1, 7);
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 0x004A0000);
+    put(f->bytes, AT_WORD_7, 4, 0xFFFFFFFF);
+    expect_notice(&s, "FCVI-6.13.2-11", "E05");
+    s = stream(); /* E28: what completed where nothing was sent */
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    f = disconnect(&s, A, 0x1002, HB, false);
+    put(f->bytes, AT_MSG_ID, 4, 1);
+    expect_notice(&s, "FCVI-6.12.2-11", "E28");
+}
+END_TEST
+
+/* ---- 5.6, 7.7: logins ---- */
+
+static struct made *els(struct stream *s, uint8_t command, uint32_t from, uint32_t to, bool reply,
+                        uint16_t ox_id)
+{
+    struct made *f = frame(s, reply ? 0x23 : 0x22, from, to, 0x01,
+                           reply ? CONTEXT | LAST | END : FIRST | END | INITIATIVE, ox_id, 116);
+    f->bytes[24] = command;
+    put(f->bytes, 24 + 4 + 4, 4, 0x80020000); /* C and S */
+    return f;
+}
+
+START_TEST(setups_need_login_parameters)
+{
+    struct stream s = stream();
+    els(&s, 0x03, A, B, false, 0x5001);
+    struct made *acc = els(&s, 0x02, B, A, true, 0x5001);
+    request(&s, 0x1001, 7, HA, B, false);
+    expect(&s, WHOLE, NULL, 0, "a setup after a login");
+    put(acc->bytes, 32, 4, 0x80000000);
+    expect(&s, WHOLE, "FCVI-5.6-06", 3, "a setup towards a port without S");
+    put(acc->bytes, 32, 4, 0x00020000);
+    expect(&s, WHOLE, "FCVI-5.6-11", 3, "a setup towards a port without C");
+    s = stream();
+    els(&s, 0x03, A, B, false, 0x5001);
+    els(&s, 0x02, B, A, true, 0x5001);
+    put(s.frame[0].bytes, 32, 4, 0x80000000);
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    expect(&s, WHOLE, "FCVI-5.6-05", 4, "an accept for a port without S");
+}
+END_TEST
+
+START_TEST(no_message_after_a_logout)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    els(&s, 0x05, B, A, false, 0x5001);
+    send_one(&s, A, 0x1002, HB, 1, LAST); /* A has not heard of it yet */
+    expect(&s, WHOLE, NULL, 0, "a Message that crosses a LOGO");
+    els(&s, 0x02, A, B, true, 0x5001);
+    send_one(&s, A, 0x1003, HB, 2, LAST);
+    expect(&s, WHOLE, "FCVI-7.7.1-05", 8, "a Message after the sender accepted a LOGO");
+    expect(&s, 0, NULL, 0, "a Message after a LOGO, where a PLOGI may be missing");
+    s.count--;
+    els(&s, 0x03, A, B, false, 0x5002);
+    els(&s, 0x02, B, A, true, 0x5002);
+    setup(&s, 0x1003, 7, HA, HB, 1);
+    expect(&s, WHOLE, NULL, 0, "a setup after another login, with the same identifiers");
+}
+END_TEST
+
+/* ---- limits, networks, gaps, snapshots ---- */
+
+START_TEST(limits)
+{
+    struct fcvi_monitor_config config = {.limits = {.exchanges = 1u << 21}};
+    ck_assert_uint_eq(fcvi_monitor_size(&config.limits), 0);
+    config.limits.exchanges = 16;
+    size_t size = fcvi_monitor_size(&config.limits);
+    void *memory = malloc(size);
+    ck_assert_ptr_null(fcvi_monitor_init(memory, size - 1, &config));
+    ck_assert_ptr_nonnull(fcvi_monitor_init(memory, size, &config));
+    free(memory);
+}
+END_TEST
+
+START_TEST(networks_do_not_mix)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    put(send_one(&s, A, 0x1003, HB, 1, INITIATIVE)->bytes, AT_MSG_ID, 4, 1);
+    s.frame[5].network = 1;
+    expect(&s, 0, NULL, 0, "the same identifiers on another VLAN");
+    s.frame[5].network = 0;
+    expect(&s, 0, "FCVI-4.2-12", 6, "the same identifiers on the same VLAN");
+}
+END_TEST
+
+START_TEST(damaged_frames_excuse_what_follows)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    send_one(&s, A, 0x1003, HB, 3, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.6-04", 6, "a step of two");
+    insert_copy(&s, 5, 6);
+    s.frame[5].crc = FCVI_CRC_BAD;
+    expect(&s, WHOLE, NULL, 0, "a step of two with a damaged frame between");
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(fcvi_monitor_unjudged(v.monitor, FCVI_UNJUDGED_DAMAGED).frames, 1);
+    ck_assert_uint_eq(fcvi_monitor_unjudged(v.monitor, FCVI_UNJUDGED_DAMAGED).first, 6);
+    free_verdict(&v);
+}
+END_TEST
+
+START_TEST(what_is_not_judged_is_said)
+{
+    struct stream s = stream();
+    send_one(&s, A, 0x1002, HB, 5, LAST);
+    struct verdict v;
+    struct fcvi_monitor_config config = {0};
+    judge(&v, &s, &config);
+    struct fcvi_monitor_count c = fcvi_monitor_unjudged(v.monitor, FCVI_UNJUDGED_SETUP);
+    ck_assert_uint_ge(c.frames, 1);
+    ck_assert_uint_eq(c.first, 1);
+    for (unsigned r = 0; r < FCVI_UNJUDGED_COUNT; r++)
+        ck_assert_uint_gt(strlen(fcvi_monitor_unjudged_text((enum fcvi_monitor_unjudged)r)), 10);
+    free_verdict(&v);
+}
+END_TEST
+
+/* Far more Exchanges, handles, IDs and ports than there is room for: the oldest make room, nothing is made
+ * up, and a copy of the block goes on as the original does. */
+START_TEST(floods)
+{
+    struct fcvi_monitor_config config = {.limits = {16, 16, 16, 16, 16}, .trust = WHOLE, .seed = 5};
+    size_t size = fcvi_monitor_size(&config.limits);
+    void *memory = malloc(size), *copy = malloc(size);
+    struct fcvi_monitor *m = fcvi_monitor_init(memory, size, &config);
+    struct fcvi_monitor_finding list[4];
+    struct fcvi_monitor_findings found = {list, 4, 0};
+    uint64_t number = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        static struct stream s;
+        s = stream();
+        setup(&s, (uint16_t)round, 1000 + round, round, 5000 + round, 1);
+        send_one(&s, A, (uint16_t)(20000 + round), 5000 + round, 1, LAST);
+        for (unsigned i = 0; i < s.count; i++) {
+            put(s.frame[i].bytes, i % 2 == 0 || i == 4 ? 1 : 5, 3, 0x020000 + round);
+            struct fcvi_input in = {s.frame[i].bytes, s.frame[i].length, s.sof_i, FCVI_EOF_T, FCVI_CRC_OK};
+            struct fcvi_frame view;
+            fcvi_decode(&in, &view, NULL);
+            struct fcvi_monitor_frame shown = {&view, ++number, number * 1000, 0, false};
+            if (round == 200 && i == 2) {
+                memcpy(copy, memory, size);
+                fcvi_monitor_frame((struct fcvi_monitor *)copy, &shown, &found);
+                memcpy(memory, copy, size);
+                continue;
+            }
+            fcvi_monitor_frame(m, &shown, &found);
+        }
+    }
+    ck_assert_uint_eq(found.count, 0);
+    ck_assert_uint_gt(fcvi_monitor_unjudged(m, FCVI_UNJUDGED_EVICTED).frames, 100);
+    free(memory);
+    free(copy);
+}
+END_TEST
+
+START_TEST(forgetting)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    send_one(&s, A, 0x1002, HB, 9, LAST);
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    struct made last = s.frame[4];
+    s.count = 4;
+    judge(&v, &s, &config);
+    fcvi_monitor_forget(v.monitor);
+    struct fcvi_input in = {last.bytes, last.length, last.sof, last.eof, FCVI_CRC_OK};
+    struct fcvi_frame view;
+    fcvi_decode(&in, &view, NULL);
+    struct fcvi_monitor_frame shown = {&view, 5, 5000, 0, false};
+    fcvi_monitor_frame(v.monitor, &shown, &v.found);
+    ck_assert_uint_eq(v.found.count, 0);
+    free_verdict(&v);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("monitor order");
+    TCase *t = tcase_create("rules");
+    tcase_add_loop_test(t, setup_ius_come_in_order, 0, 2);
+    tcase_add_test(t, setup_iu_comes_once);
+    tcase_add_test(t, message_needs_a_connection);
+    tcase_add_test(t, message_waits_for_the_own_end_of_the_setup);
+    tcase_add_test(t, no_message_after_the_own_disconnect);
+    tcase_add_test(t, message_goes_to_the_port_of_its_handle);
+    tcase_add_test(t, handles_in_use_are_not_given_again);
+    tcase_add_test(t, retries_repeat_the_handle_with_a_new_id);
+    tcase_add_test(t, connection_ids_are_unique_while_open);
+    tcase_add_test(t, setup_aborts_name_a_setup);
+    tcase_add_test(t, exchanges_begin_once_and_end);
+    tcase_add_test(t, ox_ids_are_not_used_while_open);
+    tcase_add_test(t, seq_ids_are_not_used_while_open);
+    tcase_add_test(t, class2_sequences_wait_for_acks);
+    tcase_add_test(t, acks_answer_frames);
+    tcase_add_test(t, busy_frames_come_again);
+    tcase_add_test(t, only_the_holder_of_the_initiative_sends);
+    tcase_add_test(t, nothing_follows_an_abort);
+    tcase_add_test(t, ius_have_their_exchange);
+    tcase_add_test(t, responses_need_reliable_reception);
+    tcase_add_test(t, responses_need_a_request);
+    tcase_add_test(t, the_exchange_stays_open_for_a_response);
+    tcase_add_test(t, messages_are_as_long_as_they_say);
+    tcase_add_test(t, read_responses_repeat_the_region);
+    tcase_add_test(t, immediate_data_stay);
+    tcase_add_test(t, preference_is_as_said);
+    tcase_add_test(t, message_ids_wrap_to_zero);
+    tcase_add_test(t, tolerated_readings);
+    tcase_add_test(t, setups_need_login_parameters);
+    tcase_add_test(t, no_message_after_a_logout);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, networks_do_not_mix);
+    tcase_add_test(t, damaged_frames_excuse_what_follows);
+    tcase_add_test(t, what_is_not_judged_is_said);
+    tcase_add_test(t, floods);
+    tcase_add_test(t, forgetting);
+    suite_add_tcase(suite, t);
+    SRunner *r = srunner_create(suite);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
