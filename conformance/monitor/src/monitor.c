@@ -131,31 +131,38 @@ static void judge_message(struct seen *s)
         mon_rules_6_2(s);
 }
 
+static void judge_setup(struct seen *s)
+{
+    mon_rules_5_6_login(s);
+    mon_connection_payload(s);
+    mon_rules_6_8(s);
+    mon_rules_7_3(s);
+    mon_rules_8_4(s);
+    mon_rules_8_5(s);
+    mon_connection_note(s);
+}
+
+static void judge_in_place(struct seen *s)
+{
+    mon_rules_5_5(s);
+    if (s->group == G_SETUP && !mon_rules_5_3(s))
+        return; /* out of its place nothing else of it means anything */
+    mon_rules_5_8(s);
+    mon_rules_7_7(s);
+    if (s->group == G_MESSAGE)
+        judge_message(s);
+    else if (s->group == G_SETUP)
+        judge_setup(s);
+    else
+        mon_rules_6_12(s);
+}
+
 static void judge_iu(struct seen *s)
 {
     if (!mon_exchange_of(s))
         return;
-    if (!mon_rules_5_6(s)) {
-        mon_exchange_note(s);
-        return;
-    }
-    if (mon_rules_5_4(s)) {
-        mon_rules_5_5(s);
-        mon_rules_5_8(s);
-        mon_rules_7_7(s);
-        if (s->group == G_MESSAGE) {
-            judge_message(s);
-        } else if (s->group == G_SETUP && mon_rules_5_3(s)) {
-            mon_rules_5_6_login(s);
-            mon_connection_payload(s);
-            mon_rules_6_8(s);
-            mon_rules_7_3(s);
-            mon_rules_8_4(s);
-            mon_rules_8_5(s);
-            mon_connection_note(s);
-        } else if (s->group == G_DISCONNECT)
-            mon_rules_6_12(s);
-    }
+    if (mon_rules_5_6(s) && mon_rules_5_4(s))
+        judge_in_place(s);
     mon_exchange_note(s);
 }
 
