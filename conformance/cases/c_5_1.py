@@ -9,13 +9,19 @@ from fcvi.scenario import Scenario
 from .common import (
     CLIENT,
     CONNECT_TIMEOUT,
+    NO_WAITING,
     REGISTRY,
     SERVER,
     Setup,
+    accept_request,
     check_resp2,
     check_resp3,
     check_state,
+    connect_dut_client,
+    connect_dut_server,
     control_setup,
+    expect_abts,
+    expect_retry,
     finish_accept,
     finish_wait,
     send_resp1,
@@ -114,6 +120,58 @@ def send_before_resp3(t: Scenario) -> None:
     t.until(lambda: bool(t.completions), t.r_a_tov_us // 4)
     t.require(bool(t.completions), "FCVI-6.2.1-01", "the send Descriptor did not complete", "nothing", "completion")
     t.control("the Message came and its Descriptor completed")
+
+
+@case(
+    REGISTRY,
+    "C.5.2",
+    "The timers of a Connection Setup",
+    clause="C.5.2",
+    requirements=[
+        "FCVI-C.5.2-03", "FCVI-C.5.2-07", "FCVI-C.5.2-08", "FCVI-8.3-02", "FCVI-8.3-03", "FCVI-8.5.4-01", "FCVI-8.2-d1",
+    ],  # fmt: skip
+    errata=["E55", "E56"],
+    tags=["setup", "timing"],
+    applies="client or server",
+    variants=[
+        Variant(f"{CLIENT}/t1-after-t3", {"role": CLIENT, "what": "retry"}, "client"),
+        Variant(f"{CLIENT}/t3-stopped", {"role": CLIENT, "what": "stopped"}, "client"),
+        Variant(f"{CLIENT}/t3-stopped-by-a-refusal", {"role": CLIENT, "what": "refused"}, "client"),
+        Variant(f"{SERVER}/t2-stopped", {"role": SERVER, "what": "stopped"}, "server"),
+    ],
+)
+def setup_timers(t: Scenario) -> None:
+    """T3 comes before a long T1 and leads to the retry; RESP3 stops T3, RESP2 stops T2: nothing happens later.
+
+    A refused client does not retry either once RESP3 is there.
+    """
+    what = t.params["what"]
+    if t.params["role"] == SERVER:
+        setup = connect_dut_server(t)
+    elif what == "stopped":
+        setup = connect_dut_client(t)
+    else:
+        setup = start_request(t, timeout_us=3 * t.r_a_tov_us)
+        call = setup.call
+        assert setup.rqst is not None and call is not None
+        if what == "retry":
+            expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+            setup = expect_retry(t, setup, t.r_a_tov_us + t.pixit.late_us)
+            accept_request(t, setup)
+            send_resp3(t, setup)
+            t.settle()
+        else:
+            handle = send_resp1(t, setup, reason=NO_WAITING)
+            resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
+            check_resp2(t, resp2, setup, handle)
+            send_resp3(t, setup)
+            t.finish(call, "FCVI-4.2-38", returns="VIP_NO_MATCH")
+    t.expect_nothing(["ABTS", "CONNECT_RQST"], 4 * t.r_a_tov_us, "FCVI-8.5.4-01", "after the setup has ended")
+    check_state(t, setup.vi, "idle" if what == "refused" else "connected", "FCVI-8.2-d1")
+    if what == "refused":
+        control_setup(t)
+    else:
+        t.control("the Connection Setup completed, and the VI is still Connected")
 
 
 _EDGES = ("just-before", "at", "after")

@@ -98,6 +98,9 @@ FAULTS = [
     # Annex C.5.1 to C.5.5
     Fault("request-fails-though-accepted", "C.5.1/dut-client/resp2", "FCVI-8.2-b1",
           results={"VipConnectRequest": returns("VIP_TIMEOUT")}),
+    Fault("retry-after-the-setup", "C.5.2/dut-client/t3-stopped", "FCVI-8.2-d1",
+          results={"VipQueryVi": state(_ERROR, _CONNECTED)}),
+    Fault("t3-waits-for-t1", "C.5.2/dut-client/t1-after-t3", "FCVI-8.5.3-a", out={"ABTS": drop()}),
     Fault("first-message-corrupted", "C.5.1.send", "FCVI-6.2.1-01",
           out={"SEND_RQST": lambda d, v, b: b.__setitem__(56, b[56] ^ 1)}),
     Fault("accepts-after-t1", "C.5.3/after", "FCVI-5.9.7.2.1-02", out={"CONNECT_RESP2": put("DH", "CONN_STS", 0)}),
