@@ -48,7 +48,7 @@ def lose_message(line: Line, number: int) -> None:
     errata=["E58"],
     tags=["message", "loss"],
     applies="client or server",
-    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2)),
+    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2)),
 )
 def frames_after_error(t: Scenario) -> None:
     """A lost Message brings a reliable VI to Error; from then on Messages have no effect and get no response.
@@ -178,7 +178,7 @@ def logout_clears(t: Scenario) -> None:
     errata=["E81"],
     tags=["message", "loss"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), classes=(3, 2)),
+    variants=variants(ops=("send", "rdma-write"), immediate=True, classes=(3, 2)),
 )
 def frames_of_lost_message(t: Scenario) -> None:
     """A Message of which a frame was lost completes in error; what comes of it within R_A_TOV has no effect.
@@ -211,7 +211,7 @@ def frames_of_lost_message(t: Scenario) -> None:
     errata=["E88"],
     tags=["message", "loss"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), fabrics=(IN_ORDER, OUT_OF_ORDER), classes=(3, 2)),
+    variants=variants(ops=("send", "rdma-write"), immediate=True, fabrics=(IN_ORDER, OUT_OF_ORDER), classes=(3, 2)),
 )
 def descriptor_in_error(t: Scenario) -> None:
     """Unreliable Delivery: the Descriptor of a Send, or of an RDMA Write with Immediate Data, is not left and not good."""

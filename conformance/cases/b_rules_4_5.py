@@ -25,7 +25,7 @@ _SKIPS = [("first-frame", {"frames": range(0, 4)}), ("later-frame", {"frames": r
     errata=["E81", "E88"],
     tags=["message", "loss"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), classes=(3, 2), choices=_SKIPS),
+    variants=variants(ops=("send", "rdma-write"), immediate=True, classes=(3, 2), choices=_SKIPS),
 )
 def skipped_unreliable(t: Scenario) -> None:
     """After a part of Message 3 comes Message 6, from its first frame on or without it.
@@ -61,7 +61,7 @@ def skipped_unreliable(t: Scenario) -> None:
     tags=["message", "loss"],
     applies="client or server",
     variants=variants(
-        levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2),
+        levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2),
         choices=[*_SKIPS, ("nothing-open", {"frames": range(0, 4), "open": False})],
     ),
 )  # fmt: skip
@@ -91,7 +91,7 @@ def skipped_reliable(t: Scenario) -> None:
     tags=["message", "order"],
     applies="client or server",
     variants=variants(
-        levels=list(LEVELS), ops=("send", "rdma-write"), classes=(3, 2), fabrics=(OUT_OF_ORDER,),
+        levels=list(LEVELS), ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(OUT_OF_ORDER,),
         choices=[("at-once", {"wait": 0}), ("before-e-d-tov", {"wait": 5})],
     ),
 )  # fmt: skip
@@ -124,7 +124,7 @@ def overtaking(t: Scenario) -> None:
     errata=["E94"],
     tags=["message", "order"],
     applies="client or server",
-    variants=variants(levels=list(LEVELS), ops=("send", "rdma-write"), classes=(3, 2)),
+    variants=variants(levels=list(LEVELS), ops=("send", "rdma-write"), immediate=True, classes=(3, 2)),
 )
 def repeated_message(t: Scenario) -> None:
     """FCVI_MSG_ID 2 comes a second time, in an Exchange of its own and with other data: it is not delivered.
@@ -152,7 +152,7 @@ def repeated_message(t: Scenario) -> None:
     requirements=["FCVI-B-R5b", "FCVI-4.2-19", "FCVI-8.4.1-01"],
     tags=["message", "order"],
     applies="client or server",
-    variants=variants(levels=list(LEVELS), ops=("send", "rdma-write"), classes=(3, 2), fabrics=(OUT_OF_ORDER,)),
+    variants=variants(levels=list(LEVELS), ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(OUT_OF_ORDER,)),
 )
 def late_frame(t: Scenario) -> None:
     """Message 3 has come whole when the last frames of Message 2 arrive: both are delivered, 2 first."""

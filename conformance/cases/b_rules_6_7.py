@@ -39,7 +39,9 @@ def _break_sequence(t: Scenario, line: Line, number: int) -> None:
     errata=["E88"],
     tags=["message", "loss"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_SEQUENCE_ERRORS),
+    variants=variants(
+        ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_SEQUENCE_ERRORS
+    ),
 )
 def sequence_error_unreliable(t: Scenario) -> None:
     """The Message is not delivered, the next one, from SEQ_CNT 0, is; the Descriptor completes in error."""
@@ -63,7 +65,8 @@ def sequence_error_unreliable(t: Scenario) -> None:
     tags=["message", "loss"],
     applies="client or server",
     variants=variants(
-        levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_SEQUENCE_ERRORS
+        levels=RELIABLE, ops=("send", "rdma-write"), immediate=True,
+        classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_SEQUENCE_ERRORS
     ),
 )
 def sequence_error_reliable(t: Scenario) -> None:
@@ -94,7 +97,9 @@ _ORDERS: list[tuple[str, dict[str, Any]]] = [
     errata=["E81", "E89"],
     tags=["message", "loss", "order"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), classes=(3, 2), choices=[*_ORDERS, ("repeated", {"order": [0, 1, 1, 2, 3]})]),
+    variants=variants(
+        ops=("send", "rdma-write"), immediate=True, classes=(3, 2), choices=[*_ORDERS, ("repeated", {"order": [0, 1, 1, 2, 3]})]
+    ),
 )
 def frames_unreliable(t: Scenario) -> None:
     """A Message with a gap is not delivered; one that is whole, only out of order, may be. The next Message is delivered."""
@@ -117,7 +122,7 @@ def frames_unreliable(t: Scenario) -> None:
     requirements=["FCVI-B-R6d-a", "FCVI-B-R6d-b", "FCVI-8.2-d3", "FCVI-8.4.1-c", "FCVI-8.4.2-e", "FCVI-8.4.2-f1"],
     tags=["message", "loss", "order"],
     applies="client or server",
-    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2), choices=_ORDERS),
+    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2), choices=_ORDERS),
 )
 def frames_reliable(t: Scenario) -> None:
     """Frames out of order are a Message Error where the Fabric keeps the order: the VI goes to Error."""
@@ -146,7 +151,7 @@ _MIXES: list[tuple[str, dict[str, Any]]] = [
     tags=["message", "order"],
     applies="client or server",
     variants=variants(
-        levels=list(LEVELS), ops=("send", "rdma-write"), classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_MIXES
+        levels=list(LEVELS), ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_MIXES
     ),
 )
 def frames_overtake(t: Scenario) -> None:
@@ -182,7 +187,7 @@ _LOSSES = [("frame", {"lost": "frame"}), ("message", {"lost": "message"})]
     errata=["E90"],
     tags=["message", "loss", "timing"],
     applies="client or server",
-    variants=variants(ops=("send", "rdma-write"), classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_LOSSES),
+    variants=variants(ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_LOSSES),
 )
 def missing_unreliable(t: Scenario) -> None:
     """Only the Message that is not whole is lost; the one behind it is delivered, and so is the next.
@@ -215,7 +220,9 @@ def missing_unreliable(t: Scenario) -> None:
     errata=["E81"],
     tags=["message", "loss", "timing"],
     applies="client or server",
-    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_LOSSES),
+    variants=variants(
+        levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=(OUT_OF_ORDER,), choices=_LOSSES
+    ),
 )
 def missing_reliable(t: Scenario) -> None:
     """The Messages behind the gap are not delivered and the VI goes to Error, one R_A_TOV after the gap by Annex B."""

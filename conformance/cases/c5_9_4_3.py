@@ -158,7 +158,7 @@ def _reason_of_disconnect(t: Scenario, setup: Setup, reasons: tuple[int, ...]) -
     tags=["message", "error"],
     applies="client or server",
     variants=variants(
-        levels=("reliable-reception",), ops=("send", "rdma-write"), classes=(3, 2),
+        levels=("reliable-reception",), ops=("send", "rdma-write"), immediate=True, classes=(3, 2),
         choices=[("none-posted", {"posted": None}), ("too-short", {"posted": 16})],
     ),
 )  # fmt: skip
@@ -202,7 +202,9 @@ def descriptor_error(t: Scenario) -> None:
     errata=["E22", "E88", "E114"],
     tags=["message", "error", "loss"],
     applies="client or server",
-    variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2), fabrics=("in-order", OUT_OF_ORDER)),
+    variants=variants(
+        levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2), fabrics=("in-order", OUT_OF_ORDER)
+    ),
 )
 def transport_error(t: Scenario) -> None:
     """A frame is lost: a response, if there is one, says RESP_ERR with TRANS_ERR; so does the reason of a Disconnect."""

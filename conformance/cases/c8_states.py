@@ -187,7 +187,8 @@ _PAUSES: list[tuple[str, dict[str, Any]]] = [("half-e-d-tov", {"pause": 2}), ("n
     tags=["message", "timing"],
     applies="client or server",
     variants=variants(
-        levels=RELIABLE, ops=("send", "rdma-write"), classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_PAUSES
+        levels=RELIABLE, ops=("send", "rdma-write"), immediate=True,
+        classes=(3, 2), fabrics=(IN_ORDER, OUT_OF_ORDER), choices=_PAUSES
     ),
 )
 def next_sequence(t: Scenario) -> None:

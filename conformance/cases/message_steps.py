@@ -34,11 +34,13 @@ def variants(
     choices: Sequence[tuple[str, dict[str, Any]]] = (("", {}),),
     config: Optional[dict[str, Any]] = None,
     depth: int = 0,
+    immediate: bool = False,
 ) -> list[Variant]:
     """Every combination that the standard allows; what has one value only is not in the suffix.
 
     A role "any" is that of a client, or of a server where the DUT is no client. RDMA Reads need a reliable level
     (5.2.4). A choice may have members "config" (of ``reset``) and "applies" (PICS) beside parameters of the case.
+    immediate: RDMA Writes of this case have Immediate Data.
     """
     made = []
     for level in levels:
@@ -57,6 +59,7 @@ def variants(
                             attributes = _attributes(LEVELS[level], op, depth)
                             params: dict[str, Any] = {"role": role, "op": op, "attributes": attributes, **choice}
                             pics = _pics(LEVELS[level], op, fabric, service_class, role)
+                            pics += " and immediate_data" if immediate and op == "rdma-write" else ""
                             pics += f" and {params.pop('applies')}" if "applies" in params else ""
                             changed = {"fabric": fabric, "class": service_class, **(config or {}), **params.pop("config", {})}
                             made.append(Variant("/".join(p for p in parts if p), params, pics, changed))

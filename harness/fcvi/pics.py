@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 BOOLEANS = (
@@ -65,12 +66,17 @@ def _value(node: ast.expr, pics: dict[str, Any]) -> Any:
     raise PicsError(f"cannot evaluate the PICS expression at {ast.unparse(node)!r}")
 
 
+@functools.cache
+def _parsed(expression: str) -> ast.Expression:
+    return ast.parse(expression, mode="eval")
+
+
 def applies(expression: str, pics: dict[str, Any]) -> bool:
     """Evaluate a PICS expression: items, and, or, not, parentheses, ``>=`` and ``==``. "" is true."""
     if not expression:
         return True
     try:
-        tree = ast.parse(expression, mode="eval")
+        tree = _parsed(expression)
     except SyntaxError as error:
         raise PicsError(f"cannot read the PICS expression {expression!r}: {error}") from error
     return bool(_value(tree.body, pics))

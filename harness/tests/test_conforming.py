@@ -85,4 +85,4 @@ def test_what_the_standard_forbids_is_caught(fault: str, tmp_path: Path) -> None
 def test_what_is_not_caught_is_still_not_caught(fault: str, tmp_path: Path) -> None:
     """Otherwise the list and the README would say too little of the suite."""
     summary = run(f"--fault {fault}", tmp_path)["summary"]
-    assert summary["pass"] == len(results_in(tmp_path)), summary
+    assert summary["pass"] + summary["not-applicable"] == len(results_in(tmp_path)), summary
