@@ -108,7 +108,8 @@ class Line:
             return
         self.message(next_number, frames)
         self.send(next_number)
-        if self.arrived([next_number]) or state_of(self.t, self.setup.vi) != STATE["error"]:
+        patience = 4 * self.t.r_a_tov_us  # a DUT may wait for what is lost as long as it likes (8.4.1 b, E81)
+        if self.arrived([next_number], patience) or state_of(self.t, self.setup.vi) != STATE["error"]:
             self.expect([next_number], self.delivery, 0)
 
     def transport_error(self, number: int, rule: str) -> None:
@@ -139,7 +140,9 @@ class Line:
                               exchange=self.sent[number].exchange)  # fmt: skip
 
     def late(self, numbers: Iterable[tuple[int, Optional[Sequence[int]]]], requirement: str, why: str) -> None:
-        """Frames that come too late change no buffer and complete nothing."""
+        """Frames that come too late change no buffer and complete nothing; of 8.4.2 d) within R_A_TOV of the error."""
+        if requirement == "FCVI-8.4.2-d" and self.t.now_us >= self.pool.failed_us + self.t.r_a_tov_us:
+            return
         before = self.pool.contents()
         for number, which in numbers:
             self.send(number, which, "late")

@@ -7,8 +7,8 @@ from typing import Any, Optional
 from fcvi import build, class2, codec
 from fcvi.case import case
 from fcvi.message import Cut, Message
-from fcvi.received import Exchange
-from fcvi.scenario import Scenario
+from fcvi.received import Exchange, Received
+from fcvi.scenario import Inconclusive, Scenario
 
 from .common import REGISTRY, Setup
 from .message_checks import take_request
@@ -155,7 +155,12 @@ def unacknowledged_sequence(t: Scenario) -> None:
         t.fail("FCVI-5.2.1-09", "the Message was not sent", "nothing", "FCVI_SEND_RQST")
     seq_id = held[0][0].get("FC", "SEQ_ID")
     region, since = register(t, 4), t.now_us
-    for number in range(1, _SEQ_IDS + 1):
+    post(t, busy.vi, "send", region)
+    t.until(lambda: any(r.dh("FCVI_HANDLE") == busy.tester_handle for r in _sends(t)), t.pixit.e_d_tov_us // 2)
+    if not any(r.dh("FCVI_HANDLE") == busy.tester_handle for r in _sends(t)):
+        raise Inconclusive("the DUT sends nothing at all while an ACK is missing (end-to-end credit)")
+    _take_one(t, busy, 1, seq_id, "FCVI-5.5-05")
+    for number in range(2, _SEQ_IDS + 1):
         _send_one(t, busy, region, number, seq_id)
         if t.now_us - since > t.pixit.e_d_tov_us // 2:
             break  # a slow device: the Sequence would be recovered soon
@@ -172,6 +177,14 @@ def unacknowledged_sequence(t: Scenario) -> None:
 
 def _send_one(t: Scenario, setup: Setup, region: Any, number: int, seq_id: object, requirement: str = "FCVI-5.5-05") -> None:
     post(t, setup.vi, "send", region)
+    _take_one(t, setup, number, seq_id, requirement)
+
+
+def _sends(t: Scenario) -> list[Received]:
+    return [r for r in t.tester.inbox if r.kind == "SEND_RQST" and not r.taken]
+
+
+def _take_one(t: Scenario, setup: Setup, number: int, seq_id: object, requirement: str) -> None:
     while (iu := t.peek(["SEND_RQST"])) is not None and iu.dh("FCVI_HANDLE") != setup.tester_handle:
         iu.taken = True  # the Message whose ACK is held back
     iu = t.expect("SEND_RQST", "FCVI-6.2.1-01", why=f"of Message {number}")

@@ -128,7 +128,6 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("frames", {**_FRAMES, "cut": Cut()}),
     ("two-ius", {**_FRAMES, "cut": Cut(ius=2)}),
     ("many-ius", {"sizes": [60], "cut": Cut(frame=4, ius=15)}),
-    ("immediate-in-the-descriptor", {"sizes": [16], "cut": Cut(), "immediate": 0x01020304, "applies": "immediate_data"}),
 ]
 
 
@@ -139,7 +138,7 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     clause="6.6",
     requirements=[
         *_ALL, *_RDMA, "FCVI-5.1-04",
-        "FCVI-5.2.1-04", "FCVI-5.2.4-01", "FCVI-5.2.4-04", "FCVI-5.9.4.2-03", "FCVI-6.7.1-02", "FCVI-6.6.1-01",
+        "FCVI-5.2.1-04", "FCVI-5.2.4-01", "FCVI-5.2.4-04", "FCVI-6.7.1-02", "FCVI-6.6.1-01",
         "FCVI-6.6.1-03", "FCVI-6.6.1-04", "FCVI-6.6.1-05", "FCVI-6.6.2-01", "FCVI-6.6.2-02", "FCVI-6.6.2-03",
         "FCVI-6.6.2-04", "FCVI-6.6.2-05", "FCVI-6.6.2-06", "FCVI-6.6.2-07", "FCVI-6.6.2-08", "FCVI-6.6.2-09",
         "FCVI-T01-READ_RQST-enc", "FCVI-T01-READ_RQST-pos",
@@ -153,7 +152,6 @@ def dut_reads(t: Scenario) -> None:
     """An RDMA Read Descriptor gives one FCVI_READ_RQST of one frame that passes Sequence Initiative.
 
     The response's data reach the local buffer, in however many IUs and frames they come; then the Descriptor completes.
-    Immediate Data of the Descriptor do not go on the wire.
     """
     assert answered(t)
     setup = open_connection(t)
@@ -166,3 +164,31 @@ def dut_reads(t: Scenario) -> None:
         t.require(seen == data, "FCVI-6.7.1-02", "the buffer differs from the data of FCVI_READ_RESP", seen[:12].hex(),
                   data[:12].hex())  # fmt: skip
     t.control("the data read were placed byte for byte")
+
+
+@case(
+    REGISTRY,
+    "6.6.immediate",
+    "Immediate Data in the Descriptor of an RDMA Read",
+    clause="6.6.2",
+    requirements=["FCVI-5.9.4.2-03", "FCVI-6.6.2-04", "FCVI-6.6.2-05"],
+    tags=["message", "rdma"],
+    applies="client or server",
+    variants=variants(levels=_RELIABLE, ops=("rdma-read",), classes=(3, 2), choices=[("", {"applies": "immediate_data"})]),
+)
+def read_with_immediate(t: Scenario) -> None:
+    """Immediate Data do not go on the wire: IMM_DATA and FCVI_PARAMETER are zero, or the DUT refuses the Descriptor."""
+    setup = open_connection(t)
+    taken, _ = originate(t, setup, 1, 16)
+    respond_with(t, setup, taken, t.rng.randbytes(16))
+    expect_good(t, setup.vi, "send", "FCVI-6.7.1-02", length=16)
+    t.control("an RDMA Read without Immediate Data completed")
+    va, handle = _remote(t)
+    code = post(t, setup.vi, "rdma-read", register(t, 16), remote=(va, handle), immediate=0x01020304)
+    t.until(lambda: t.peek(["READ_RQST"]) is not None or bool(t.completions), t.r_a_tov_us // 2)
+    if t.peek(["READ_RQST"]) is None:
+        t.step(f"the DUT did not take the Descriptor: VipPostSend returned {code}")
+        return
+    message = Message("rdma-read", 2, b"", None, va, handle, total=16)
+    respond_with(t, setup, take_request(t, setup, message), t.rng.randbytes(16))
+    expect_good(t, setup.vi, "send", "FCVI-6.7.1-02", length=16)

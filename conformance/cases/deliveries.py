@@ -33,6 +33,7 @@ class Pool:
         self.taken: list[Completion] = []  # in order: the nth is that of the nth buffer
         self.delivered: list[int] = []  # FCVI_MSG_IDs of Messages that completed without error
         self.failed = 0  # Descriptors that completed in error
+        self.failed_us = 0  # when the first did, at the earliest
         for index in range(count):
             post(t, setup.vi, "recv", self._memory, length=length, offset=index * length)
 
@@ -58,6 +59,7 @@ class Pool:
             if done.good:
                 self._identify(done, by_number, requirement)
             else:
+                self.failed_us = self.failed_us if self.failed else done.earliest_us
                 self.failed += 1
 
     def _identify(self, done: Completion, sent: dict[int, Message], requirement: str) -> None:

@@ -11,6 +11,7 @@ from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut, drop, good_recv, put, 
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
 _STAYS: dict[str, Any] = {"results": {"VipQueryVi": state(_CONNECTED, _ERROR)}}
 _SORTS: dict[str, Any] = {"config": {"fabric": "out-of-order"}}  # takes frames in any order
+_WAITS: dict[str, Any] = {"config": {"fabric": "out-of-order", "r_a_tov_us": 10**9}}  # for what is lost, for ever
 _SORTS_NOT: dict[str, Any] = {"config": {"fabric": "in-order"}}
 _NO_ABORT: dict[str, Any] = {"out": {"ACK_1": put("FC", "Abort_Sequence_Condition", 0)}}
 
@@ -42,11 +43,11 @@ FAULTS = [
     Fault("handle-at-once", f"B.R1b/{_RD}/at-once", "FCVI-8.4.2-f2", out={"CONNECT_RQST": first_handle_again}),
     Fault("dead-after-logout", f"B.R1c/{_RD}", "FCVI-6.2.1-01", out={"LOGO": deaf_after_logout}),
     Fault("lost-message-without-abort", "B.R2a/send/class2", "FCVI-8.4.2-h", **_NO_ABORT),
-    Fault("waits-for-what-is-lost", "B.R2a/send/class3", "FCVI-8.4.2-d", **_SORTS),
+    Fault("waits-for-what-is-lost", "B.R2a/send/class3", "FCVI-8.4.2-d", **_WAITS),
     Fault("broken-message-good", "B.R3a/send/in-order/class3", "FCVI-5.2.1-10", completions=good_recv),
     Fault("broken-write-good", "B.R3a/rdma-write/out-of-order/class2", "FCVI-5.2.1-10", completions=good_recv),
     Fault("skipped-message-good", "B.R4a/send/class3/later-frame", "FCVI-5.2.1-10", completions=good_recv),
-    Fault("waits-for-skipped-messages", "B.R4a/rdma-write/class3/later-frame", "FCVI-8.4.2-d", **_SORTS),
+    Fault("waits-for-skipped-messages", "B.R4a/rdma-write/class3/later-frame", "FCVI-8.4.2-d", **_WAITS),
     Fault("skip-unnoticed", f"B.R4b/{_RR}/rdma-write/class3/first-frame", "FCVI-8.4.2-e", **_STAYS),
     Fault("skip-waited-for", f"B.R4b/{_RD}/send/class3/nothing-open", "FCVI-8.4.2-e",
           config={"fabric": "out-of-order", "r_a_tov_us": 10**9}),
@@ -57,7 +58,7 @@ FAULTS = [
     Fault("sequence-error-good", "B.R6a/send/in-order/class3/relative-offset", "FCVI-5.2.1-10", completions=good_recv),
     Fault("sequence-error-unnoticed", f"B.R6b/{_RD}/send/in-order/class3/aborted", "FCVI-8.4.2-e", **_STAYS),
     Fault("gap-good", "B.R6c/send/class2/middle-lost", "FCVI-5.2.1-10", completions=good_recv),
-    Fault("gap-waited-for", "B.R6c/rdma-write/class3/middle-lost", "FCVI-8.4.2-d", **_SORTS),
+    Fault("gap-waited-for", "B.R6c/rdma-write/class3/middle-lost", "FCVI-8.4.2-d", **_WAITS),
     Fault("swap-accepted", f"B.R6d/{_RD}/send/class3/swapped", "FCVI-8.4.1-c", **_SORTS),
     Fault("swap-not-sorted", f"B.R6e/{_RD}/send/class3/one-late", "FCVI-8.4.1-01", **_SORTS_NOT),
     Fault("missing-frame-good", "B.R7a/send/class3/frame", "FCVI-5.2.1-10", completions=good_recv),

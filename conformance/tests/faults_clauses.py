@@ -128,7 +128,7 @@ FAULTS = [
     Fault("stream-all-good", "E.2/rdma-write/not-streamed", "FCVI-5.9.4.3-01", completions=all_good),
     Fault("stream-other-cause", "E.3/class3", "FCVI-T06-1", out=_dh("SEND_RESP", "FCVI_FLAGS", lambda n: n and 9)),
     Fault("last-completed-rqst", f"E.6/{_UD}/dut-disconnects-3", "FCVI-6.12.2-11", out=_dh("DISCONNECT_RQST", "FCVI_MSG_ID", 9)),
-    Fault("last-completed-resp", f"E.6/{_RR}/tester-disconnects-0", "FCVI-6.13.2-08", out=_dh("DISCONNECT_RESP", "FCVI_MSG_ID", 9)),
+    Fault("last-completed-resp", f"E.6/{_RR}/tester-disconnects-3", "FCVI-6.13.2-08", out=_dh("DISCONNECT_RESP", "FCVI_MSG_ID", 9)),
     # F
     Fault("deaf-before-resp3", f"F.1/{_RD}/class3", "FCVI-4.2-42", into={"SEND_RQST"}),
     Fault("waits-for-resp3", f"F.3/{_UD}/in-order/class3", "FCVI-8.5.3-a", out={"ABTS": drop()}),

@@ -124,7 +124,7 @@ FAULTS = [
     Fault("read-total", f"6.6/{_RD}/{_ROLE}/one-frame", "FCVI-6.6.2-09", out=_dh("READ_RQST", "FCVI_TOT_LEN", 0)),
     Fault("read-va", f"6.6/{_RD}/{_ROLE}/one-frame", "FCVI-6.6.2-07", out=_dh("READ_RQST", "FCVI_RMT_VA", 0)),
     Fault("read-region", f"6.6/{_RD}/{_ROLE}/one-frame", "FCVI-6.6.2-08", out=_dh("READ_RQST", "FCVI_RMT_VA_HANDLE", 0)),
-    Fault("read-immediate", f"6.6/{_RD}/{_ROLE}/immediate-in-the-descriptor", "FCVI-6.6.2-04",
+    Fault("read-immediate", f"6.6.immediate/{_RD}/class3", "FCVI-6.6.2-04",
           out=_dh("READ_RQST", "IMM_DATA", 1)),
     Fault("read-parameter", f"6.6/{_RD}/{_ROLE}/one-frame", "FCVI-6.6.2-05", out=_dh("READ_RQST", "MSG_PARAMETER", 1)),
     Fault("read-keeps-initiative", f"6.6/{_RD}/class2/dut-server/frames", "FCVI-6.6.1-05",
