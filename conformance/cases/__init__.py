@@ -36,6 +36,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     c_5_10,
     d_1,
     d_2,
+    far_side,
     message_modules,
 )
 from .common import REGISTRY

@@ -8,13 +8,14 @@ import pytest
 
 from conformance.catalogue import load_requirements
 from conformance.cases import all_cases
-from conformance.tests import faults_clause4, faults_link, faults_messages, faults_setup, faulty
+from conformance.tests import faults_clause4, faults_far, faults_link, faults_messages, faults_setup, faulty
 from conformance.tests.faulty import Fault, FaultyDut
 from fcvi.pixit import pixit_for
 from fcvi.results import Result, Verdict
 from fcvi.runner import run_variant
 
-FAULTS = faulty.FAULTS + faults_clause4.FAULTS + faults_link.FAULTS + faults_setup.FAULTS + faults_messages.FAULTS
+_BANKS = (faulty, faults_setup, faults_messages, faults_link, faults_clause4, faults_far)
+FAULTS = [fault for bank in _BANKS for fault in bank.FAULTS]
 LEVELS = {r.id: r.level for r in load_requirements()}
 VARIANTS = {c.variant_id(v): (c, v) for c in all_cases() for v in c.variants}
 

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
 from .dut.base import Dut, DutError
+from .far import FarSide
 from .pixit import Pixit
 from .received import Exchange, Received
 from .results import Expectation, Finding, TraceFrame
@@ -311,8 +312,15 @@ class Scenario:
         """From here to the end these frames may come without being expected."""
         self._tolerated.update(kinds)
 
+    def far_side(self, hosts: Optional[list[str]] = None) -> FarSide:
+        """From here on a reference port answers instead of the tester; hosts are its Host Addresses."""
+        self.tester.far = FarSide(self.tester, self.config, hosts)
+        return self.tester.far
+
     def leftovers(self) -> list[Received]:
-        """Frames of FC-VI that nothing expected."""
+        """Frames of FC-VI that nothing expected; a far side expects what it wants by itself."""
+        if self.tester.far is not None:
+            return []
         return [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
 
     # ---- the control plane ----

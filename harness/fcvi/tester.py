@@ -13,6 +13,7 @@ from typing import Any, Callable, Mapping, Optional
 
 from . import build, class2, codec, els
 from .dut.base import Dut, DutError, Notification
+from .far import FarSide
 from .link import Link
 from .monitor import WHOLE, Monitor
 from .pixit import Pixit
@@ -49,6 +50,7 @@ class Tester:
         self.ports = {self.n_port_id}
         self.dut_id = int(config["n_port_id"], 16)
         self.services = Services(self, config)
+        self.far: Optional[FarSide] = None  # the second arrangement: it answers instead of the tester
         self._exchanges: dict[tuple[str, int], Exchange] = {}
         self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -144,6 +146,17 @@ class Tester:
         self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
         self._through_link("tester", kind, entry, self._deliver_to_dut)
 
+    def relay(self, frame: build.RawFrame) -> None:
+        """A frame of the far side: what the DUT answers to it is followed as if the tester had sent it."""
+        view = codec.decode(frame.data, frame.sof, frame.eof)
+        ox_id = view.get("FC", "OX_ID")
+        assert isinstance(ox_id, int)
+        opens = not view.get("FC", "Exchange_Context") and view.get("FC", "First_Sequence")
+        if opens and view.kind != "link_control" and view.get("FC", "SEQ_CNT") == 0:
+            self.open_exchange(ox_id)
+        self.answered += 1
+        self.send_frame(frame)
+
     # ---- receiving ----
 
     def take_in(self, notification: Notification) -> None:
@@ -166,6 +179,8 @@ class Tester:
 
         def arrive(_: TraceFrame) -> None:
             self._assemble(view, exchange, number, kind, notification)
+            if self.far is not None:
+                self.far.receive(notification.params)
 
         self._through_link("dut", kind, entry, arrive)
 
@@ -175,11 +190,13 @@ class Tester:
         while self._events and self._events[0][0] <= now_us:
             heapq.heappop(self._events)[2]()
             ran = True
-        return ran
+        return (self.far is not None and self.far.run_until(now_us)) or ran
 
     def next_event_us(self) -> Optional[int]:
-        """When the link delivers its next delayed frame."""
-        return self._events[0][0] if self._events else None
+        """When the link delivers its next delayed frame, or a timer of the far side fires."""
+        times = [self._events[0][0]] if self._events else []
+        due = self.far.next_us() if self.far is not None else None
+        return min([*times, due] if due is not None else times, default=None)
 
     def flush(self) -> None:
         """Deliver frames held for reordering that no later frame has released."""
@@ -292,11 +309,14 @@ class Tester:
         if len(parts) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
             self._check_connect(received)
         self.inbox.append(received)
-        self.services.answer(received)
+        if self.far is None:
+            self.services.answer(received)
 
     def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
         """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""
-        if view.kind == "link_control" or not class2.is_class2(self.trace[number - 1].sof, self.service_class):
+        if self.far is not None or view.kind == "link_control":
+            return True
+        if not class2.is_class2(self.trace[number - 1].sof, self.service_class):
             return True
         if exchange.originator == "dut" and exchange.rx_id == build.X_ID_UNASSIGNED:
             self.assign_rx_id(exchange)
