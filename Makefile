@@ -228,7 +228,7 @@ FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-re
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # comparisons are traced where no mutator knows what they are about
 $(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += -fsanitize-coverage=trace-cmp
-FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h)
+FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap
 
 $(BUILD)/fuzz/obj/%.o: %.c $(FUZZ_HEADERS)

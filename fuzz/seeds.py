@@ -63,6 +63,7 @@ def of_capture(path: Path) -> Iterator[tuple[str, bytes]]:
             records += len(record.data).to_bytes(2, "big") + bytes([record.sof, record.eof, 0, 0]) + record.data
     if records:
         yield "frames", records
+        yield "monitor", records
 
 
 def main() -> int:

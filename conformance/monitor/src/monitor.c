@@ -173,14 +173,19 @@ static bool damaged(const struct fcvi_frame *f)
            f->input.eof == FCVI_EOF_A;
 }
 
-static bool understood(const struct fcvi_frame *f)
+/* Its Device_Header is whole, and it comes from the side of the Exchange that may send it. */
+static bool understood(const struct seen *s)
 {
-    return f->iu != FCVI_IU_NONE && f->dh != NULL && (f->dh_length >= 32 || mon_is(f->iu, FCVI_IUS_DH16));
+    const unsigned of_responder =
+        FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(CONNECT_RESP3) | FCVI_BIT(DISCONNECT_RESP);
+    const struct fcvi_frame *f = s->f;
+    return f->iu != FCVI_IU_NONE && f->dh != NULL && (f->dh_length >= 32 || mon_is(f->iu, FCVI_IUS_DH16)) &&
+           mon_is(f->iu, of_responder) == (s->who == 1);
 }
 
 static void iu(struct seen *s)
 {
-    if (!understood(s->f)) { /* what it would have changed is not known */
+    if (!understood(s)) { /* what it would have changed is not known */
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
         fcvi_monitor_gap(s->m);
         return;

@@ -138,11 +138,11 @@ static void check_length(struct seen *s, uint64_t bytes, uint64_t total, bool en
 static void check_end(struct seen *s)
 {
     const struct message_facts *t = &s->x->message;
+    if (s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RQST)
+        return;
     uint64_t bytes, total = fcvi_DH_FCVI_TOT_LEN(s->dh);
     if (s->own->frame != 0) /* one that changes is a finding of 6.2 */
         total = s->who == 0 ? t->total : t->resp_total;
-    if (s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RQST)
-        return;
     if (s->misplaced || !reached(s, &bytes))
         return;
     bool hands_over = s->end && fcvi_FC_Sequence_Initiative(s->fc) && s->who == 0;

@@ -1,0 +1,72 @@
+/* Any stream of frames through the monitor, with every trust and little room: findings are well formed and
+ * name frames that were seen, and a monitor that was copied to another place in between says the same. */
+#include "mutator/fcvi_mutator.h"
+#include "oracle.h"
+
+#include <fcvi/monitor.h>
+
+const struct fcvi_mutator_format fcvi_fuzz_format = {.frames = true};
+
+enum { LONGEST = 1 << 16, FINDINGS = 8 };
+
+static void check(const struct fcvi_monitor_findings *found, uint64_t number)
+{
+    for (size_t i = 0; i < found->count && i < FINDINGS; i++) {
+        const struct fcvi_monitor_finding *f = &found->list[i];
+        DEMAND(f->what.requirement != NULL && f->what.field != NULL && f->what.message != NULL);
+        DEMAND(f->what.lo <= f->what.hi && f->frame == number && f->other < number);
+    }
+}
+
+/* Everything that the monitor says of the stream, as one number. */
+static uint64_t follow(const uint8_t *data, size_t size, uint8_t trust, size_t move_after)
+{
+    static uint64_t memory[2][1 << 14];
+    static const struct fcvi_monitor_limits limits = {8, 8, 8, 8, 8};
+    struct fcvi_monitor_config config = {
+        .limits = limits, .trust = trust, .r_a_tov_us = 1000000, .seed = trust};
+    struct fcvi_monitor *m = fcvi_monitor_init(memory[0], sizeof memory[0], &config);
+    DEMAND(m != NULL);
+    uint64_t number = 0, time = 0, said = 14695981039346656037u;
+    for (size_t at = 0; at + FCVI_RECORD_HEAD <= size;) {
+        const uint8_t *record = data + at;
+        size_t length = (size_t)record[0] << 8 | record[1];
+        at += FCVI_RECORD_HEAD + length;
+        if (at > size)
+            break;
+        if (number == move_after) {
+            memcpy(memory[1], memory[0], sizeof memory[0]);
+            memset(memory[0], 0xA5, sizeof memory[0]);
+            m = (struct fcvi_monitor *)(void *)memory[1];
+        }
+        struct fcvi_monitor_finding list[FINDINGS];
+        struct fcvi_monitor_findings found = {list, FINDINGS, 0};
+        struct fcvi_findings codec = {NULL, 0, 0, 0};
+        struct fcvi_input in = {record + FCVI_RECORD_HEAD, length, record[2], record[3], FCVI_CRC_OK};
+        struct fcvi_frame view;
+        fcvi_decode(&in, &view, &codec);
+        time += 1000 * ((uint64_t)record[4] << 8 | record[5]);
+        struct fcvi_monitor_frame shown = {&view, ++number, time, record[4] >> 7,
+                                           codec.worst > 1 + FCVI_NOTICE};
+        fcvi_monitor_frame(m, &shown, &found);
+        check(&found, number);
+        for (size_t i = 0; i < found.count && i < FINDINGS; i++)
+            said = (said ^ list[i].frame ^ (uintptr_t)list[i].what.requirement) * 1099511628211u;
+        if (record[3] == 0xFF)
+            fcvi_monitor_gap(m);
+        if (record[3] == 0xFE)
+            fcvi_monitor_forget(m);
+    }
+    return said;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint8_t trusts[] = {0, FCVI_TRUST_ORDER,
+                                     FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER};
+    if (size > LONGEST)
+        return 0;
+    for (size_t i = 0; i < sizeof trusts; i++)
+        DEMAND(follow(data, size, trusts[i], SIZE_MAX) == follow(data, size, trusts[i], size % 7));
+    return 0;
+}
