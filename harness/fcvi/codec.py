@@ -147,6 +147,9 @@ def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
     return packed.to_bytes(length, "big")
 
 
+_USUAL_TEXT = 4096  # bytes; a longer text is printed twice
+
+
 class Frame:
     """A decoded frame."""
 
@@ -181,9 +184,11 @@ class Frame:
         return {"FC": 0, "DH": self.dh_offset}.get(structure, self.payload_offset)
 
     def _print(self, function: Any) -> str:
-        size = function(self._view, ffi.NULL, 0) + 1
-        out = ffi.new("char[]", size)
-        function(self._view, out, size)
+        out = ffi.new("char[]", _USUAL_TEXT)
+        length = function(self._view, out, _USUAL_TEXT)
+        if length >= _USUAL_TEXT:
+            out = ffi.new("char[]", length + 1)
+            function(self._view, out, length + 1)
         return str(ffi.string(out), "ascii")
 
     def summary(self) -> str:

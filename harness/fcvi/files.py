@@ -27,6 +27,11 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def one_line(text: str) -> str:
+    """Without line breaks and control characters, which would forge lines or play with a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def read_file(path: Path) -> bytes:
     """A regular file of bearable size; nothing that could block (a pipe, a device). Raises FileError."""
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 
 from . import codec
+from .files import encoded
 from .results import Finding, TraceFrame
 
 LINKTYPE_FC_2_WITH_FRAME_DELIMS = 225
@@ -20,13 +21,18 @@ def _option(code: int, value: bytes) -> bytes:
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
+def _text(words: str) -> bytes:
+    """A comment: an option holds less than 64 KiB, and what is no character stays visible as an escape."""
+    return encoded(words)[:60_000].decode("utf-8", "ignore").encode()
+
+
 def _block(kind: int, body: bytes) -> bytes:
     length = 12 + len(body)
     return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
 
 
 def _section(comment: str) -> bytes:
-    options = _option(_OPT_COMMENT, comment.encode()[:60_000]) + _option(_OPT_SHB_USERAPPL, b"fcvi") + bytes(4)
+    options = _option(_OPT_COMMENT, _text(comment)) + _option(_OPT_SHB_USERAPPL, b"fcvi") + bytes(4)
     return _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + options)
 
 
@@ -46,7 +52,7 @@ def _packet(frame: TraceFrame) -> bytes:
     data = codec.delimited(frame.data, frame.sof, frame.eof, frame.crc_ok)
     comments = [frame.note] if frame.note else []
     comments += [_words(finding) for finding in frame.findings]
-    options = b"".join(_option(_OPT_COMMENT, words.encode()[:60_000]) for words in comments)
+    options = b"".join(_option(_OPT_COMMENT, _text(words)) for words in comments)
     inbound = frame.sender == "dut"
     options += _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if inbound else 2)) + bytes(4)
     high, low = divmod(frame.time_us, 1 << 32)

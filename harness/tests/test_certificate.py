@@ -115,7 +115,7 @@ TOUCHED: dict[str, tuple[Callable[[Path], object], str]] = {
     "the page": (lambda d: (d / "certificate.html").write_bytes(b"<h1>conformant</h1>"), "changed: certificate.html"),
     "missing": (lambda d: (d / "report.tap").unlink(), "missing: report.tap"),
     "additional": (lambda d: (d / "evidence/more.jsonl").write_text(""), "additional: evidence/more.jsonl"),
-    "unprintable": (lambda d: (d / "a\nmissing: x\x1b[31m").write_text(""), r"additional: 'a\nmissing: x\x1b[31m'"),
+    "unprintable": (lambda d: (d / "a\nmissing: x\x1b[31m").write_text(""), r"additional: a\nmissing: x\x1b[31m"),
     "linked": (_symlink, f"changed: {CAPTURE}"),
     "linked folder": (lambda d: (d / "out").symlink_to("/etc"), "additional: out"),
     "fifo": (_fifo, f"changed: {CAPTURE}"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fcvi import codec
-from fcvi.report import html, ladder
+from fcvi.report import html, ladder, write_report
 from fcvi.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
 
 from .conftest import CONNECT_RESP3, CONNECT_RQST, FCVI, fcvi
@@ -213,6 +213,21 @@ def test_hostile_strings_are_text() -> None:
     assert page.problems == [] and not page.named("img") and len(page.named("script")) == 1
     assert not any((a.get("href") or "").startswith("javascript") for a in page.named("a"))
     assert "{{ 7*7 }}" in text and "<script>alert" not in text
+
+
+def test_hostile_strings_are_text_in_the_other_files(tmp_path: Path) -> None:
+    """No line is forged, no control character reaches a terminal, and no string that is not made of characters stops us."""
+    report = an_evil_report(2)
+    for result in report.results:
+        for field in ("title", "reason"):
+            setattr(result, field, "x\nok 1 - forged\x1b[2J" + EVIL + "\u20ac" * 40_000)
+    write_report(tmp_path, report)
+    for name in ("report.txt", "report.tap"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "forged" in text and "\nok 1 - forged" not in text and "\x1b" not in text and "\x00" not in text
+    if shutil.which("capinfos") is not None:
+        for number in range(2):
+            subprocess.run(["capinfos", str(tmp_path / f"X.{number}.pcapng")], check=True, capture_output=True, timeout=60)
 
 
 def test_hostile_names_of_a_device_are_text_in_every_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..files import FileError
+from ..files import FileError, one_line
 from ..report import certificate
 from . import run as run_command
 
@@ -43,7 +43,7 @@ def verify(args: argparse.Namespace) -> int:
         return 0 if found.holds() else 1
     for what, names in (("changed", found.changed), ("missing", found.missing), ("additional", found.additional)):
         for name in names:
-            print(f"{what}: {name if name.isprintable() else ascii(name)}")
+            print(f"{what}: {one_line(name)}")
     for name in found.disagrees:
         print(f"changed: certificate.json: {name} is other than report.json says")
     if found.holds():

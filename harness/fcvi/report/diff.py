@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from ..files import FileError, read_json
+from ..files import FileError, one_line, read_json
 
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
 _TIMES = re.compile(r"\d+ us")
@@ -137,8 +137,7 @@ def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[dict[str, Any]]
 
 
 def _safe(value: Any) -> str:
-    text = "none" if value is None else str(value)
-    return text if text.isprintable() else ascii(text)
+    return "none" if value is None else one_line(str(value))
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

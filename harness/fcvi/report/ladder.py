@@ -11,7 +11,6 @@ from ..results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
 _LONGEST_LINE = 110  # of a frame's fields in the short form
-_ZERO = re.compile(r"^ +\d+  .*  0+h?$")
 _MOST_HEX = 640  # bytes of a frame that are shown, unless a finding points further
 
 
@@ -155,7 +154,7 @@ def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
     assert row.frame is not None
     text = codec.decode(row.frame.data, row.frame.sof, row.frame.eof).text()
-    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines() if not _ZERO.search(line))
+    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines() if line.rstrip("0h")[-1:] != " ")
 
 
 def decoded(row: Row) -> dict[str, Any]:

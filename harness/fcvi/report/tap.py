@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ..files import one_line
 from ..results import Result, RunReport, Verdict
 
 
@@ -35,4 +36,4 @@ def render(report: RunReport) -> str:
         lines.append(f"not ok {number} - {' '.join(flaw.split()).replace('#', chr(92) + '#')}")
     if report.error:
         lines.append(f"Bail out! {' '.join(report.error.split())}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(one_line(line) for line in lines) + "\n"

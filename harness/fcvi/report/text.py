@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..files import one_line
 from ..results import Finding, Result, RunReport, Verdict
 
 
@@ -71,4 +72,4 @@ def render(report: RunReport, verbose: bool = False) -> str:
         + "".join(f", {count} with {name}" for name, count in _qualified(report).items())
         + f"; {spent:.2f} s"
     )
-    return "\n".join(lines) + "\n"
+    return "\n".join(one_line(line) for line in lines) + "\n"
