@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Callable
+from unittest.mock import patch
 
 from fcvi import codec
 from fcvi.dut.base import Notification
 from fcvi.dut.ref import RefDut
 from fcvi.received import kind_of
+from fcvi.refport import RefPort
 
 Edit = Callable[["OddDut", codec.Frame, bytearray], None]
 _DATA = ("SEND_RQST", "WRITE_RQST", "READ_RESP")
@@ -25,7 +27,7 @@ class Odd:
     clause: str  # that leaves it open
     edits: dict[str, Edit] = field(default_factory=dict)  # by kind of frame
     delay_us: dict[str, int] = field(default_factory=dict)  # by kind of frame, or "completion"
-    config: dict[str, Any] = field(default_factory=dict)  # of reset
+    port: dict[str, Any] = field(default_factory=dict)  # members of struct fcvi_port_config
 
 
 class OddDut(RefDut):
@@ -40,7 +42,16 @@ class OddDut(RefDut):
     def reset(self, config: dict[str, Any]) -> None:
         self.memory.clear()
         self._late.clear()
-        super().reset({**config, **self.odd.config})
+        plain = RefPort._config
+
+        def chosen(members: dict[str, Any]) -> Any:
+            made = plain(members)
+            for name, value in self.odd.port.items():
+                setattr(made, name, value)
+            return made
+
+        with patch.object(RefPort, "_config", staticmethod(chosen)):
+            super().reset(config)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         kind = method
@@ -122,5 +133,10 @@ ODD = [
     Odd("slow-responses", "8.3", {}, {"SEND_RESP": 4 * _SECOND, "WRITE_RESP": 4 * _SECOND, "READ_RESP": _SECOND}),
     Odd("slow-completions", "VI-ARCH 6.3", {}, {"completion": _SECOND}),
     Odd("slow-requests", "5.2.1", {}, {k: 50_000 for k in ("SEND_RQST", "WRITE_RQST", "READ_RQST")}),
+    Odd("ius-of-100-bytes", "5.2.1", port={"iu_size": 100}),
+    Odd("ack-0", "FC-FS", port={"ack_0": True}),
+    Odd("one-frame-of-credit", "FC-FS", port={"end_to_end_credit": 1}),
+    Odd("connect-info", "5.9.4.4", port={"connect_info": True}),
+    Odd("resp3-is-message-0", "F", port={"resp3_is_message_0": True}),
     Odd("responder-without-rx-id", "FC-FS", {k: no_rx_id for k in ("SEND_RESP", "WRITE_RESP", "READ_RESP")}),
 ]
