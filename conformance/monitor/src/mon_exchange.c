@@ -59,7 +59,7 @@ static struct exchange *begin(struct seen *s, bool headless)
 static bool fits(const struct seen *s, const struct exchange *x)
 {
     uint64_t id = identity(s);
-    const struct side *own = &x->side[s->who], *far = &x->side[1 - s->who];
+    const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (x->group != s->group || (own->frame != 0 && own->id != id))
         return false;
     return far->frame == 0 || (uint32_t)far->id == (uint32_t)id;
@@ -108,7 +108,7 @@ bool mon_exchange_of(struct seen *s)
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))
         return false;
     s->own = &s->x->side[s->who];
-    s->far = &s->x->side[1 - s->who];
+    s->far = &s->x->side[1u - s->who];
     if (s->x->headless)
         mon_unjudged(s->m, FCVI_UNJUDGED_EXCHANGE, s->in->number);
     return true;

@@ -9,7 +9,7 @@ void mon_rules_5_8_rx_id(struct seen *s)
     struct exchange *x = s->x;
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
     bool answers = s->who == 1 || s->iu == FCVI_IU_CONNECT_RESP2;
-    const struct side *own = &x->side[s->who], *far = &x->side[1 - s->who];
+    const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused)
         return;
     if (x->has_rx_id && x->rx_id != seen && answers && mon_far_good(s))
@@ -37,7 +37,7 @@ static void check_initiative(struct seen *s)
                    s->own->frame);
     x->turn = s->who;
     if (s->end && !s->last && fcvi_FC_Sequence_Initiative(s->fc))
-        x->turn = 1 - s->who;
+        x->turn = (uint8_t)(1u - s->who);
 }
 
 void mon_rules_5_8(struct seen *s)
