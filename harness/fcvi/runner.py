@@ -15,7 +15,7 @@ from . import __version__, declaration as declaration_module, deviation, pics as
 from .case import CaseInfo, Variant, load_cases
 from .configure import configured
 from .dut import attach
-from .dut.base import AttachError, Dut, DutError
+from .dut.base import AttachError, Dut, DutError, Unavailable
 from .dut.record import RecordingDut
 from .pics import PicsError
 from .pixit import Pixit, pixit_for
@@ -36,6 +36,7 @@ class RunOptions:
     """What the command line says about a run."""
 
     dut: str = "ref"
+    agent: str = ""  # the upper tester of a live interface
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
     jobs: int = 1
@@ -171,7 +172,7 @@ def run_variant(
                 scenario.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
     except Failed as stop:
         result.verdict, result.reason = Verdict.FAIL, str(stop)
-    except (Inconclusive, Unimplemented) as stop:
+    except (Inconclusive, Unavailable, Unimplemented) as stop:
         result.verdict, result.reason = Verdict.INCONCLUSIVE, str(stop)
     except DutError as stop:
         result.verdict, result.reason = Verdict.ERROR, str(stop)
@@ -237,7 +238,7 @@ def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
 
 
 def _attach(options: RunOptions) -> Dut:
-    dut = attach(options.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+    dut = attach(options.dut, agent=options.agent, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
     return RecordingDut(dut) if options.record else dut
 
 

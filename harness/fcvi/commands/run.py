@@ -24,7 +24,11 @@ def add_parser(commands: Any) -> None:
 
 def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     """What run and certify share."""
-    p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument(
+        "--dut", default="ref", metavar="SPEC",
+        help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...]",
+    )  # fmt: skip
+    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:COMMAND, unix:PATH, tcp:HOST:PORT")
     p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
     p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")
@@ -100,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)
             return 2
     chosen = RunOptions(
-        dut=args.dut, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
+        dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=log, record=args.report is not None,
         certification=args.certification, date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),

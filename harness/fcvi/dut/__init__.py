@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
-from .base import AttachError, Dut, DutError
+from .base import AttachError, Dut, DutError, Unavailable
 
-__all__ = ["AttachError", "Dut", "DutError", "attach"]
+__all__ = ["AttachError", "Dut", "DutError", "Unavailable", "attach"]
 
 
-def attach(spec: str, *, rpc_timeout_s: float = 5.0, log: Optional[Path] = None) -> Dut:
-    """Attach the device that ``--dut`` names.
+def attach(spec: str, *, agent: str = "", rpc_timeout_s: float = 5.0, log: Optional[Path] = None) -> Dut:
+    """Attach the device that ``--dut`` names, and for a live interface the upper tester that ``--agent`` names.
 
     Raises AttachError for a spec that cannot be attached and DutError when the device does not keep to the protocol.
     """
     kind, _, rest = spec.partition(":")
+    if kind == "fcoe":
+        from ..live import attach_live
+
+        return attach_live(spec, agent, rpc_timeout_s=rpc_timeout_s, log=log)
+    if agent:
+        raise AttachError(f"--agent {agent}: only for --dut fcoe:IFACE; {kind}: has a control plane of its own")
     if spec == "ref":
         from .ref import RefDut
 
@@ -24,6 +30,4 @@ def attach(spec: str, *, rpc_timeout_s: float = 5.0, log: Optional[Path] = None)
         from .rpc import RpcDut
 
         return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log)
-    if kind == "fcoe":
-        raise AttachError(f"--dut {spec}: live interfaces are not available yet; use ref, exec:, unix: or tcp:")
-    raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH or tcp:HOST:PORT")
+    raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT or fcoe:IFACE")

@@ -16,6 +16,10 @@ class AttachError(Exception):
     """The attachment cannot be made at all (unknown spec, command not found, connection refused): exit 2."""
 
 
+class Unavailable(Exception):
+    """The attachment works, yet not in the configuration that a case needs: the case ends ``inconclusive``."""
+
+
 @dataclass
 class Reply:
     """A request under way. done: answered; then either result or error (code, message) is set."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-from .base import Dut, DutError, Notification, Reply
+from .base import Dut, DutError, Notification, Reply, Unavailable
 from .record import Entry
 
 
@@ -62,6 +62,8 @@ class PlayerDut(Dut):
             raise self._stop(f"entry {self._at} is damaged: {error!r}") from error
         if "error" in entry:
             raise DutError(str(entry["error"]))
+        if "unavailable" in entry:
+            raise Unavailable(str(entry["unavailable"]))
 
     def finish(self) -> None:
         """The case is over; so must be the trace."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .base import Dut, DutError, Reply
+from .base import Dut, DutError, Reply, Unavailable
 
 Entry = dict[str, Any]
 
@@ -62,16 +62,16 @@ class RecordingDut(Dut):
             entry["done"] = done
             self._open = [(number, reply) for number, reply in self._open if not reply.done]
 
-    def _failed(self, entry: Entry, error: DutError) -> None:
+    def _failed(self, entry: Entry, error: Exception) -> None:
         self._end(entry)
-        entry["error"] = str(error)
+        entry["unavailable" if isinstance(error, Unavailable) else "error"] = str(error)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._number += 1
         entry = self._begin({"op": "request", "n": self._number, "method": method, "params": params})
         try:
             reply = self._inner.request(method, params)
-        except DutError as error:
+        except (DutError, Unavailable) as error:
             self._failed(entry, error)
             raise
         self._open.append((self._number, reply))
@@ -82,7 +82,7 @@ class RecordingDut(Dut):
         entry = self._begin({"op": "notify", "method": method, "params": params})
         try:
             self._inner.notify(method, params)
-        except DutError as error:
+        except (DutError, Unavailable) as error:
             self._failed(entry, error)
             raise
         self._end(entry)
@@ -91,7 +91,7 @@ class RecordingDut(Dut):
         entry = self._begin({"op": "advance", "us": us})
         try:
             self._inner.advance(us)
-        except DutError as error:
+        except (DutError, Unavailable) as error:
             self._failed(entry, error)
             raise
         self._end(entry)
@@ -103,7 +103,7 @@ class RecordingDut(Dut):
         self._known = 0
         try:
             self._inner.reset(config)
-        except DutError as error:
+        except (DutError, Unavailable) as error:
             self._known = min(self._known, len(self.inbox))
             self._failed(entry, error)
             raise

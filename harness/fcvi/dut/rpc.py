@@ -73,6 +73,10 @@ class Stream:
             raise AttachError(f"--dut {spec}: cannot connect: {error}") from error
         self._in = self._out = self._socket.fileno()
 
+    def fileno(self) -> int:
+        """Readable when a line may have arrived."""
+        return self._in
+
     def send(self, line: bytes, deadline: float) -> None:
         """Send a line. While the other end does not read, what it writes is taken in, so that none waits for ever."""
         self._pending += line

@@ -1,0 +1,241 @@
+"""A device attached by two separate planes: frames on a wire of its own, control through an upper tester.
+
+`Frames` is the wire (a live interface); `Control` the upper tester's side of the DUT protocol (an agent, an operator).
+`PlaneDut` makes one real-time device of them for the engine. Times are microseconds since the last reset, taken from one
+monotonic clock of the host; a wire that has timestamps of its own (the kernel's) translates them into that clock.
+"""
+
+from __future__ import annotations
+
+import abc
+import selectors
+import time
+from collections import deque
+from typing import Any, Deque, Optional
+
+from .base import Dut, DutError, Notification, Reply
+
+NO_UPPER_TESTER = -32601  # as for a method that the device does not implement: the case ends inconclusive
+_SETTLE_US = 20_000  # a device that has more to say says it within this time of its last word
+_QUIET_US = 2_000  # after something came, what belongs to it follows within this time
+_LONGEST_STEP_US = 250_000  # beyond what was asked for; a device that talks on is heard in the next step
+
+
+def monotonic_us() -> int:
+    """The one clock of both planes."""
+    return time.monotonic_ns() // 1000
+
+
+class Frames(abc.ABC):
+    """The frame plane. Nothing here blocks but `prepare`; every call may raise DutError."""
+
+    #: What a wire without an agent is called in the report.
+    description: str = "a device on a wire"
+
+    @abc.abstractmethod
+    def fileno(self) -> int:
+        """Readable when frames may have arrived."""
+
+    @abc.abstractmethod
+    def prepare(self, config: dict[str, Any]) -> None:
+        """Before a case: take on the addresses and names of ``reset``'s config, bring the link up, and forget every
+        frame that arrived before. Raises Unavailable when this link cannot be configured so."""
+
+    @abc.abstractmethod
+    def send(self, params: dict[str, Any]) -> None:
+        """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
+
+    @abc.abstractmethod
+    def receive(self) -> list[tuple[int, dict[str, Any]]]:
+        """The frames that have arrived: (time by monotonic_us, params of ``frame``)."""
+
+    @abc.abstractmethod
+    def deadline_us(self) -> Optional[int]:
+        """When `run` is to be called next, by monotonic_us; None when nothing is due."""
+
+    @abc.abstractmethod
+    def run(self) -> None:
+        """Do what is due: keep-alives, beacons."""
+
+    @abc.abstractmethod
+    def restart(self) -> None:
+        """After a DutError: start afresh. Raises DutError when that fails."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Let go of the wire."""
+
+
+class Control(abc.ABC):
+    """The control plane: the methods of the DUT protocol but ``frame`` and the clock's. Every call may raise DutError."""
+
+    implementation: str
+    version: str
+    pics: dict[str, Any]
+
+    def __init__(self) -> None:
+        #: "completion", "error", "state" and "log" notifications: (time by monotonic_us, method, params).
+        self.inbox: Deque[tuple[int, str, dict[str, Any]]] = deque()
+
+    @abc.abstractmethod
+    def fileno(self) -> Optional[int]:
+        """Readable when `pump` has something to take in; None when it never has."""
+
+    @abc.abstractmethod
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        """Start a VIPL call, mem.read or mem.write. Its reply is done at once or completes in a later `pump`. A method
+        that does not exist gets error -32601. Reply.time_us is set by the caller of `pump`."""
+
+    @abc.abstractmethod
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send ``link``."""
+
+    @abc.abstractmethod
+    def pump(self) -> None:
+        """Take in what has arrived, without waiting: completes replies, fills the inbox."""
+
+    @abc.abstractmethod
+    def reset(self, config: dict[str, Any]) -> None:
+        """``reset``, waiting for its answer: every earlier reply gets error -32001, the inbox is empty. Raises
+        Unavailable when the device cannot be configured so."""
+
+    @abc.abstractmethod
+    def restart(self) -> None:
+        """After a DutError: attach afresh."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End the attachment."""
+
+
+class NoControl(Control):
+    """No upper tester: every call is one that the device does not implement."""
+
+    implementation = ""
+    version = ""
+
+    def __init__(self, pics: Optional[dict[str, Any]] = None) -> None:
+        super().__init__()
+        self.pics = dict(pics or {})
+
+    def fileno(self) -> Optional[int]:
+        return None
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        reply = Reply(method, done=True)
+        reply.error = (NO_UPPER_TESTER, "there is no upper tester (--agent)")
+        return reply
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Nobody to tell."""
+
+    def pump(self) -> None:
+        """Nothing arrives."""
+
+    def reset(self, config: dict[str, Any]) -> None:
+        """The device stays as it is."""
+
+    def restart(self) -> None:
+        """Nothing to attach."""
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class PlaneDut(Dut):
+    """One device of two planes, in real time."""
+
+    def __init__(self, spec: str, frames: Frames, control: Control) -> None:
+        super().__init__()
+        self.spec, self.clock = spec, "real"
+        self._frames, self._control = frames, control
+        self._open: list[Reply] = []
+        self._since = monotonic_us()
+        self._identify()
+
+    def _identify(self) -> None:
+        control = self._control
+        self.implementation = control.implementation or self._frames.description
+        self.version, self.pics = control.version, control.pics
+
+    def _time(self, at_us: int) -> int:
+        return max(0, at_us - self._since)
+
+    def _collect(self) -> bool:
+        """Take in what both planes have; true when there was something. Frames first: a device sends what a call
+        causes before it says that the call is done."""
+        found = self._take_frames()
+        self._control.pump()
+        late = self._take_frames()  # what was on the wire before the control plane spoke
+        now = self._time(monotonic_us())
+        for at_us, method, params in self._control.inbox:
+            self.inbox.append(Notification(method, params, self._time(at_us), self._time(at_us)))
+        found = found or late or bool(self._control.inbox)
+        self._control.inbox.clear()
+        for reply in [r for r in self._open if r.done]:
+            reply.time_us, found = now, True
+        self._open = [r for r in self._open if not r.done]
+        return found
+
+    def _take_frames(self) -> bool:
+        arrived = self._frames.receive()
+        for at_us, params in arrived:
+            self.inbox.append(Notification("frame", params, self._time(at_us), self._time(at_us)))
+        return bool(arrived)
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        reply = self._control.request(method, params)
+        if reply.done:
+            reply.time_us = self._time(monotonic_us())
+        else:
+            self._open.append(reply)
+        return reply
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame":
+            self._frames.send(params)
+        else:
+            self._control.notify(method, params)
+
+    def advance(self, us: int) -> None:
+        """Wait up to us, or until something arrives and what belongs to it has followed."""
+        asked = monotonic_us() + max(us, _SETTLE_US)
+        latest, deadline = asked + _LONGEST_STEP_US, asked
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._frames.fileno(), selectors.EVENT_READ)
+            control = self._control.fileno()
+            if control is not None:
+                selector.register(control, selectors.EVENT_READ)
+            while True:
+                if self._collect():
+                    deadline = min(monotonic_us() + _QUIET_US, latest)
+                self._frames.run()
+                now = monotonic_us()
+                if now >= deadline:
+                    break
+                due = self._frames.deadline_us()
+                until = deadline if due is None else min(deadline, max(due, now))
+                selector.select((until - now) / 1_000_000)
+        self.now_us = self._time(monotonic_us())
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._control.reset(config)
+        self._open = []
+        self._frames.prepare(config)
+        self._control.pump()
+        self._control.inbox.clear()
+        self.inbox.clear()
+        self._since = monotonic_us()
+        self.now_us, self.next_us, self.knows_next = 0, None, False
+
+    def restart(self) -> None:
+        self._control.restart()
+        self._frames.restart()
+        self._identify()
+
+    def close(self) -> None:
+        self._control.close()
+        self._frames.close()
+
+
+__all__ = ["Control", "DutError", "Frames", "NoControl", "PlaneDut", "monotonic_us"]
