@@ -50,7 +50,7 @@ static void check_ack(struct seen *s, const struct exchange *x, const struct sid
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     bool sent = whose->frame != 0 && (int16_t)(cnt - whose->cnt) <= 0;
     if (!sent && !x->reused && x->aborted == 0 && mon_exact(s->m, x) &&
-        (x->tainted >> (1u - s->who) & 1u) == 0)
+        ((unsigned)x->tainted >> (1u - s->who) & 1u) == 0)
         mon_report(s, FC(SEQ_CNT), cnt,
                    FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "an ACK for a frame that was not sent",
                                         "the SEQ_CNT of a frame before"),

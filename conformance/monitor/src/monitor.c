@@ -98,7 +98,8 @@ bool mon_knows_all(const struct fcvi_monitor *m)
 
 bool mon_far_good(struct seen *s)
 {
-    bool good = (s->x->tainted >> (1u - s->who) & 1u) == 0;
+    unsigned tainted = s->x->tainted;
+    bool good = (tainted >> (1u - s->who) & 1u) == 0;
     if (!good)
         mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
     return good;
