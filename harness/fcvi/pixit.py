@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 MS = 1000
@@ -19,7 +19,7 @@ class Identity:
 
     def as_json(self) -> dict[str, Any]:
         """The identity as a member of ``reset``."""
-        return {**asdict(self), "host": list(self.host)}
+        return {**vars(self), "host": list(self.host)}
 
 
 DUT = Identity("10000000c9000002", "20000000c9000002", "010200", ("fe8000000000000000000000000000b2",))
