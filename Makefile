@@ -19,6 +19,7 @@ LIBS := -lisal
 LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c conformance/monitor/src/*.c)
 CAPTURE_SRC := $(wildcard harness/capture/*.c)
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
+MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
 TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c conformance/monitor/tests/test_*.c)
 VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
@@ -30,6 +31,7 @@ PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
+MUTATOR_OBJ := $(MUTATOR_SRC:%.c=$(BUILD)/obj/%.o)
 CAPTURE_OBJ := $(CAPTURE_SRC:%.c=$(BUILD)/obj/%.o)
 FUZZ_TEST_SRC := $(wildcard fuzz/mutator/tests/test_*.c)
 TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
@@ -88,7 +90,12 @@ $(BUILD)/libfcvi-capture.a: $(CAPTURE_OBJ)
 	rm -f $@
 	ar rcs $@ $^
 
-$(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a
+# without the entry points that fuzzing engines look for
+$(BUILD)/libfcvi-mutator.a: $(filter-out %/hooks.o,$(MUTATOR_OBJ))
+	rm -f $@
+	ar rcs $@ $^
+
+$(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --out $(@D)
 	@touch $@
 
@@ -209,8 +216,6 @@ valgrind: $(TESTS) ## C unit tests under valgrind
 
 # The targets link instrumented objects; the mutator is a shared object of its own, so that its codec is not
 # instrumented and it serves AFL++ and other people's targets as it is.
-MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
-MUTATOR_OBJ := $(MUTATOR_SRC:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a fuzz/mutator/exports.map
 	$(CC) -shared -Wl,-Bsymbolic -Wl,--version-script=fuzz/mutator/exports.map $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
 

@@ -39,9 +39,11 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
 size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out,
                       size_t max_size, uint64_t seed, const struct fcvi_mutator_format *format);
 
+#ifndef FCVI_MUTATOR_WITHOUT_TARGET
 /** What a target may define to say its format to the hooks of the shared object; without it the environment
  * variable FCVI_MUTATOR says it: "frame" (the default), "frame,trailer=2", "frame,crc", "frames". */
 extern const struct fcvi_mutator_format fcvi_fuzz_format;
+#endif
 
 #ifdef __cplusplus
 }

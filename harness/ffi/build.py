@@ -16,8 +16,15 @@ from pathlib import Path
 from cffi import FFI
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDES = [ROOT / "codec/include", ROOT / "refimpl/include", ROOT / "conformance/monitor/include", ROOT / "harness/capture"]
-HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h"]
+INCLUDES = [
+    ROOT / "codec/include",
+    ROOT / "refimpl/include",
+    ROOT / "conformance/monitor/include",
+    ROOT / "harness/capture",
+    ROOT / "fuzz/mutator",
+]
+HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "fcvi_mutator.h"]
+DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 
 
@@ -26,7 +33,7 @@ def declarations() -> str:
     with tempfile.TemporaryDirectory() as fake:
         for name in _SYSTEM:
             Path(fake, name).write_text("", encoding="ascii")
-        command = ["gcc", "-E", "-P", "-nostdinc", f"-I{fake}", *(f"-I{path}" for path in INCLUDES), "-"]
+        command = ["gcc", "-E", "-P", "-nostdinc", *DEFINES, f"-I{fake}", *(f"-I{path}" for path in INCLUDES), "-"]
         source = "".join(f"#include <{name}>\n" for name in HEADERS)
         text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     text = re.sub(r"static inline [^{]*\{[^}]*\}", "", text)
@@ -45,9 +52,9 @@ def main() -> int:
         "_fcvi",
         "".join(f"#include <{name}>\n" for name in HEADERS),
         include_dirs=[str(path) for path in INCLUDES],
-        extra_objects=[str((args.build / name).resolve()) for name in ("libfcvi-capture.a", "libfcvi.a")],
+        extra_objects=[str((args.build / name).resolve()) for name in ("libfcvi-mutator.a", "libfcvi-capture.a", "libfcvi.a")],
         libraries=["isal", "pcap"],
-        extra_compile_args=["-std=c11", "-O2"],
+        extra_compile_args=["-std=c11", "-O2", *DEFINES],
     )
     args.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from ..pics import PicsError
 from ..report import clear, text, write_report
-from ..results import Result, RunReport
+from ..results import RunReport
 from ..runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
 
@@ -70,8 +70,8 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def update(self, done: int, total: int, result: Result) -> None:
-        """One more case is done."""
+    def update(self, done: int, total: int, now: str) -> None:
+        """One more is done; now: which."""
         if not self._wanted:
             return
         if self._bar is None and time.monotonic() - self._started > 1.0:
@@ -81,9 +81,9 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("cases", total=total)
+            self._task = self._bar.add_task("", total=total)
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, description=result.id)
+            self._bar.update(self._task, completed=done, description=now)
 
     def stop(self) -> None:
         """Take the bar away."""
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     progress = Progress(args.progress)
     try:
-        report = run_cases(chosen, progress.update)
+        report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except (SelectionError, PicsError, AttachError) as error:
         print(f"fcvi: {error}", file=sys.stderr)
         return _not_run(args, not_run(chosen, str(error)))

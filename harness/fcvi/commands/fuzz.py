@@ -1,0 +1,179 @@
+"""``fcvi fuzz``: mutated frames against an attached device, in every state of a connection.
+
+After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it
+is cut down and written to --out: a capture, and a file that --repeat takes. A finding is "dead" (it ended, hung or broke
+the DUT protocol), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .. import pics as pics_module
+from ..blackbox import Attack, Broken, Step
+from ..build import RawFrame
+from ..dut import AttachError, DutError, attach
+from ..files import FileError
+from ..pcapng import capture
+from ..pixit import pixit_for
+from ..runner import load_catalogue
+from .run import Progress, _positive, _seconds, _us
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("fuzz", help="attack a DUT with mutated frames and minimise what breaks it", description=__doc__)
+    p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the first batch; the next has the next (default 1)")
+    p.add_argument("--batches", type=_positive, default=100, metavar="N", help="how many (default 100)")
+    p.add_argument("--frames", type=_positive, default=12, metavar="N", help="mutated frames in a batch (default 12)")
+    p.add_argument("--state", action="append", metavar="NAME", help="only in this state; may be repeated")
+    p.add_argument("--seconds", type=_seconds, metavar="S", help="end after so long, even if batches are left")
+    p.add_argument("--findings", type=_positive, default=10, metavar="N", help="end after so many (default 10)")
+    p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
+    p.add_argument("--repeat", type=Path, metavar="FILE", help="only the steps of this earlier finding")
+    p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
+    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 600 with a real clock")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5)")
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p.set_defaults(run=run)
+
+
+def as_json(found: Broken) -> dict[str, Any]:
+    """What --repeat reads, and --json prints."""
+    return {
+        "fcvi-fuzz": 1,
+        "kind": found.outcome.kind,
+        "reason": found.outcome.reason,
+        "state": found.state,
+        "seed": found.seed,
+        "reproduced": found.reproduced,
+        "changes": found.changes,
+        "steps": [
+            {
+                "wait_us": s.wait_us, "frame": s.frame.data.hex(), "sof": s.frame.sof, "eof": s.frame.eof,
+                "crc_ok": s.frame.crc_ok, "origin": s.origin.data.hex(),
+            }
+            for s in found.steps
+        ],
+    }  # fmt: skip
+
+
+def read(path: Path) -> tuple[int, str, list[Step]]:
+    """An earlier finding. Raises FileError, with one line, for anything else."""
+    try:
+        data = json.loads(path.read_bytes())
+        if data["fcvi-fuzz"] != 1:
+            raise ValueError("another version")
+        steps = []
+        for entry in data["steps"]:
+            frame = RawFrame(bytes.fromhex(entry["frame"]), int(entry["sof"]), int(entry["eof"]), bool(entry["crc_ok"]))
+            origin = RawFrame(bytes.fromhex(entry["origin"]), frame.sof, frame.eof)
+            if len(frame.data) > 24 + 2112 or not 0 <= int(entry["wait_us"]) <= 3_600_000_000:
+                raise ValueError("a step is out of range")
+            steps.append(Step(frame, origin, int(entry["wait_us"])))
+        return int(data["seed"]), str(data["state"]), steps
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileError(f"{path}: not a finding of fcvi fuzz ({error!r}); name a finding.json that --out wrote") from error
+
+
+def _write(folder: Path, found: Broken) -> Path:
+    place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "finding.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
+    comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
+    (place / "frames.pcapng").write_bytes(capture(found.outcome.trace, comment))
+    return place
+
+
+def _tell(args: argparse.Namespace, found: Broken) -> None:
+    place = _write(args.out, found) if args.out is not None else None
+    if args.json:
+        print(json.dumps({**as_json(found), "directory": str(place) if place else None}), flush=True)
+        return
+    print(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}")
+    if not found.reproduced:
+        print("    not seen again with the same frames: the device chose its identifiers otherwise, or time mattered")
+    for words in found.changes:
+        print(f"    {words}")
+    if place is not None:
+        print(f"    {place}/frames.pcapng; again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json")
+    sys.stdout.flush()
+
+
+def run(args: argparse.Namespace) -> int:
+    """Attack, tell, and give the exit status."""
+    try:
+        repeat = read(args.repeat) if args.repeat is not None else None
+        dut = attach(args.dut, rpc_timeout_s=args.rpc_timeout)
+    except (AttachError, FileError) as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    except DutError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 3
+    try:
+        pics = pics_module.complete(dut.pics, "hello")
+        pixit = pixit_for(dut.clock, _us(args.r_a_tov))
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames)
+        return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
+    except DutError as error:
+        print(f"fcvi: cannot attach again: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        return 3
+    finally:
+        dut.close()
+
+
+def _repeat(args: argparse.Namespace, attack: Attack, seed: int, state: str, steps: list[Step]) -> int:
+    if state not in attack.states():
+        print(f"fcvi: {args.repeat}: this device cannot be in the state {state!r}", file=sys.stderr)
+        return 2
+    outcome = attack.repeat(seed, state, steps)
+    print(f"{outcome.kind}: {outcome.reason}" if outcome.kind else "the device is well")
+    return 1 if outcome.kind else 0
+
+
+def _attack(args: argparse.Namespace, attack: Attack) -> int:
+    states = attack.states()
+    unknown = [name for name in args.state or () if name not in states]
+    if unknown:
+        print(f"fcvi: --state {unknown[0]}: not one of {', '.join(states)}", file=sys.stderr)
+        return 2
+    states = args.state or states
+    started = time.monotonic()
+    progress = Progress(args.progress)
+    found = 0
+    try:
+        for i in range(args.batches):
+            seed = args.seed + i
+            broken = attack.batch(seed, states[i % len(states)])
+            if broken is not None:
+                found += 1
+                _tell(args, broken)
+            progress.update(i + 1, args.batches, states[i % len(states)])
+            if found >= args.findings or (args.seconds is not None and time.monotonic() - started > args.seconds):
+                break
+    finally:
+        progress.stop()
+    _summary(args, attack, found)
+    return 1 if found else 0
+
+
+def _summary(args: argparse.Namespace, attack: Attack, found: int) -> None:
+    tally = attack.tally
+    if args.json:
+        counts = {"batches": tally.batches, "frames": tally.frames, "findings": found}
+        print(json.dumps({"summary": {**counts, "states": tally.by_state, "sent": tally.by_kind}}))
+        return
+    print(f"{tally.batches} batches, {tally.frames} frames, {found} findings")
+    print("states: " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_state.items())))
+    print("sent:   " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_kind.items())))

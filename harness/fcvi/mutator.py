@@ -1,0 +1,16 @@
+"""The field-aware mutator of fuzz/mutator, for one frame at a time."""
+
+from __future__ import annotations
+
+from _fcvi import ffi, lib
+
+_ROOM = 24 + 2112
+_FRAME = ffi.new("struct fcvi_mutator_format *")
+
+
+def mutate(frame: bytes, seed: int) -> bytes:
+    """Another frame, from header and Data_Field. Equal arguments give equal frames; at most as long as FC-2 allows."""
+    buf = ffi.new("uint8_t[]", _ROOM)
+    ffi.memmove(buf, frame, min(len(frame), _ROOM))
+    length = lib.fcvi_mutate(buf, min(len(frame), _ROOM), _ROOM, seed & 0xFFFFFFFFFFFFFFFF, _FRAME)
+    return bytes(ffi.buffer(buf, length))
