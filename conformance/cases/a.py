@@ -16,6 +16,7 @@ from .c5_3_3 import be_refused
 from .common import (
     OTHER_DISCRIMINATOR,
     REGISTRY,
+    accept_abts,
     check_resp2,
     check_state,
     create_vi,
@@ -150,6 +151,9 @@ def _neither(t: Scenario, reason: int, code: int, requirement: str, tolerated: d
     expect_peer_refusal(t, both.other, code, requirement, tolerated)
     finish_other(t, both.other, refused=True)
     not_connected(t, both.own, "FCVI-5.3.4-02")
+    if reason == 0x22:
+        accept_abts(t, both.own)
+        t.settle()
     if reason == 0x22 and t.peek(["CONNECT_RQST"]) is not None:  # E53: one retry, or none
         retry = expect_retry(t, both.own, t.r_a_tov_us)
         refuse_own(t, retry, CONNECT_REJECT)

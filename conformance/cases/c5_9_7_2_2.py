@@ -13,6 +13,7 @@ from .common import (
     CLIENT,
     REGISTRY,
     SERVER,
+    accept_abts,
     accept_request,
     check_resp1,
     check_resp2,
@@ -95,7 +96,7 @@ def unusable_parameters(t: Scenario) -> None:
     variants=[Variant("", {"role": CLIENT}), Variant("class2", {"role": CLIENT}, "class2", {"class": 2})],
 )
 def refused_with_22h(t: Scenario) -> None:
-    """22h is no accept: the DUT retries once, or goes to Error at once (E53)."""
+    """22h is no accept: the DUT retries once, with or without an ABTS before, or goes to Error at once (E53)."""
     setup = start_request(t)
     handle = send_resp1(t, setup, reason=0x22, handle=UNASSIGNED)
     resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
@@ -103,6 +104,8 @@ def refused_with_22h(t: Scenario) -> None:
     send_resp3(t, setup)
     assert setup.call is not None
     call = setup.call
+    t.until(lambda: call.done or t.peek(["CONNECT_RQST", "ABTS"]) is not None, t.r_a_tov_us)
+    accept_abts(t, setup)
     t.until(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None, t.r_a_tov_us)
     if t.peek(["CONNECT_RQST"]) is not None:
         retry = expect_retry(t, setup, t.r_a_tov_us)

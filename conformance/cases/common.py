@@ -501,6 +501,14 @@ def expect_abts(
     return abts
 
 
+def accept_abts(t: Scenario, setup: Setup) -> None:
+    """Accept an ABTS of the DUT for this setup, if one has come: recovery that is neither required nor forbidden."""
+    abts = t.peek(["ABTS"], setup.exchange)
+    if abts is not None:
+        abts.taken = True
+        t.tester.send_ba_acc(abts)
+
+
 def tester_abts(t: Scenario, exchange: Exchange) -> None:
     """The tester aborts an Exchange of its own; FC-FS wants an answer, and C.5.7.1 a BA_ACC."""
     t.tester.send_abts(exchange)

@@ -76,7 +76,7 @@ def test_what_the_standard_forbids_is_caught(fault: str, tmp_path: Path) -> None
     """A mistake in FC-VI fails a case; that the attachment broke down does not count as catching it."""
     summary = run(f"--fault {fault}", tmp_path)["summary"]
     if FAULTS[fault] == "dut-protocol":
-        assert summary["fail"] + summary["error"] == len(results_in(tmp_path)), summary
+        assert summary["pass"] == 0 and summary["fail"] + summary["error"] > 0, summary
     else:
         assert summary["fail"] > 0, summary
 
