@@ -179,6 +179,13 @@ def test_a_certificate_of_nonsense_does_not_hold(content: bytes, report: Path) -
     assert status == 1 and lines[0].startswith("changed: certificate.json: ")
 
 
+def test_what_was_there_before_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    done = fcvi("certify", "--dut", "exec:false", "--quiet", "--report", str(tmp_path))
+    assert done.returncode == 3 and "notes.txt was there before" in done.stderr
+    assert verify(tmp_path)[1][0] == "additional: notes.txt" and (tmp_path / "notes.txt").read_text() == "mine"
+
+
 def test_a_run_leaves_no_certificate_of_an_earlier_certification(report: Path) -> None:
     assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report)).returncode == 0
     assert not list(report.glob("certificate.*"))

@@ -28,7 +28,21 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Certify or verify."""
-    return run_command.run(args) if args.verify is None else verify(args)
+    if args.verify is not None:
+        return verify(args)
+    status = run_command.run(args)
+    _tell_of_strangers(args.report)
+    return status
+
+
+def _tell_of_strangers(directory: Path) -> None:
+    """Files in the directory that the certificate does not cover: --verify will name them, so say it now."""
+    try:
+        strangers = certificate.check(directory).additional
+    except (FileError, OSError):
+        return  # no certificate: the run said why
+    for name in strangers:
+        print(f"fcvi: {directory}: {one_line(name)} was there before and is not part of the certificate", file=sys.stderr)
 
 
 def verify(args: argparse.Namespace) -> int:
