@@ -353,7 +353,7 @@ class Scenario:
     def call(self, method: str, **params: Any) -> Call:
         """A VIPL call that does not block. One that gives no answer broke the DUT protocol."""
         call = self.start(method, **params)
-        if not self.until(lambda: call.done, self.r_a_tov_us // 2):
+        if not call.done and not self.until(lambda: call.done, self.r_a_tov_us // 2):
             raise DutError(f"{method} does not block, yet was not answered")
         return call
 
