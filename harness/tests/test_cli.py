@@ -29,6 +29,7 @@ SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text(
         (["run", "--jobs", "0"], "--jobs"),
         (["run", "--jobs", "many"], "--jobs"),
         (["run", "--nonsense"], "--nonsense"),
+        (["run", "--formats", "json,pdf"], "'pdf' is none of"),
         (["run", "--rpc-timeout", "-1"], "--rpc-timeout"),
         (["run", "--pics", "/nonexistent.toml"], "cannot read the PICS"),
         (["run", "--report", "/proc/nowhere"], "cannot write there"),

@@ -50,7 +50,8 @@ COMBINED = [[(name, _RNG.choice(chosen)) for name, chosen in CHOICES.items()] fo
 
 def run(arguments: str, directory: Path) -> dict[str, Any]:
     """Run the whole suite."""
-    fcvi("run", "--quiet", "--dut", f"exec:{ENDPOINT} {arguments}", "--report", str(directory), "--rpc-timeout", "2")
+    fcvi("run", "--quiet", "--dut", f"exec:{ENDPOINT} {arguments}", "--report", str(directory), "--formats", "json",
+         "--rpc-timeout", "2")  # fmt: skip
     report: dict[str, Any] = json.loads((directory / "report.json").read_text())
     return report
 

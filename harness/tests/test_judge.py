@@ -206,3 +206,16 @@ def test_clearing_follows_no_path_of_a_report(report: Path, tmp_path: Path) -> N
         clear(report)
         assert outside.read_text() == "mine"
     assert file_name("D.R1/dut-client") == "D.R1__dut-client.pcapng"
+
+
+def test_only_the_formats_that_were_asked_for(tmp_path: Path) -> None:
+    args = ["run", "--select", "D.R1", "--quiet", "--report", str(tmp_path / "r")]
+    assert fcvi(*args).returncode == 0
+    whole = contents(tmp_path / "r")
+    assert fcvi(*args, "--formats", "evidence,junit").returncode == 0
+    assert {n for n in contents(tmp_path / "r") if not n.startswith("evidence/")} == {"junit.xml", "dut.log"}
+    assert fcvi("judge", "--quiet", str(tmp_path / "r")).returncode == 0, "it writes the others"
+    assert set(contents(tmp_path / "r")) == set(whole)
+    assert fcvi(*args, "--formats", "json").returncode == 0
+    assert set(contents(tmp_path / "r")) == {"report.json", "dut.log"}
+    assert fcvi("judge", str(tmp_path / "r")).returncode == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ..pics import PicsError
-from ..report import clear, text, write_report
+from ..report import FORMATS, clear, text, write_report
 from ..results import RunReport
 from ..runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
@@ -19,6 +19,8 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("run", help="run the selected cases against a DUT", description=__doc__)
     p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
+    p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
+                   help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
     options(p, report=None)
 
 
@@ -40,7 +42,15 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
-    p.set_defaults(run=run, select=None, certification=False)
+    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS)
+
+
+def _formats(value: str) -> tuple[str, ...]:
+    names = tuple(value.split(","))
+    unknown = [name for name in names if name not in FORMATS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
+    return names
 
 
 def _positive(value: str) -> int:
@@ -106,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
-        tolerance_us=_us(args.tolerance), log=log, record=args.report is not None,
+        tolerance_us=_us(args.tolerance), log=log, record=args.report is not None and "evidence" in args.formats,
         certification=args.certification, date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     progress = Progress(args.progress)
@@ -124,7 +134,7 @@ def _not_run(args: argparse.Namespace, report: RunReport) -> int:
     """A report that says so, lest one of an earlier run in the same directory be taken for this run's."""
     if args.report is not None:
         try:
-            write_report(args.report, report)
+            write_report(args.report, report, args.formats)
         except OSError as error:
             print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
     return 2
@@ -134,14 +144,14 @@ def finish(args: argparse.Namespace, report: RunReport) -> int:
     """Write the files and the text."""
     if args.report is not None:
         try:
-            write_report(args.report, report)
+            write_report(args.report, report, args.formats)
         except OSError as error:
             print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
             return 3
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None:
-            print(f"report: {args.report / 'report.json'}")
+            print(f"report: {args.report / 'report.json' if 'json' in args.formats else args.report}")
             if report.certification:
                 print(f"certificate: {args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}")
     return exit_status(report)

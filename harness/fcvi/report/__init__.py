@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator
+from typing import Collection, Iterator
 
 from .. import evidence
 from ..case import load_cases
@@ -16,8 +16,9 @@ from ..pcapng import capture
 from ..results import Result, RunReport, TraceFrame
 from . import certificate, html, json_report, junit, tap, text
 
-__all__ = ["certificate_files", "clear", "derived", "file_name", "text", "write_report"]
+__all__ = ["FORMATS", "certificate_files", "clear", "derived", "file_name", "text", "write_report"]
 
+FORMATS = ("evidence", "json", "junit", "tap", "text", "html", "pcapng")
 _WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
 _OURS = ("report.json", "junit.xml", "report.tap", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
 
@@ -27,14 +28,19 @@ def file_name(ident: str) -> str:
     return stem(ident) + ".pcapng"
 
 
-def derived(report: RunReport) -> Iterator[tuple[str, bytes]]:
+def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[tuple[str, bytes]]:
     """Every file that is made from the results: names and contents. Equal results give equal bytes."""
-    yield "report.json", encoded(json_report.render(report))
-    yield "junit.xml", junit.render(report)
-    yield "report.tap", encoded(tap.render(report))
-    yield "report.txt", encoded(text.render(report, verbose=True))
-    yield "report.html", encoded(html.render(report))
-    for result in report.results:
+    if "json" in formats:
+        yield "report.json", encoded(json_report.render(report))
+    if "junit" in formats:
+        yield "junit.xml", junit.render(report)
+    if "tap" in formats:
+        yield "report.tap", encoded(tap.render(report))
+    if "text" in formats:
+        yield "report.txt", encoded(text.render(report, verbose=True))
+    if "html" in formats:
+        yield "report.html", encoded(html.render(report))
+    for result in report.results if "pcapng" in formats else ():
         if result.frames:
             comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
             yield file_name(result.id), capture(_commented(result), comment)
@@ -62,13 +68,14 @@ def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]
     return certificate.render(json_report.as_json(report), report.date, hashes)
 
 
-def write_report(directory: Path, report: RunReport) -> None:
+def write_report(directory: Path, report: RunReport, formats: Collection[str] = FORMATS) -> None:
     """The evidence, what is derived from it, and the certificate. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / evidence.FOLDER).mkdir(exist_ok=True)
-    for name, data in evidence.files(report):
-        write_file(directory / name, data)
-    made = dict(derived(report))
+    if "evidence" in formats:
+        (directory / evidence.FOLDER).mkdir(exist_ok=True)
+        for name, data in evidence.files(report):
+            write_file(directory / name, data)
+    made = dict(derived(report, formats))
     for name, data in {**made, **certificate_files(directory, report, made)}.items():
         write_file(directory / name, data)
 
@@ -82,6 +89,8 @@ def clear(directory: Path) -> None:
     if (folder / evidence.RUN).is_file() and not folder.is_symlink():
         for path in [folder / evidence.RUN, *folder.glob("*.jsonl")]:
             path.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _earlier_idents(directory: Path) -> set[str]:
