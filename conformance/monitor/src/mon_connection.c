@@ -82,7 +82,9 @@ static bool part(const struct seen *s, uint32_t byte, uint32_t size, uint32_t *v
 enum {
     HANDLE = FCVI_CONN_FCVI_RQST_HANDLE_BYTE,
     LEVEL = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_RELIABILITY_LVL_BYTE,
-    PREF = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_QOS_BYTE + FCVI_QOS_FCVI_PREF_BYTE
+    QOS = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_QOS_BYTE,
+    PREF = QOS + FCVI_QOS_FCVI_PREF_BYTE,
+    DEPTH = QOS + FCVI_QOS_FCVI_PIPELINE_DEPTH_BYTE
 };
 
 void mon_connection_payload(struct seen *s)
@@ -96,6 +98,8 @@ void mon_connection_payload(struct seen *s)
         }
         if (part(s, PREF, 1, &value))
             u->rqst_pref = (uint8_t)value;
+        if (part(s, DEPTH, 4, &value))
+            u->rqst_depth = value;
         if (part(s, LEVEL, 1, &value)) {
             u->rqst_level = (uint8_t)value;
             u->has_rqst_attributes = true;
@@ -107,6 +111,8 @@ void mon_connection_payload(struct seen *s)
         }
         if (part(s, PREF, 1, &value))
             u->resp_pref = (uint8_t)value;
+        if (part(s, DEPTH, 4, &value))
+            u->resp_depth = value;
         if (part(s, LEVEL, 1, &value)) {
             u->resp_level = (uint8_t)value;
             u->has_resp_attributes = true;
@@ -125,7 +131,7 @@ static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
         e->next = 1;
-        e->highest = 0;
+        e->highest = e->unconfirmed = 0;
         e->firm = false;
         memset(e->recent, 0, sizeof e->recent);
     }
@@ -149,6 +155,8 @@ static void bind(struct seen *s)
     bind_end(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
     struct end *client = mon_end_make(s, x->originator, u->rqst_handle);
     bind_end(s, client, x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    server->depth = u->resp_depth;
+    client->depth = u->rqst_depth;
     u->bound = true;
 }
 

@@ -21,6 +21,9 @@ static void abort_exchange(struct seen *s, struct exchange *x)
  * OX_ID stands in both headers, so this holds whatever was lost. */
 static void check_ba_acc(struct seen *s)
 {
+    if (s->x->aborted == 0 && !s->x->reused && mon_exact(s->m, s->x))
+        mon_report(s, FC(R_CTL), fcvi_FC_R_CTL(s->fc),
+                   FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "BA_ACC without an ABTS", "an ABTS before"), 0);
     uint64_t ox_id = fcvi_BA_ACC_BA_OX_ID(s->f->payload);
     if (ox_id != fcvi_FC_OX_ID(s->fc))
         mon_report(s, FCVI_AT(s->f->payload - s->fc, BA_ACC, BA_OX_ID), ox_id,

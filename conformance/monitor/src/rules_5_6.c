@@ -129,13 +129,13 @@ void mon_rules_5_6_login(struct seen *s)
     if (p == NULL || (s->iu != FCVI_IU_CONNECT_RQST && !accept) || !mon_exact(s->m, s->x))
         return;
     unsigned far = mon_pair_index(s->d_id, s->s_id);
-    uint8_t lacks = p->lacks[far];
-    if (lacks == 0 || p->lacking[far] <= s->m->last_gap)
+    uint8_t lacks = p->login[far].lacks;
+    if (lacks == 0 || p->login[far].frame <= s->m->last_gap)
         return;
     const char *id =
         accept ? (lacks & 1 ? "FCVI-5.6-05" : "FCVI-5.6-10") : (lacks & 1 ? "FCVI-5.6-06" : "FCVI-5.6-11");
     mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh),
                FCVI_BREACH_IN_WORDS(id, "the port's login lacks what a Connection needs",
                                     accept ? "a refusal with 20h" : "no Connection Setup"),
-               p->lacking[far]);
+               p->login[far].frame);
 }

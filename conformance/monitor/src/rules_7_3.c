@@ -35,3 +35,33 @@ void mon_rules_5_8_2(struct seen *s)
                                "PREF is not what the sender's FCVI_PREF said in the setup", wanted),
                    mine->bound);
 }
+
+/* FCVI-7.3-14, E33: in Reliable Reception at most N + 1 Messages wait for their responses, N the larger of
+ * what the two ends said. A response is counted when it is seen, which is before its receiver has it: the
+ * sender has at least as many open as are counted here. */
+void mon_rules_7_3_depth(struct seen *s)
+{
+    uint32_t network = s->in->network;
+    bool response = s->who == 1 && s->end && s->last, request = s->who == 0 && s->own->frame == 0;
+    if (!mon_exact(s->m, s->x) || (!response && !request))
+        return;
+    uint32_t handle = request ? (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh) : s->x->message.handle;
+    struct end *e = mon_end_find(s->m, network, s->x->responder, handle);
+    if (e == NULL || e->bound == 0 || e->peer != s->x->originator || e->bound > s->x->born)
+        return;
+    if (response) {
+        e->unconfirmed -= e->unconfirmed > 0;
+        return;
+    }
+    const struct end *far = mon_end_find(s->m, network, e->peer, e->peer_handle);
+    e->unconfirmed++;
+    if (e->level != 3 || e->tainted || far == NULL || !e->counting || mon_end_gone(s->m, network, e))
+        return;
+    uint64_t most = (uint64_t)(e->depth > far->depth ? e->depth : far->depth) + 1;
+    if (e->unconfirmed > most)
+        mon_report(s, DH(s, FCVI_MSG_ID), fcvi_DH_FCVI_MSG_ID(s->dh),
+                   FCVI_BREACH_IN_WORDS("FCVI-7.3-14",
+                                        "more Messages wait for responses than FCVI_PIPELINE_DEPTH allows",
+                                        "at most FCVI_PIPELINE_DEPTH and one"),
+                   e->bound);
+}

@@ -3,6 +3,21 @@
 
 enum { LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, REQUEST = 0x22, REPLY = 0x23 };
 
+/* FC-FS (FCVI-5.8.1-01): a frame is no longer than its receiver said at login. Its sender has that PLOGI or
+ * ACC. */
+static void check_size(struct seen *s, const struct pair *p)
+{
+    unsigned far = mon_pair_index(s->d_id, s->s_id);
+    size_t length = s->f->input.length - 24;
+    struct fcvi_place place = {"Data_Field", 24, (uint16_t)length, 0, 0};
+    const struct login *l = &p->login[far];
+    if (l->size != 0 && length > l->size && l->frame > s->m->last_gap)
+        mon_report(s, place, length,
+                   FCVI_BREACH("FCVI-5.8.1-01", "the Data_Field is longer than the receiver's login allows",
+                               l->size),
+                   l->frame);
+}
+
 /* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no IU before
  * another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
 void mon_rules_7_7(struct seen *s)
@@ -10,6 +25,7 @@ void mon_rules_7_7(struct seen *s)
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
     if (p == NULL || !mon_exact(s->m, s->x))
         return;
+    check_size(s, p);
     uint64_t out = p->logged_out[mon_pair_index(s->s_id, s->d_id)];
     if (out != 0 && out > s->m->last_gap)
         mon_report(s, FC(D_ID), s->d_id,
@@ -18,17 +34,27 @@ void mon_rules_7_7(struct seen *s)
                    out);
 }
 
-/* 5.6: what the service parameters lack. */
-static void parameters(struct seen *s, struct pair *p, unsigned me)
+/* FC-FS: the larger of the common and the class 3 Receive Data_Field Size; either may be meant. */
+static uint16_t largest(const uint8_t *login)
 {
-    p->lacks[me] = 0;
+    uint64_t common = fcvi_LOGIN_Receive_Data_Field_Size(login),
+             class_3 = fcvi_load(fcvi_LOGIN_Class_3(login) + 6, 2);
+    uint64_t class_2 = fcvi_load(fcvi_LOGIN_Class_2(login) + 6, 2);
+    uint64_t most = class_3 > class_2 ? class_3 : class_2;
+    return (uint16_t)(common > most ? common : most);
+}
+
+/* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
+static struct login parameters(const struct seen *s)
+{
+    struct login l = {.frame = s->in->number};
     if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
-        return;
+        return l;
     const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
-    bool c = fcvi_LOGIN_CIRO(login) ||
-             fcvi_LOGIN_Random_Offset(login); /* E17: the literal bit is judged elsewhere */
-    p->lacks[me] = (uint8_t)((fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : 1) | (c ? 0 : 2));
-    p->lacking[me] = s->in->number;
+    bool c = fcvi_LOGIN_CIRO(login) || fcvi_LOGIN_Random_Offset(login);
+    l.lacks = (uint8_t)((fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : 1) | (c ? 0 : 2));
+    l.size = largest(login);
+    return l;
 }
 
 static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command)
@@ -41,9 +67,9 @@ static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command
         return;
     }
     p->logged_out[0] = p->logged_out[1] = 0;
-    p->lacks[0] = p->lacks[1] = 0;
+    p->login[0] = p->login[1] = (struct login){0};
     p->plogi[me] = s->in->number;
-    parameters(s, p, me);
+    p->offered[me] = parameters(s);
 }
 
 void mon_login_services(struct seen *s)
@@ -65,7 +91,8 @@ void mon_login_services(struct seen *s)
     p->epoch = s->in->number;
     if (command == LS_ACC && p->els[far] == PLOGI) {
         p->plogi[me] = s->in->number;
-        parameters(s, p, me);
+        p->login[me] = parameters(s);
+        p->login[far] = p->offered[far];
     } else if (command == LS_ACC) {
         p->logged_out[me] = s->in->number;
     }

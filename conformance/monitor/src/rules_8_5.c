@@ -49,6 +49,18 @@ static void check_retry(struct seen *s, uint32_t id, const struct end *e)
                    e->asked);
 }
 
+/* FCVI-8.5.4-01: once and only once. Both tries are the sender's own; one in between may be missing
+ * elsewhere. */
+static void check_once(struct seen *s, const struct end *e)
+{
+    if (e != NULL && e->asked > s->m->last_gap && e->asked_retry && e->asked_peer == s->d_id &&
+        mon_exact(s->m, s->x))
+        mon_report(
+            s, DH(s, RQST_RETRY), 1,
+            FCVI_BREACH_IN_WORDS("FCVI-8.5.4-01", "a Connection Setup is retried a second time", "one retry"),
+            e->asked);
+}
+
 void mon_rules_8_5(struct seen *s)
 {
     const struct setup_facts *u = &s->x->setup;
@@ -58,8 +70,10 @@ void mon_rules_8_5(struct seen *s)
     struct end *e = mon_end_find(s->m, s->in->network, s->s_id, u->rqst_handle);
     if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x))
         check_unique(s, id);
-    if (fcvi_DH_RQST_RETRY(s->dh))
+    if (fcvi_DH_RQST_RETRY(s->dh)) {
         check_retry(s, id, e);
+        check_once(s, e);
+    }
     struct setup *new = setup_find(s, s->s_id, id);
     if (new == NULL)
         new = mon_pool_add(s->m, &s->m->setups, (uint64_t)s->in->network << 24 | s->s_id, id);
@@ -72,4 +86,5 @@ void mon_rules_8_5(struct seen *s)
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;
+    e->asked_retry = (uint8_t)fcvi_DH_RQST_RETRY(s->dh);
 }

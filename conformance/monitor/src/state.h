@@ -62,7 +62,7 @@ struct side {
 
 struct setup_facts {
     uint64_t rqst, resp1, resp2, resp3; /* frame numbers, 0: not seen */
-    uint32_t connection_id, rqst_handle, resp_handle;
+    uint32_t connection_id, rqst_handle, resp_handle, rqst_depth, resp_depth;
     uint8_t rqst_level, resp_level, rqst_pref, resp_pref;
     uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
@@ -130,9 +130,12 @@ struct end {
     uint64_t last;      /* frame of the last new Message to it */
     uint32_t owner, handle, peer, peer_handle;
     uint32_t asked_peer, asked_id;
-    uint32_t next;       /* FCVI_MSG_ID of the next Message to it */
-    uint32_t highest;    /* of those to it */
-    uint8_t level, pref; /* of its attributes; level 0: not known */
+    uint32_t depth;       /* FCVI_PIPELINE_DEPTH of its attributes */
+    uint32_t unconfirmed; /* Messages to it that were not answered yet */
+    uint32_t next;        /* FCVI_MSG_ID of the next Message to it */
+    uint32_t highest;     /* of those to it */
+    uint8_t asked_retry;  /* RETRY of that CONNECT_RQST */
+    uint8_t level, pref;  /* of its attributes; level 0: not known */
     uint8_t slot;
     bool counting; /* next is known */
     bool firm;     /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
@@ -158,17 +161,24 @@ struct sequence {
     bool class2;
 };
 
+/** What a port said of itself in a PLOGI or its ACC. */
+struct login {
+    uint64_t frame; /* 0: not known */
+    uint16_t size;  /* largest Data_Field that it takes; 0: not known */
+    uint8_t lacks;  /* 1: S, 2: C (5.6) */
+};
+
 /** Two ports that talk to each other; index 0 is the lower N_Port Identifier. */
 struct pair {
     struct node node;
-    uint64_t logged_out[2]; /* frame in which that port ended the login */
-    uint64_t lacking[2];    /* PLOGI or ACC of that port without S or C */
-    uint64_t plogi[2];
-    uint64_t disconnected; /* frame of the last Disconnect IU between them */
-    uint64_t voided;       /* frame of the last PLOGI or LOGO: it ended all Connections before it */
-    uint64_t epoch;        /* frame of the last IU or ELS that sets up or ends anything */
+    uint64_t logged_out[2];  /* frame in which that port ended the login */
+    uint64_t plogi[2];       /* its PLOGI or ACC */
+    uint64_t disconnected;   /* frame of the last Disconnect IU between them */
+    uint64_t voided;         /* frame of the last PLOGI or LOGO: it ended all Connections before it */
+    uint64_t epoch;          /* frame of the last IU or ELS that sets up or ends anything */
+    struct login offered[2]; /* by a PLOGI that was not accepted yet */
+    struct login login[2];   /* both sides know it */
     uint32_t connections;
-    uint8_t lacks[2]; /* 1: S, 2: C */
     uint16_t els_ox_id[2];
     uint8_t els[2]; /* command that waits for an answer */
 };
@@ -255,11 +265,12 @@ void mon_rules_6_2(struct seen *s);  /* fields of Message IUs, 6.2 to 6.7 */
 void mon_rules_6_8(struct seen *s);  /* fields of setup IUs, 6.8 to 6.11 */
 void mon_rules_6_12(struct seen *s); /* Disconnect IUs, 6.12 and 6.13 */
 void mon_rules_5_8_rx_id(struct seen *s);
-void mon_rules_7_3(struct seen *s);   /* attributes */
-void mon_rules_5_8_2(struct seen *s); /* Preference */
-void mon_rules_7_7(struct seen *s);   /* no FC-VI after a logout */
-void mon_rules_8_4(struct seen *s);   /* handles in use */
-void mon_rules_8_5(struct seen *s);   /* retries and FCVI_CONNECTION_IDs */
+void mon_rules_7_3(struct seen *s);       /* attributes */
+void mon_rules_5_8_2(struct seen *s);     /* Preference */
+void mon_rules_7_3_depth(struct seen *s); /* Messages without confirmation */
+void mon_rules_7_7(struct seen *s);       /* no FC-VI after a logout */
+void mon_rules_8_4(struct seen *s);       /* handles in use */
+void mon_rules_8_5(struct seen *s);       /* retries and FCVI_CONNECTION_IDs */
 
 void mon_link_services(struct seen *s); /* ABTS, BA_ACC */
 void mon_link_control(struct seen *s);  /* ACK, busy, reject */

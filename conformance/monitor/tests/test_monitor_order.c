@@ -554,6 +554,65 @@ START_TEST(setups_need_login_parameters)
 }
 END_TEST
 
+START_TEST(frames_fit_the_receiver)
+{
+    struct stream s = stream();
+    els(&s, 0x03, A, B, false, 0x5001);
+    struct made *acc = els(&s, 0x02, B, A, true, 0x5001);
+    put(acc->bytes, 24 + 4 + 4, 4, 0x80020000 | 256); /* common; 32 + 340 bytes do not fit */
+    request(&s, 0x1001, 7, HA, B, false);
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 3, "a Data_Field longer than the login allows");
+    put(acc->bytes, 24 + 4 + 64 + 6, 2, 512); /* class 3 */
+    expect(&s, WHOLE, NULL, 0, "a Data_Field that the login allows");
+    expect(&s, 0, NULL, 0, "a Data_Field, where another login may be missing");
+}
+END_TEST
+
+/* E33: FCVI_PIPELINE_DEPTH 1 lets two Messages wait. */
+START_TEST(pipelines_have_their_depth)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    put(s.frame[0].bytes, AT_PREF + 16, 4, 1);
+    send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    send_one(&s, A, 0x1003, HB, 2, INITIATIVE);
+    send_one(&s, B, 0x2001, HA, 1, INITIATIVE);
+    expect(&s, WHOLE, NULL, 0, "two Messages at depth 1");
+    struct made *f = iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0);
+    message(f, 1, 0);
+    send_one(&s, A, 0x1004, HB, 3, INITIATIVE);
+    expect(&s, WHOLE, NULL, 0, "a third after a response");
+    send_one(&s, A, 0x1005, HB, 4, INITIATIVE);
+    expect(&s, WHOLE, "FCVI-7.3-14", 10, "three Messages at depth 1");
+    expect(&s, 0, NULL, 0, "three Messages, where a response may be missing");
+}
+END_TEST
+
+START_TEST(setups_are_retried_once)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1001, 0);
+    request(&s, 0x1002, 8, HA, B, true);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1002, 0);
+    request(&s, 0x1003, 9, HA, B, true);
+    expect(&s, WHOLE, "FCVI-8.5.4-01", 5, "a second retry");
+    s.frame[4].bytes[AT_FLAGS] = 1;
+    expect(&s, WHOLE, NULL, 0, "another first try");
+}
+END_TEST
+
+START_TEST(ba_acc_answers_an_abort)
+{
+    struct stream s = stream();
+    request(&s, 0x1001, 7, HA, B, false);
+    struct made *f = frame(&s, 0x84, B, A, 0, CONTEXT | LAST | END, 0x1001, 12);
+    put(f->bytes, 24 + 4, 2, 0x1001);
+    expect(&s, WHOLE, "FCVI-5.8.1-01", 2, "a BA_ACC without an ABTS");
+    expect(&s, 0, NULL, 0, "a BA_ACC whose ABTS may be missing");
+}
+END_TEST
+
 START_TEST(no_message_after_a_logout)
 {
     struct stream s = stream();
@@ -729,6 +788,10 @@ int main(void)
     tcase_add_test(t, tolerated_readings);
     tcase_add_test(t, setups_need_login_parameters);
     tcase_add_test(t, no_message_after_a_logout);
+    tcase_add_test(t, frames_fit_the_receiver);
+    tcase_add_test(t, pipelines_have_their_depth);
+    tcase_add_test(t, setups_are_retried_once);
+    tcase_add_test(t, ba_acc_answers_an_abort);
     tcase_add_test(t, limits);
     tcase_add_test(t, networks_do_not_mix);
     tcase_add_test(t, damaged_frames_excuse_what_follows);
