@@ -37,7 +37,7 @@ RUNS = {
     "wrong-frames": ["--dut", f"{INDEPENDENT} --fault t3-early"],
     "interpretation": ["--dut", f"{INDEPENDENT} --choose disconnect_connection_id=ffffffff"],
     "real-time": ["--dut", f"{INDEPENDENT} --clock real", "--select", "D.R1,5.3.2"],
-    "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 600q'", "--rpc-timeout", "2", "--select", "5.*,D.*"],
+    "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 150q'", "--rpc-timeout", "2", "--select", "5.3.2,D.R1"],
     "nobody": ["--dut", "exec:false"],
 }
 
