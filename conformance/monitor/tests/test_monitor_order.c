@@ -328,6 +328,56 @@ START_TEST(ius_have_their_exchange)
 }
 END_TEST
 
+/* E44: a CONNECT_RQST in two frames; its fields stand in either. */
+static void request_in_two(struct stream *s)
+{
+    struct made *f = request(s, 0x1001, 7, HA, B, false);
+    struct made rest = *f;
+    f->length = AT_PAYLOAD + 200;
+    f->eof = FCVI_EOF_N;
+    put(f->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+    memmove(rest.bytes + AT_PAYLOAD, rest.bytes + AT_PAYLOAD + 200, 140);
+    rest.length = AT_PAYLOAD + 140;
+    rest.sof = FCVI_SOF_N3;
+    counts(&rest, 1, 200);
+    s->frame[s->count++] = rest;
+}
+
+START_TEST(ius_in_several_frames)
+{
+    struct stream s = stream();
+    request_in_two(&s);
+    expect(&s, WHOLE, NULL, 0, "a CONNECT_RQST in two frames");
+    s.frame[1].sof = FCVI_SOF_I3;
+    expect(&s, WHOLE, "FCVI-4.2-04", 2, "SOFi3 within a Sequence");
+    s.frame[1].sof = FCVI_SOF_N3;
+    s.frame[0].sof = FCVI_SOF_N3;
+    expect(&s, WHOLE, "FCVI-4.2-04", 1, "SOFn3 at the start of a Sequence");
+    s.frame[0].sof = FCVI_SOF_I3;
+    put(s.frame[1].bytes, AT_WORD_7, 4, 8);
+    expect(&s, WHOLE, "FCVI-6.8.2-08", 2, "FCVI_CONNECTION_ID changes within the IU");
+    put(s.frame[1].bytes, AT_WORD_7, 4, 7);
+    /* the level stands in the second frame */
+    struct made *f = iu(&s, 0x18, 0x03, B, A, CONTEXT | END | INITIATIVE | OFFSET, 0x1001, 0xFFFFFFFF, 340);
+    put(f->bytes, AT_WORD_7, 4, 7);
+    connect_payload(f, HB, 2);
+    expect(&s, WHOLE, "FCVI-4.2-39", 3, "another Reliability Level");
+}
+END_TEST
+
+START_TEST(frames_not_understood_excuse_what_follows)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    put(s.frame[1].bytes, AT_OPCODE, 1, 0x55);
+    send_one(&s, A, 0x1002, HB, 9, LAST);
+    expect(&s, WHOLE, NULL, 0, "a setup with an unknown IU");
+    put(s.frame[1].bytes, AT_OPCODE, 1, 0x18);
+    put(s.frame[1].bytes, AT_F_CTL, 3, END | INITIATIVE | OFFSET);
+    expect(&s, WHOLE, NULL, 0, "a CONNECT_RESP1 of the wrong side");
+}
+END_TEST
+
 /* ---- 5.2: what a level allows ---- */
 
 START_TEST(responses_need_reliable_reception)
@@ -470,7 +520,22 @@ START_TEST(message_ids_wrap_to_zero)
     send_one(&s, A, 0x1002, HB, 0xFFFFFFFF, LAST);
     struct made *f = send_one(&s, A, 0x1003, HB, 0, LAST);
     expect(&s, 0, NULL, 0, "FCVI_MSG_ID 0 after FFFFFFFFh");
-    (void)f;
+    f = send_one(&s, A, 0x1004, HB, 1, LAST);
+    s.count = 0;
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    send_one(&s, A, 0x1002, HB, 0xFFFFFFFF, LAST);
+    f = send_one(&s, A, 0x1003, HB, 1, LAST);
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(v.found.count, 2); /* the jump to FFFFFFFFh, and that 0 was left out */
+    ck_assert_str_eq(v.list[0].what.requirement, "FCVI-5.9.6-03");
+    ck_assert_str_eq(v.list[1].what.requirement, "FCVI-5.9.6-05");
+    free_verdict(&v);
+    put(f->bytes, AT_MSG_ID, 4, 0);
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(v.found.count, 1);
+    free_verdict(&v);
 }
 END_TEST
 
@@ -777,6 +842,8 @@ int main(void)
     tcase_add_test(t, only_the_holder_of_the_initiative_sends);
     tcase_add_test(t, nothing_follows_an_abort);
     tcase_add_test(t, ius_have_their_exchange);
+    tcase_add_test(t, ius_in_several_frames);
+    tcase_add_test(t, frames_not_understood_excuse_what_follows);
     tcase_add_test(t, responses_need_reliable_reception);
     tcase_add_test(t, responses_need_a_request);
     tcase_add_test(t, the_exchange_stays_open_for_a_response);
