@@ -177,11 +177,15 @@ $(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_SRC) $(VIPL_TEST_PARTS) $(B
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(VIPL_TEST_PARTS) $(VIPL_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
 
-$(BUILD)/san/libfcvi.a: $(LIB_SRC) $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
-	@mkdir -p $(BUILD)/san/obj
-	@for f in $(LIB_SRC); do echo "CC (sanitized) $$f"; \
-	  $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $$f -o $(BUILD)/san/obj/$$(echo $$f | tr / _).o || exit 1; done
-	rm -f $@ && ar rcs $@ $(BUILD)/san/obj/*.o
+LIB_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h \
+                 conformance/monitor/include/fcvi/*)
+$(BUILD)/san/obj/%.o: %.c $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $< -o $@
+
+$(BUILD)/san/libfcvi.a: $(LIB_SRC:%.c=$(BUILD)/san/obj/%.o)
+	rm -f $@
+	ar rcs $@ $^
 
 $(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
@@ -190,11 +194,14 @@ $(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
 check: ## every test; says at the end how many stages passed
 	@harness/check.sh
 
+LONG_TESTS := %/test_seeds %/test_fabric_data %/test_messages %/test_vipl_programs
+longest_first = $(filter $(LONG_TESTS),$(1)) $(filter-out $(LONG_TESTS),$(1))
+
 check-c: $(TESTS) ## C unit tests
-	@for t in $(TESTS); do FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
+	@FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(TESTS))
 
 check-san: $(SAN_TESTS) ## the same under ASan and UBSan
-	@for t in $(SAN_TESTS); do CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" $$t || exit 1; done
+	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
 
 check-python: all ## pytest over the harness and the catalogue
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
@@ -292,12 +299,19 @@ fuzz-coverage: ## branches of codec and refimpl that the corpora of the reposito
 
 # ---- coverage and style ----
 
-coverage: ## line and branch coverage of codec and refimpl by the C tests
-	rm -rf $(BUILD)/cov && mkdir -p $(BUILD)/cov
-	@for f in $(LIB_SRC); do $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/cov/$$(echo $$f | tr / _).o || exit 1; done
-	@for t in $(TEST_SRC); do o=$(BUILD)/cov/$$(basename $$t .c); \
-	  $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g $(INCLUDES) $$t $(BUILD)/cov/*_src_*.o --coverage $(LIBS) $$(pkg-config --libs check) -o $$o && \
-	  FCVI_SRCDIR="$(CURDIR)" CK_FORK=no FCVI_SEED_TESTS=20 $$o || exit 1; done
+COV_OBJ := $(LIB_SRC:%.c=$(BUILD)/cov/%.o)
+COV_TESTS := $(TEST_SRC:%.c=$(BUILD)/cov/%)
+$(BUILD)/cov/%.o: %.c $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g --coverage $(INCLUDES) -c $< -o $@
+
+$(BUILD)/cov/%: %.c $(COV_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g $(INCLUDES) $< $(COV_OBJ) -lgcov $(LIBS) $$(pkg-config --libs check) -o $@
+
+coverage: $(COV_TESTS) ## line and branch coverage of codec and refimpl by the C tests
+	find $(BUILD)/cov -name '*.gcda' -delete
+	@FCVI_SRCDIR="$(CURDIR)" CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=20 harness/run_tests.sh $(call longest_first,$(COV_TESTS))
 	gcovr -r . $(BUILD)/cov --filter refimpl/src --txt --fail-under-line 95 > /dev/null
 	gcovr -r . $(BUILD)/cov --filter refimpl/src --txt --branches --fail-under-branch 90
 	gcovr -r . $(BUILD)/cov --filter codec/src --txt --branches --fail-under-line 100 --fail-under-branch 100
