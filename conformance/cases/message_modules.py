@@ -10,6 +10,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     c5_9_6,
     c5_9_flags,
     c6_requests,
+    c6_order,
     c6_responses,
     c8_states,
     b_rules_1_3,

@@ -7,7 +7,7 @@ from typing import Any
 from fcvi import codec
 
 from . import faults_annex_b, faults_clauses
-from .faulty import Fault, FaultyDut, drop, flip, put
+from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut, drop, flip, put, state
 
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
 _ROLE = "class3/dut-client"
@@ -167,6 +167,15 @@ FAULTS = [
     Fault("read-resp-total", f"6.7/{_RD}/{_ROLE}/small", "FCVI-6.7.2-11", out=_dh("READ_RESP", "FCVI_TOT_LEN", 0)),
     Fault("read-resp-not-last", f"6.7/{_RR}/class2/dut-server/frames", "FCVI-6.7.1-05",
           out={"READ_RESP": put("FC", "Last_Sequence", 0)}),
+    # 6.4, 6.7 out of order and incomplete
+    Fault("write-needs-order", f"6.4.1/{_RD}/class3/reversed", "FCVI-6.4.1-02", config={"fabric": "in-order"}),
+    Fault("read-needs-order", f"6.7.1/{_RR}/class2/ius-mixed", "FCVI-6.7.1-02", config={"fabric": "in-order"}),
+    Fault("incomplete-read-good", f"6.7.1.lost/{_RD}/in-order/class3/middle", "FCVI-5.2.1-10",
+          completions=faults_clauses.all_good),
+    Fault("incomplete-read-survived", f"6.7.1.lost/{_RR}/out-of-order/class3/last", "FCVI-8.4.2-e",
+          results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("early-read-survived", f"B.R4b.read/{_RD}/class3", "FCVI-8.4.2-e",
+          results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
     *faults_annex_b.FAULTS,
     *faults_clauses.FAULTS,
 ]  # fmt: skip
