@@ -210,8 +210,11 @@ void login_forget(struct fcvi_port *p, struct remote_port *r)
 void logout(struct fcvi_port *p, uint32_t id)
 {
     struct remote_port *r = remote_find(p, id);
-    if (r != NULL)
+    if (r != NULL) {
         r->logged_in = r->usable = r->suspended = false;
+        if (r->login != NONE && exchange_at(p, r->login)->command == ADISC)
+            login_forget(p, r); /* nothing is left to validate: the next request logs in */
+    }
     control_drop(p, id);
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);

@@ -148,6 +148,20 @@ START_TEST(logout_before_the_answer)
 }
 END_TEST
 
+/* The next request does not wait for the answer: it logs in at once. */
+START_TEST(login_before_the_answer)
+{
+    struct loop l = after_lip();
+    hear(l.b, ELS_FROM("010100") "05000000 00010100 10000000c9000001");
+    l_expect_lost(l.b, l.vi);
+    ck_assert_uint_eq(l_begins_with(l.b, THEIRS), L_PLOGI);
+    unsigned sent = l.b->sent;
+    hear_reply(l.b, l_to(l.b, l.at, 0x010100), "010100", "01000000 00 03 1e 00");
+    ck_assert_uint_eq(l.b->sent, sent);
+    l_end(l.b);
+}
+END_TEST
+
 /* A LIP while our PLOGI is under way and theirs is done: the answer to ours decides. */
 START_TEST(lip_during_a_login)
 {
@@ -277,6 +291,7 @@ int main(void)
     tcase_add_loop_test(t, not_validated_by_their_adisc, 0, 3);
     tcase_add_test(t, their_adisc_cut_short);
     tcase_add_test(t, logout_before_the_answer);
+    tcase_add_test(t, login_before_the_answer);
     tcase_add_loop_test(t, lip_during_a_login, 0, 2);
     tcase_add_test(t, lip_changes_our_identifier);
     tcase_add_loop_test(t, lip_gives_us_the_identifier_of_another, 0, 2);
