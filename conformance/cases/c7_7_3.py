@@ -70,6 +70,18 @@ def validate(t: Scenario, adisc: Optional[Received], changed: Optional[str] = No
     t.settle()
 
 
+def logged_out_now(t: Scenario, adisc: Optional[Received]) -> None:
+    """After LOGO an ADISC, the one that was held or one that comes late, is rejected: login required."""
+
+    def reject(request: Received) -> None:
+        t.tester.services.reject(request, 0x03, 0x1E)
+
+    t.tester.services.handlers["ADISC"] = reject
+    if adisc is not None:
+        reject(adisc)
+        t.settle()
+
+
 def blocked_send(t: Scenario, setup: Setup, requirement: str, why: str) -> bytes:
     """A Send is posted; nothing of FC-VI goes out."""
     data = t.rng.randbytes(32)
@@ -154,9 +166,7 @@ def private_loop_changed(t: Scenario) -> None:
     adisc = adisc_of(t)
     validate(t, None if t.params["own"] else adisc, str(t.params["changed"]))
     t.expect("LOGO", "FCVI-7.7.3-04", within_us=t.r_a_tov_us // 2, why="to a port whose addresses have changed")
-    if t.params["own"] and adisc is not None:
-        t.tester.services.reject(adisc, 0x03, 0x1E)  # it is logged out now
-        t.settle()
+    logged_out_now(t, adisc if t.params["own"] else None)
     ended(t, setup.vi, "FCVI-7.7.1-05")
     again(t, "FCVI-7.7.1-05")
 
@@ -347,5 +357,6 @@ def private_port_on_public_loop(t: Scenario) -> None:
         resumed_or_ended(t, setup, data)
         return
     t.expect("LOGO", "FCVI-7.7.3-04", within_us=t.r_a_tov_us // 2, why="to a port whose addresses have changed")
+    logged_out_now(t, None)
     ended(t, setup.vi, "FCVI-7.7.1-05")
     again(t, "FCVI-7.7.1-05")

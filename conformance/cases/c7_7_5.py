@@ -134,6 +134,7 @@ def remote_change(t: Scenario) -> None:
         connect_dut_client(t)
         t.control("a further setup completed")
         return
+    t.wait(t.r_a_tov_us // 2)  # the DUT may validate what it knows
     t.tester.n_port_id = new
     again_at(t, new, "FCVI-7.7.1-04")
     t.control("the request went to the new N_Port Identifier and connected")

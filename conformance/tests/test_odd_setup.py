@@ -1,0 +1,26 @@
+"""No case on connections, addresses or link events fails a device for a choice that the standard leaves to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cases import all_cases
+from conformance.catalogue import load_requirements
+from conformance.tests.odd import Odd, OddDut
+from conformance.tests.odd_setup import ODD
+from fcvi.pixit import pixit_for
+from fcvi.results import Verdict
+from fcvi.runner import run_variant
+
+LEVELS = {r.id: r.level for r in load_requirements()}
+VARIANTS = [(c, v) for c in all_cases() if {"setup", "link", "address", "disconnect", "login"} & set(c.tags) for v in c.variants]
+_SHARES = 2
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda o: o.name)
+def test_the_choice_passes(odd: Odd) -> None:
+    dut = OddDut(odd)
+    share = VARIANTS[ODD.index(odd) % _SHARES :: _SHARES]  # every variant meets several of them
+    results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), LEVELS, 1) for c, v in share]
+    assert len(results) > 200
+    assert [(r.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []
