@@ -34,12 +34,21 @@ class Session:
     def run(self) -> None:
         """Serve until the client closes."""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._source, selectors.EVENT_READ)
+            for source in (self._source, *self._others()):
+                selector.register(source, selectors.EVENT_READ)
             while True:
                 self._tick()
                 self._write()
-                if selector.select(self._patience()):
+                if any(key.fd == self._source for key, _ in selector.select(self._patience())):
                     self._read()
+
+    def _others(self) -> list[int]:
+        """What else is to be waited for."""
+        return []
+
+    def _refusal(self, params: Any) -> Optional[str]:
+        """Why a ``reset`` cannot be done; None when it can."""
+        return None
 
     def _patience(self) -> Optional[float]:
         due = self._server.next_us() if self._real else None
@@ -78,6 +87,10 @@ class Session:
         self._token += 1
         self._ids[self._token] = message["id"]
         if message["method"] == "reset":
+            refusal = self._refusal(message.get("params"))
+            if refusal is not None:
+                self._answer(self._token, None, (-32602, refusal))
+                return
             self._since = time.monotonic()
         self._server.request(self._token, message["method"], message.get("params"))
 

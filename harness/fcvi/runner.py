@@ -261,6 +261,8 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
     if options.declaration.pics is not None:
         return options.declaration.pics
+    if options.dut.startswith("fcoe:") and not options.agent:
+        raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
     return pics_module.complete(dut.pics, "hello")
 
 

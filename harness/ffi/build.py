@@ -23,7 +23,7 @@ INCLUDES = [
     ROOT / "harness/capture",
     ROOT / "fuzz/mutator",
 ]
-HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "fcvi_mutator.h"]
+HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h"]
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
-from ..dut.base import AttachError, Dut
+from ..dut.base import Dut
+from ..dut.planes import NoControl, PlaneDut
 
 
 def attach_live(spec: str, agent: str, *, rpc_timeout_s: float, log: Optional[Path]) -> Dut:
-    """The device behind fcoe:IFACE and its upper tester."""
-    raise AttachError(f"--dut {spec}: live interfaces are not available yet; use ref, exec:, unix: or tcp:")
+    """The device behind fcoe:IFACE and its upper tester. Raises AttachError and DutError."""
+    from ..dut.control import attach_agent
+    from .frames import FcoeFrames
+    from .link import Link
+
+    frames = FcoeFrames(Link.open(spec, "--dut"))
+    try:
+        control = attach_agent(agent, rpc_timeout_s=rpc_timeout_s, log=log) if agent else NoControl()
+    except Exception:
+        frames.close()
+        raise
+    return PlaneDut(spec, frames, control)

@@ -1,0 +1,210 @@
+/* A live Ethernet interface through libpcap. */
+#include "live.h"
+
+#include "envelope.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BUFFER = 8 << 20, ADDRESS = 6 };
+static const char filter[] = "ether proto 0x8906 or ether proto 0x8914";
+
+struct live {
+    pcap_t *pcap;
+    uint64_t number;
+    char name[IFNAMSIZ];
+    uint8_t address[ADDRESS];
+};
+
+static int complain(char *error, size_t size, const char *name, const char *words)
+{
+    snprintf(error, size, "%s: %s", name, words);
+    return -1;
+}
+
+/* One question to the kernel about an interface. */
+static int ask(const char *name, unsigned long request, struct ifreq *answer)
+{
+    int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (s < 0)
+        return -1;
+    memset(answer, 0, sizeof *answer);
+    snprintf(answer->ifr_name, sizeof answer->ifr_name, "%s", name);
+    int status = ioctl(s, request, answer);
+    int reason = errno;
+    close(s);
+    errno = reason;
+    return status;
+}
+
+static int check_up(const char *name, char *error, size_t size)
+{
+    struct ifreq r;
+    if (ask(name, SIOCGIFFLAGS, &r) != 0)
+        return complain(error, size, name, errno == ENODEV ? "there is no such interface" : strerror(errno));
+    if ((r.ifr_flags & IFF_UP) == 0)
+        return complain(error, size, name, "the interface is down");
+    if ((r.ifr_flags & IFF_LOOPBACK) != 0)
+        return complain(error, size, name, "the loopback interface is no wire");
+    if ((r.ifr_flags & IFF_RUNNING) == 0)
+        return complain(error, size, name, "the interface has no link");
+    return 0;
+}
+
+static int check_interface(struct live *live, char *error, size_t size)
+{
+    struct ifreq r;
+    if (check_up(live->name, error, size) != 0)
+        return -1;
+    if (ask(live->name, SIOCGIFMTU, &r) != 0)
+        return complain(error, size, live->name, strerror(errno));
+    if (r.ifr_mtu < LIVE_MTU) {
+        snprintf(error, size, "%s: the MTU is %d; FCoE needs %d, set 2500 (ip link set %s mtu 2500)",
+                 live->name, r.ifr_mtu, LIVE_MTU, live->name);
+        return -1;
+    }
+    if (ask(live->name, SIOCGIFHWADDR, &r) != 0)
+        return complain(error, size, live->name, strerror(errno));
+    memcpy(live->address, r.ifr_hwaddr.sa_data, ADDRESS);
+    return 0;
+}
+
+static int configure(pcap_t *p)
+{
+    return pcap_set_snaplen(p, LIVE_LONGEST) != 0 || pcap_set_promisc(p, 1) != 0 ||
+           pcap_set_immediate_mode(p, 1) != 0 || pcap_set_buffer_size(p, BUFFER) != 0;
+}
+
+static int activate(struct live *live, char *error, size_t size)
+{
+    char reason[PCAP_ERRBUF_SIZE];
+    struct bpf_program program;
+    pcap_t *p = live->pcap;
+    if (configure(p) != 0)
+        return complain(error, size, live->name, "libpcap refuses the settings");
+    int status = pcap_activate(p);
+    if (status == PCAP_ERROR_PERM_DENIED || status == PCAP_ERROR_PROMISC_PERM_DENIED)
+        return complain(error, size, live->name,
+                        "not permitted: it needs CAP_NET_RAW (run as root, by sudo, or give it with setcap)");
+    if (status < 0)
+        return complain(error, size, live->name,
+                        *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
+    if (pcap_datalink(p) != DLT_EN10MB)
+        return complain(error, size, live->name, "this is no Ethernet interface");
+    if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0)
+        return complain(error, size, live->name, pcap_geterr(p));
+    status = pcap_setfilter(p, &program);
+    pcap_freecode(&program);
+    if (status != 0 || pcap_setdirection(p, PCAP_D_IN) != 0 || pcap_setnonblock(p, 1, reason) != 0)
+        return complain(error, size, live->name, pcap_geterr(p));
+    return 0;
+}
+
+struct live *live_open(const char *interface, char *error, size_t size)
+{
+    char reason[PCAP_ERRBUF_SIZE];
+    struct live *live = calloc(1, sizeof *live);
+    if (live == NULL) {
+        complain(error, size, interface, "out of memory");
+        return NULL;
+    }
+    if (strlen(interface) >= sizeof live->name) {
+        complain(error, size, interface, "there is no such interface");
+        free(live);
+        return NULL;
+    }
+    snprintf(live->name, sizeof live->name, "%s", interface);
+    live->pcap = pcap_create(interface, reason);
+    if (live->pcap == NULL)
+        complain(error, size, interface, reason);
+    if (live->pcap != NULL && check_interface(live, error, size) == 0 && activate(live, error, size) == 0)
+        return live;
+    live_close(live);
+    return NULL;
+}
+
+const uint8_t *live_address(const struct live *live)
+{
+    return live->address;
+}
+
+int live_fd(const struct live *live)
+{
+    return pcap_get_selectable_fd(live->pcap);
+}
+
+int live_ready(const struct live *live, char *error, size_t size)
+{
+    return check_up(live->name, error, size);
+}
+
+int live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+{
+    struct pcap_pkthdr *header;
+    const u_char *bytes;
+    for (;;) {
+        int status = pcap_next_ex(live->pcap, &header, &bytes);
+        if (status == 0)
+            return 0;
+        if (status < 0)
+            return check_up(live->name, error, size) != 0
+                       ? -1
+                       : complain(error, size, live->name, pcap_geterr(live->pcap));
+        memset(out, 0, sizeof *out);
+        envelope_open(CAPTURE_ETHERNET, bytes, header->caplen, false, &out->record);
+        if (out->record.kind == CAPTURE_FOREIGN || header->caplen < LIVE_ETHERNET)
+            continue;
+        if (header->caplen < header->len) {
+            out->record.kind = CAPTURE_MALFORMED;
+            out->record.problem = "longer than FCoE allows";
+        }
+        out->record.number = ++live->number;
+        out->record.time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
+        out->bytes = bytes;
+        out->length = header->caplen;
+        return 1;
+    }
+}
+
+int live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size)
+{
+    if (pcap_inject(live->pcap, bytes, length) == (int)length)
+        return 0;
+    if (check_up(live->name, error, size) != 0)
+        return -1;
+    return complain(error, size, live->name, pcap_geterr(live->pcap));
+}
+
+int live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
+              char *error, size_t size)
+{
+    uint8_t bytes[LIVE_ETHERNET + LIVE_MTU];
+    size_t length = envelope_fcoe(frame, bytes, sizeof bytes);
+    if (length == 0) {
+        complain(error, size, live->name, "FCoE carries frames of 24 to 2136 bytes only");
+        return -2;
+    }
+    memcpy(bytes, to, ADDRESS);
+    memcpy(bytes + ADDRESS, from, ADDRESS);
+    return live_send_raw(live, bytes, length, error, size);
+}
+
+uint64_t live_lost(struct live *live)
+{
+    struct pcap_stat counts;
+    return pcap_stats(live->pcap, &counts) == 0 ? counts.ps_drop : 0;
+}
+
+void live_close(struct live *live)
+{
+    if (live->pcap != NULL)
+        pcap_close(live->pcap);
+    free(live);
+}

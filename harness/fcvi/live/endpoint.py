@@ -1,0 +1,121 @@
+"""``fcvi endpoint --on fcoe:IFACE``: the reference port on an interface, with its control plane on a socket."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import sys
+import time
+from typing import Any, Optional
+
+from ..dut.base import AttachError, DutError, Unavailable
+from ..dut.planes import monotonic_us
+from ..endpoint import ClientGone, Session, listener
+from ..refserver import RefServer
+from .link import Link
+from .params import from_params, to_params
+
+
+class LiveSession(Session):
+    """One client of the control plane; frames go over the interface."""
+
+    def __init__(self, client: int, link: Link) -> None:
+        super().__init__(client, client, "real")
+        self._link = link
+        self._class = 3
+
+    def _others(self) -> list[int]:
+        return [self._link.fileno()]
+
+    def _patience(self) -> Optional[float]:
+        return patience(super()._patience(), self._link)
+
+    def _tick(self) -> None:
+        feed(self._link, self._server)
+        super()._tick()
+
+    def _refusal(self, params: Any) -> Optional[str]:
+        self._link.discard()
+        try:
+            self._class = int(params["class"])
+            self._link.configure(params, params["peer"], params)
+        except (KeyError, TypeError, ValueError):
+            return None  # the port says itself what is wrong
+        except Unavailable as error:
+            return str(error)
+        return None
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame":
+            self._link.send(from_params(params, self._class))
+        else:
+            super()._emit(method, params)
+
+
+def patience(due_s: Optional[float], link: Link) -> Optional[float]:
+    """How long to wait for the port's timer or the link's, whichever comes first."""
+    due = link.deadline_us()
+    link_s = None if due is None else max(0.0, (due - monotonic_us()) / 1_000_000)
+    return min((s for s in (due_s, link_s) if s is not None), default=None)
+
+
+def feed(link: Link, server: RefServer) -> None:
+    """Give the port what has arrived."""
+    for _, frame in link.receive():
+        server.notification("frame", to_params(frame))
+    link.run()
+
+
+def _complain(words: str) -> int:
+    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    return 3
+
+
+def serve(spec: str, control: str) -> int:
+    """Serve one client of the control plane after another until interrupted. Returns the exit status."""
+    try:
+        link = Link.open(spec, "--on")
+    except AttachError as error:
+        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        return 2
+    try:
+        listening = listener(control)
+    except (OSError, ValueError, OverflowError) as error:
+        link.close()
+        print(f"fcvi endpoint: --control {control}: {error}", file=sys.stderr)
+        return 2
+    where = listening.getsockname()
+    try:
+        print(f"on {spec}, control at {where if isinstance(where, str) else f'{where[0]}:{where[1]}'}", flush=True)
+        while True:
+            with _accept(listening, link) as client:
+                try:
+                    LiveSession(client.fileno(), link).run()
+                except (ClientGone, OSError):
+                    continue
+                except DutError as error:  # the interface went down: the next client will see whether it is back
+                    print(f"fcvi endpoint: {error}", file=sys.stderr, flush=True)
+                    time.sleep(0.1)
+    except KeyboardInterrupt:
+        return 0
+    except DutError as error:
+        return _complain(str(error))
+    finally:
+        listening.close()
+        link.close()
+        if isinstance(where, str) and where:
+            os.unlink(where)
+
+
+def _accept(listening: socket.socket, link: Link) -> socket.socket:
+    """The next client; the link is kept up meanwhile, and frames that arrive find nobody."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(listening, selectors.EVENT_READ)
+        selector.register(link.fileno(), selectors.EVENT_READ)
+        while True:
+            ready = selector.select(patience(None, link))
+            link.receive()
+            link.run()
+            if any(key.fd == listening.fileno() for key, _ in ready):
+                return listening.accept()[0]

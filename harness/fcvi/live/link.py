@@ -1,0 +1,112 @@
+"""A live link: an interface and the role that is played on it, for the suite and for the reference endpoint alike."""
+
+from __future__ import annotations
+
+import select
+from typing import Any, Mapping, Optional
+
+from ..build import RawFrame
+from ..dut.base import DutError, Unavailable
+from ..dut.planes import monotonic_us
+from .options import LiveOptions, parse
+from .point_to_point import PointToPoint
+from .role import Addressed, Role
+from .wire import CannotCarry, Wire
+
+_QUIET_S = 0.002  # no frame for so long: what was under way has arrived
+_MOST_DISCARDED = 20_000
+_ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint}
+
+
+class Link:
+    """Frames in and out of one interface."""
+
+    def __init__(self, wire: Wire, options: LiveOptions) -> None:
+        self._wire, self._options = wire, options
+        self.role = _ROLES[options.role](options, wire.address)
+        self.problems = 0  # Ethernet frames that held no FC-2 frame
+
+    @classmethod
+    def open(cls, spec: str, option: str) -> Link:
+        """Open the interface of fcoe:IFACE[,...]. Raises AttachError."""
+        options = parse(spec, option)
+        return cls(Wire(options.interface, f"{option} fcoe:{options.interface}"), options)
+
+    def fileno(self) -> int:
+        """Readable when frames may have arrived."""
+        return self._wire.fileno()
+
+    def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        """Be ``me``; see Role.configure."""
+        self.role.configure(me, peer, config)
+        self._flush()
+
+    def bring_up(self) -> None:
+        """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""
+        self._wire.check()
+        deadline = monotonic_us() + int(self._options.wait_s * 1_000_000)
+        while waits := self.role.waits_for():
+            now = monotonic_us()
+            if now >= deadline:
+                raise DutError(f"{self._wire.interface}: no {waits} within {self._options.wait_s:g} s")
+            due = self.role.deadline_us()
+            until = deadline if due is None else min(deadline, max(due, now))
+            select.select([self.fileno()], [], [], (until - now) / 1_000_000)
+            self.receive()
+            self.run()
+
+    def discard(self) -> None:
+        """Forget what has arrived, and what is still under way."""
+        seen = 0
+        while select.select([self.fileno()], [], [], _QUIET_S)[0]:
+            arrived = len(self.receive())
+            seen += max(1, arrived)
+            if seen > _MOST_DISCARDED:
+                raise DutError("the device floods: its frames do not end between two cases")
+        self._wire.lost()
+
+    def send(self, frame: RawFrame) -> None:
+        """Send a frame. Raises DutError and Unavailable."""
+        self.role.send(frame, monotonic_us())
+        self._flush()
+
+    def _flush(self) -> None:
+        out, self.role.out = self.role.out, []
+        for item in out:
+            if not isinstance(item, Addressed):
+                self._wire.send_raw(item)
+                continue
+            try:
+                self._wire.send(item.to, item.source, item.frame)
+            except CannotCarry as error:
+                raise Unavailable(f"the interface cannot carry what the case sends: {error}") from error
+
+    def receive(self) -> list[tuple[int, RawFrame]]:
+        """The frames for us that have arrived, with their times."""
+        frames = []
+        for arrived in self._wire.receive():
+            if arrived.problem:
+                self.problems += 1
+                continue
+            frame = self.role.receive(arrived, monotonic_us())
+            if frame is not None:
+                frames.append((arrived.time_us, frame))
+        self._flush()
+        return frames
+
+    def lost(self) -> int:
+        """Frames that the host lost since this was last asked."""
+        return self._wire.lost()
+
+    def deadline_us(self) -> Optional[int]:
+        """When ``run`` has something to do."""
+        return self.role.deadline_us()
+
+    def run(self) -> None:
+        """Do what is due."""
+        self.role.run(monotonic_us())
+        self._flush()
+
+    def close(self) -> None:
+        """Close the interface."""
+        self._wire.close()

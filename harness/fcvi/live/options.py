@@ -1,0 +1,80 @@
+"""``fcoe:IFACE[,OPTION=VALUE...]``: what a live attachment is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Callable, Optional
+
+from ..dut.base import AttachError
+
+ROLES = ("point-to-point",)
+FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)
+OPTIONS = "role, mac, peer-mac, fc-map, wait"
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """One live attachment."""
+
+    interface: str
+    role: str = "point-to-point"
+    mac: Optional[bytes] = None  # our own Ethernet address; None: the mapped one
+    peer_mac: Optional[bytes] = None  # the device's; None: the mapped one
+    fc_map: int = 0x0EFC00
+    wait_s: float = 10.0  # for the link to come up
+
+
+def parse(spec: str, option: str) -> LiveOptions:
+    """The options of a spec; option is what the operator gave it by ("--dut"). Raises AttachError."""
+    _, _, rest = spec.partition(":")
+    interface, *words = rest.split(",")
+    if not interface:
+        raise AttachError(f"{option} {spec}: names no interface; use fcoe:IFACE[,OPTION=VALUE...]")
+    given: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name in given:
+            raise AttachError(f"{option} {spec}: {word!r} is {'given twice' if equals else 'not OPTION=VALUE'}")
+        given[name] = value
+    options = LiveOptions(interface)
+    role = given.pop("role", options.role)
+    if role not in ROLES:
+        raise AttachError(f"{option} {spec}: role {role!r} is not known; there are {', '.join(ROLES)}")
+    options = replace(options, role=role, fc_map=FC_MAP.get(role, options.fc_map))
+    for name, value in given.items():
+        if name not in _READERS:
+            raise AttachError(f"{option} {spec}: option {name!r} is not known; there are {OPTIONS}")
+        try:
+            options = _READERS[name](options, value)
+        except ValueError as error:
+            raise AttachError(f"{option} {spec}: {name} is {value!r}: {error}") from error
+    return options
+
+
+def _mac(value: str) -> bytes:
+    octets = bytes.fromhex(value.replace(":", "").replace("-", ""))
+    if len(octets) != 6 or octets[0] & 1:
+        raise ValueError("not the Ethernet address of one station, like 0e:fc:00:01:02:00")
+    return octets
+
+
+def _fc_map(value: str) -> int:
+    number = int(value, 16)
+    if len(value) != 6 or not 0x0EFC00 <= number <= 0x0EFDFF:
+        raise ValueError("not six digits from 0efc00 to 0efdff")
+    return number
+
+
+def _wait(value: str) -> float:
+    number = float(value)
+    if not 0 < number <= 600:
+        raise ValueError("not a number of seconds from 0 to 600")
+    return number
+
+
+_READERS: dict[str, Callable[[LiveOptions, str], LiveOptions]] = {
+    "mac": lambda o, v: replace(o, mac=_mac(v)),
+    "peer-mac": lambda o, v: replace(o, peer_mac=_mac(v)),
+    "fc-map": lambda o, v: replace(o, fc_map=_fc_map(v)),
+    "wait": lambda o, v: replace(o, wait_s=_wait(v)),
+}

@@ -1,0 +1,120 @@
+"""An Ethernet interface, seen from Python: FCoE and FIP frames in and out (harness/capture/live.h)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from _fcvi import ffi, lib
+
+from ..build import RawFrame
+from ..dut.base import AttachError, DutError
+from ..dut.planes import monotonic_us
+from . import privileges
+
+_ERROR_SIZE = 512
+_MOST_AT_ONCE = 256  # frames taken in by one call, so that a flood does not keep it for ever
+_CRC_BAD = 2
+
+
+class CannotCarry(Exception):
+    """FCoE has no form for such a frame."""
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """One Ethernet frame: FCoE when ``frame`` is there, FIP when ``fip`` is (what follows the EtherType)."""
+
+    time_us: int  # by monotonic_us, from the kernel's timestamp
+    to: bytes
+    source: bytes
+    frame: Optional[RawFrame] = None
+    fip: bytes = b""
+    problem: str = ""  # why it is neither
+
+
+class Wire:
+    """One open interface."""
+
+    def __init__(self, interface: str, option: str) -> None:
+        """option: what the operator called it by, for messages. Raises AttachError."""
+        self.interface = interface
+        self._error = ffi.new("char[]", _ERROR_SIZE)
+        self._record = ffi.new("struct live_record *")
+        self._live = lib.live_open(interface.encode(), self._error, _ERROR_SIZE)
+        if self._live == ffi.NULL:
+            raise AttachError(f"{option}: {self._words()}")
+        try:
+            privileges.drop()
+        except OSError as error:
+            self.close()
+            raise AttachError(f"{option}: cannot give up privileges: {error.strerror}") from error
+        self.address = bytes(ffi.buffer(lib.live_address(self._live), 6))
+        self._lost = 0
+
+    def _words(self) -> str:
+        return str(ffi.string(self._error).decode(errors="replace"))
+
+    def fileno(self) -> int:
+        """Readable when frames may have arrived."""
+        return int(lib.live_fd(self._live))
+
+    def check(self) -> None:
+        """Raises DutError when the interface is down."""
+        if lib.live_ready(self._live, self._error, _ERROR_SIZE) != 0:
+            raise DutError(self._words())
+
+    def lost(self) -> int:
+        """How many frames the host lost since this was last asked."""
+        total = int(lib.live_lost(self._live))
+        lost, self._lost = total - self._lost, total
+        return lost
+
+    def receive(self) -> list[Arrived]:
+        """What has arrived; at most so much that one call is short."""
+        arrived: list[Arrived] = []
+        now = monotonic_us()
+        ahead = time.time_ns() // 1000 - now  # of the kernel's clock before ours
+        while len(arrived) < _MOST_AT_ONCE:
+            status = lib.live_receive(self._live, self._record, self._error, _ERROR_SIZE)
+            if status == 0:
+                break
+            if status < 0:
+                raise DutError(self._words())
+            arrived.append(self._arrived(min(now, self._record.record.time_us - ahead)))
+        return arrived
+
+    def _arrived(self, at_us: int) -> Arrived:
+        r = self._record
+        raw = bytes(ffi.buffer(r.bytes, r.length))
+        to, source = raw[:6], raw[6:12]
+        if r.record.kind == lib.CAPTURE_FIP:
+            return Arrived(at_us, to, source, fip=raw[14:])
+        if r.record.kind != lib.CAPTURE_FRAME:
+            return Arrived(at_us, to, source, problem=ffi.string(r.record.problem).decode())
+        f = r.record.frame
+        data = bytes(ffi.buffer(f.bytes, f.length)) if f.length else b""
+        return Arrived(at_us, to, source, RawFrame(data, f.sof, f.eof, f.crc != _CRC_BAD))
+
+    def send(self, to: bytes, source: bytes, frame: RawFrame) -> None:
+        """Send an FC-2 frame. Raises DutError when the interface fails and CannotCarry for what FCoE has no form for."""
+        keep = ffi.from_buffer(frame.data)
+        out: Any = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
+        out.sof, out.eof, out.crc = frame.sof, frame.eof, 1 if frame.crc_ok else _CRC_BAD
+        status = lib.live_send(self._live, to, source, out, self._error, _ERROR_SIZE)
+        if status == -2:
+            raise CannotCarry(self._words())
+        if status != 0:
+            raise DutError(self._words())
+
+    def send_raw(self, frame: bytes) -> None:
+        """Send a whole Ethernet frame. Raises DutError when the interface fails."""
+        if lib.live_send_raw(self._live, frame, len(frame), self._error, _ERROR_SIZE) != 0:
+            raise DutError(self._words())
+
+    def close(self) -> None:
+        """Close the interface."""
+        if self._live != ffi.NULL:
+            lib.live_close(self._live)
+            self._live = ffi.NULL

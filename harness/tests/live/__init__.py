@@ -1,0 +1,1 @@
+"""Tests over real frames, in a network namespace of their own."""

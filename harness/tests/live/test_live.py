@@ -1,0 +1,117 @@
+"""The suite against the reference port over real frames in real time."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ..conftest import FCVI
+from .net import DEVICE, TESTER, Net
+
+#: Short cases of every kind: setup from both sides, messages, loss, both classes, a timer, a disconnect.
+SELECTION = "A.1/*,5.3.2/dut-client,5.3.2/dut-server,C.R3*,D.R1*,D.R3"
+
+
+def test_cases_pass_over_real_frames_and_tshark_reads_them(net: Net, tmp_path: Path) -> None:
+    agent = net.endpoint(tmp_path / "control")
+    wire = tmp_path / "wire.pcap"
+    dumpcap = shutil.which("dumpcap")
+    capture = None
+    if dumpcap is not None:
+        capture = net.start(dumpcap, "-q", "-i", TESTER, "-w", str(wire), until="File:")
+    report = tmp_path / "report"
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER}", "--agent", agent, "--select", SELECTION, "--report", str(report))
+    assert done.returncode == 0, done.stdout + done.stderr
+    data = json.loads((report / "report.json").read_text())
+    assert data["summary"]["pass"] >= 10
+    judged = subprocess.run([str(FCVI), "judge", str(report)], capture_output=True, text=True, timeout=120, check=False)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    if capture is None:
+        pytest.skip("no dumpcap: the wire was not captured")
+    net.stop(capture)
+    _tshark_reads(wire, _crossed(report))
+
+
+def _crossed(report: Path) -> int:
+    """Frames that crossed the wire, by the evidence."""
+    count = 0
+    for trace in (report / "evidence").glob("*.jsonl"):
+        for entry in map(json.loads, trace.read_text().splitlines()[1:]):
+            count += (entry["op"], entry.get("method")) == ("notify", "frame")
+            count += sum(note[0] == "frame" for note in entry.get("notes", []))
+    return count
+
+
+def _tshark_reads(wire: Path, frames: int) -> None:
+    """FCoE throughout, every CRC right but those that a case spoils, nothing malformed in FCoE or FC-2."""
+    fields = ["-T", "fields", "-e", "fcoe.crc.status", "-e", "fcoe.eof", "-e", "_ws.malformed"]
+    command = ["tshark", "-r", str(wire), "-Y", "fcoe", *fields]
+    read = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    lines = [line.split("\t") for line in read.stdout.splitlines()]
+    assert len(lines) >= frames > 0
+    assert all(status == "1" and not malformed for status, _, malformed in lines)
+    assert {eof for _, eof, _ in lines} <= {"0x41", "0x42"}
+
+
+#: An upper tester that answers everything, and misbehaves on the wire at the first VIPL call.
+AGENT = f"""
+import json, os, socket, subprocess, sys, threading
+mode = sys.argv[1]
+def attack():
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind(("{DEVICE}", 0))
+    head = bytes.fromhex("0efc00010100" "0efc00010200" "8906")
+    frame = head + bytes(13) + b"\\x2e" + os.urandom(2112) + b"\\x42\\0\\0\\0"
+    if mode == "floods":
+        while True:
+            s.send(frame)
+    for length in list(range(0, 64)) + [100, 1000, 2144] * 20:
+        s.send(head + os.urandom(length))
+        s.send(head[:12] + b"\\x89\\x14" + os.urandom(length))
+for line in sys.stdin:
+    m = json.loads(line)
+    method, result = m["method"], {{"return": "VIP_SUCCESS", "vi": 1, "conn": 1, "mem": 1, "va": "0" * 16, "handle": 1}}
+    result.update(state="idle", State="VIP_STATE_IDLE")
+    if method == "hello":
+        result = {{"implementation": "x", "version": "1", "clock": "real", "pics": {{"client": True, "server": True,
+                  "class3": True, "unreliable_delivery": True, "send": True}}}}
+    elif method == "VipCreateVi" and mode != "is silent":
+        if mode == "goes down":
+            subprocess.run(["ip", "link", "set", "{TESTER}", "down"])
+        else:
+            threading.Thread(target=attack, daemon=True).start()
+    if "id" in m:
+        answer = {{"jsonrpc": "2.0", "id": m["id"], "result": result}}
+        if method.startswith("probe."):
+            answer = {{"id": m["id"], "error": {{"code": -32601, "message": "no"}}}}
+        if not method.startswith("VipConnect"):
+            print(json.dumps(answer), flush=True)
+"""
+ATTACKS = [
+    ("goes down", {"error"}, "interface is down"),
+    ("is silent", {"fail"}, "no FCVI_CONNECT_RQST"),
+    ("floods", {"fail", "error"}, "floods|host lost"),
+    ("sends garbage", {"fail", "error"}, ""),
+]
+
+
+@pytest.mark.parametrize("mode, verdicts, words", ATTACKS, ids=[a[0] for a in ATTACKS])
+def test_a_device_that(net: Net, tmp_path: Path, mode: str, verdicts: set[str], words: str) -> None:
+    """The run ends in bounded time and memory, nothing passes, and the report says why."""
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT)
+    report = tmp_path / "report"
+    limited = f"ulimit -v 2000000; exec {FCVI} \"$@\""
+    done = net.run(
+        "sh", "-c", limited, "sh", "run", "--dut", f"fcoe:{TESTER}", "--agent", f"exec:/usr/bin/python3 {script} '{mode}'",
+        "--select", "5.3.2/dut-client,D.R3,C.R3*", "--report", str(report), "--rpc-timeout", "2",
+    )  # fmt: skip
+    assert done.returncode in (1, 3), done.stdout + done.stderr
+    results = [r for r in json.loads((report / "report.json").read_text())["results"] if r["verdict"] != "not-applicable"]
+    assert results[0]["verdict"] in verdicts and "pass" not in {r["verdict"] for r in results}
+    assert re.search(words, " ".join(r["reason"] for r in results)), [r["reason"] for r in results]
