@@ -46,6 +46,7 @@ class FcoeFrames(Frames):
         return self._link.deadline_us()
 
     def run(self) -> None:
+        self._link.check()  # an interface that goes down is silent like a device that says nothing
         self._link.run()
 
     def restart(self) -> None:

@@ -94,6 +94,10 @@ class Link:
         self._flush()
         return frames
 
+    def check(self) -> None:
+        """Raises DutError when the interface is down."""
+        self._wire.check()
+
     def lost(self) -> int:
         """Frames that the host lost since this was last asked."""
         return self._wire.lost()
