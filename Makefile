@@ -40,7 +40,7 @@ EXTENSION := $(BUILD)/python/.built
 
 .PHONY: fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-tidy certify install install-dissector \
-        uninstall fuzz fuzz-smoke bench coverage format format-check lint valgrind clean help
+        uninstall fuzz fuzz-smoke bench coverage faults format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
@@ -205,6 +205,9 @@ check-san: $(SAN_TESTS) ## the same under ASan and UBSan
 
 check-python: all ## pytest over the harness and the catalogue
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
+
+faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.bank --out $(BUILD)/faults
 
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance

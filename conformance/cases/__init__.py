@@ -24,6 +24,7 @@ from . import (  # noqa: F401  (each module declares its cases when it is import
     c7_7_3,
     c7_7_5,
     c8_5_2,
+    c8_6,
     c_3,
     c_4,
     c_5_1,

@@ -23,7 +23,9 @@ _LEVELS = (
     "4.2.14",
     "Each Reliability Level that is offered",
     clause="4.2",
-    requirements=["FCVI-4.2-14", "FCVI-4.2-15", "FCVI-4.2-01", "FCVI-6.2.1-01"],
+    requirements=[
+        "FCVI-4.2-14", "FCVI-4.2-15", "FCVI-4.2-01", "FCVI-6.2.1-01", "FCVI-4.2-17",
+    ],  # fmt: skip
     errata=["E111"],
     tags=["message", "setup"],
     applies="(client or server) and send",
@@ -42,6 +44,9 @@ def each_level(t: Scenario) -> None:
     setup = connect_as(t)
     both_ways(t, setup, "FCVI-4.2-14")
     check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
+    if t.tester.service_class == 2:
+        acks = any(received.kind in ("ACK_1", "ACK_0") for received in t.tester.inbox)
+        t.require(acks, "FCVI-4.2-17", "no frame was acknowledged in class 2", "no ACK", "ACK_1 or ACK_0")
     t.expect_nothing(["SEND_RESP"], t.r_a_tov_us // 10, "FCVI-6.3.1-03", "more than the level has")
     t.control("a Message passed each way")
 

@@ -48,13 +48,14 @@ _VARIANTS = [
     requirements=[
         "FCVI-5.3.2-01", "FCVI-5.3.2-02", "FCVI-5.3.2-03", "FCVI-5.3.2-04", "FCVI-5.3.2-05", "FCVI-5.3.2-06",
         "FCVI-5.3.1-02", "FCVI-5.3.1-03", "FCVI-5.3.1-05", "FCVI-4.2-03", "FCVI-4.2-04", "FCVI-5.3.2-07",
-        "FCVI-5.3.2-08", "FCVI-5.3.2-09", "FCVI-5.3.2-11", "FCVI-4.2-06", "FCVI-4.2-27",
-        "FCVI-4.2-33", "FCVI-4.2-35", "FCVI-5.8.4-04", "FCVI-5.8.4-05", "FCVI-5.8.6-01", "FCVI-5.9.2-03",
-        "FCVI-5.9.4.4-01", "FCVI-5.9.4.4-03", "FCVI-5.9.4.5-06", "FCVI-5.9.4.5-07", "FCVI-5.9.10-04",
-        "FCVI-6.8.1-01", "FCVI-6.8.1-04", "FCVI-6.8.3-01", "FCVI-6.8.3-04", "FCVI-6.8.3-05", "FCVI-6.8.3-06",
-        "FCVI-6.9.1-01", "FCVI-6.9.1-04", "FCVI-6.9.2-09", "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06",
-        "FCVI-6.10.1-01", "FCVI-6.10.2-02", "FCVI-6.10.2-09", "FCVI-6.11.1-01", "FCVI-6.11.2-02",
-        "FCVI-6.11.2-09", "FCVI-7.2-09", "FCVI-8.2-a1", "FCVI-8.2-b1", "FCVI-T08-001",
+        "FCVI-5.3.2-08", "FCVI-5.3.2-09", "FCVI-5.3.2-11", "FCVI-4.2-06", "FCVI-4.2-27", "FCVI-4.2-33",
+        "FCVI-4.2-35", "FCVI-5.8.4-04", "FCVI-5.8.4-05", "FCVI-5.8.6-01", "FCVI-5.9.2-03", "FCVI-5.9.4.4-01",
+        "FCVI-5.9.4.4-03", "FCVI-5.9.4.5-06", "FCVI-5.9.4.5-07", "FCVI-5.9.10-04", "FCVI-6.8.1-01", "FCVI-6.8.1-04",
+        "FCVI-6.8.3-01", "FCVI-6.8.3-04", "FCVI-6.8.3-05", "FCVI-6.8.3-06", "FCVI-6.9.1-01", "FCVI-6.9.1-04",
+        "FCVI-6.9.2-09", "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06", "FCVI-6.10.1-01", "FCVI-6.10.2-02",
+        "FCVI-6.10.2-09", "FCVI-6.11.1-01", "FCVI-6.11.2-02", "FCVI-6.11.2-09", "FCVI-7.2-09", "FCVI-8.2-a1",
+        "FCVI-8.2-b1", "FCVI-T08-001", "FCVI-5.3.1-04", "FCVI-T01-CONNECT_RQST-pos", "FCVI-T01-CONNECT_RESP1-pos",
+        "FCVI-T01-CONNECT_RESP2-pos", "FCVI-T01-CONNECT_RESP3-pos", "FCVI-4.2-43",
     ],  # fmt: skip
     errata=["E07", "E12", "E18", "E19", "E44"],
     tags=["setup"],
@@ -111,12 +112,12 @@ def reserved_ones(t: Scenario) -> None:
     ones: dict[str, Any] = {"CONN_RSVD0": 0xFFFFFFFF, "CONN_RSVD1": 0xFFFF, "ATTRS_WORD_84": 0xFFFFFFFF}
     if t.params["role"] == CLIENT:
         setup = start_request(t)
-        accept_request(t, setup, flags=0xF8)
+        accept_request(t, setup, flags=0xF8, reserved=0xFFFF)
         send_resp3(t, setup)
         t.settle()
     else:
         wait = start_wait(t)
-        setup = send_rqst(t, flags=0xE1, **ones)
+        setup = send_rqst(t, flags=0xE1, reserved=0xFFFF, **ones)
         conn = finish_wait(t, wait)
         start_accept(t, setup, conn)
         finish_accept(t, setup)

@@ -39,8 +39,8 @@ _SERVER_PARAMS = {"role": SERVER}
     clause="5.9.7.2.1",
     requirements=[
         "FCVI-5.9.7.2.1-01", "FCVI-5.9.7.2.1-03", "FCVI-5.9.7.2.1-04", "FCVI-4.2-28", "FCVI-4.2-29", "FCVI-4.2-33",
-        "FCVI-5.9.4.5-02", "FCVI-6.9.1-01", "FCVI-6.11.1-01", "FCVI-C.5.2-01", "FCVI-C.5.2-02",
-        "FCVI-T12-01h", "FCVI-T12-03h", "FCVI-T12-04h",
+        "FCVI-5.9.4.5-02", "FCVI-6.9.1-01", "FCVI-6.11.1-01", "FCVI-C.5.2-01", "FCVI-C.5.2-02", "FCVI-T12-01h",
+        "FCVI-T12-03h", "FCVI-T12-04h", "FCVI-T09-0",
     ],  # fmt: skip
     errata=["E14", "E40", "E78"],
     tags=["setup", "refusal"],

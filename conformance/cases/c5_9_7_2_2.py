@@ -89,7 +89,9 @@ def unusable_parameters(t: Scenario) -> None:
     "5.9.7.2.2.transport",
     "The client is refused for a transport error",
     clause="5.9.7.2.2, 8.2",
-    requirements=["FCVI-5.9.7.2.2-03", "FCVI-8.2-b5"],
+    requirements=[
+        "FCVI-5.9.7.2.2-03", "FCVI-8.2-b5", "FCVI-T12-22h",
+    ],  # fmt: skip
     errata=["E53"],
     tags=["setup", "refusal", "retry"],
     applies="client",

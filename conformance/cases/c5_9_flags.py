@@ -190,7 +190,8 @@ def _setup_abort(t: Scenario) -> None:
     requirements=[
         "FCVI-5.1-02", "FCVI-5.1-03", "FCVI-5.9.2-04", "FCVI-5.9.3-02", "FCVI-T01-CONNECT_RQST-enc",
         "FCVI-T01-CONNECT_RESP1-enc", "FCVI-T01-CONNECT_RESP2-enc", "FCVI-T01-CONNECT_RESP3-enc",
-        "FCVI-T01-DISCONNECT_RQST-enc", "FCVI-T01-DISCONNECT_RESP-enc", "FCVI-T11-b1", "FCVI-6.12.1-01", "FCVI-6.13.1-01",
+        "FCVI-T01-DISCONNECT_RQST-enc", "FCVI-T01-DISCONNECT_RESP-enc", "FCVI-T11-b1", "FCVI-6.12.1-01",
+        "FCVI-6.13.1-01", "FCVI-5.3.1-04", "FCVI-T01-DISCONNECT_RESP-pos", "FCVI-6.13.1-03",
     ],  # fmt: skip
     tags=["setup", "disconnect"],
     applies="client or server",

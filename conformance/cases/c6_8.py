@@ -83,10 +83,10 @@ def _variants(role: str) -> list[Variant]:
     "FCVI_CONNECT_RQST, FCVI_CONNECT_RESP2 and the Messages of a client",
     clause="6.8, 6.10",
     requirements=[
-        *_TABLES, *(f"FCVI-T13-w{n}" for n in (0, 1, 2, 3, 40, 77, 85)), "FCVI-6.8.1-02", "FCVI-6.8.1-03", "FCVI-6.8.1-04",
-        "FCVI-6.8.2-01", "FCVI-6.8.2-02", "FCVI-6.8.2-03", "FCVI-6.8.3-01", "FCVI-6.8.3-02", "FCVI-6.8.3-04",
-        "FCVI-6.8.3-05", "FCVI-6.8.3-06", "FCVI-6.8.3-07", "FCVI-6.9.3-03", "FCVI-6.10.1-03", "FCVI-6.10.2-01",
-        "FCVI-6.10.2-03",
+        *_TABLES, *(f"FCVI-T13-w{n}" for n in (0, 1, 2, 3, 40, 77, 85)), "FCVI-6.8.1-02", "FCVI-6.8.1-03",
+        "FCVI-6.8.1-04", "FCVI-6.8.2-01", "FCVI-6.8.2-02", "FCVI-6.8.2-03", "FCVI-6.8.3-01", "FCVI-6.8.3-02",
+        "FCVI-6.8.3-04", "FCVI-6.8.3-05", "FCVI-6.8.3-06", "FCVI-6.8.3-07", "FCVI-6.9.3-03", "FCVI-6.10.1-03",
+        "FCVI-6.10.2-01", "FCVI-6.10.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
     errata=["E07", "E10", "E15", "E23", "E24", "E30", "E31", "E32", "E44", "E117"],
     tags=["setup", "fields"],
@@ -119,10 +119,10 @@ def client_ius(t: Scenario) -> None:
     "FCVI_CONNECT_RESP1, FCVI_CONNECT_RESP3 and the Messages of a server",
     clause="6.9, 6.11",
     requirements=[
-        *_TABLES, *(f"FCVI-T14-w{n}" for n in (0, 1, 2, 3, 40, 77, 85)), "FCVI-6.8.3-03", "FCVI-6.9.1-02", "FCVI-6.9.1-03",
-        "FCVI-6.9.1-04", "FCVI-6.9.2-01", "FCVI-6.9.2-02", "FCVI-6.9.2-03", "FCVI-6.9.3-01", "FCVI-6.9.3-02",
-        "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06", "FCVI-6.9.3-07", "FCVI-6.11.1-03", "FCVI-6.11.2-01",
-        "FCVI-6.11.2-03",
+        *_TABLES, *(f"FCVI-T14-w{n}" for n in (0, 1, 2, 3, 40, 77, 85)), "FCVI-6.8.3-03", "FCVI-6.9.1-02",
+        "FCVI-6.9.1-03", "FCVI-6.9.1-04", "FCVI-6.9.2-01", "FCVI-6.9.2-02", "FCVI-6.9.2-03", "FCVI-6.9.3-01",
+        "FCVI-6.9.3-02", "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06", "FCVI-6.9.3-07", "FCVI-6.11.1-03",
+        "FCVI-6.11.2-01", "FCVI-6.11.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
     errata=["E07", "E10", "E15", "E16", "E23", "E30", "E31", "E32", "E44", "E109", "E117"],
     tags=["setup", "fields"],
@@ -161,7 +161,8 @@ def _use(t: Scenario, setup: Setup, requirement: str) -> None:
     clause="6.9.2, 6.11.2",
     requirements=[
         "FCVI-6.9.2-06", "FCVI-6.11.2-06", "FCVI-6.9.2-02", "FCVI-6.9.2-03", "FCVI-6.9.1-03", "FCVI-5.9.7.2.1-06",
-        "FCVI-5.9.7.2.2-04", "FCVI-6.11.1-03",
+        "FCVI-5.9.7.2.2-04", "FCVI-6.11.1-03", "FCVI-5.9.4.5-02", "FCVI-5.9.7.1-05", "FCVI-5.9.7.1-06", "FCVI-T09-0",
+        "FCVI-T11-b1", "FCVI-T12-06h", "FCVI-T12-23h",
     ],  # fmt: skip
     errata=["E07", "E11", "E14", "E27", "E40"],
     tags=["setup", "fields", "refusal"],
@@ -223,6 +224,8 @@ def refusing_ius(t: Scenario) -> None:
     requirements=[
         "FCVI-6.12.1-03", "FCVI-6.12.2-01", "FCVI-6.12.2-02", "FCVI-6.12.2-04", "FCVI-6.12.2-11", "FCVI-6.13.2-01",
         "FCVI-6.13.2-02", "FCVI-6.13.2-03", "FCVI-6.13.2-04", "FCVI-6.13.2-08", "FCVI-D-R1-a4", "FCVI-3.4-03",
+        "FCVI-5.3.1-04", "FCVI-5.9.1-01", "FCVI-5.9.2-01", "FCVI-5.9.8-02", "FCVI-5.9.9-02", "FCVI-6.13.2-12",
+        "FCVI-T12-60h",
     ],  # fmt: skip
     errata=["E03", "E08", "E09", "E28", "E41"],
     tags=["disconnect", "fields", "message"],

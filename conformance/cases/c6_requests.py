@@ -76,8 +76,8 @@ def _data_goes_out(t: Scenario) -> None:
     requirements=[
         *_ALL, *_DATA, "FCVI-5.2.2-02", "FCVI-5.9.8-02", "FCVI-5.9.9-02", "FCVI-6.2.1-01", "FCVI-6.2.1-03",
         "FCVI-6.2.1-04", "FCVI-6.2.1-05", "FCVI-6.2.2-01", "FCVI-6.2.2-02", "FCVI-6.2.2-03", "FCVI-6.2.2-05",
-        "FCVI-6.2.2-06", "FCVI-6.2.2-07", "FCVI-6.2.2-08", "FCVI-6.2.2-09", "FCVI-6.2.2-10", "FCVI-T01-SEND_RQST-enc",
-        "FCVI-T01-SEND_RQST-pos",
+        "FCVI-6.2.2-06", "FCVI-6.2.2-07", "FCVI-6.2.2-08", "FCVI-6.2.2-09", "FCVI-6.2.2-10",
+        "FCVI-T01-SEND_RQST-enc", "FCVI-T01-SEND_RQST-pos", "FCVI-5.9.4.1-01",
     ],  # fmt: skip
     errata=["E18", "E19", "E43", "E46"],
     tags=["message"],
@@ -105,7 +105,7 @@ def dut_sends(t: Scenario) -> None:
         *_ALL, *_DATA, *_RDMA, "FCVI-5.2.3-02", "FCVI-6.4.1-01", "FCVI-6.4.1-04", "FCVI-6.4.1-05", "FCVI-6.4.1-06",
         "FCVI-6.4.2-01", "FCVI-6.4.2-02", "FCVI-6.4.2-03", "FCVI-6.4.2-05", "FCVI-6.4.2-06", "FCVI-6.4.2-07",
         "FCVI-6.4.2-08", "FCVI-6.4.2-09", "FCVI-6.4.2-10", "FCVI-6.4.2-11", "FCVI-6.4.2-12", "FCVI-6.4.2-13",
-        "FCVI-6.4.2-14", "FCVI-T01-WRITE_RQST-enc", "FCVI-T01-WRITE_RQST-pos",
+        "FCVI-6.4.2-14", "FCVI-T01-WRITE_RQST-enc", "FCVI-T01-WRITE_RQST-pos", "FCVI-5.9.4.1-01",
     ],  # fmt: skip
     errata=["E18", "E19", "E43", "E46"],
     tags=["message", "rdma"],

@@ -322,8 +322,9 @@ def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
 
 
 def send_resp1(
-    t: Scenario, setup: Setup, reason: Optional[int] = None, handle: Optional[int] = None, flags: Optional[int] = None
-) -> int:
+    t: Scenario, setup: Setup, reason: Optional[int] = None, handle: Optional[int] = None, flags: Optional[int] = None,
+    reserved: int = 0,
+) -> int:  # fmt: skip
     """The tester's answer: accept, or refuse with a reason code. Returns the FCVI_RESP_HANDLE sent."""
     if handle is None:
         handle = setup.tester_handle if reason is None else UNASSIGNED
@@ -334,6 +335,7 @@ def send_resp1(
         "RESP_RETRY": setup.retry,
         "CONN_STS": int(reason is not None),
         "Reason_Code": reason or 0,
+        "DH_RSVD": reserved,
     }
     if flags is not None:
         dh["FCVI_FLAGS"] = flags | setup.retry << 2
@@ -351,9 +353,9 @@ def send_resp3(t: Scenario, setup: Setup, handle: Optional[int] = None) -> None:
     t.send("CONNECT_RESP3", setup.exchange, dh)
 
 
-def accept_request(t: Scenario, setup: Setup, flags: Optional[int] = None) -> None:
+def accept_request(t: Scenario, setup: Setup, flags: Optional[int] = None, reserved: int = 0) -> None:
     """RESP1 accept up to the DUT's RESP2 and the return of VipConnectRequest; RESP3 is still to be sent."""
-    handle = send_resp1(t, setup, flags=flags)
+    handle = send_resp1(t, setup, flags=flags, reserved=reserved)
     resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
     check_resp2(t, resp2, setup, handle)
     t.equal(resp2, "CONN_STS", 0, "FCVI-5.3.2-02")
@@ -387,11 +389,12 @@ def send_rqst(
     info: bytes = b"",
     connection_id: Optional[int] = None,
     port: Optional[int] = None,
+    reserved: int = 0,
     **fields: Any,
 ) -> Setup:
     """The tester's FCVI_CONNECT_RQST in a new Exchange; as a retry of an earlier one when that is given.
 
-    port: N_Port Identifier of another port of the tester.
+    port: N_Port Identifier of another port of the tester. reserved: bytes 2 and 3 of Device_Header Word 1.
     """
     exchange = t.tester.open_exchange(port=port)
     if connection_id is None:
@@ -403,6 +406,7 @@ def send_rqst(
         "FCVI_HANDLE": UNASSIGNED,
         "FCVI_FLAGS": flags | setup.retry << 4 | (8 if info else 0),
         "FCVI_CONNECTION_ID": connection_id,
+        "DH_RSVD": reserved,
     }
     t.send("CONNECT_RQST", exchange, dh, connect_payload(t, "CONNECT_RQST", handle, info, **fields))
     t.settle()

@@ -133,7 +133,7 @@ def check_payload(t: Scenario, iu: Received, setup: Setup) -> None:
     for row, low, high in _TABLES_16_TO_18:
         need(row, "FCVI_LOC_ATTRS", 308 + low, expected[low:high])
     for bit, row in ((1, "FCVI-T17-1"), (0, "FCVI-T17-0")):
-        flag, wanted_flag = payload[311] >> bit & 1, expected[3] >> bit & 1
+        flag, wanted_flag = payload.ljust(340, b"\0")[311] >> bit & 1, expected[3] >> bit & 1
         t.require(flag == wanted_flag, row, f"FCVI_ATTR_FLAGS bit {bit} of FCVI_{iu.kind}", flag, wanted_flag, at=iu)
     info = iu.dh("RQST_FCVI_CONN_INFO") if iu.kind == "CONNECT_RQST" else iu.dh("RESP_FCVI_CONN_INFO")
     length = 596 if info else 340

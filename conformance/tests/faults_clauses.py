@@ -122,6 +122,8 @@ FAULTS = [
     Fault("error-left-alone", f"8.1.error/{_RD}/in-order/class3", "FCVI-8.4.2-e", results={"VipQueryVi": state(_IDLE, _ERROR)}),
     Fault("created-connected", f"8.2/{_RD}", "FCVI-8.2-a1", results={"VipQueryVi": state(_CONNECTED, _IDLE)}),
     Fault("waits-for-ever", f"8.4.1.n1/{_RD}/send/in-order/class3/never", "FCVI-8.4.1-n1b", config={"r_a_tov_us": 10**9}),
+    Fault("damaged-answer-taken-late", "8.6.2.a/dut-client", "FCVI-8.6.3-a1", out={"ABTS": drop()}),
+    Fault("damaged-request-upsets", "8.6.3.b/dut-server", "FCVI-8.6.3-b", results={"VipQueryVi": state(_ERROR, _CONNECTED)}),
     # E
     Fault("streams-too-much", "E.1/send/class3/depth-1", "FCVI-7.3-14", params={"VipCreateVi": deep}),
     Fault("stream-survives", "E.2/send", "FCVI-8.4.2-e", **_STAYS),

@@ -172,7 +172,12 @@ class Frame:
         self.payload = data[self.payload_offset : self.payload_offset + view.payload_length]
 
     def get(self, structure: str, ident: str) -> Value:
-        """A field of the header ("FC"), the Device_Header ("DH") or, with another name, of the payload."""
+        """A field of the header ("FC"), the Device_Header ("DH") or, with another name, of the payload.
+
+        What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at.
+        """
+        if structure == "DH" and self.dh_offset + FIELDS["DH"][ident].byte + FIELDS["DH"][ident].size > len(self.data):
+            return 0
         return get(structure, ident, self.data, self._base(structure))
 
     def where(self, structure: str, ident: str) -> tuple[int, str]:
