@@ -30,12 +30,13 @@ def keep_only_evidence(directory: Path) -> None:
             path.unlink()
 
 
+PART = ["--select", "5.3.2,C.5.7.2,C.5.9.*,D.*"]
 RUNS = {
     "passes": ["--dut", "ref"],
-    "processes": ["--dut", f"exec:{FCVI} endpoint", "--jobs", "2", "--seed", "7", "--select", "5.*,D.*"],
-    "fails": ["--dut", f"{INDEPENDENT} --fault no-retry"],
-    "wrong-frames": ["--dut", f"{INDEPENDENT} --fault t3-early"],
-    "interpretation": ["--dut", f"{INDEPENDENT} --choose disconnect_connection_id=ffffffff"],
+    "processes": ["--dut", f"exec:{FCVI} endpoint", "--jobs", "2", "--seed", "7", *PART],
+    "fails": ["--dut", f"{INDEPENDENT} --fault no-retry", *PART],
+    "wrong-frames": ["--dut", f"{INDEPENDENT} --fault resp1-revision", *PART],
+    "interpretation": ["--dut", f"{INDEPENDENT} --choose disconnect_connection_id=ffffffff", *PART],
     "real-time": ["--dut", f"{INDEPENDENT} --clock real", "--select", "D.R1,5.3.2"],
     "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 150q'", "--rpc-timeout", "2", "--select", "5.3.2,D.R1"],
     "nobody": ["--dut", "exec:false"],
@@ -44,14 +45,11 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_evidence_gives_the_same_bytes_again(name: str, tmp_path: Path) -> None:
-    ran = fcvi("run", *RUNS[name], "--report", str(tmp_path / "r"))
+    ran = fcvi("run", *RUNS[name], "--report", str(tmp_path / "r"), timeout=300)
     assert "Traceback" not in ran.stderr
     before = contents(tmp_path / "r")
-    judged = fcvi("judge", str(tmp_path / "r"))
-    assert judged.returncode == ran.returncode, judged.stderr
-    assert contents(tmp_path / "r") == before
     keep_only_evidence(tmp_path / "r")
-    again = fcvi("judge", str(tmp_path / "r"))
+    again = fcvi("judge", str(tmp_path / "r"), timeout=300)
     assert again.returncode == ran.returncode and "was missing, written anew" in again.stderr
     assert contents(tmp_path / "r") == before
 
