@@ -41,9 +41,12 @@ class Pixit:
     late_us: int = 1_000 * MS
     dut: Identity = field(default=DUT)
     tester: Identity = field(default=TESTER)
+    #: How late the suite's host may wake up, measured before the run; 0 in virtual time.
+    jitter_us: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The PIXIT as report.json has it."""
+        measured = {"jitter_us": self.jitter_us} if self.jitter_us else {}
         return {
             "r_a_tov_us": self.r_a_tov_us,
             "e_d_tov_us": self.e_d_tov_us,
@@ -51,6 +54,7 @@ class Pixit:
             "late_us": self.late_us,
             "dut": self.dut.as_json(),
             "tester": self.tester.as_json(),
+            **measured,
         }
 
     @classmethod
@@ -58,7 +62,7 @@ class Pixit:
         """What as_json gave. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(
             int(data["r_a_tov_us"]), int(data["e_d_tov_us"]), int(data["early_us"]), int(data["late_us"]),
-            _identity(data["dut"]), _identity(data["tester"]),
+            _identity(data["dut"]), _identity(data["tester"]), int(data.get("jitter_us", 0)),
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import __version__, declaration as declaration_module, deviation, pics as pics_module
+from . import __version__, declaration as declaration_module, deviation, jitter, pics as pics_module
 from .case import CaseInfo, Variant, load_cases
 from .configure import configured
 from .dut import attach
@@ -49,6 +49,7 @@ class RunOptions:
     record: bool = False  # keep what passed between suite and DUT, for evidence
     certification: bool = False
     date: str = ""  # when it begins, for the report
+    jitter_us: int = 0  # of this host, once it was measured
     #: What pics_file says, once it was read.
     declaration: declaration_module.Declaration = declaration_module.Declaration()
 
@@ -125,6 +126,11 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     result.findings = findings
     failing = [f for f in findings if _fails(f, levels)]
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
+        return
+    late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
+    if failing and late and all(f.byte is None and f.cls == "behaviour" for f in failing):
+        result.verdict = Verdict.INCONCLUSIVE
+        result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
         return
     if failing:
         result.verdict = Verdict.FAIL
@@ -267,9 +273,10 @@ def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
 
 
 def _pixit(options: RunOptions, dut: Dut) -> Pixit:
-    return pixit_for(
+    pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
+    return replace(pixit, jitter_us=options.jitter_us)
 
 
 def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lambda done, total, result: None) -> RunReport:
@@ -291,6 +298,8 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         conclude(report, list(options.declaration.deviations), catalogue.levels)
         return report
     try:
+        if dut.clock == "real":
+            options = replace(options, jitter_us=jitter.measure())
         pics, pixit = _pics(options, dut), _pixit(options, dut)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock

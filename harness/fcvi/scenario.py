@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
-from .dut.base import Dut, DutError
+from .dut.base import SETTLE_US, Dut, DutError
 from .far import FarSide
 from .pixit import Pixit
 from .received import Exchange, Received
@@ -58,6 +58,7 @@ class Scenario:
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
         self.states: list[tuple[int, str]] = []
+        self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
         self._levels = levels
         self._tolerated: set[str] = set()
 
@@ -102,11 +103,18 @@ class Scenario:
         return max(1, min(step, event - now)) if event is not None else step
 
     def _advance(self, us: int) -> None:
-        self.dut.advance(us)
+        self._pass_time(us)
         answered = self._drain()
         while self.tester.run_events(self.now_us) or answered:
-            self.dut.advance(0)
+            self._pass_time(0)
             answered = self._drain()
+
+    def _pass_time(self, us: int) -> None:
+        before = self.now_us
+        self.dut.advance(us)
+        if self.dut.clock == "real":
+            heard = max((note.time_us for note in self.dut.inbox), default=0)
+            self.stalled_us = max(self.stalled_us, self.now_us - max(before + max(us, SETTLE_US), heard))
 
     def _drain(self) -> bool:
         """Take in what the DUT sent; true when the tester answered some of it by itself."""
@@ -294,6 +302,11 @@ class Scenario:
     ) -> None:
         first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
+            if self.pixit.jitter_us > min(self.pixit.early_us, self.pixit.late_us):
+                raise Inconclusive(
+                    f"bound finer than the clock's jitter: {what} at {high} us, {first} to {last} us required, on a host that "
+                    f"comes up to {self.pixit.jitter_us} us late"
+                )
             self.report(requirement, f"{what} at the wrong time", f"{high} us", f"{first} to {last} us", at=at)
         elif self.dut.clock == "virtual" and (low < first - self.pixit.late_us or high > last + self.pixit.late_us):
             raise Inconclusive(f"{what} happened between {low} and {high} us, too coarse for {first} to {last} us")

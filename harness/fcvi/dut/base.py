@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
 
+#: After its last word, a real-time device that has more to say says it within this time.
+SETTLE_US = 20_000
+
+
 class DutError(Exception):
     """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault."""
 

@@ -13,10 +13,9 @@ import time
 from collections import deque
 from typing import Any, Deque, Optional
 
-from .base import Dut, DutError, Notification, Reply
+from .base import SETTLE_US, Dut, DutError, Notification, Reply
 
 NO_UPPER_TESTER = -32601  # as for a method that the device does not implement: the case ends inconclusive
-_SETTLE_US = 20_000  # a device that has more to say says it within this time of its last word
 _QUIET_US = 2_000  # after something came, what belongs to it follows within this time
 _LONGEST_STEP_US = 250_000  # beyond what was asked for; a device that talks on is heard in the next step
 
@@ -199,7 +198,7 @@ class PlaneDut(Dut):
 
     def advance(self, us: int) -> None:
         """Wait up to us, or until something arrives and what belongs to it has followed."""
-        asked = monotonic_us() + max(us, _SETTLE_US)
+        asked = monotonic_us() + max(us, SETTLE_US)
         latest, deadline = asked + _LONGEST_STEP_US, asked
         with selectors.DefaultSelector() as selector:
             selector.register(self._frames.fileno(), selectors.EVENT_READ)

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, Optional
 
-from .base import AttachError, Dut, DutError, Notification, Reply
+from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply
 
 LONGEST_LINE = 64 * 1024
 MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
@@ -341,10 +341,8 @@ class RpcDut(Dut):
             raise DutError(f"the time until the next timer is {str(value)[:30]}, not a number or null")
         self.next_us = value
 
-    _SETTLE_S = 0.02  # after the last line, a real-time DUT that has more to say says it within this time
-
     def _wait_real(self, us: int) -> None:
-        deadline = time.monotonic() + max(us / 1_000_000, self._SETTLE_S)
+        deadline = time.monotonic() + max(us, SETTLE_US) / 1_000_000
         line = self._stream.receive(deadline)
         while line is not None:
             self._take(line)
