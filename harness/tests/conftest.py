@@ -24,7 +24,7 @@ CONNECT_RESP3 = "0301010000010200589800000602000112348001" "00000000" "000000051
 ABTS = "81010200000101000009000006000000" "1234ffff" "00000000"
 
 
-def fcvi(*args: str, stdin: bytes = b"", timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300) -> subprocess.CompletedProcess[str]:
     """Run the command; its output as text."""
     done = subprocess.run([str(FCVI), *args], input=stdin, capture_output=True, timeout=timeout, check=False)
     return subprocess.CompletedProcess(
