@@ -10,7 +10,8 @@ from fcvi.received import Received
 from fcvi.scenario import Scenario
 
 from .c7_7_1 import ROLES, connect_as, ended
-from .c7_7_3 import OTHER_FABRIC, again_at, blocked_send, know_fabric, logged_out, resolved_anew, resumed_or_ended
+from .c7_7_3 import again_at, blocked_send, logged_out, resolved_anew, resumed_or_ended
+from .c7_7_4 import OTHER_FABRIC, know_fabric
 from .common import CLIENT, REGISTRY, connect_dut_client, disconnect_and_answer
 from .neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, login
 
