@@ -58,6 +58,7 @@ def damaged_response(t: Scenario) -> None:
     t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
     t.finish(call, "FCVI-8.6.3-a3", within_us=6 * t.r_a_tov_us, returns="VIP_NOT_REACHABLE")
     check_state(t, setup.vi, "error", "FCVI-8.6.3-a2")
+    t.discard("DISCONNECT_RQST")
     disconnect_and_answer(t, setup, reasons=_CAUSES)
     t.control("a Disconnect that was answered well succeeded")
 

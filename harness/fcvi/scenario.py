@@ -330,6 +330,11 @@ class Scenario:
         self.tester.far = FarSide(self.tester, self.config, hosts)
         return self.tester.far
 
+    def discard(self, *kinds: str) -> None:
+        """Take what has come of these kinds, lest a later expectation takes it for its own."""
+        for received in self.tester.inbox:
+            received.taken |= received.kind in kinds
+
     def leftovers(self) -> list[Received]:
         """Frames of FC-VI that nothing expected; a far side expects what it wants by itself."""
         if self.tester.far is not None:
