@@ -49,6 +49,19 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
     return report
 
 
+def rejudge_case(directory: Path, ident: str) -> Result:
+    """The result of one case of the run. Raises FileError."""
+    run, levels = load_run(directory), runner.load_catalogue().levels
+    try:
+        entry = next((c for c in run["cases"] if c["id"] == ident), None)
+        known = next(((c, v) for c in load_cases() for v in c.variants if c.variant_id(v) == ident), None)
+        if entry is None or known is None:
+            raise EvidenceError(f"{directory / FOLDER / RUN}: neither this run nor this suite has a case {ident}"[:300])
+        return _case(directory, run, entry, *known, levels)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+
+
 def _case(
     directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
 ) -> Result:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import build, class2, codec, els
+from . import build, class2, codec, els, notation
 from .dut.base import Dut, DutError, Notification
 from .far import FarSide
 from .link import Link
@@ -20,12 +20,6 @@ from .pixit import Pixit
 from .received import Exchange, Received, check_addresses, kind_of
 from .results import Finding, TraceFrame
 from .services import Services
-
-_SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
-_NAME_BY_SOF = {code: name for name, code in _SOF_BY_NAME.items()}
-_EOF_BY_NAME = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
-_NAME_BY_EOF = {code: name for name, code in _EOF_BY_NAME.items()}
-_LONGEST_FRAME = 24 + 2112
 
 
 class Tester:
@@ -233,24 +227,14 @@ class Tester:
             self._held[sender].append(lambda: deliver(entry))
 
     def _deliver_to_dut(self, entry: TraceFrame) -> None:
-        params: dict[str, Any] = {"hex": entry.data.hex(), "crc": "ok" if entry.crc_ok else "bad"}
-        if entry.sof in _NAME_BY_SOF:
-            params["sof"] = _NAME_BY_SOF[entry.sof]
-        if entry.eof in _NAME_BY_EOF:
-            params["eof"] = _NAME_BY_EOF[entry.eof]
-        self.dut.notify("frame", params)
+        frame = build.RawFrame(entry.data, entry.sof, entry.eof, entry.crc_ok)
+        self.dut.notify("frame", notation.to_params(frame))
 
     def _parse(self, params: dict[str, Any]) -> build.RawFrame:
         try:
-            data = bytes.fromhex(params["hex"])
-            sof = _SOF_BY_NAME[params["sof"]] if "sof" in params else 0
-            eof = _EOF_BY_NAME[params["eof"]] if "eof" in params else 0
-            crc_ok = {"ok": True, "bad": False}[params.get("crc", "ok")]
-        except (KeyError, TypeError, ValueError) as error:
-            raise DutError(f"frame notification broke the DUT protocol: {error!r} in {str(params)[:80]}") from error
-        if len(data) > _LONGEST_FRAME:
-            raise DutError(f"frame notification of {len(data)} bytes: an FC-2 frame has at most {_LONGEST_FRAME}")
-        return build.RawFrame(data, sof, eof, crc_ok)
+            return notation.from_params(params)
+        except ValueError as error:
+            raise DutError(f"frame notification broke the DUT protocol: {error}") from error
 
     def _exchange_of(self, view: codec.Frame, kind: str) -> Exchange:
         """The Exchange a DUT frame belongs to; F_CTL bit 23 says who originated it."""

@@ -1,0 +1,37 @@
+"""Frames as the DUT protocol writes them: the params of a ``frame`` notification."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from .build import RawFrame
+
+SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
+NAME_BY_SOF = {code: name for name, code in SOF_BY_NAME.items()}
+EOF_BY_NAME = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
+NAME_BY_EOF = {code: name for name, code in EOF_BY_NAME.items()}
+LONGEST_FRAME = 24 + 2112
+
+
+def to_params(frame: RawFrame) -> dict[str, Any]:
+    """The params; delimiters that have no name are left out."""
+    params: dict[str, Any] = {"hex": frame.data.hex(), "crc": "ok" if frame.crc_ok else "bad"}
+    if frame.sof in NAME_BY_SOF:
+        params["sof"] = NAME_BY_SOF[frame.sof]
+    if frame.eof in NAME_BY_EOF:
+        params["eof"] = NAME_BY_EOF[frame.eof]
+    return params
+
+
+def from_params(params: Mapping[str, Any]) -> RawFrame:
+    """The frame. Raises ValueError."""
+    try:
+        data = bytes.fromhex(params["hex"])
+        sof = SOF_BY_NAME[params["sof"]] if "sof" in params else 0
+        eof = EOF_BY_NAME[params["eof"]] if "eof" in params else 0
+        crc_ok = {"ok": True, "bad": False}[params.get("crc", "ok")]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{error!r} in {str(params)[:80]}") from error
+    if len(data) > LONGEST_FRAME:
+        raise ValueError(f"{len(data)} bytes: an FC-2 frame has at most {LONGEST_FRAME}")
+    return RawFrame(data, sof, eof, crc_ok)

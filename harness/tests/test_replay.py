@@ -1,0 +1,184 @@
+"""``fcvi replay``: regressions against the reference port, differences found where they were made, hostile input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fcvi import codec
+from fcvi.captures import Reader, write
+
+from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
+
+REGRESSIONS = sorted((PCAPS / "regressions").glob("*.pcapng"))
+INDEPENDENT = f"exec:/usr/bin/python3 {ROOT}/harness/tests/independent/endpoint.py"
+RETRY = PCAPS / "regressions/retry-succeeds.pcapng"
+
+#: Everything that may be otherwise: addresses of both sides, time-outs.
+ELSEWHERE = """[pixit]
+r_a_tov_ms = 3000
+e_d_tov_ms = 900
+dut = { port_name = "50000000000000f2", n_port_id = "0a0b0c", host = ["20010db8000000000000000000000002"] }
+tester = { port_name = "50000000000000f1", n_port_id = "0d0e0f", host = ["20010db8000000000000000000000001"] }
+"""
+
+
+def test_there_are_regressions() -> None:
+    """Each with its expectations, and with what it is about in words."""
+    assert len(REGRESSIONS) >= 7
+    for path in REGRESSIONS:
+        assert path.with_suffix(".toml").read_text().startswith("# ")
+
+
+@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda p: p.stem)
+def test_regression(path: Path, tmp_path: Path) -> None:
+    """The reference port answers as recorded, also with other addresses and timers."""
+    done = fcvi("replay", str(path))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    elsewhere = tmp_path / "lab.toml"
+    elsewhere.write_text(ELSEWHERE)
+    endpoint, out = f"exec:{FCVI} endpoint", tmp_path / "o.pcapng"
+    done = fcvi("replay", str(path), "--dut", endpoint, "--pics", str(elsewhere), "--out", str(out))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    with Reader(str(out)) as reader:
+        ids = {int(codec.get("FC", "S_ID", r.data)) for r in reader}
+    assert ids == {0x0A0B0C, 0x0D0E0F}
+
+
+def altered(tmp_path: Path, number: int, byte: int, value: int) -> Path:
+    """The retry regression with one byte of one frame recorded otherwise, as a plain capture."""
+    with Reader(str(RETRY)) as reader:
+        records = list(reader)
+    frames = []
+    for r in records:
+        data = bytearray(r.data)
+        if r.number == number:
+            data[byte] = value
+        frames.append((r.time_us, bytes(data), r.sof, r.eof))
+    path = tmp_path / "altered.pcap"
+    write(path, 225, frames)
+    shutil.copy(RETRY.with_suffix(".toml"), path.with_suffix(".toml"))
+    return path
+
+
+def test_first_difference(tmp_path: Path) -> None:
+    """Table 7: RETRY is bit 4 of byte 5 of the Device_Header, which follows the header's 24 bytes."""
+    path = altered(tmp_path, 4, 29, 0x01)
+    done = fcvi("replay", str(path), "--side", "010100", "--expect", str(path.with_suffix(".toml")))
+    assert done.returncode == 1
+    first = done.stdout.splitlines()[0]
+    assert first == ("first difference: frame 4 (recorded frame 4): FCVI_CONNECT_RQST: RETRY, byte 29 bits 4-4: "
+                     "recorded 0h, seen 1h")  # fmt: skip
+    done = fcvi("replay", str(path), "--side", "010100", "--json")
+    said = json.loads(done.stdout)
+    assert said["first"] == said["differences"][0]
+    assert {k: said["first"][k] for k in ("kind", "field", "recorded", "seen", "frame", "recorded_frame", "byte")} == {
+        "kind": "field", "field": "RETRY", "recorded": "0h", "seen": "1h", "frame": 4, "recorded_frame": 4, "byte": 29,
+    }  # fmt: skip
+    assert fcvi("replay", str(path), "--side", "010100", "--ignore", "RETRY").returncode == 0
+
+
+def test_consistent_identifiers(tmp_path: Path) -> None:
+    """The DUT's OX_ID may be any, but the recorded RESP2 has to be of the Exchange of the recorded RESP1."""
+    path = altered(tmp_path, 6, 17, 0x00)
+    done = fcvi("replay", str(path), "--side", "010100")
+    assert done.returncode == 1 and "FCVI_CONNECT_RESP2" in done.stdout
+
+
+def test_missing_frame() -> None:
+    """A device that never tries again."""
+    done = fcvi("replay", str(RETRY), "--dut", f"{INDEPENDENT} --fault no-retry", "--json")
+    assert done.returncode == 1
+    missing = [d for d in json.loads(done.stdout)["differences"] if d["kind"] == "missing"]
+    assert (missing[0]["iu"], missing[0]["recorded_frame"], missing[0]["frame"]) == ("FCVI_CONNECT_RQST", 4, None)
+
+
+def test_another_implementation() -> None:
+    """An endpoint by other people has other handles and ids; it does the same."""
+    done = fcvi("replay", str(PCAPS / "regressions/disconnect-from-both-sides.pcapng"), "--dut", INDEPENDENT, "--ignore", "state")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_return_code(tmp_path: Path) -> None:
+    """The control plane is compared as well."""
+    for suffix in (".pcapng", ".toml"):
+        shutil.copy(RETRY.with_suffix(suffix), tmp_path)
+    toml = tmp_path / "retry-succeeds.toml"
+    text = toml.read_text()
+    at = text.index('"VipConnectRequest"')
+    toml.write_text(text[:at] + text[at:].replace("VIP_SUCCESS", "VIP_TIMEOUT", 1))
+    done = fcvi("replay", str(tmp_path / RETRY.name))
+    assert done.returncode == 1
+    assert "VipConnectRequest return: recorded VIP_TIMEOUT, seen VIP_SUCCESS" in done.stdout
+
+
+def test_recorded_case(tmp_path: Path) -> None:
+    """A case of a report directory: by capture and by trace, judged offline, kept as a regression."""
+    report = tmp_path / "report"
+    assert fcvi("run", "--select", "5.3.2", "--quiet", "--report", str(report)).returncode == 0
+    capture = next(p for p in sorted(report.glob("5.3.2*.pcapng")))
+    trace = report / "evidence" / f"{capture.stem}.jsonl"
+    for path in (capture, trace):
+        assert fcvi("replay", str(path)).returncode == 0
+        done = fcvi("replay", str(path), "--offline")
+        assert (done.returncode, done.stdout.split(": ")[1].strip()) == (0, "pass")
+    assert fcvi("replay", str(capture), "--keep", str(tmp_path / "kept")).returncode == 0
+    assert fcvi("replay", str(tmp_path / "kept" / capture.name)).returncode == 0
+
+
+def test_offline_fail(tmp_path: Path) -> None:
+    """The verdict of a broken device, and its exit status."""
+    fcvi("run", "--dut", f"{INDEPENDENT} --fault no-retry", "--select", "C.5.7.2", "--quiet", "--report", str(tmp_path / "r"))
+    capture = next((tmp_path / "r").glob("C.5.7.2__dut-client__succeeds.pcapng"))
+    done = fcvi("replay", str(capture), "--offline", "--json")
+    assert done.returncode == 1 and json.loads(done.stdout)["verdict"] == "fail"
+
+
+def hostile(tmp_path: Path) -> dict[str, list[str]]:
+    """Arguments by what is wrong with them."""
+    whole = RETRY.read_bytes()
+    files = {"cut.pcapng": whole[: len(whole) // 2], "empty.pcap": b"", "noise.pcap": bytes(range(256)) * 8}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    write(tmp_path / "bare.pcap", 225, [(0, bytes.fromhex(CONNECT_RQST), 0x2E, 0x42)])
+    tomls = {
+        "noise": "\0\1", "step": "step = 3", "call": '[[step]]\ncall = "reset"', "after": '[[step]]\nafter = 9\nlink = "lip"',
+        "config": "[config]\nclass = 4", "unknown": "clas = 4", "nothing": "[[step]]\nafter = 0", "time": "end_us = -1",
+        "link": '[[step]]\nlink = "up"', "side": "side = 3", "params": '[[step]]\ncall = "VipCreateVi"\nparams = 1',
+    }  # fmt: skip
+    wrong = {name: [str(tmp_path / name)] for name in files}
+    for name, text in tomls.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+        wrong[f"toml {name}"] = [str(tmp_path / "bare.pcap"), "--side", "010100", "--expect", str(tmp_path / f"{name}.toml")]
+    evidence = tmp_path / "r" / "evidence"
+    evidence.mkdir(parents=True)
+    traces = {"a": '{"trace":1,"case":"a"}', "b": '{"trace":1,"case":"b"}\n{"op":"reset","params":{}}', "c": "[1]", "d": "\xff"}
+    for name, text in traces.items():
+        (evidence / f"{name}.jsonl").write_text(text + "\n")
+        wrong[f"trace {name}"] = [str(evidence / f"{name}.jsonl")]
+    wrong["no side"] = [str(tmp_path / "bare.pcap")]
+    wrong["no such side"] = [str(tmp_path / "bare.pcap"), "--side", "abcdef"]
+    wrong["side is no number"] = [str(tmp_path / "bare.pcap"), "--side", "x"]
+    wrong["not there"] = [str(tmp_path / "nothing.pcap")]
+    wrong["directory"] = [str(tmp_path)]
+    wrong["not FC-VI"] = [str(PCAPS / "crafted/fcoe-variants.pcap"), "--side", "ffffff"]
+    wrong["offline"] = [str(tmp_path / "bare.pcap"), "--offline"]
+    return wrong
+
+
+def test_hostile(tmp_path: Path) -> None:
+    """One clear line, exit status 2."""
+    for name, args in hostile(tmp_path).items():
+        done = fcvi("replay", *args)
+        assert done.returncode == 2, (name, done)
+        assert done.stdout == "" and done.stderr.startswith("fcvi: ") and done.stderr.count("\n") == 1, (name, done)
+
+
+@pytest.mark.parametrize("dut", ["exec:/nonexistent", "unix:/nonexistent", "exec:true", "nonsense"])
+def test_attachment_fails(dut: str) -> None:
+    """Status 3, one line."""
+    done = fcvi("replay", str(RETRY), "--dut", dut)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1)
