@@ -9,12 +9,14 @@ import shutil
 from pathlib import Path
 from typing import Callable
 
+import jsonschema
 import pytest
 
 from fcvi.report import clear, file_name
 
 from .conftest import FCVI, ROOT, fcvi
 
+SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text())
 INDEPENDENT = f"exec:/usr/bin/python3 {shlex.quote(str(ROOT))}/harness/tests/independent/endpoint.py"
 
 
@@ -47,6 +49,7 @@ RUNS = {
 def test_evidence_gives_the_same_bytes_again(name: str, tmp_path: Path) -> None:
     ran = fcvi("run", *RUNS[name], "--report", str(tmp_path / "r"), timeout=300)
     assert "Traceback" not in ran.stderr
+    jsonschema.validate(json.loads((tmp_path / "r/report.json").read_text()), SCHEMA)
     before = contents(tmp_path / "r")
     keep_only_evidence(tmp_path / "r")
     again = fcvi("judge", str(tmp_path / "r"), timeout=300)
