@@ -63,7 +63,8 @@ static uint64_t follow(const uint8_t *data, size_t size, uint8_t trust, size_t m
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t trusts[] = {0, FCVI_TRUST_ORDER,
-                                     FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER};
+                                     FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER,
+                                     FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER | FCVI_TRUST_ONCE};
     if (size > LONGEST)
         return 0;
     for (size_t i = 0; i < sizeof trusts; i++)

@@ -11,7 +11,7 @@ from . import codec
 from .results import Finding
 
 #: What is known of the stream (enum fcvi_monitor_trust).
-TRUST = {"all": 1, "start": 2, "order": 4}
+TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 WHOLE = sum(TRUST.values())
 _CAPACITY = 32
 

@@ -51,7 +51,7 @@ def test_what_is_missing_is_no_breach(tmp_path: Path) -> None:
     assert "not judged: what the IU answers is not in the capture (1 times, first in frame 2)" in text
 
 
-@pytest.mark.parametrize("trust", ["whole", "all,start,order"])
+@pytest.mark.parametrize("trust", ["whole", "all,start,order,once"])
 def test_what_is_missing_breaks_a_rule_where_nothing_can_be(tmp_path: Path, trust: str) -> None:
     """FCVI-5.3.1-05: CONNECT_RESP3 without CONNECT_RESP2; and the responder's SEQ_CNT does not begin with 0."""
     found, _, status = lint("--trust", trust, capture(tmp_path / "a.pcap", RQST, RESP3))

@@ -63,6 +63,8 @@ static inline void f_sent(void *context, uint64_t now, uint32_t from, const stru
     struct fworld *w = context;
     struct fcvi_frame view;
     w_check(in, &view);
+    if (w_watch != NULL)
+        w_watch(now, &view);
     f_note(w, &now, sizeof now);
     f_note(w, in->bytes, in->length);
     bool request = view.kind == FCVI_KIND_ELS && fcvi_FC_R_CTL(view.fc) == 0x22;

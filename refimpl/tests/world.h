@@ -37,7 +37,7 @@ struct world {
 };
 
 /* Sees every frame that a port sends, before anything happens to it; a test may set it. */
-static void (*w_watch)(struct world *w, const struct fcvi_frame *f);
+static void (*w_watch)(uint64_t now, const struct fcvi_frame *f);
 
 static inline uint64_t w_random(struct world *w)
 {
@@ -208,7 +208,7 @@ static inline bool w_collect(struct world *w, unsigned i)
         struct fcvi_frame view;
         w_check(&in, &view);
         if (w_watch != NULL)
-            w_watch(w, &view);
+            w_watch(w->now, &view);
         any = true;
         w->sent++;
         unsigned first = w_port_of(w, (uint32_t)fcvi_FC_D_ID(out)), last = first + 1;

@@ -125,8 +125,10 @@ void mon_connection_payload(struct seen *s)
 static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer_handle, uint8_t level,
                      uint8_t pref)
 {
-    bool same = e->bound != 0 && e->speaks != 0 && e->closed == 0 && e->peer == peer &&
-                e->peer_handle == peer_handle && !mon_end_gone(s->m, s->in->network, e);
+    bool alive = e->bound != 0 && e->closed == 0 && !mon_end_gone(s->m, s->in->network, e);
+    bool same = alive && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
+    /* Peers: the Endpoint's own request and one that it accepted may lead to two ends; one of them fails */
+    bool crosses = s->x->setup.mode != 1 && alive && (e->peer != peer || e->peer_handle != peer_handle);
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
@@ -140,7 +142,7 @@ static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer
     e->peer_handle = peer_handle;
     e->level = level;
     e->pref = pref;
-    e->tainted = s->x->tainted != 0 || s->in->broken;
+    e->tainted = s->x->tainted != 0 || s->in->broken || crosses;
 }
 
 /* RESP1 without status binds two Endpoints to each other, if the peer goes along (5.3.2, 4.2-31). */

@@ -65,18 +65,40 @@ static bool fits(const struct seen *s, const struct exchange *x)
     return far->frame == 0 || (uint32_t)far->id == (uint32_t)id;
 }
 
+/* A request that the Fabric delivered twice is answered twice: the responder begins again. */
+static bool answers_again(const struct seen *s)
+{
+    const unsigned answers = FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(DISCONNECT_RESP);
+    bool first = s->f->payload_length == 0 || fcvi_FC_Parameter(s->fc) == 0;
+    return (s->m->config.trust & FCVI_TRUST_ONCE) == 0 && mon_is(s->iu, answers) && first &&
+           fcvi_FC_SEQ_CNT(s->fc) == 0 && s->x->side[1].frame != 0;
+}
+
+/* How the two answers fit together nobody can tell. */
+static void begin_answer(struct seen *s)
+{
+    memset(&s->x->side[1], 0, sizeof s->x->side[1]);
+    s->x->headless = s->x->two_answers = true;
+}
+
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
  * and not too long ago, is compared, and what looks like a beginning begins. */
 static bool take_loosely(struct seen *s)
 {
     if (s->starts || mon_stale(s->m, s->x->touched, s->in->time_us) || !fits(s, s->x))
         s->x = begin(s, !s->starts);
+    else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
+        s->x->two_answers = true;
     return true;
 }
 
 static bool take_exactly(struct seen *s)
 {
     struct exchange *x = s->x;
+    if (answers_again(s)) {
+        begin_answer(s);
+        return true;
+    }
     bool ended = x->over != 0 || x->aborted != 0;
     bool other = x->side[s->who].frame != 0 && x->side[s->who].id != identity(s);
     if (x->group == s->group && !other && x->side[s->who].refused != 0)

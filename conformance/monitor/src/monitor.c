@@ -24,7 +24,7 @@ static bool limit(uint32_t *value, uint32_t normal)
 {
     if (*value == 0)
         *value = normal;
-    return *value <= 1u << 20;
+    return *value >= 2 && *value <= 1u << 20;
 }
 
 /* Offsets of all tables; the size of the block, 0 when a limit is out of range. */

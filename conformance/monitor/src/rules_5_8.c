@@ -10,7 +10,7 @@ void mon_rules_5_8_rx_id(struct seen *s)
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
     bool answers = s->who == 1 || s->iu == FCVI_IU_CONNECT_RESP2;
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
-    if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused)
+    if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused || x->two_answers)
         return;
     if (x->has_rx_id && x->rx_id != seen && answers && mon_far_good(s))
         mon_report(s, FC(RX_ID), seen,

@@ -31,8 +31,8 @@ static void check_completed(struct seen *s, const struct end *a, const char *id)
         return;
     const struct end *b = mon_end_find(s->m, s->in->network, a->peer, a->peer_handle);
     bool whole = b != NULL && b->peer == a->owner && b->peer_handle == a->handle && a->bound != 0 &&
-                 b->bound != 0 && a->counting && b->counting && !a->tainted && a->bound > s->m->last_gap &&
-                 !mon_end_gone(s->m, s->in->network, a);
+                 b->bound != 0 && a->counting && b->counting && !a->tainted && !b->tainted &&
+                 a->bound > s->m->last_gap && !mon_end_gone(s->m, s->in->network, a);
     if (!whole || a->highest > UINT32_MAX / 2 || b->highest > UINT32_MAX / 2)
         return;
     uint32_t most = a->highest > b->highest ? a->highest : b->highest;

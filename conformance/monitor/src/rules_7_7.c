@@ -57,18 +57,27 @@ static struct login parameters(const struct seen *s)
     return l;
 }
 
+/* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is logged in all the same:
+ * only a login that is older than any frame under way is certainly over. */
+static void logged_out(const struct seen *s, struct pair *p, unsigned me)
+{
+    bool settled = p->plogi_time == 0 || s->in->time_us - p->plogi_time >= s->m->config.r_a_tov_us;
+    p->logged_out[me] = settled ? s->in->number : 0;
+}
+
 static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command)
 {
     p->els[me] = command;
     p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
     p->epoch = p->voided = s->in->number;
     if (command == LOGO) {
-        p->logged_out[me] = s->in->number;
+        logged_out(s, p, me);
         return;
     }
     p->logged_out[0] = p->logged_out[1] = 0;
     p->login[0] = p->login[1] = (struct login){0};
     p->plogi[me] = s->in->number;
+    p->plogi_time = s->in->time_us;
     p->offered[me] = parameters(s);
 }
 
@@ -91,10 +100,12 @@ void mon_login_services(struct seen *s)
     p->epoch = s->in->number;
     if (command == LS_ACC && p->els[far] == PLOGI) {
         p->plogi[me] = s->in->number;
+        p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
         p->login[far] = p->offered[far];
+        p->logged_out[0] = p->logged_out[1] = 0; /* a LOGO that crossed the PLOGI is past */
     } else if (command == LS_ACC) {
-        p->logged_out[me] = s->in->number;
+        logged_out(s, p, me);
     }
     p->els[far] = 0;
 }

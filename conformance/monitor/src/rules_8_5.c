@@ -10,9 +10,7 @@ static bool still_open(struct seen *s, const struct setup *u)
 {
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, u->peer, u->ox_id);
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, u->peer, false);
-    bool freed =
-        p != NULL && (p->disconnected > u->frame || p->logged_out[0] > u->frame ||
-                      p->logged_out[1] > u->frame || p->plogi[0] > u->frame || p->plogi[1] > u->frame);
+    bool freed = p != NULL && (p->disconnected > u->frame || p->voided > u->frame);
     return x != NULL && x->born == u->frame && x->over == 0 && x->aborted == 0 && !freed;
 }
 

@@ -97,8 +97,9 @@ struct exchange {
     uint8_t tainted; /* bit of each side that broke a rule here */
     uint8_t turn;    /* side that has the Sequence Initiative */
     uint8_t aborter;
-    bool reused;   /* its OX_ID was another Exchange's before, of which ACKs may still come */
-    bool headless; /* its beginning was not seen */
+    bool reused;      /* its OX_ID was another Exchange's before, of which ACKs may still come */
+    bool headless;    /* its beginning was not seen */
+    bool two_answers; /* the responder answered twice: whose RX_ID holds is not known */
     bool has_rx_id;
     bool shared_count; /* the responder goes on from the originator's SEQ_CNT (E18) */
     bool class2;
@@ -173,6 +174,7 @@ struct pair {
     struct node node;
     uint64_t logged_out[2];  /* frame in which that port ended the login */
     uint64_t plogi[2];       /* its PLOGI or ACC */
+    uint64_t plogi_time;     /* of the latest of either */
     uint64_t disconnected;   /* frame of the last Disconnect IU between them */
     uint64_t voided;         /* frame of the last PLOGI or LOGO: it ended all Connections before it */
     uint64_t epoch;          /* frame of the last IU or ELS that sets up or ends anything */

@@ -251,6 +251,6 @@ static inline void insert_copy(struct stream *s, unsigned number, unsigned befor
     s->count++;
 }
 
-enum { WHOLE = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER };
+enum { WHOLE = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER | FCVI_TRUST_ONCE };
 
 #endif

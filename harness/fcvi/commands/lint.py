@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument(
         "--trust", type=_trust, default=0, metavar="WHAT",
         help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
-        "order (as sent), or whole for the three",
+        "order (as sent), once (the Fabric delivers none twice), or whole for all of it",
     )  # fmt: skip
     p.add_argument("--r-a-tov", type=_positive, default=10000, metavar="MS", help="R_A_TOV of the ports (default 10000)")
     p.set_defaults(run=run)

@@ -16,10 +16,11 @@ struct fcvi_monitor;
 enum fcvi_monitor_trust {
     FCVI_TRUST_ALL = 1,   /* between the first frame and the last none is missing */
     FCVI_TRUST_START = 2, /* no Exchange and no Connection is older than the first frame */
-    FCVI_TRUST_ORDER = 4  /* the frames of a port come in the order in which it sent them */
+    FCVI_TRUST_ORDER = 4, /* the frames of a port come in the order in which it sent them */
+    FCVI_TRUST_ONCE = 8   /* the Fabric delivers no frame twice */
 };
 
-/** Entries of each table, 1..2^20; 0 takes the default. */
+/** Entries of each table, 2..2^20; 0 takes the default. */
 struct fcvi_monitor_limits {
     uint32_t exchanges; /* 4096 */
     uint32_t endpoints; /* 2048: FCVI_HANDLEs of one port */
