@@ -11,11 +11,12 @@ from ..dut.planes import monotonic_us
 from .options import LiveOptions, parse
 from .point_to_point import PointToPoint
 from .role import Addressed, Role
+from .vn2vn import Vn2Vn
 from .wire import CannotCarry, Wire
 
 _QUIET_S = 0.002  # no frame for so long: what was under way has arrived
 _MOST_DISCARDED = 20_000
-_ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint}
+_ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn}
 
 
 class Link:

@@ -115,3 +115,15 @@ def test_a_device_that(net: Net, tmp_path: Path, mode: str, verdicts: set[str], 
     results = [r for r in json.loads((report / "report.json").read_text())["results"] if r["verdict"] != "not-applicable"]
     assert results[0]["verdict"] in verdicts and "pass" not in {r["verdict"] for r in results}
     assert re.search(words, " ".join(r["reason"] for r in results)), [r["reason"] for r in results]
+
+
+def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
+    """Two ends that claim their identifiers by FIP; tshark finds nothing wrong with it."""
+    pics = tmp_path / "pics.toml"
+    pics.write_text('[pixit]\ndut = { n_port_id = "00b2b2" }\ntester = { n_port_id = "00a1a1" }\n')
+    agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--pics", str(pics),
+                    "--select", "5.3.2/dut-client,5.3.2/dut-server,D.R3/dut-client/established")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    wrong = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "5.3.2/dut-client")
+    assert wrong.returncode == 4 and "N_Port_IDs from 000001" in wrong.stdout

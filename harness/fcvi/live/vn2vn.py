@@ -1,0 +1,150 @@
+"""VN2VN: two ends without a switch that claim their N_Port_IDs by FIP (FC-BB, times as Linux has them)."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional
+
+from ..build import RawFrame
+from ..dut.base import DutError, Unavailable
+from . import fip
+from .fip_login import FipLogin
+from .options import LiveOptions
+from .role import Addressed, Role
+from .wire import Arrived
+
+_PROBE_US, _CLAIM_US, _BEACON_US = 100_000, 400_000, 8_000_000
+_FORGET_US = 20_000_000  # a neighbour without a beacon, 2.5 periods
+_PROBES = 2
+
+
+class Neighbour:
+    """The other end, as its claims and beacons tell it."""
+
+    def __init__(self, station: bytes, address: bytes, n_port_id: int, port_name: int, now_us: int) -> None:
+        self.station, self.address, self.n_port_id, self.port_name = station, address, n_port_id, port_name
+        self.heard_us = now_us
+
+
+class Vn2Vn(Role):
+    """One end: probes, claims, beacons, and the table of neighbours."""
+
+    def __init__(self, options: LiveOptions, address: bytes) -> None:
+        super().__init__(options, options.mac or address)
+        self._port_name = self._node_name = self._n_port_id = 0
+        self._wanted: Optional[int] = None
+        self._step = "idle"  # then "probe", "claim", "up"
+        self._probes = 0
+        self._due: Optional[int] = None
+        self._neighbours: dict[int, Neighbour] = {}
+        self._logins = FipLogin()
+        self._conflict = ""
+
+    # ---- who we are ----
+
+    def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        ids = int(me["n_port_id"], 16), int(peer["n_port_id"], 16)
+        if any(not 0 < one < 0xFFFF for one in ids):
+            raise Unavailable("VN2VN has N_Port_IDs from 000001 to 00FFFE only (FC-BB): set them in [pixit] of --pics")
+        if config["topology"] != "point-to-point":
+            raise Unavailable(f"VN2VN is point-to-point, not {config['topology']}")
+        self._wanted = ids[1]
+        mine = int(me["port_name"], 16), int(me["node_name"], 16), ids[0]
+        if mine != (self._port_name, self._node_name, self._n_port_id):
+            self._port_name, self._node_name, self._n_port_id = mine
+            self._step, self._probes, self._due, self._conflict = "probe", 0, 0, ""
+
+    def waits_for(self) -> str:
+        if self._conflict:
+            raise DutError(self._conflict)
+        if self._step != "up":
+            return "claim of our own N_Port_ID"
+        if self._wanted in self._neighbours:
+            return ""
+        others = ", ".join(f"{n:06X}h" for n in self._neighbours)
+        return f"neighbour with N_Port_ID {self._wanted:06X}h" + (f" (there is {others})" if others else "")
+
+    def _descriptors(self) -> tuple[tuple[int, bytes], ...]:
+        vn = fip.vn_id(self.mapped(self._n_port_id), self._n_port_id, self._port_name)
+        return fip.mac(self.address), fip.name(self._node_name), vn
+
+    # ---- time ----
+
+    def deadline_us(self) -> Optional[int]:
+        return self._due
+
+    def run(self, now_us: int) -> None:
+        if self._due is None or now_us < self._due:
+            return
+        for known in [n for n in self._neighbours.values() if now_us - n.heard_us > _FORGET_US]:
+            del self._neighbours[known.n_port_id]
+        if self._step == "probe" and self._probes < _PROBES:
+            self._probes += 1
+            self._multicast(fip.PROBE, self._descriptors(), self.address)
+            self._due = now_us + (_PROBE_US if self._probes < _PROBES else _CLAIM_US)
+        elif self._step == "probe":
+            self._step, self._due = "claim", now_us + _CLAIM_US
+            self._claim()
+        else:
+            self._step, self._due = "up", now_us + _BEACON_US
+            self._multicast(fip.BEACON, self._descriptors(), self.mapped(self._n_port_id))
+
+    def _claim(self) -> None:
+        self._multicast(fip.CLAIM, (*self._descriptors(), fip.features(), fip.size()), self.address)
+
+    def _multicast(self, what: tuple[int, int], descriptors: tuple[tuple[int, bytes], ...], source: bytes) -> None:
+        self.out.append(fip.encode(fip.ALL_VN2VN, source, fip.Message(what, 0, descriptors)))
+
+    # ---- frames ----
+
+    def send(self, frame: RawFrame, now_us: int) -> None:
+        asker = self._logins.asker(frame)
+        vn_address = self.mapped(self._n_port_id)
+        if asker is not None or self._logins.is_request(frame):
+            known = self._neighbours.get(self._wanted or 0)
+            to = asker or (known.station if known else None)
+            if to is not None:
+                what = fip.ELS_REQUEST if asker is None else fip.ELS_REPLY
+                message = fip.Message(what, 0, (fip.els(fip.FLOGI, frame.data), fip.mac(vn_address)))
+                self.out.append(fip.encode(to, self.address, message))
+            return
+        to = self.options.peer_mac or self.mapped(int.from_bytes(frame.data[1:4], "big"))
+        self.out.append(Addressed(to, vn_address, frame))
+
+    def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
+        if arrived.frame is not None:
+            return arrived.frame if arrived.to == self.mapped(self._n_port_id) else None
+        message = fip.decode(arrived.fip)
+        if message is None or arrived.to not in (self.address, fip.ALL_VN2VN):
+            return None
+        if message.what in (fip.ELS_REQUEST, fip.ELS_REPLY):
+            return self._logins.came(message, arrived.source)
+        self._discover(message, now_us)
+        return None
+
+    def _discover(self, message: fip.Message, now_us: int) -> None:
+        station, vn = message.find(fip.MAC, 6), message.vn_port()
+        if station is None or vn is None or self._step == "idle":
+            return
+        address, n_port_id, port_name = vn
+        if n_port_id == self._n_port_id and port_name != self._port_name:
+            self._collide(message, station, port_name)
+        elif message.what in (fip.CLAIM, fip.CLAIM_REPLY):
+            self._neighbours[n_port_id] = Neighbour(station, address, n_port_id, port_name, now_us)
+            if message.what == fip.CLAIM and self._step in ("claim", "up"):
+                body = (*self._descriptors(), fip.features(), fip.size())
+                answer = fip.Message(fip.CLAIM_REPLY, 0, body)
+                self.out.append(fip.encode(station, self.address, answer, fip.FCOE_SIZE))
+        elif message.what == fip.BEACON and n_port_id in self._neighbours:
+            self._neighbours[n_port_id].heard_us = now_us
+        elif message.what == fip.BEACON and self._step in ("claim", "up"):
+            self._claim()  # who it is will follow from its reply
+
+    def _collide(self, message: fip.Message, station: bytes, port_name: int) -> None:
+        """Two want one N_Port_ID: who has claimed it keeps it; of two that probe the greater Port_Name."""
+        wins = self._step != "probe" or (self._port_name > port_name and not message.flags & fip.REC)
+        if message.what == fip.PROBE and wins:
+            answer = fip.Message(fip.PROBE_REPLY, 0, self._descriptors())
+            self.out.append(fip.encode(station, self.address, answer))
+        elif message.what in (fip.PROBE, fip.PROBE_REPLY, fip.CLAIM, fip.BEACON):
+            # the case needs this very identifier: another one would not be that of the configuration
+            self._conflict = f"another port has the N_Port_ID {self._n_port_id:06X}h: set others in [pixit] of --pics"
