@@ -8,6 +8,8 @@ from typing import Any, Mapping, Optional
 from ..build import RawFrame
 from ..dut.base import DutError, Unavailable
 from ..dut.planes import monotonic_us
+from .enode import ENode
+from .fcf import Fcf
 from .options import LiveOptions, parse
 from .point_to_point import PointToPoint
 from .role import Addressed, Role
@@ -16,7 +18,7 @@ from .wire import CannotCarry, Wire
 
 _QUIET_S = 0.002  # no frame for so long: what was under way has arrived
 _MOST_DISCARDED = 20_000
-_ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn}
+_ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn, "fabric": Fcf, "enode": ENode}
 
 
 class Link:

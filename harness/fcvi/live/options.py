@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 from ..dut.base import AttachError
 
-ROLES = ("point-to-point", "vn2vn")
+ROLES = ("point-to-point", "vn2vn", "fabric", "enode")
 FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)
 OPTIONS = "role, mac, peer-mac, fc-map, wait"
 

@@ -127,3 +127,21 @@ def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     wrong = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "5.3.2/dut-client")
     assert wrong.returncode == 4 and "N_Port_IDs from 000001" in wrong.stdout
+
+
+def test_a_device_behind_our_fcf(net: Net, tmp_path: Path) -> None:
+    """Discovery, fabric login by FIP with short timers, and logins that a case is about."""
+    agent = net.endpoint(tmp_path / "control", ",role=enode")
+    wire = tmp_path / "wire.pcap"
+    dumpcap = shutil.which("dumpcap")
+    capture = net.start(dumpcap, "-q", "-i", TESTER, "-w", str(wire), until="File:") if dumpcap else None
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=fabric", "--agent", agent, "--r-a-tov", "600",
+                    "--select", "5.3.2/dut-client,5.3.2/dut-server,7.7.5.changed/*,D.R3/dut-client/established")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    if capture is None:
+        pytest.skip("no dumpcap: the wire was not captured")
+    net.stop(capture)
+    fields = ["-T", "fields", "-E", "separator=,", "-e", "fip.opcode", "-e", "fip.disc_subcode", "-e", "fip.ls.subcode",
+              "-e", "fcels.opcode", "-e", "fcels.logi.e_d_tov", "-e", "_ws.malformed"]  # fmt: skip
+    read = subprocess.run(["tshark", "-r", str(wire), "-Y", "fip", *fields], capture_output=True, text=True, timeout=60, check=False)
+    assert read.returncode == 0, read.stderr

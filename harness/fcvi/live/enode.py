@@ -1,0 +1,158 @@
+"""ENode: we are an N_Port that reaches its Fabric through an FCF, found and logged into by FIP (FC-BB)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional
+
+from .. import els
+from ..build import Envelope, RawFrame
+from ..dut.base import DutError, Unavailable
+from . import fip
+from .fip_login import FipLogin, accepted_id
+from .options import LiveOptions
+from .role import Addressed, Role
+from .wire import Arrived
+
+_RETRY_US = 1_000_000  # of a solicitation or a login without answer
+_VN_PORT_US = 90_000_000  # keep-alives of the VN_Port
+_OUR_OX_ID = 0xFF00
+_LONGEST_DATA = 2112
+_SHORTEST_PERIOD_MS, _LONGEST_PERIOD_MS = 250, 90_000
+_TOPOLOGIES = ("fabric", "point-to-point")
+
+
+@dataclass
+class Forwarder:
+    """The FCF that was chosen."""
+
+    address: bytes
+    priority: int
+    period_us: int  # of keep-alives, 0: it wants none
+    heard_us: int
+
+
+class ENode(Role):
+    """One N_Port behind an FCF."""
+
+    def __init__(self, options: LiveOptions, address: bytes) -> None:
+        super().__init__(options, options.mac or address)
+        self._me: Mapping[str, Any] = {}
+        self._forwarder: Optional[Forwarder] = None
+        self._address: Optional[bytes] = None  # of the VN_Port, once it is logged in
+        self._n_port_id = 0
+        self._due: Optional[int] = None
+        self._vn_port_us = 0
+
+    def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        if config["topology"] not in _TOPOLOGIES:
+            raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
+        names = ("port_name", "node_name", "n_port_id")
+        if {n: me[n] for n in names} != {n: self._me.get(n) for n in names}:
+            self._me, self._address, self._due = me, None, 0
+
+    def waits_for(self) -> str:
+        if self._forwarder is None:
+            return "advertisement of an FCF"
+        if self._address is None:
+            return "answer to the fabric login"
+        if self._n_port_id != int(self._me["n_port_id"], 16):
+            raise DutError(f"the Fabric assigned the N_Port_ID {self._n_port_id:06X}h: set it in [pixit] of --pics")
+        return ""
+
+    # ---- time ----
+
+    def deadline_us(self) -> Optional[int]:
+        return self._due
+
+    def run(self, now_us: int) -> None:
+        if self._due is None or now_us < self._due:
+            return
+        forwarder = self._forwarder
+        if forwarder is not None and forwarder.period_us and now_us - forwarder.heard_us > forwarder.period_us * 5 // 2:
+            self._forwarder = forwarder = self._address = None
+        if forwarder is None:
+            self._solicit()
+            self._due = now_us + _RETRY_US
+        elif self._address is None:
+            self._log_in(forwarder)
+            self._due = now_us + _RETRY_US
+        else:
+            self._keep_alive(forwarder, now_us)
+            self._due = now_us + forwarder.period_us if forwarder.period_us else None
+
+    def _solicit(self) -> None:
+        parts = (fip.mac(self.address), fip.name(int(self._me["node_name"], 16)), fip.size())
+        self.out.append(fip.encode(fip.ALL_FCFS, self.address, fip.Message(fip.SOLICITATION, fip.FPMA, parts)))
+
+    def _log_in(self, forwarder: Forwarder) -> None:
+        envelope = Envelope(d_id=els.F_PORT, s_id=0, ox_id=_OUR_OX_ID)
+        self._ask(forwarder, els.request(envelope, els.FLOGI, els.service_parameters(self._me, _LONGEST_DATA, {})))
+
+    def _ask(self, forwarder: Forwarder, frame: RawFrame) -> None:
+        message = fip.Message(fip.ELS_REQUEST, fip.FPMA, (fip.els(fip.FLOGI, frame.data), fip.mac(bytes(6))))
+        self.out.append(fip.encode(forwarder.address, self.address, message))
+
+    def _keep_alive(self, forwarder: Forwarder, now_us: int) -> None:
+        alive = fip.Message(fip.KEEP_ALIVE, fip.FPMA, (fip.mac(self.address),))
+        self.out.append(fip.encode(forwarder.address, self.address, alive))
+        if self._address is not None and now_us >= self._vn_port_us:
+            self._vn_port_us = now_us + _VN_PORT_US
+            vn = fip.vn_id(self._address, self._n_port_id, int(self._me["port_name"], 16))
+            alive = fip.Message(fip.KEEP_ALIVE, fip.FPMA, (fip.mac(self.address), vn))
+            self.out.append(fip.encode(forwarder.address, self._address, alive))
+
+    # ---- frames ----
+
+    def send(self, frame: RawFrame, now_us: int) -> None:
+        if self._forwarder is None:
+            return  # no link: the frame is lost, as on any link that is down
+        if FipLogin.is_request(frame):
+            self._ask(self._forwarder, frame)
+        elif self._address is not None:
+            self.out.append(Addressed(self._forwarder.address, self._address, frame))
+
+    def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
+        if arrived.frame is not None:
+            return arrived.frame if self._address is not None and arrived.to == self._address else None
+        message = fip.decode(arrived.fip)
+        if message is None or arrived.to not in (self.address, fip.ALL_ENODES, self._address):
+            return None
+        if message.what == fip.ADVERTISEMENT:
+            self._advertised(message, now_us)
+        elif message.what == fip.ELS_REPLY:
+            return self._answered(message, now_us)
+        elif message.what == fip.CLEAR_LINKS:
+            self._cleared(message, now_us)
+        return None
+
+    def _advertised(self, message: fip.Message, now_us: int) -> None:
+        address, priority = message.find(fip.MAC, 6), message.find(fip.PRIORITY, 2)
+        period, fabric = message.find(fip.KEEP_ALIVE_PERIOD, 6), message.find(fip.FABRIC, 14)
+        if address is None or priority is None or period is None or fabric is None:
+            return
+        known = self._forwarder
+        if known is not None and known.address == address:
+            known.heard_us = now_us
+            return
+        if not message.flags & fip.AVAILABLE or (known is not None and (self._address or known.priority <= priority[1])):
+            return
+        wait_ms = min(max(int.from_bytes(period[2:], "big"), _SHORTEST_PERIOD_MS), _LONGEST_PERIOD_MS)
+        self._forwarder = Forwarder(address, priority[1], 0 if period[1] & 1 else wait_ms * 1000, now_us)
+        if self._me:
+            self._due = now_us
+
+    def _answered(self, message: fip.Message, now_us: int) -> Optional[RawFrame]:
+        frame = FipLogin().came(message, b"")
+        if frame is None:
+            return None
+        granted, address = accepted_id(frame), message.find(fip.MAC, 6)
+        if granted is not None and address is not None and self._forwarder is not None:
+            self._n_port_id, self._address, self._vn_port_us = granted, address, 0
+            self._due = now_us
+        ours = int.from_bytes(frame.data[16:18], "big") == _OUR_OX_ID
+        return None if ours else frame
+
+    def _cleared(self, message: fip.Message, now_us: int) -> None:
+        if self._forwarder is not None and message.find(fip.MAC, 6) == self._forwarder.address:
+            self._address, self._due = None, now_us
