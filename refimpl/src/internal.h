@@ -507,6 +507,7 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s);
 void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
 bool peer_taken(const struct vi *vi);
+bool peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
 int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 
 /* setup.c */

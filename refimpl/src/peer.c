@@ -54,6 +54,13 @@ static int compare_names(struct fcvi_port *p, const struct setup *s, const struc
     return mine < theirs ? -1 : mine > theirs;
 }
 
+/* Of two concurrent requests ours, of the Peer with the lower Port_Name, has made the connection, and theirs
+ * comes late. It is a second one and no repetition of the first: Table 2 row 1 holds, not C rule 9 (E117). */
+bool peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi)
+{
+    return s->peer_mode && vi->connection.originator && compare_names(p, s, vi) < 0;
+}
+
 static void accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;

@@ -134,6 +134,10 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
         struct vi *vi = vi_at(p, i - p->limits.setups); /* no setup: rule 8 would have applied */
         if (vi->state != FCVI_STATE_CONNECTED)
             continue;
+        if (peer_won(p, retry, vi)) {
+            responder_refuse(p, retry, CONCURRENT_REQUESTS);
+            return true;
+        }
         retry->vi = vi_index(p, vi);
         retry->local_handle = vi->connection.local_handle;
         retry->attributes = vi->attributes;
