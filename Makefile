@@ -26,13 +26,15 @@ VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
              refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
-             conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h)
+             conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
 MUTATOR_OBJ := $(MUTATOR_SRC:%.c=$(BUILD)/obj/%.o)
 CAPTURE_OBJ := $(CAPTURE_SRC:%.c=$(BUILD)/obj/%.o)
+EXPLORE_SRC := $(wildcard conformance/explore/*.c)
+EXPLORE_OBJ := $(EXPLORE_SRC:%.c=$(BUILD)/obj/%.o)
 FUZZ_TEST_SRC := $(wildcard fuzz/mutator/tests/test_*.c)
 TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
@@ -44,7 +46,7 @@ EXTENSION := $(BUILD)/python/.built
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
-              $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua
+              $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore
 all: $(EVERYTHING) ## build everything
 
 help: ## this list
@@ -103,6 +105,10 @@ $(BUILD)/fcvi: harness/fcvi.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+# explores the interleavings of two ports, for `fcvi explore`
+$(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+
 # the Wireshark dissector
 $(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/dissector.py $(EXTENSION)
 	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.dissector $< > $@
@@ -134,6 +140,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -d $(LIBDIR)/fcvi/build/python
 	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/
 	install -m 755 harness/fcvi.sh $(LIBDIR)/fcvi/build/fcvi
+	install -m 755 $(BUILD)/fcvi-explore $(LIBDIR)/fcvi/build/
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
@@ -327,7 +334,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(MUTATOR_SRC)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC)
 check-tidy: ## clang-tidy and cppcheck
 	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 8 sh -c 'clang-tidy --quiet "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) 2> /dev/null' tidy
 	@cppcheck --quiet -j $$(nproc) --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
@@ -336,4 +343,4 @@ check-tidy: ## clang-tidy and cppcheck
 clean: ## remove the build
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(MUTATOR_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(TESTS:=.d)
+-include $(LIB_OBJ:.o=.d) $(MUTATOR_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(EXPLORE_OBJ:.o=.d) $(TESTS:=.d)

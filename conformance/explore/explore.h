@@ -1,0 +1,204 @@
+/* What the files of the explorer share: two reference ports, an application on each, the frames between them,
+ * and the budget of what may still go wrong. All of it lies in one block, so that a copy is a checkpoint. */
+#ifndef FCVI_EXPLORE_H
+#define FCVI_EXPLORE_H
+
+#include <fcvi/monitor.h>
+#include <fcvi/port.h>
+
+enum { PORTS = 2, FLIGHT = 16, FRAME = 512, R_A_TOV = 1000, E_D_TOV = 200, STEPS = 8 };
+enum { MEMORY = 2560, SLOT = 512, TEXT = 256, CHOICES = 64 };
+
+/* ---- scenarios ---- */
+
+enum op {
+    OP_END,
+    OP_WAIT,      /* VipConnectWait */
+    OP_ACCEPT,    /* VipConnectAccept of what the wait returned */
+    OP_REJECT,    /* VipConnectReject of the same */
+    OP_REQUEST,   /* VipConnectRequest */
+    OP_PEER,      /* VipConnectPeerRequest and VipConnectPeerWait */
+    OP_SEND,      /* once connected: post a Send */
+    OP_WRITE,     /* an RDMA Write */
+    OP_READ,      /* an RDMA Read */
+    OP_LEAVE,     /* VipDisconnect, once the setup has ended */
+    OP_INTERRUPT, /* VipDisconnect at any time */
+    OP_CLEAN_UP   /* VipDisconnect of a VI in Error; follows every script */
+};
+
+struct scenario {
+    const char *name, *title;
+    uint8_t script[PORTS][STEPS]; /* enum op */
+    bool connected;               /* the setup is over before the exploration begins */
+    bool peer;
+    bool small_frames; /* receive Data_Field of 256 bytes: Connect IUs and Messages take several frames */
+    uint8_t level;     /* enum fcvi_reliability */
+    uint64_t timeout;  /* of VipConnectWait, VipConnectRequest, VipConnectPeerRequest */
+};
+extern const struct scenario scenarios[];
+extern const unsigned scenario_count;
+
+/* ---- what may go wrong ---- */
+
+enum fault { LOSS, DUPLICATION, REORDERING, RACE, FAULTS };
+
+struct options {
+    uint8_t budget[FAULTS];
+    bool out_of_order, reduce, monitor;
+    uint8_t service_class;
+    uint64_t memory, states; /* bounds of the search; bytes, number */
+};
+
+/* ---- the world ---- */
+
+/** A frame on its way. */
+struct flying {
+    uint64_t sent;
+    uint16_t length;
+    uint8_t sof, eof;
+    uint32_t number; /* of the frames that were sent, from 1; no part of the state */
+    uint8_t bytes[FRAME];
+};
+
+/** Frames to one port, oldest first. */
+struct channel {
+    uint32_t count;
+    struct flying frame[FLIGHT];
+};
+
+enum token { TOKEN_WAIT, TOKEN_ACCEPT, TOKEN_REQUEST, TOKEN_PEER, TOKEN_DISCONNECT, TOKENS };
+
+/** What an application has done and knows. */
+struct app {
+    uint8_t step;
+    uint8_t state;        /* of its VI: enum fcvi_vi_state */
+    uint8_t pending;      /* bit for each call that has not returned: enum token */
+    bool offered, set_up; /* a request was handed out; the setup has ended one way or the other */
+    bool joined;          /* it ended well */
+    bool lost, let_go;    /* told of a lost connection; has disconnected */
+    uint8_t clean_ups;
+    uint8_t result[TOKENS];              /* enum fcvi_vip of the last return */
+    uint8_t posted[2], done[2], good[2]; /* Descriptors, by queue: send, receive */
+    uint8_t sends;                       /* bit n: Descriptor n is a Send */
+    uint8_t arrived;                     /* number of the last Message that was received well */
+    uint32_t conn;
+};
+
+/** What has been on the wire, for rules on the order of things. */
+struct past {
+    bool accept_sent, accept_seen;       /* FCVI_CONNECT_RESP1 without a status */
+    bool own_confirmed, other_confirmed; /* FCVI_CONNECT_RESP2 to such a one: sent, received */
+    bool resp3_seen;
+    uint16_t accepted;   /* OX_ID of the request that was accepted last */
+    uint16_t aborted[4]; /* OX_IDs of its own Exchanges that it aborted last */
+    uint8_t aborts;
+};
+
+struct world {
+    uint64_t now;
+    uint8_t left[FAULTS];
+    uint32_t frames; /* sent; no part of the state */
+    struct channel to[PORTS];
+    struct app app[PORTS];
+    struct past past[PORTS];
+};
+
+/** One block: the world, both ports, the monitor. */
+struct system {
+    const struct scenario *scenario;
+    const struct options *options;
+    size_t port_size, monitor_size, port_at[PORTS], monitor_at, size;
+    uint32_t vi[PORTS], mem[PORTS], handle[PORTS];
+    uint64_t va[PORTS];
+    uint8_t *base; /* the state in which the exploration begins */
+    struct tracer *tracer;
+};
+
+static inline struct world *world_of(uint8_t *block)
+{
+    return (struct world *)(void *)block;
+}
+static inline struct fcvi_port *port_of(const struct system *s, uint8_t *block, unsigned i)
+{
+    return (struct fcvi_port *)(void *)(block + s->port_at[i]);
+}
+static inline struct fcvi_monitor *monitor_of(const struct system *s, uint8_t *block)
+{
+    return (struct fcvi_monitor *)(void *)(block + s->monitor_at);
+}
+
+/* ---- choices ---- */
+
+enum kind { DELIVER, LOSE, DUPLICATE, OVERTAKE, CALL, EXPIRE, HASTEN, KINDS };
+
+struct choice {
+    uint8_t kind, port, index;
+};
+
+/** A rule that was broken: which, in words. Empty text: none. */
+struct breach {
+    const char *rule;
+    char text[TEXT];
+};
+
+/* system.c */
+bool system_make(struct system *s, const struct scenario *scenario, const struct options *options);
+void system_free(struct system *s);
+size_t system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity);
+
+/* wire.c */
+void collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
+void deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at);
+void drop(struct channel *c, uint32_t index);
+
+/* app.c */
+void app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
+               struct breach *b);
+enum op app_next(const struct system *s, const struct world *w, unsigned port);
+void app_call(const struct system *s, uint8_t *block, unsigned port, enum op op, struct breach *b);
+bool app_post(const struct system *s, uint8_t *block, unsigned port, enum op op);
+void app_target(const struct system *s, uint8_t *block, unsigned port);
+extern const char *const op_names[];
+
+/* choices.c */
+unsigned choices(const struct system *s, uint8_t *block, struct choice *out);
+void apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b);
+extern const char *const kind_names[];
+
+/* rules.c */
+void breach(struct breach *b, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void rule_frame(const struct system *s, uint8_t *block, unsigned from, const struct fcvi_frame *f,
+                struct breach *b);
+void rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b);
+
+/* store.c: states seen, and those whose successors are still to be looked at */
+struct store;
+struct store *store_new(const struct system *s, const struct options *o);
+void store_free(struct store *st);
+enum stored { STORED_NEW, STORED_OLD, STORED_FULL };
+enum stored store_add(struct store *st, uint8_t *block, uint32_t parent, const struct choice *c);
+bool store_next(struct store *st, uint8_t *block, uint32_t *number);
+bool store_level(struct store *st);
+uint32_t store_count(const struct store *st);
+unsigned store_path(const struct store *st, uint32_t number, struct choice *out, unsigned capacity);
+
+/* search.c */
+struct result {
+    uint64_t states, transitions, ends;
+    uint32_t depth, level; /* level: most states of one depth */
+    bool complete;
+    double seconds;
+    struct breach breach;
+    struct choice path[1024];
+    unsigned steps;
+};
+void search(const struct system *s, struct result *r);
+
+/* trace.c */
+void trace_result(const struct system *s, const struct result *r);
+void trace_path(struct system *s, const struct result *r);
+void trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f);
+void trace_event(const struct system *s, uint64_t now, unsigned port, const struct fcvi_event *e);
+
+#endif

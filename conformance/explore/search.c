@@ -1,0 +1,91 @@
+/* Breadth first: the first breach that is found is one of the shortest. */
+#include "explore.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_STEPS = sizeof((struct result *)0)->path / sizeof(struct choice) };
+
+struct hunt {
+    const struct system *s;
+    struct store *store;
+    struct result *r;
+    uint8_t *here, *there;
+};
+
+static void found(struct hunt *h, uint32_t number, const struct choice *last)
+{
+    struct result *r = h->r;
+    r->complete = false;
+    r->steps = store_path(h->store, number, r->path, MOST_STEPS - 1);
+    if (last != NULL)
+        r->path[r->steps++] = *last;
+}
+
+/* All successors of one state; false when a rule is broken or there is no more room. */
+static bool expand(struct hunt *h, uint32_t number)
+{
+    struct choice list[CHOICES];
+    struct result *r = h->r;
+    unsigned n = choices(h->s, h->here, list);
+    if (n == 0) {
+        r->ends++;
+        rule_end(h->s, h->here, h->there, &r->breach);
+        if (r->breach.rule != NULL)
+            found(h, number, NULL);
+        return r->breach.rule == NULL;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        memcpy(h->there, h->here, h->s->size);
+        r->transitions++;
+        apply(h->s, h->there, &list[i], &r->breach);
+        if (r->breach.rule != NULL) {
+            found(h, number, &list[i]);
+            return false;
+        }
+        if (store_add(h->store, h->there, number, &list[i]) == STORED_FULL) {
+            r->complete = false;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void levels(struct hunt *h)
+{
+    struct result *r = h->r;
+    uint32_t number;
+    if (store_add(h->store, h->s->base, 0, NULL) != STORED_NEW) {
+        r->complete = false;
+        return;
+    }
+    while (store_level(h->store)) {
+        uint32_t size = 0;
+        while (store_next(h->store, h->here, &number)) {
+            size++;
+            if (!expand(h, number))
+                return;
+        }
+        r->level = size > r->level ? size : r->level;
+        r->depth++;
+    }
+}
+
+void search(const struct system *s, struct result *r)
+{
+    struct timespec a, b;
+    struct hunt h = {s, store_new(s, s->options), r, malloc(s->size), malloc(s->size)};
+    memset(r, 0, sizeof *r);
+    r->complete = h.store != NULL && h.here != NULL && h.there != NULL;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    if (r->complete)
+        levels(&h);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    r->seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+    r->states = h.store != NULL ? store_count(h.store) : 0;
+    if (h.store != NULL)
+        store_free(h.store);
+    free(h.here);
+    free(h.there);
+}

@@ -1,0 +1,176 @@
+/* The beginning: two ports that know each other, memory, an Endpoint each; and the state as bytes. */
+#include "explore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct fcvi_port_limits limits = {
+    .vis = 1,
+    .connectionpoints = 1,
+    .exchanges = 24,
+    .regions = 1,
+    .descriptors = 8,
+    .events = 32,
+    .memory = MEMORY,
+    .max_transfer_size = SLOT,
+    .setups = 6,
+    .remote_ports = 2,
+    .runs = 16,
+    .held_frames = 4,
+};
+static const struct fcvi_monitor_limits monitor_limits = {
+    .exchanges = 32, .endpoints = 8, .setups = 16, .sequences = 32, .pairs = 2};
+
+static struct fcvi_port_identity identity(unsigned i)
+{
+    return (struct fcvi_port_identity){.port_name = 0x10000000c9000001u + i,
+                                       .node_name = 0x20000000c9000001u + i,
+                                       .n_port_id = 0x010100u * (i + 1),
+                                       .hosts = 1,
+                                       .host = {{0xfe, 0x80, [15] = (uint8_t)(0xa1 + i)}}};
+}
+
+static struct fcvi_port_config config(const struct system *s, unsigned i)
+{
+    return (struct fcvi_port_config){.self = identity(i),
+                                     .peer = identity(!i),
+                                     .topology = FCVI_FABRIC,
+                                     .out_of_order = s->options->out_of_order,
+                                     .service_class = s->options->service_class,
+                                     .e_d_tov_us = E_D_TOV,
+                                     .r_a_tov_us = R_A_TOV,
+                                     .receive_size = s->scenario->small_frames ? 256 : 512,
+                                     .seed = i + 1};
+}
+
+static size_t aligned(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+static bool make_port(struct system *s, unsigned i)
+{
+    const struct fcvi_port_config c = config(s, i);
+    const struct fcvi_attributes a = {.reliability = s->scenario->level,
+                                      .max_transfer_size = SLOT,
+                                      .rdma_write = true,
+                                      .rdma_read = s->scenario->level != FCVI_UNRELIABLE,
+                                      .pipeline_depth = 2};
+    struct fcvi_port *p = fcvi_port_init(s->base + s->port_at[i], s->port_size, &limits, &c);
+    if (p == NULL || fcvi_vip_create_vi(p, 0, &a, &s->vi[i]) != VIP_SUCCESS)
+        return false;
+    return fcvi_vip_register_mem(p, 0, MEMORY, true, true, &s->mem[i], &s->va[i], &s->handle[i]) ==
+           VIP_SUCCESS;
+}
+
+/* Frames in order and calls as they become possible, until nothing is left but timers; the server is first.
+ */
+static void settle(struct system *s, struct breach *b)
+{
+    struct choice list[CHOICES];
+    for (;;) {
+        unsigned n = choices(s, s->base, list);
+        if (n == 0 || list[n - 1].kind == EXPIRE || b->rule != NULL)
+            return;
+        apply(s, s->base, &list[n - 1], b);
+    }
+}
+
+/* The setup without any fault; then the script of the scenario itself. */
+static bool connect(struct system *s)
+{
+    static const struct scenario setup = {.script = {{OP_REQUEST}, {OP_WAIT, OP_ACCEPT}},
+                                          .timeout = FCVI_NEVER};
+    struct breach b = {0};
+    const struct scenario *own = s->scenario;
+    struct world *w = world_of(s->base);
+    s->scenario = &setup;
+    settle(s, &b);
+    s->scenario = own;
+    for (unsigned i = 0; i < PORTS; i++)
+        w->app[i].step = 0;
+    return b.rule == NULL && w->app[0].joined && w->app[1].joined;
+}
+
+bool system_make(struct system *s, const struct scenario *scenario, const struct options *options)
+{
+    const struct fcvi_monitor_config mc = {.limits = monitor_limits,
+                                           .trust = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER,
+                                           .r_a_tov_us = R_A_TOV};
+    *s = (struct system){.scenario = scenario, .options = options};
+    s->port_size = fcvi_port_size(&limits);
+    s->monitor_size = options->monitor ? fcvi_monitor_size(&monitor_limits) : 0;
+    s->port_at[0] = aligned(sizeof(struct world));
+    s->port_at[1] = s->port_at[0] + aligned(s->port_size);
+    s->monitor_at = s->port_at[1] + aligned(s->port_size);
+    s->size = s->monitor_at + aligned(s->monitor_size);
+    s->base = calloc(1, s->size);
+    if (s->base == NULL || !make_port(s, 0) || !make_port(s, 1))
+        return false;
+    if (options->monitor && fcvi_monitor_init(s->base + s->monitor_at, s->monitor_size, &mc) == NULL)
+        return false;
+    struct world *w = world_of(s->base);
+    /* receive Descriptors lie ready before the setup, as an application would have it (VI-ARCH 2.4.1) */
+    for (unsigned i = 0; i < PORTS; i++) {
+        app_target(s, s->base, i);
+        for (unsigned n = 0; n < 2; n++)
+            if (!app_post(s, s->base, i, OP_END))
+                return false;
+    }
+    if (scenario->connected && !connect(s))
+        return false;
+    memcpy(w->left, options->budget, sizeof w->left);
+    return true;
+}
+
+void system_free(struct system *s)
+{
+    free(s->base);
+    s->base = NULL;
+}
+
+/* ---- the state as bytes ---- */
+
+struct pen {
+    uint8_t *out;
+    size_t capacity, length;
+};
+
+static void put(struct pen *p, const void *bytes, size_t n)
+{
+    if (p->length + n <= p->capacity)
+        memcpy(p->out + p->length, bytes, n);
+    p->length += n;
+}
+
+/* Frames count by their age. */
+static void put_channel(struct pen *p, const struct channel *c, uint64_t now)
+{
+    put(p, &c->count, sizeof c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct flying *f = &c->frame[i];
+        uint64_t age = now - f->sent;
+        uint16_t what[2] = {f->length, (uint16_t)(f->sof << 8 | f->eof)};
+        put(p, &age, sizeof age);
+        put(p, what, sizeof what);
+        put(p, f->bytes, f->length);
+    }
+}
+
+/* Equal bytes, equal futures: the ports (fcvi_port_canonical), frames under way, applications, what is left
+ * to go wrong, and what the rules remember. The monitor is left out: it follows every path that is taken, but
+ * two paths into one state are not told apart for its sake. */
+size_t system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity)
+{
+    const struct world *w = world_of(block);
+    struct pen p = {out, capacity, 0};
+    put(&p, w->left, sizeof w->left);
+    for (unsigned i = 0; i < PORTS; i++) {
+        put_channel(&p, &w->to[i], w->now);
+        put(&p, &w->app[i], sizeof w->app[i]);
+        put(&p, &w->past[i], sizeof w->past[i]);
+        size_t room = p.length < capacity ? capacity - p.length : 0;
+        p.length += fcvi_port_canonical(port_of(s, block, i), w->now, out + p.length, room);
+    }
+    return p.length;
+}

@@ -1,0 +1,120 @@
+"""``fcvi explore``: every interleaving of frames, timers and calls between two reference ports, within bounds.
+
+Breadth first over snapshots of both ports and the frames between them; each scenario is a small program of VIPL calls on
+either side. What may go wrong is bounded: so many frames are lost, arrive twice or overtake others (on an Out-of-Order
+Fabric), and so many timers expire before the frames that could have stopped them arrive. Every frame passes the codec and
+the monitor; calls return once, Descriptors complete once and in order, what completes well is what was sent, concurrent
+Peers never get two Connections, nothing goes over one that is half open, both sides end up agreeing, and nothing stays
+open. A violation is written as the shortest way to it: a capture, a ladder diagram, the choices (status 1). Status 4: a
+bound of the search was reached before everything had been seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..exploration import ExplorationError, Outcome, explore_all, scenarios
+from ..exploration_report import ladder, pcapng
+from ..files import encoded, write_file
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("explore", help="every interleaving of two reference ports", description=__doc__)
+    p.add_argument("scenarios", metavar="SCENARIO", nargs="*", help="default: all; a name with / is a variant (--list)")
+    p.add_argument("--list", action="store_true", help="the scenarios")
+    p.add_argument("--json", action="store_true", help="one object for each scenario and line; a violation has its path")
+    for name, default, words in (
+        ("losses", 2, "frames that may be lost"),
+        ("duplications", 0, "frames that may arrive twice"),
+        ("reorderings", 1, "frames that may overtake others"),
+        ("races", 0, "timers that may expire though a frame or a call is due"),
+    ):
+        p.add_argument(f"--{name}", type=_number(0, 255), default=default, metavar="N", help=f"{words} ({default})")
+    p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order")
+    p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="class of service")
+    p.add_argument("--no-reduction", action="store_true", help="without partial-order reduction")
+    p.add_argument("--memory", type=_number(1, 1 << 20), default=1024, metavar="MIB", help="for the states (1024)")
+    p.add_argument("--states", type=_number(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N", help="at most so many")
+    p.add_argument("--jobs", type=_number(1, 256), default=1, metavar="N", help="scenarios at a time (1)")
+    p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="where captures and diagrams go (.)")
+    p.set_defaults(run=run)
+
+
+def _number(least: int, most: int) -> Any:
+    def number(value: str) -> int:
+        if not value.isdecimal() or not least <= int(value) <= most:
+            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}")
+        return int(value)
+
+    return number
+
+
+def _settings(args: argparse.Namespace) -> dict[str, object]:
+    return {
+        "losses": args.losses,
+        "duplications": args.duplications,
+        "reorderings": args.reorderings,
+        "races": args.races,
+        "fabric": args.fabric,
+        "class": args.service_class,
+        "reduction": int(not args.no_reduction),
+        "memory": args.memory,
+        "states": args.states,
+    }
+
+
+def _say(outcome: Outcome, as_json: bool) -> None:
+    s = outcome.summary
+    if as_json:
+        print(json.dumps({**s, "path": outcome.path} if outcome.violation else s), flush=True)
+        return
+    words = {"none": "nothing found", "bound": "a bound was reached"}.get(s["result"]) or f"{s['rule']}: {s['text']}"
+    numbers = f"{s['states']:>9} {s['transitions']:>9} {s['ends']:>6} {s['depth']:>5} {s['states_per_second']:>9.0f}"
+    print(f"{outcome.name:<22} {numbers}  {words}", flush=True)
+
+
+def _write(outcome: Outcome, directory: Path) -> None:
+    stem = outcome.name.replace("/", "-")
+    directory.mkdir(parents=True, exist_ok=True)
+    write_file(directory / f"{stem}.pcapng", pcapng(outcome))
+    write_file(directory / f"{stem}.txt", encoded(ladder(outcome)))
+    print(f"fcvi: {directory / stem}.pcapng and .txt show the way there", file=sys.stderr)
+
+
+def _explore(args: argparse.Namespace) -> int:
+    known = scenarios()
+    names = args.scenarios or [scenario.name for scenario in known]
+    for name in names:
+        if name not in {scenario.name for scenario in known}:
+            print(f"fcvi: no scenario '{name}'; `fcvi explore --list` shows them", file=sys.stderr)
+            return 2
+    if args.list:
+        for scenario in known:
+            print(f"{scenario.name:<22} {scenario.title}")
+        return 0
+    if not args.json:
+        print(f"{'scenario':<22} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)
+    outcomes = explore_all(names, _settings(args), args.jobs, lambda outcome: _say(outcome, args.json))
+    for outcome in outcomes:
+        if outcome.violation:
+            _write(outcome, args.out)
+    if any(outcome.violation for outcome in outcomes):
+        return 1
+    return 0 if all(outcome.summary["complete"] for outcome in outcomes) else 4
+
+
+def run(args: argparse.Namespace) -> int:
+    """The command."""
+    try:
+        return _explore(args)
+    except ExplorationError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"fcvi: {args.out}: cannot write there: {error.strerror}", file=sys.stderr)
+        return 2

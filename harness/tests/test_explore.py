@@ -1,0 +1,122 @@
+"""``fcvi explore``: the scenarios run to their ends, and ports with a rule taken out are found out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fcvi.captures import Reader
+
+from .conftest import ROOT, fcvi
+
+PROGRAM = ROOT / "build" / "fcvi-explore"
+INCLUDES = ["-Icodec/include", "-Irefimpl/include", "-Irefimpl/src", "-Iconformance/monitor/include"]
+
+
+def test_two_losses_and_a_reordering_run_to_completion(tmp_path: Path) -> None:
+    """Every scenario, with the default bounds: nothing is found, and nothing was left out."""
+    done = fcvi("explore", "--json", "--jobs", "2", "--out", str(tmp_path), timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for family in ("client-server", "peer", "retry", "disconnect", "message"):
+        assert any(s["scenario"].split("/")[0] == family for s in found)
+    for s in found:
+        assert (s["losses"], s["reorderings"], s["result"], s["complete"]) == (2, 1, "none", True)
+        assert s["states"] > 100 and s["ends"] > 10
+    assert not list(tmp_path.iterdir())
+
+
+def test_in_order_fabric_and_class_2(tmp_path: Path) -> None:
+    for options in (["--fabric", "in-order"], ["--class", "2", "--losses", "1"]):
+        done = fcvi("explore", "--out", str(tmp_path), *options, "client-server", "peer", "disconnect", timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_races_and_reduction(tmp_path: Path) -> None:
+    """Fewer states with the reduction, and the same ends: it finds every one that there is."""
+    summaries = {}
+    for option in ([], ["--no-reduction"]):
+        bounds = ["--races", "1", "--losses", "1", "--out", str(tmp_path)]
+        done = fcvi("explore", "--json", *bounds, *option, "client-server", "disconnect", timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        summaries[bool(option)] = [json.loads(line) for line in done.stdout.splitlines()]
+    for reduced, whole in zip(summaries[False], summaries[True]):
+        assert reduced["ends"] == whole["ends"]
+        assert reduced["states"] < whole["states"]
+
+
+def test_bounds() -> None:
+    for bound in (["--states", "100"], ["--memory", "1"]):
+        done = fcvi("explore", *bound, "disconnect/setup", timeout=60)
+        assert done.returncode == 4
+        assert "a bound was reached" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["nothing"], "no scenario 'nothing'"),
+        (["--losses", "-1"], "--losses"),
+        (["--races", "x"], "--races"),
+        (["--fabric", "woven"], "--fabric"),
+    ],
+)
+def test_wrong_usage(args: list[str], words: str) -> None:
+    done = fcvi("explore", *args)
+    assert done.returncode == 2
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
+    """The explorer over a port in which one line is another one."""
+    text = (ROOT / "refimpl/src" / source).read_text()
+    assert text.count(old) == 1, f"{source} has changed"
+    (tmp_path / source).write_text(text.replace(old, new))
+    objects = sorted(str(path) for path in (ROOT / "build/obj/conformance/explore").glob("*.o"))
+    program = tmp_path / "fcvi-explore"
+    command = ["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", *INCLUDES, str(tmp_path / source), *objects]
+    subprocess.run([*command, "build/libfcvi.a", "-lisal", "-o", str(program)], cwd=ROOT, check=True, timeout=120)
+    return program
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize(
+    "source, old, new, scenario, rule",
+    [
+        # both Peers take themselves for the one with the higher Port_Name, and accept (5.3.4)
+        ("peer.c", "return mine < theirs ? -1 : mine > theirs;", "return mine != theirs;", "peer", "one-accept"),
+        # nobody notices that an answer is missing (8.5.3 a)
+        ("originator.c", "    timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);\n", "    (void)index;\n",
+         "retry", "exchange-ends"),
+        # the Exchange of a Disconnect that was answered is left open (5.4)
+        ("disconnect.c", "    exchange_free(p, exchange);\n", "", "disconnect", "exchange-ends"),
+        # Descriptors of a VI that the application disconnects are not flushed (VI-ARCH 5.4)
+        ("queues.c", "    flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
+        # send Descriptors of a client complete before FCVI_CONNECT_RESP3 (C.5.1)
+        ("queues.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
+        # the first Message is not the one that is expected first (Annex B)
+        ("connection.c", ".expected = 1,", ".expected = 2,", "message/reception", "delivery"),
+    ],
+)  # fmt: skip
+def test_broken_port_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, old: str, new: str, scenario: str, rule: str
+) -> None:
+    program = build(tmp_path, source, old, new)
+    done = subprocess.run([str(program), scenario], capture_output=True, text=True, timeout=300, check=False)
+    summary = json.loads(done.stdout.splitlines()[0])
+    assert (done.returncode, summary["result"], summary.get("rule")) == (1, "violation", rule), done.stdout
+    monkeypatch.setattr("fcvi.exploration.PROGRAM", program)
+    from fcvi.cli import main
+
+    out = tmp_path / "out"
+    assert main(["explore", "--out", str(out), scenario]) == 1
+    stem = scenario.replace("/", "-")
+    text = (out / f"{stem}.txt").read_text()
+    assert summary["text"] in text and f"after {summary['steps']} steps" in text
+    frames = sum('"kind":"frame"' in line for line in done.stdout.splitlines())
+    with Reader(str(out / f"{stem}.pcapng")) as reader:
+        assert sum(1 for _ in reader) == frames
