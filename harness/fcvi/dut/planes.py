@@ -13,10 +13,10 @@ import time
 from collections import deque
 from typing import Any, Deque, Optional
 
-from .base import SETTLE_US, Dut, DutError, Notification, Reply
+from .base import Dut, DutError, Notification, Reply
 
 NO_UPPER_TESTER = -32601  # as for a method that the device does not implement: the case ends inconclusive
-_QUIET_US = 2_000  # after something came, what belongs to it follows within this time
+_QUIET_US = 1_000  # after something came, what belongs to it follows within this time
 _LONGEST_STEP_US = 250_000  # beyond what was asked for; a device that talks on is heard in the next step
 
 
@@ -30,6 +30,8 @@ class Frames(abc.ABC):
 
     #: What a wire without an agent is called in the report.
     description: str = "a device on a wire"
+    #: After its last word, a device that has more to say says it within this time.
+    settle_us: int = 3_000
 
     @abc.abstractmethod
     def fileno(self) -> int:
@@ -198,7 +200,7 @@ class PlaneDut(Dut):
 
     def advance(self, us: int) -> None:
         """Wait up to us, or until something arrives and what belongs to it has followed."""
-        asked = monotonic_us() + max(us, SETTLE_US)
+        asked = monotonic_us() + max(us, self._frames.settle_us)
         latest, deadline = asked + _LONGEST_STEP_US, asked
         with selectors.DefaultSelector() as selector:
             selector.register(self._frames.fileno(), selectors.EVENT_READ)

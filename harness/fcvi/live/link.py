@@ -25,7 +25,7 @@ class Link:
     """Frames in and out of one interface."""
 
     def __init__(self, wire: Wire, options: LiveOptions) -> None:
-        self._wire, self._options = wire, options
+        self._wire, self.options = wire, options
         self.role = _ROLES[options.role](options, wire.address)
         self.problems = 0  # Ethernet frames that held no FC-2 frame
 
@@ -47,11 +47,11 @@ class Link:
     def bring_up(self) -> None:
         """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""
         self._wire.check()
-        deadline = monotonic_us() + int(self._options.wait_s * 1_000_000)
+        deadline = monotonic_us() + int(self.options.wait_s * 1_000_000)
         while waits := self.role.waits_for():
             now = monotonic_us()
             if now >= deadline:
-                raise DutError(f"{self._wire.interface}: no {waits} within {self._options.wait_s:g} s")
+                raise DutError(f"{self._wire.interface}: no {waits} within {self.options.wait_s:g} s")
             due = self.role.deadline_us()
             until = deadline if due is None else min(deadline, max(due, now))
             select.select([self.fileno()], [], [], (until - now) / 1_000_000)

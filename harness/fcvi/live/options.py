@@ -9,7 +9,7 @@ from ..dut.base import AttachError
 
 ROLES = ("point-to-point", "vn2vn", "fabric", "enode")
 FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)
-OPTIONS = "role, mac, peer-mac, fc-map, wait"
+OPTIONS = "role, mac, peer-mac, fc-map, wait, settle"
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class LiveOptions:
     peer_mac: Optional[bytes] = None  # the device's; None: the mapped one
     fc_map: int = 0x0EFC00
     wait_s: float = 10.0  # for the link to come up
+    settle_ms: float = 3.0  # how long to wait for a device that may have more to say
 
 
 def parse(spec: str, option: str) -> LiveOptions:
@@ -65,10 +66,10 @@ def _fc_map(value: str) -> int:
     return number
 
 
-def _wait(value: str) -> float:
+def _within(value: str, longest: float, unit: str) -> float:
     number = float(value)
-    if not 0 < number <= 600:
-        raise ValueError("not a number of seconds from 0 to 600")
+    if not 0 < number <= longest:
+        raise ValueError(f"not a number of {unit} up to {longest:g}")
     return number
 
 
@@ -76,5 +77,6 @@ _READERS: dict[str, Callable[[LiveOptions, str], LiveOptions]] = {
     "mac": lambda o, v: replace(o, mac=_mac(v)),
     "peer-mac": lambda o, v: replace(o, peer_mac=_mac(v)),
     "fc-map": lambda o, v: replace(o, fc_map=_fc_map(v)),
-    "wait": lambda o, v: replace(o, wait_s=_wait(v)),
+    "wait": lambda o, v: replace(o, wait_s=_within(v, 600, "seconds")),
+    "settle": lambda o, v: replace(o, settle_ms=_within(v, 1000, "milliseconds")),
 }
