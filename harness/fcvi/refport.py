@@ -16,6 +16,8 @@ LIMITS = {
     "exchanges": 1024,
     "regions": 64,
     "descriptors": 64,
+    "entries": 2048,
+    "segments": 4096,
     "events": 1024,
     "memory": 2 << 20,
     "max_transfer_size": 1 << 20,

@@ -56,8 +56,10 @@ int fcvi_vip_register_region(struct fcvi_port *port, uint64_t now, const struct 
         return VIP_ERROR_RESOURCE;
     struct region *r = region_at(port, index);
     *r = (struct region){true, (r->generation + 1) & 0xFFF, offset, *spec};
-    if (spec->bytes == NULL)
+    if (spec->bytes == NULL) {
         r->spec.va = first_va + offset;
+        memset((uint8_t *)port + port->memory + offset, 0, spec->length);
+    }
     *mem = index;
     *handle = handle_of(port, index);
     return VIP_SUCCESS;

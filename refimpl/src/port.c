@@ -16,11 +16,13 @@ struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_po
 {
     if (!limits_valid(limits) || !config_valid(config) || size < fcvi_port_size(limits))
         return NULL;
-    memset(memory, 0, fcvi_port_size(limits));
     struct fcvi_port *p = memory;
+    memset(p, 0, sizeof *p); /* its padding too: equal ports are equal bytes */
     p->limits = *limits;
     p->config = *config;
     layout_place(p);
+    /* the arena of registered memory, which is last and large, is cleared region by region */
+    memset((uint8_t *)memory + sizeof *p, 0, p->memory - sizeof *p);
     layout_clear(p);
     while (1ULL << p->handle_bits < p->limits.vis)
         p->handle_bits++;

@@ -88,7 +88,7 @@ static inline void w_add(struct world *w, const struct fcvi_port_limits *l, cons
 {
     size_t size = fcvi_port_size(l);
     ck_assert_uint_ne(size, 0);
-    void *memory = malloc(size);
+    void *memory = calloc(1, size);
     w->size[w->ports] = size;
     w->port[w->ports] = fcvi_port_init(memory, size, l, c);
     ck_assert_ptr_nonnull(w->port[w->ports]);
