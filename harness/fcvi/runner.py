@@ -244,7 +244,10 @@ def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
 
 
 def _attach(options: RunOptions) -> Dut:
-    dut = attach(options.dut, agent=options.agent, rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+    dut = attach(
+        options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
+        log=options.log,
+    )  # fmt: skip
     return RecordingDut(dut) if options.record else dut
 
 

@@ -2,16 +2,20 @@
 
 Without --listen the DUT protocol runs on standard input and output, for `--dut "exec:fcvi endpoint"`. With --on the frames
 go over an Ethernet interface, in real time, and --control serves the rest of the protocol, for
-`--dut fcoe:OTHER --agent unix:PATH`.
+`--dut fcoe:OTHER --agent unix:PATH`. Without --control the port only answers.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, Optional
 
 from ..endpoint import serve_socket, serve_stdio
+from ..files import FileError, read_json
+from ..pixit import pixit_for
+from ..runner import base_config
 
 
 def add_parser(commands: Any) -> None:
@@ -21,16 +25,31 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--clock", choices=("virtual", "real"), default="virtual", help="whose time the port lives in")
     p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]", help="an Ethernet interface for the frames")
     p.add_argument("--control", metavar="ADDR", help="with --on: unix:PATH or tcp:HOST:PORT of the control plane")
+    p.add_argument("--config", metavar="FILE", type=Path, help="with --on, without --control: params of reset as JSON")
     p.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
-    if args.on is None and args.control is None:
+    if args.on is None and args.control is None and args.config is None:
         return serve_socket(args.listen, args.clock) if args.listen else serve_stdio(args.clock)
-    if args.on is None or args.control is None or args.listen is not None or not args.on.startswith("fcoe:"):
-        print("fcvi endpoint: --on fcoe:IFACE and --control ADDR belong together, without --listen", file=sys.stderr)
+    if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
+        print("fcvi endpoint: --on fcoe:IFACE takes --control or --config; they take nothing else", file=sys.stderr)
         return 2
-    from ..live.endpoint import serve
+    from ..live.endpoint import serve, serve_alone
 
-    return serve(args.on, args.control)
+    if args.control is not None:
+        return serve(args.on, args.control)
+    try:
+        return serve_alone(args.on, _configuration(args.config))
+    except FileError as error:
+        print(f"fcvi endpoint: --config: {error}", file=sys.stderr)
+        return 2
+
+
+def _configuration(path: Optional[Path]) -> dict[str, Any]:
+    """What the file says over what a run starts from."""
+    given = {} if path is None else read_json(path)
+    if not isinstance(given, dict):
+        raise FileError(f"{path}: not an object")
+    return {**base_config(pixit_for("real"), 1), **given}

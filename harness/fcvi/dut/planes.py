@@ -11,11 +11,10 @@ import abc
 import selectors
 import time
 from collections import deque
-from typing import Any, Deque, Optional
+from typing import Any, Deque, Mapping, Optional
 
-from .base import Dut, DutError, Notification, Reply
+from .base import Dut, DutError, Notification, Reply, Unavailable
 
-NO_UPPER_TESTER = -32601  # as for a method that the device does not implement: the case ends inconclusive
 _QUIET_US = 1_000  # after something came, what belongs to it follows within this time
 _LONGEST_STEP_US = 250_000  # beyond what was asked for; a device that talks on is heard in the next step
 
@@ -110,31 +109,34 @@ class Control(abc.ABC):
 
 
 class NoControl(Control):
-    """No upper tester: every call is one that the device does not implement."""
+    """No upper tester: the device is as it is, and nobody tells it to act."""
 
     implementation = ""
     version = ""
 
-    def __init__(self, pics: Optional[dict[str, Any]] = None) -> None:
+    def __init__(self, identity: Mapping[str, Any]) -> None:
+        """identity: the device's, as the PIXIT has it."""
         super().__init__()
-        self.pics = dict(pics or {})
+        self.pics = {}
+        self._as_it_is = {"topology": "point-to-point", "fabric": "in-order", "class": 3, "login": "implicit", **identity}
 
     def fileno(self) -> Optional[int]:
         return None
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
-        reply = Reply(method, done=True)
-        reply.error = (NO_UPPER_TESTER, "there is no upper tester (--agent)")
-        return reply
+        raise Unavailable(f"no upper tester (--agent): the case needs {method}")
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Nobody to tell."""
+        raise Unavailable(f"no upper tester (--agent): the case needs a {method} event at the device")
 
     def pump(self) -> None:
         """Nothing arrives."""
 
     def reset(self, config: dict[str, Any]) -> None:
-        """The device stays as it is."""
+        """The device stays as it is: only cases in the configuration that all cases start from can be run."""
+        for name, value in self._as_it_is.items():
+            if config[name] != value:
+                raise Unavailable(f"no upper tester (--agent): the device cannot be told that {name} is {config[name]}")
 
     def restart(self) -> None:
         """Nothing to attach."""

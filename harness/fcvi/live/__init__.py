@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Optional
+from typing import Any, Mapping, Optional
 
 from ..dut.base import Dut
 from ..dut.planes import NoControl, PlaneDut
 
 
-def attach_live(spec: str, agent: str, *, rpc_timeout_s: float, log: Optional[Path]) -> Dut:
+def attach_live(
+    spec: str, agent: str, identity: Mapping[str, Any], *, rpc_timeout_s: float, log: Optional[Path]
+) -> Dut:  # fmt: skip
     """The device behind fcoe:IFACE and its upper tester. Raises AttachError and DutError."""
     from ..dut.control import attach_agent
     from .frames import FcoeFrames
@@ -17,7 +19,7 @@ def attach_live(spec: str, agent: str, *, rpc_timeout_s: float, log: Optional[Pa
 
     frames = FcoeFrames(Link.open(spec, "--dut"))
     try:
-        control = attach_agent(agent, rpc_timeout_s=rpc_timeout_s, log=log) if agent else NoControl()
+        control = attach_agent(agent, rpc_timeout_s=rpc_timeout_s, log=log) if agent else NoControl(identity)
     except Exception:
         frames.close()
         raise

@@ -7,7 +7,7 @@ import selectors
 import socket
 import sys
 import time
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional
 
 from ..dut.base import AttachError, DutError, Unavailable
 from ..dut.planes import monotonic_us
@@ -70,6 +70,49 @@ def feed(link: Link, server: RefServer) -> None:
 def _complain(words: str) -> int:
     print(f"fcvi endpoint: {words}", file=sys.stderr)
     return 3
+
+
+def serve_alone(spec: str, config: dict[str, Any]) -> int:
+    """Let the port live on the interface without a control plane until interrupted. Returns the exit status."""
+    try:
+        link = Link.open(spec, "--on")
+    except AttachError as error:
+        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        return 2
+    refused: list[str] = []
+    try:
+        server = RefServer(
+            lambda method, params: link.send(from_params(params, 3)) if method == "frame" else None,
+            lambda token, result, error: refused.append(error[1]) if error else None,
+            "real",
+        )
+        server.request(0, "reset", config)
+        if refused:
+            print(f"fcvi endpoint: --config: {refused[0]}", file=sys.stderr)
+            return 2
+        link.configure(config, config["peer"], config)
+        print(f"on {spec}, without control", flush=True)
+        _live(link, server)
+    except Unavailable as error:
+        print(f"fcvi endpoint: --config: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 0
+    except DutError as error:
+        return _complain(str(error))
+    finally:
+        link.close()
+
+
+def _live(link: Link, server: RefServer) -> NoReturn:
+    since = monotonic_us()
+    with selectors.DefaultSelector() as selector:
+        selector.register(link.fileno(), selectors.EVENT_READ)
+        while True:
+            feed(link, server)
+            server.run_until(monotonic_us() - since)
+            due = server.next_us()
+            selector.select(patience(None if due is None else due / 1_000_000, link))
 
 
 def serve(spec: str, control: str) -> int:

@@ -150,3 +150,20 @@ def test_a_device_behind_our_fcf(net: Net, tmp_path: Path) -> None:
 def _tshark(wire: Path, display: str, *words: str) -> str:
     command = ["tshark", "-r", str(wire), "-Y", display, *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_without_an_upper_tester(net: Net, tmp_path: Path) -> None:
+    """Cases that tell the device nothing run against a port that only answers; the others say what they lack."""
+    net.start(str(FCVI), "endpoint", "--on", f"fcoe:{DEVICE}", until="without control")
+    pics = tmp_path / "pics.toml"
+    pics.write_text("[pics]\nclient = true\nserver = true\nclass3 = true\nfarp = true\nexplicit_login = true\n")
+    report = tmp_path / "report"
+    run = ("run", "--dut", f"fcoe:{TESTER}", "--report", str(report), "--select", "7.5.reply,A.1/class3/in-order")
+    assert net.fcvi(*run).returncode == 2  # nobody says what it supports
+    done = net.fcvi(*run, "--pics", str(pics))
+    results = {r["id"]: r for r in json.loads((report / "report.json").read_text())["results"]}
+    assert results["7.5.reply/right"]["verdict"] == "pass", done.stdout
+    assert "cannot be told that host is" in results["7.5.reply/second-address"]["reason"]
+    assert "fail" not in {r["verdict"] for r in results.values()}
+    judged = subprocess.run([str(FCVI), "judge", str(report)], capture_output=True, text=True, timeout=120, check=False)
+    assert judged.returncode == done.returncode, judged.stdout + judged.stderr
