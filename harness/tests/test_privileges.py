@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,19 @@ def test_there_is_no_way_back() -> None:
         env={**os.environ, **SUDO, "PYTHONPATH": path},
     )  # fmt: skip
     assert done.stdout == "(1000, 1000, 1000) (1001, 1001, 1001) [1001]\ngone\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
+def test_files_made_before_the_interface_is_open_are_the_callers(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o777)
+    script = (
+        "import os, sys; from fcvi.live.privileges import as_caller, drop\n"
+        "with as_caller(): os.mkdir(sys.argv[1])\n"
+        "print(os.geteuid()); drop(); open(sys.argv[1] + '/report', 'w').close(); print(os.stat(sys.argv[1]).st_uid)"
+    )
+    path = f"{ROOT / 'build/python'}:{ROOT / 'harness'}"
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", script, "made"], capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path,
+        env={**os.environ, **SUDO, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.stdout == "0\n1000\n", done.stderr

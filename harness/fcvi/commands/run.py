@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
+from ..live.privileges import as_caller
 from ..pics import PicsError
 from ..report import FORMATS, clear, text, write_report
 from ..results import RunReport
@@ -106,10 +108,11 @@ def run(args: argparse.Namespace) -> int:
     log: Optional[Path] = None
     if args.report is not None:
         try:
-            args.report.mkdir(parents=True, exist_ok=True)
-            clear(args.report)
-            log = Path(args.report, "dut.log")
-            log.write_bytes(b"")
+            with as_caller() if args.dut.startswith("fcoe:") else nullcontext():
+                args.report.mkdir(parents=True, exist_ok=True)
+                clear(args.report)
+                log = Path(args.report, "dut.log")
+                log.write_bytes(b"")
         except OSError as error:
             print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)
             return 2
