@@ -42,7 +42,7 @@ EXTENSION := $(BUILD)/python/.built
 
 .PHONY: fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-tidy certify install install-dissector \
-        uninstall fuzz fuzz-smoke bench coverage faults format format-check lint valgrind clean help
+        uninstall fuzz fuzz-smoke bench coverage faults variants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
@@ -215,6 +215,9 @@ check-python: all ## pytest over the harness and the catalogue
 
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.bank --out $(BUILD)/faults
+
+variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.variants
 
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance

@@ -65,7 +65,8 @@ static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findin
           "FCVI_MAX_DELAY is zero in this version");
 }
 
-static void check_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, struct fcvi_findings *f)
+/* Reserved words beside the addresses and attributes */
+static void check_own_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, struct fcvi_findings *f)
 {
     size_t before = f->count;
     fcvi_check_reserved(FCVI_S_CONN, iu, p, base, f);
@@ -73,6 +74,11 @@ static void check_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, str
     for (size_t i = before; i < f->count && i < f->capacity; i++)
         if (f->list[i].byte == base + FCVI_CONN_ATTRS_WORD_84_BYTE)
             f->list[i].erratum = "E10";
+}
+
+static void check_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, struct fcvi_findings *f)
+{
+    check_own_reserved(iu, p, base, f);
     fcvi_check_reserved(FCVI_S_ADDR, iu, fcvi_CONN_FCVI_LOC_ADDR(p),
                         (uint16_t)(base + FCVI_CONN_FCVI_LOC_ADDR_BYTE), f);
     fcvi_check_reserved(FCVI_S_ADDR, iu, fcvi_CONN_FCVI_REM_ADDR(p),
@@ -96,7 +102,7 @@ void fcvi_check_connect(enum fcvi_iu iu, const uint8_t *dh, const uint8_t *paylo
           request ? "FCVI-6.8.3-01" : "FCVI-6.9.3-01", "FCVI_REVISION is not the first revision");
     bool refusal = !request && fcvi_DH_CONN_STS(dh);
     if (refusal) {
-        fcvi_check_reserved(FCVI_S_CONN, iu, payload, base, f);
+        check_own_reserved(iu, payload, base, f);
         return; /* handle, addresses and attributes of a refusal say nothing (E40) */
     }
     if (fcvi_CONN_FCVI_RQST_HANDLE(payload) == FCVI_UNASSIGNED) {

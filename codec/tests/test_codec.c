@@ -240,6 +240,7 @@ static const struct rule rules[] = {
     {"connect_rqst", "FCVI-6.8.1-04", 29, 0x09, FCVI_VIOLATION, NULL, 56, 0, 0},
     {"connect_resp1_info", "FCVI-6.9.1-04", 29, 0x00, FCVI_VIOLATION, NULL, 56, 0, 0},
     {"connect_resp1_refusal", "FCVI-5.9.5-01", 59, 0x01, FCVI_NOTICE, NULL, 56, 31, 0},
+    {"connect_resp1_refusal", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0},
 };
 
 START_TEST(each_rule_is_reported_where_it_is_broken)

@@ -27,6 +27,11 @@ class Ends:
         self.t.settle()
         return call
 
+    def disconnect_far(self) -> None:
+        """VipDisconnect on the far port; the DUT has its time to answer (8.3)."""
+        call = self.call("VipDisconnect", vi=self.far_vi)
+        self.t.until(lambda: call.done, self.t.r_a_tov_us)
+
     def setup(self) -> tuple[Call, Call]:
         """Both calls of a Client-Server setup: the DUT's, which has its role of the variant, and the far side's."""
         t, own, other = self.t, dut_address(self.t), tester_address(self.t)

@@ -166,7 +166,7 @@ def disconnects(t: Scenario) -> None:
     for _ in range(2):
         ends.connect()
         if order == "far-first":
-            ends.call("VipDisconnect", vi=ends.far_vi)
+            ends.disconnect_far()
             check_state(t, ends.vi, "error", "FCVI-8.2-d3")
         if order == "both":
             t.tester.link.delay("tester", "DISCONNECT_RQST", t.r_a_tov_us // 100)
@@ -178,7 +178,7 @@ def disconnects(t: Scenario) -> None:
         if order == "dut-first":
             seen = ends.far_state()
             t.require(seen == STATE["error"], "FCVI-8.1-03", "the far side was not told", seen, STATE["error"])
-            ends.call("VipDisconnect", vi=ends.far_vi)
+            ends.disconnect_far()
         t.settle()
     t.control("two connections were made and removed")
 

@@ -30,44 +30,33 @@ class Odd:
     port: dict[str, Any] = field(default_factory=dict)  # members of struct fcvi_port_config
 
 
-class OddDut(RefDut):
-    """The reference port that makes this choice."""
+class LateDut(RefDut):
+    """The reference port that sends some things later, and is configured as no reset says."""
 
-    def __init__(self, odd: Odd) -> None:
-        self.odd = odd
-        self.memory: dict[Any, Any] = {}
+    def __init__(self, spec: str) -> None:
         self._late: list[tuple[int, str, dict[str, Any]]] = []
-        super().__init__("odd:" + odd.name)
+        self.port: dict[str, Any] = {}  # members of struct fcvi_port_config
+        super().__init__(spec)
 
     def reset(self, config: dict[str, Any]) -> None:
-        self.memory.clear()
         self._late.clear()
         plain = RefPort._config
 
         def chosen(members: dict[str, Any]) -> Any:
             made = plain(members)
-            for name, value in self.odd.port.items():
+            for name, value in self.port.items():
                 setattr(made, name, value)
             return made
 
         with patch.object(RefPort, "_config", staticmethod(chosen)):
             super().reset(config)
 
-    def _emit(self, method: str, params: dict[str, Any]) -> None:
-        kind = method
-        if method == "frame":
-            view = codec.decode(bytes.fromhex(params["hex"]))
-            kind = kind_of(view)
-            edit = self.odd.edits.get(kind)
-            if edit is not None:
-                buf = bytearray(view.data)
-                edit(self, view, buf)
-                params = {"hex": buf.hex(), "crc": "ok"}  # the delimiters follow from the header
-        delay = self.odd.delay_us.get(kind, 0)
-        if delay or any(m == method and self._behind(params, p) for _, m, p in self._late):
-            self._late.append((self._server.now_us + delay, method, params))
+    def emit_after(self, delay_us: int, method: str, params: dict[str, Any]) -> None:
+        """Send it after a delay, and behind what it follows."""
+        if delay_us or any(m == method and self._behind(params, p) for _, m, p in self._late):
+            self._late.append((self._server.now_us + delay_us, method, params))
         else:
-            super()._emit(method, params)
+            RefDut._emit(self, method, params)
 
     @staticmethod
     def _behind(params: dict[str, Any], late: dict[str, Any]) -> bool:
@@ -86,6 +75,32 @@ class OddDut(RefDut):
         if self._late:
             due = min(d for d, _, _ in self._late) - self.now_us
             self.next_us = due if self.next_us is None else min(due, self.next_us)
+
+
+class OddDut(LateDut):
+    """The reference port that makes this choice."""
+
+    def __init__(self, odd: Odd) -> None:
+        self.odd = odd
+        self.memory: dict[Any, Any] = {}
+        super().__init__("odd:" + odd.name)
+        self.port = odd.port
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.memory.clear()
+        super().reset(config)
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        kind = method
+        if method == "frame":
+            view = codec.decode(bytes.fromhex(params["hex"]))
+            kind = kind_of(view)
+            edit = self.odd.edits.get(kind)
+            if edit is not None:
+                buf = bytearray(view.data)
+                edit(self, view, buf)
+                params = {"hex": buf.hex(), "crc": "ok"}  # the delimiters follow from the header
+        self.emit_after(self.odd.delay_us.get(kind, 0), method, params)
 
 
 # ---- choices ----

@@ -8,7 +8,7 @@ from typing import Optional
 
 @dataclass
 class Rule:
-    """What happens to one frame: the nth whose sender and kind match."""
+    """What happens to one frame: the nth whose sender and kind match; a delay meets every frame of the nth IU."""
 
     sender: str  # "dut" or "tester"
     kind: str  # IU name without FCVI_, "ABTS", "BA_ACC", ...
@@ -17,10 +17,14 @@ class Rule:
     delay_us: int = 0
     seen: int = 0
 
-    def hits(self, sender: str, kind: str) -> bool:
-        """Count the frame; true when this one is meant."""
+    def hits(self, sender: str, kind: str, ends: bool = True) -> bool:
+        """Count the frame; true when this one is meant. ends: it is the last of its Sequence."""
         if sender != self.sender or kind != self.kind:
             return False
+        if self.action == "delay":  # frames of an IU must not overtake each other
+            meant = self.seen + 1 == self.nth
+            self.seen += ends
+            return meant
         self.seen += 1
         return self.seen == self.nth
 
@@ -36,7 +40,7 @@ class Link:
         self._rules.append(Rule(sender, kind, nth, "drop"))
 
     def delay(self, sender: str, kind: str, us: int, nth: int = 1) -> None:
-        """Deliver the nth frame of this kind us microseconds late."""
+        """Deliver the nth IU of this kind us microseconds late."""
         self._rules.append(Rule(sender, kind, nth, "delay", us))
 
     def reorder(self, sender: str, kind: str, nth: int = 1) -> None:
@@ -47,9 +51,9 @@ class Link:
         """Whether a rule looks at frames of this sender at all."""
         return any(rule.sender == sender for rule in self._rules)
 
-    def judge(self, sender: str, kind: str) -> Optional[Rule]:
+    def judge(self, sender: str, kind: str, ends: bool = True) -> Optional[Rule]:
         """The rule that hits this frame, if any. Every rule counts every frame."""
-        hit = [rule for rule in self._rules if rule.hits(sender, kind)]
+        hit = [rule for rule in self._rules if rule.hits(sender, kind, ends)]
         return hit[0] if hit else None
 
     def unused(self) -> list[Rule]:

@@ -21,6 +21,8 @@ from .received import Exchange, Received, check_addresses, kind_of
 from .results import Finding, TraceFrame
 from .services import Services
 
+_END_SEQUENCE = 0x08  # F_CTL bit 19, in byte 9 of the header
+
 
 class Tester:
     """One port of the tester, connected to the DUT by a link that a case can make faulty."""
@@ -208,7 +210,7 @@ class Tester:
     def _through_link(
         self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[TraceFrame], None]
     ) -> None:
-        rule = self.link.judge(sender, kind)
+        rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
         if rule is None:
             deliver(entry)
             held, self._held[sender] = self._held[sender], []

@@ -72,8 +72,12 @@ class BankDut(FaultyDut):
         buf = bytearray(data)
         frames = chain(self.fault.said.get(kind, []) + self.fault.said.get("*", []))(self, view, buf)
         for frame in [bytes(buf)] if frames is None else frames:
-            kept = params if frame[8:12] == data[8:12] else {"crc": "ok"}  # else the delimiters follow from the header
-            RefDut._emit(self, method, {**kept, **given, "hex": frame.hex()})
+            kept = params if frame[8:13] == data[8:13] else {"crc": "ok"}  # else the delimiters follow from the header
+            self.send(kind, {**kept, **given, "hex": frame.hex()})
+
+    def send(self, kind: str, params: dict[str, Any]) -> None:
+        """A frame as it leaves."""
+        RefDut._emit(self, "frame", params)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         if method in self.fault.deaf:

@@ -77,9 +77,11 @@ def _puts(words: str) -> FrameEdit:
     def edit(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
         for structure, ident, number in changes:
             offset, layout = _place(structure, view), _ALIAS.get(structure, structure)
+            field = codec.FIELDS[layout][ident]
+            if offset + field.byte + field.size > len(buf):
+                continue  # in another frame of the IU (E44)
             old = codec.get(layout, ident, bytes(buf), offset)
             assert isinstance(old, int)
-            field = codec.FIELDS[layout][ident]
             codec.put(layout, ident, buf, number(old) & ((1 << (field.hi - field.lo + 1)) - 1), offset)
 
     return edit

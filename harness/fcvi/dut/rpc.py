@@ -190,7 +190,7 @@ class RpcDut(Dut):
     # ---- attaching ----
 
     def _attach(self) -> None:
-        self._stream = Stream(self.spec, self._log)
+        self._stream = self._open()
         self._replies: dict[int, Reply] = {}
         self._next_id = 0
         self._earliest_us = 0
@@ -205,6 +205,9 @@ class RpcDut(Dut):
         except DutError:
             self._stream.close()
             raise
+
+    def _open(self) -> Stream:
+        return Stream(self.spec, self._log)
 
     def _hello(self) -> None:
         answer = self._call("hello", {"protocol": 1})
