@@ -15,6 +15,7 @@ from .wire import Arrived
 _PROBE_US, _CLAIM_US, _BEACON_US = 100_000, 400_000, 8_000_000
 _FORGET_US = 20_000_000  # a neighbour without a beacon, 2.5 periods
 _PROBES = 2
+_MOST_NEIGHBOURS = 64  # besides the one that the case is with
 
 
 class Neighbour:
@@ -129,6 +130,8 @@ class Vn2Vn(Role):
         if n_port_id == self._n_port_id and port_name != self._port_name:
             self._collide(message, station, port_name)
         elif message.what in (fip.CLAIM, fip.CLAIM_REPLY):
+            if n_port_id != self._wanted and len(self._neighbours) >= _MOST_NEIGHBOURS:
+                return
             self._neighbours[n_port_id] = Neighbour(station, address, n_port_id, port_name, now_us)
             if message.what == fip.CLAIM and self._step in ("claim", "up"):
                 body = (*self._descriptors(), fip.features(), fip.size())

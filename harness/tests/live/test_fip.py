@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from fcvi.dut.base import DutError, Unavailable
 from fcvi.live import fip
+from fcvi.live.enode import ENode
+from fcvi.live.fcf import Fcf
 from fcvi.live.options import parse
+from fcvi.live.role import Role
 from fcvi.live.vn2vn import Vn2Vn
 from fcvi.live.wire import Arrived
 
@@ -20,7 +24,7 @@ PROBE = (
 BEACON = PROBE.replace("02000000000a8914", "0efd0000a1a18914", 1).replace("00050001", "00050005")
 A = {"port_name": "10000090fa000001", "node_name": "20000090fa000001", "n_port_id": "00a1a1"}
 B = {"port_name": "10000090fa000002", "node_name": "20000090fa000002", "n_port_id": "00b2b2"}
-CONFIG: dict[str, Any] = {"topology": "point-to-point"}
+CONFIG: dict[str, Any] = {"topology": "point-to-point", "r_a_tov_us": 600_000, "e_d_tov_us": 200_000}
 
 
 def end(address: bytes, me: dict[str, Any], peer: dict[str, Any]) -> Vn2Vn:
@@ -29,7 +33,7 @@ def end(address: bytes, me: dict[str, Any], peer: dict[str, Any]) -> Vn2Vn:
     return role
 
 
-def talk(ends: list[Vn2Vn], until_us: int) -> list[bytes]:
+def talk(ends: list[Any], until_us: int) -> list[bytes]:
     """Both ends in virtual time; every frame that went out."""
     now, seen = 0, []
     while now <= until_us:
@@ -96,3 +100,70 @@ def test_what_vn2vn_cannot_be_is_refused() -> None:
         end(STATION_A, {**A, "n_port_id": "010100"}, B)
     with pytest.raises(Unavailable, match="not fabric"):
         Vn2Vn(parse("fcoe:x,role=vn2vn", "--dut"), STATION_A).configure(A, B, {"topology": "fabric"})
+
+
+def behind(fcf_sees: dict[str, Any] = B) -> tuple[Fcf, ENode]:
+    """An FCF that waits for one device, and device B."""
+    fcf, node = Fcf(parse("fcoe:x,role=fabric", "--dut"), STATION_A), ENode(parse("fcoe:y,role=enode", "--on"), STATION_B)
+    fcf.configure(A, fcf_sees, CONFIG)
+    node.configure(B, A, CONFIG)
+    return fcf, node
+
+
+def test_a_device_logs_in_behind_our_fcf() -> None:
+    fcf, node = behind()
+    seen = talk([fcf, node], 200_000)
+    assert fcf.waits_for() == node.waits_for() == ""
+    accepted = next(raw for raw in seen if raw[14:20] == bytes.fromhex("100000020002"))
+    assert accepted[-6:] == bytes.fromhex("0efc0000b2b2")  # the granted address: FC-MAP and N_Port_ID
+    assert accepted[24 + 4 + 24 + 4 + 12 :][:4] == (200).to_bytes(4, "big")  # E_D_TOV, word 3 of the common parameters
+    assert accepted[24 + 4 + 24 + 4 + 8 :][:4] == (600).to_bytes(4, "big")  # R_A_TOV, word 2
+
+
+def test_another_identifier_is_given_by_clearing_the_link() -> None:
+    fcf, node = behind()
+    talk([fcf, node], 200_000)
+    fcf.configure(A, {**B, "n_port_id": "00c3c3"}, CONFIG)
+    seen = talk([fcf, node], 1_200_000)
+    assert bytes.fromhex("100000030002") in [raw[14:20] for raw in seen] and fcf.waits_for() == ""
+    with pytest.raises(DutError, match="assigned the N_Port_ID 00C3C3h"):
+        node.waits_for()
+
+
+def test_another_port_name_than_the_configured_is_told() -> None:
+    fcf, node = behind({**B, "port_name": "10000090fa000009"})
+    talk([fcf, node], 200_000)
+    assert fcf.waits_for() == "fabric login of Port_Name 10000090fa000009 (10000090fa000002 asked)"
+
+
+def test_an_fcf_that_falls_silent_is_left() -> None:
+    fcf, node = behind()
+    talk([fcf, node], 200_000)
+    node.run(40_000_000)
+    assert node.waits_for() == "advertisement of an FCF"
+
+
+def test_a_device_that_falls_silent_is_logged_out() -> None:
+    fcf, node = behind()
+    talk([fcf, node], 200_000)
+    fcf.run(40_000_000)
+    assert fcf.waits_for() != ""
+
+
+@pytest.mark.parametrize("make", ["fcf", "enode", "vn2vn"])
+def test_no_message_hurts_a_role(make: str) -> None:
+    """Messages of both conversations, each changed at random: no exception, bounded answers."""
+    rng = Random(1)
+    good = talk(list(behind()), 200_000) + talk([end(STATION_A, A, B), end(STATION_B, B, A)], 1_200_000)
+    for _ in range(3000):
+        fcf, node = behind()
+        role: Role = {"fcf": fcf, "enode": node, "vn2vn": end(STATION_B, B, A)}[make]
+        role.run(0)
+        for raw in rng.sample(good, 3):
+            damaged = bytearray(raw[: rng.randrange(14, len(raw) + 1)])
+            for _ in range(rng.randrange(0, 6)):
+                damaged[rng.randrange(min(len(damaged), 80))] = rng.choice([0, 1, 255, rng.randrange(256)])
+            to = rng.choice([STATION_A, STATION_B, fip.ALL_FCFS, fip.ALL_ENODES, fip.ALL_VN2VN])
+            role.receive(Arrived(1000, to, bytes(damaged[6:12]), fip=bytes(damaged[14:])), 1000)
+            role.run(1_000_000)
+        assert len(role.out) < 20
