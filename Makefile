@@ -18,6 +18,7 @@ LIBS := -lisal
 
 LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c conformance/monitor/src/*.c)
 CAPTURE_SRC := $(wildcard harness/capture/*.c)
+AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
 MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
 TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c conformance/monitor/tests/test_*.c)
@@ -25,7 +26,7 @@ VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
-             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
 
@@ -40,12 +41,12 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
+.PHONY: agent fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-tidy certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
-EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi \
+EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
               $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore
 all: $(EVERYTHING) ## build everything
 
@@ -97,6 +98,21 @@ $(BUILD)/libfcvi-mutator.a: $(filter-out %/hooks.o,$(MUTATOR_OBJ))
 	rm -f $@
 	ar rcs $@ $^
 
+# the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+$(BUILD)/fcvi-agent: $(AGENT_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/harness/agent/provider_reference.o $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpthread -o $@
+
+VIPL_INCLUDE ?= refimpl/vipl/include
+VIPL_LIBS ?= -L$(BUILD) -lvipl
+$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h)
+	@mkdir -p $(BUILD)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
+agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+
+$(BUILD)/san/fcvi-agent: $(AGENT_SRC) harness/agent/provider_reference.c $(VIPL_SRC) $(wildcard harness/agent/*.h) $(BUILD)/san/libfcvi.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $(filter %.c %.a,$^) $(LIBS) -ljansson -lpthread -o $@
+
 $(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --out $(@D)
 	@touch $@
@@ -125,6 +141,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 codec/include/fcvi/* refimpl/include/fcvi/* conformance/monitor/include/fcvi/* refimpl/vipl/include/fcvi/* $(DESTDIR)$(PREFIX)/include/fcvi/
 	install -m 644 refimpl/vipl/include/vipl.h fuzz/mutator/fcvi_mutator.h $(DESTDIR)$(PREFIX)/include/
 	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/
+	install -m 755 $(BUILD)/fcvi-agent $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
 	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBDIR)/
 	ln -sf libvipl.so.$(VERSION) $(LIBDIR)/libvipl.so.$(SOVERSION)
@@ -147,7 +164,7 @@ uninstall: ## remove what install put there
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
 
 LUA_PLUGINS ?= $(shell tshark -G folders 2>/dev/null | sed -n 's/^Personal Lua Plugins:[[:space:]]*//p')
 install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; LUA_PLUGINS=DIR puts it elsewhere
@@ -337,7 +354,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC)
 check-tidy: ## clang-tidy and cppcheck
 	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 8 sh -c 'clang-tidy --quiet "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) 2> /dev/null' tidy
 	@cppcheck --quiet -j $$(nproc) --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
@@ -346,4 +363,4 @@ check-tidy: ## clang-tidy and cppcheck
 clean: ## remove the build
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(MUTATOR_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(CAPTURE_OBJ:.o=.d) $(EXPLORE_OBJ:.o=.d) $(TESTS:=.d)
+-include $(LIB_OBJ:.o=.d) $(MUTATOR_OBJ:.o=.d) $(VIPL_OBJ:.o=.d) $(AGENT_SRC:%.c=$(BUILD)/obj/%.d) $(CAPTURE_OBJ:.o=.d) $(EXPLORE_OBJ:.o=.d) $(TESTS:=.d)

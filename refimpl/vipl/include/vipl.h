@@ -80,6 +80,7 @@ typedef enum {
     VIP_NOT_REACHABLE
 } VIP_RETURN;
 
+/* its name in VI-DG 4.4: NOLINTNEXTLINE(bugprone-reserved-identifier) */
 typedef enum _VIP_ERROR_CODE {
     VIP_ERROR_POST_DESC,
     VIP_ERROR_CONN_LOST,

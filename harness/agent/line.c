@@ -1,0 +1,184 @@
+/* Lines: JSON-RPC 2.0 requests in, answers and notifications out. */
+#include "agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- out ---- */
+
+static void put(struct agent *a, json_t *message)
+{
+    char *text = json_dumps(message, JSON_COMPACT);
+    json_decref(message);
+    pthread_mutex_lock(&a->out);
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (text != NULL)
+        text[length++] = '\n'; /* in place of the NUL */
+    for (size_t sent = 0; sent < length && !a->failed;) {
+        ssize_t n = write(a->sink, text + sent, length - sent);
+        if (n < 0 && errno != EINTR)
+            a->failed = true;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    if (text == NULL)
+        a->failed = true;
+    pthread_mutex_unlock(&a->out);
+    free(text);
+}
+
+void agent_answer(struct agent *a, const json_t *id, json_t *result)
+{
+    put(a, json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
+}
+
+void agent_refuse(struct agent *a, const json_t *id, int code, const char *words)
+{
+    json_t *error = json_pack("{s:i, s:s}", "code", code, "message", words), *nobody = json_null();
+    put(a, json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id != NULL ? id : nobody, "error", error));
+}
+
+void agent_notify(struct agent *a, const char *method, json_t *params)
+{
+    put(a, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
+}
+
+json_t *agent_result(VIP_RETURN vip)
+{
+    static const char *const names[] = {"VIP_SUCCESS",
+                                        "VIP_NOT_DONE",
+                                        "VIP_INVALID_PARAMETER",
+                                        "VIP_ERROR_RESOURCE",
+                                        "VIP_TIMEOUT",
+                                        "VIP_REJECT",
+                                        "VIP_INVALID_RELIABILITY_LEVEL",
+                                        "VIP_INVALID_MTU",
+                                        "VIP_INVALID_QOS",
+                                        "VIP_INVALID_PTAG",
+                                        "VIP_INVALID_RDMAREAD",
+                                        "VIP_DESCRIPTOR_ERROR",
+                                        "VIP_INVALID_STATE",
+                                        "VIP_ERROR_NAMESERVICE",
+                                        "VIP_NO_MATCH",
+                                        "VIP_NOT_REACHABLE"};
+    unsigned n = (unsigned)vip;
+    return json_pack("{s:s}", "return",
+                     n < sizeof names / sizeof *names ? names[n] : "VIP_ERROR_NOT_SUPPORTED");
+}
+
+/* ---- in ---- */
+
+static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
+{
+    (void)a, (void)id;
+    if (params_number(p, "protocol", 1, false, 0) != 1)
+        params_wrong(p, "protocol", "1");
+    if (p->why[0] != '\0')
+        return NULL;
+    return json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent", "version", "1",
+                     "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
+}
+
+static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
+{
+    const char *why = NULL;
+    (void)id;
+    if (params_check_config(p) != NULL)
+        return NULL;
+    agent_stop(a);
+    if (agent_start(a, p->object, &why))
+        return json_object();
+    agent_stop(a);
+    snprintf(p->why, sizeof p->why, "the NIC cannot be configured so: %s", why != NULL ? why : "unknown");
+    return NULL;
+}
+
+struct method {
+    const char *name;
+    agent_call *call;
+};
+
+static const struct method methods[] = {{"hello", call_hello},
+                                        {"reset", call_reset},
+                                        {"VipCreateVi", call_create_vi},
+                                        {"VipDestroyVi", call_destroy_vi},
+                                        {"VipQueryVi", call_query_vi},
+                                        {"VipConnectWait", call_connect_wait},
+                                        {"VipConnectAccept", call_connect_accept},
+                                        {"VipConnectReject", call_connect_reject},
+                                        {"VipConnectRequest", call_connect_request},
+                                        {"VipConnectPeerRequest", call_peer_request},
+                                        {"VipConnectPeerDone", call_peer_done},
+                                        {"VipConnectPeerWait", call_peer_wait},
+                                        {"VipDisconnect", call_disconnect},
+                                        {"VipRegisterMem", call_register_mem},
+                                        {"VipDeregisterMem", call_deregister_mem},
+                                        {"mem.read", call_mem_read},
+                                        {"mem.write", call_mem_write},
+                                        {"VipPostSend", call_post_send},
+                                        {"VipPostRecv", call_post_recv},
+                                        {"VipSendDone", call_send_done},
+                                        {"VipRecvDone", call_recv_done}};
+
+static void request(struct agent *a, const json_t *id, const char *method, struct params *p)
+{
+    const struct method *m = NULL;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(methods[i].name, method) == 0)
+            m = &methods[i];
+    if (m == NULL) {
+        agent_refuse(a, id, AGENT_METHOD, "no such method");
+        return;
+    }
+    if (!a->started && m->call != call_hello && m->call != call_reset) {
+        agent_refuse(a, id, AGENT_NOT_RESET, "before the first reset");
+        return;
+    }
+    json_t *result = m->call(a, id, p);
+    if (p->why[0] != '\0') {
+        json_decref(result);
+        agent_refuse(a, id, AGENT_PARAMS, p->why);
+    } else if (result != NULL) {
+        agent_answer(a, id, result);
+    }
+}
+
+static void notification(struct agent *a, const char *method, struct params *p)
+{
+    static const char *const events[] = {"lip", "nos", "lr", "logo", NULL};
+    const char *event = strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
+    if (event != NULL && a->started)
+        provider_link(event);
+}
+
+void agent_line(struct agent *a, const char *line, size_t length)
+{
+    json_error_t error;
+    json_t *message = json_loadb(line, length, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (message == NULL) {
+        char words[128];
+        snprintf(words, sizeof words, "not JSON at byte %d", error.position);
+        agent_refuse(a, NULL, AGENT_PARSE, words);
+        return;
+    }
+    const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
+    const char *method = json_string_value(json_object_get(message, "method"));
+    struct params p = {.object = params};
+    json_t *none = json_object();
+    if (params == NULL || json_is_null(params))
+        p.object = none;
+    pthread_mutex_lock(&a->order);
+    if (method == NULL || (id != NULL && !json_is_integer(id) && !json_is_string(id) && !json_is_null(id)))
+        agent_refuse(a, NULL, AGENT_REQUEST, "not a request");
+    else if (id == NULL)
+        notification(a, method, &p);
+    else if (!json_is_object(p.object))
+        agent_refuse(a, id, AGENT_PARAMS, "params must be an object");
+    else
+        request(a, id, method, &p);
+    pthread_mutex_unlock(&a->order);
+    json_decref(none);
+    json_decref(message);
+}

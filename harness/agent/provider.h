@@ -1,0 +1,34 @@
+/* What the agent needs beside the 41 calls of vipl.h: the NIC to open. provider_reference.c makes one of the
+ * reference port; provider_plain.c opens the NIC of a vendor's libvipl, which is configured by its own means.
+ */
+#ifndef FCVI_AGENT_PROVIDER_H
+#define FCVI_AGENT_PROVIDER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <vipl.h>
+
+/** Room for whatever VIP_QOS points to. */
+struct provider_qos {
+    uint64_t place[4];
+};
+
+/** The agent's: a provider that can tells it here that the calling thread begins to wait in its VIPL call.
+ * With one that cannot, the agent gives a call that blocks a moment before it takes the next line. */
+void agent_waits(void);
+
+/** Bring the NIC into the configuration of `reset`, which was checked. Returns the name for VipOpenNic, or
+ * NULL with the reason. */
+const char *provider_start(const char *device, const json_t *config, const char **why);
+/** No handle of the NIC is open any more. */
+void provider_stop(void);
+/** A link event of clause 7.7: "lip", "nos", "lr" or "logo". */
+void provider_link(const char *event);
+/** VIP_QOS for FCVI_PREF and FCVI_PIPELINE_DEPTH; false when the provider has no such thing. */
+bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos);
+void provider_read_qos(VIP_QOS qos, bool *preference, uint32_t *depth);
+/** The PICS as a JSON text. */
+const char *provider_pics(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* Any libvipl: the NIC is there, and configured by the vendor's own means before `reset`. */
+#include "provider.h"
+
+#include <string.h>
+
+const char *provider_start(const char *device, const json_t *config, const char **why)
+{
+    (void)config, (void)why;
+    return device != NULL ? device : "VINIC";
+}
+
+void provider_stop(void) {}
+
+void provider_link(const char *event)
+{
+    (void)event; /* VIPL has no call for it */
+}
+
+/* What VIP_QOS points to is the vendor's own (VI-DG 4.6): only the default can be asked for. */
+bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos)
+{
+    memset(room, 0, sizeof *room);
+    *qos = NULL;
+    return !preference && depth == 0;
+}
+
+void provider_read_qos(VIP_QOS qos, bool *preference, uint32_t *depth)
+{
+    (void)qos;
+    *preference = false;
+    *depth = 0;
+}
+
+const char *provider_pics(void)
+{
+    return "{}"; /* the lab declares them */
+}
