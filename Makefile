@@ -28,7 +28,7 @@ FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
              refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
-PY_DIRS := harness/fcvi harness/ffi harness/tests conformance
+PY_DIRS := harness/fcvi harness/ffi harness/tests harness/case_captures.py conformance fuzz
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
@@ -42,7 +42,7 @@ SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_T
 EXTENSION := $(BUILD)/python/.built
 
 .PHONY: agent fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
-.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-tidy certify install install-dissector \
+.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
@@ -242,6 +242,12 @@ check-types: all ## mypy and flake8
 
 check-docs: all ## CONFORMANCE.md is what the generator writes
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.gen_conformance --check
+
+pcaps: all ## the capture of each case, from the reference port: pcaps/cases
+	$(PYTHON) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
+
+check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
+	$(PYTHON) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
 
 check-install: all ## install into a scratch directory and use what is there
 	@harness/check_install.sh
