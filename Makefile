@@ -43,7 +43,7 @@ EXTENSION := $(BUILD)/python/.built
 
 .PHONY: agent fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
-        uninstall fuzz fuzz-smoke bench coverage faults variants format format-check lint valgrind clean help
+        uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
@@ -235,6 +235,10 @@ faults: all ## the suite against a broken device for every requirement; the matr
 
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.variants
+
+MUTANTS ?= 300
+mutants: ## MUTANTS source mutants of codec and refimpl (0: all, hours) against the C tests; survivors in build/mutants.txt
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --out $(BUILD)/mutants.txt
 
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance

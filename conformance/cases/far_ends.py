@@ -112,7 +112,7 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
     def complete() -> bool:
         return _done(ends, here, "send") is not None and (op != "send" or _done(ends, there, "recv") is not None)
 
-    t.until(complete, t.r_a_tov_us // 2)
+    t.until(complete, t.r_a_tov_us)  # as long as a response is awaited (8.3), in however many frames it comes
     for far, queue in ((here, "send"), *(((there, "recv"),) if op == "send" else ())):
         done = _done(ends, far, queue)
         where = "far side" if far else "DUT"

@@ -63,7 +63,7 @@ CHOICES: dict[str, Choice] = {
     "disconnect-no-status": Choice("5.9.4.6", "out DISCONNECT_RQST:if(DISC_CONN_STS=1) "
                                    "DISC_CONN_STS=0 Reason_Code=0 Vendor_Unique=0"),
     # delays
-    "slow-responses": Choice("8.3", delay_us=_delays(4_000_000, "SEND_RESP WRITE_RESP") | _delays(1_000_000, "READ_RESP")),
+    "slow-responses": Choice("8.3", delay_us=_delays(4_000_000, "SEND_RESP WRITE_RESP") | _delays(200_000, "READ_RESP")),
     "slow-completions": Choice("VI-ARCH 6.3", delay_us=_delays(1_000_000, "completion")),
     "slow-requests": Choice("5.2.1", delay_us=_delays(50_000, "SEND_RQST WRITE_RQST READ_RQST")),
     "slow-resp1": Choice("8.3", delay_us=_delays(100_000, "CONNECT_RESP1")),
