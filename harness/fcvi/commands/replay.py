@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from .. import declaration
-from ..dut import AttachError, DutError, attach
+from ..dut import AttachError, DutError, Unavailable, attach
 from ..files import FileError, write_file
 from ..pcapng import capture
 from ..pics import PicsError
@@ -36,7 +36,8 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("replay", help="play a capture to a DUT and compare what comes back", description=__doc__)
     p.add_argument("file", metavar="FILE", type=Path)
-    p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--dut", default="ref", metavar="SPEC", help="as for fcvi run; default ref")
+    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:, as for fcvi run")
     p.add_argument("--side", metavar="S_ID,...", help="the side to play, by its N_Port Identifiers, when the file does not say")
     p.add_argument("--expect", metavar="TOML", type=Path, help="calls of a bare capture (default: FILE's name with .toml)")
     p.add_argument("--ignore", metavar="NAME,...", default="", help="more fields, members or frames that may differ; also order")
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     try:
         outcome = _play(args, recording, given)
-    except (AttachError, DutError) as error:
+    except (AttachError, DutError, Unavailable) as error:
         print(f"fcvi: {error}", file=sys.stderr)
         return 3
     if args.out is not None:
@@ -91,7 +92,7 @@ def _load(args: argparse.Namespace) -> Recording:
 
 
 def _play(args: argparse.Namespace, recording: Recording, given: Given) -> Outcome:
-    dut = attach(args.dut, rpc_timeout_s=args.rpc_timeout)
+    dut = attach(args.dut, agent=args.agent, identity=given.dut, rpc_timeout_s=args.rpc_timeout)
     try:
         pixit = _pixit(args, recording, given, dut.clock)
         ignore = frozenset(word.strip() for word in args.ignore.split(",") if word.strip())

@@ -32,7 +32,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
         "--dut", default="ref", metavar="SPEC",
         help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...]",
     )  # fmt: skip
-    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:CMD, unix:PATH, tcp:HOST:PORT, manual")
     p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
     p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from .base import AttachError, DutError, Reply, Unavailable
+from .manual import ManualControl
 from .planes import Control, monotonic_us
 from .rpc import RpcDut
 
@@ -16,7 +17,9 @@ def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[Path]) -> Con
     kind, _, rest = spec.partition(":")
     if kind in ("exec", "unix", "tcp") and rest:
         return RpcControl(spec, rpc_timeout_s=rpc_timeout_s, log=log)
-    raise AttachError(f"--agent {spec}: unknown agent; use exec:COMMAND, unix:PATH or tcp:HOST:PORT")
+    if spec == "manual":
+        return ManualControl()
+    raise AttachError(f"--agent {spec}: unknown agent; use exec:COMMAND, unix:PATH, tcp:HOST:PORT or manual")
 
 
 _INVALID_PARAMS = -32602
