@@ -106,6 +106,8 @@ class Result:
     expectations: list[Expectation] = field(default_factory=list)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
+    #: The suite's own host spoilt it: worth another try.
+    disturbed: bool = False
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
     evidence: Optional[list[dict[str, Any]]] = None
 

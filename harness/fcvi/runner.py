@@ -28,6 +28,7 @@ from .upper import Unimplemented
 
 __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "not_run", "run"]
 
+_TRIES = 3  # for a case that the suite's own host disturbs
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
 
@@ -129,7 +130,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
     if failing and late and all(f.byte is None and f.cls == "behaviour" for f in failing):
-        result.verdict = Verdict.INCONCLUSIVE
+        result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
         result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
         return
     if failing:
@@ -214,6 +215,12 @@ class _Worker:
         self._errors_in_a_row = 0
         self._broken = False
 
+    def _try(self, case: CaseInfo, variant: Variant) -> Result:
+        result = run_variant(self._dut, case, variant, self._pics, self._pixit, self._levels, self._seed)
+        if isinstance(self._dut, RecordingDut):
+            result.evidence = self._dut.take()
+        return result
+
     def run(self, case: CaseInfo, variant: Variant) -> Result:
         ident = case.variant_id(variant)
         result = not_applicable(case, variant, self._pics)
@@ -228,9 +235,9 @@ class _Worker:
             except DutError as error:
                 self._errors_in_a_row += 1
                 return error_result(case, ident, f"cannot attach again: {error}")
-        result = run_variant(self._dut, case, variant, self._pics, self._pixit, self._levels, self._seed)
-        if isinstance(self._dut, RecordingDut):
-            result.evidence = self._dut.take()
+        result = self._try(case, variant)
+        for _ in range(_TRIES - 1):
+            result = self._try(case, variant) if result.disturbed else result
         self._broken = result.verdict is Verdict.ERROR
         self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
         return result

@@ -113,8 +113,11 @@ class Scenario:
         before = self.now_us
         self.dut.advance(us)
         if self.dut.clock == "real":
-            heard = max((note.time_us for note in self.dut.inbox), default=0)
-            self.stalled_us = max(self.stalled_us, self.now_us - max(before + max(us, SETTLE_US), heard))
+            due = before + max(us, SETTLE_US)
+            heard = [note.time_us for note in self.dut.inbox]
+            # whoever waits on time hears something before it is due, or nothing
+            late = max(min(heard, default=self.now_us) - due, self.now_us - max([due, *heard]))
+            self.stalled_us = max(self.stalled_us, late)
 
     def _drain(self) -> bool:
         """Take in what the DUT sent; true when the tester answered some of it by itself."""

@@ -78,6 +78,13 @@ def test_silence_while_the_host_stood_still_fails_nobody() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE and f"stood still for {PIXIT.late_us + 1} us" in result.reason
 
 
+def test_what_a_device_says_after_the_host_stood_still_hides_nothing() -> None:
+    frame = STRANGE.replace("0000010300", "0000010200")
+    host = Host(PIXIT.late_us + 1, frame[:8] + "00010200" + frame[16:])
+    result = run(awaits_a_frame, host, PIXIT)
+    assert result.verdict is Verdict.INCONCLUSIVE, result.reason
+
+
 def test_a_wrong_byte_fails_a_device_on_any_host() -> None:
     result = run(awaits_a_frame, Host(PIXIT.late_us * 3, STRANGE), PIXIT)
     assert result.verdict is Verdict.FAIL and "FCVI-5.8.1-01" in result.broken

@@ -37,6 +37,10 @@ class _Stream(RpcDut):
         while (line := self._stream.receive(time.monotonic())) is not None:
             self._take(line)
 
+    def sync(self) -> None:
+        """One round trip: a method that does not exist is answered after what came before it was taken."""
+        self._wait(self.request("sync", {}))
+
     def configure(self, config: dict[str, Any]) -> Reply:
         """``reset``, with its answer; what was open before is forgotten."""
         reply = self.request("reset", config)
@@ -78,6 +82,9 @@ class RpcControl(Control):
             if note.method == "frame":
                 raise DutError("the agent sent a frame; frames go over the interface")
             self.inbox.append((now, note.method, note.params))
+
+    def sync(self) -> None:
+        self._rpc.sync()
 
     def reset(self, config: dict[str, Any]) -> None:
         reply = self._rpc.configure(config)

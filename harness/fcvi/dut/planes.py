@@ -94,6 +94,9 @@ class Control(abc.ABC):
     def pump(self) -> None:
         """Take in what has arrived, without waiting: completes replies, fills the inbox."""
 
+    def sync(self) -> None:
+        """Wait until the device has taken what was asked before: a call that blocks does not say that it has begun."""
+
     @abc.abstractmethod
     def reset(self, config: dict[str, Any]) -> None:
         """``reset``, waiting for its answer: every earlier reply gets error -32001, the inbox is empty. Raises
@@ -153,6 +156,7 @@ class PlaneDut(Dut):
         self.spec, self.clock = spec, "real"
         self._frames, self._control = frames, control
         self._open: list[Reply] = []
+        self._unheard = False  # whether a call was made since the last frame
         self._since = monotonic_us()
         self._identify()
 
@@ -192,10 +196,14 @@ class PlaneDut(Dut):
             reply.time_us = self._time(monotonic_us())
         else:
             self._open.append(reply)
+            self._unheard = True
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         if method == "frame":
+            if self._unheard and any(not r.done for r in self._open):
+                self._control.sync()  # or the frame might overtake the call that it is meant for
+            self._unheard = False
             self._frames.send(params)
         else:
             self._control.notify(method, params)
