@@ -178,15 +178,17 @@ def main(argv: list[str]) -> int:
             counts[part, verdict] = counts.get((part, verdict), 0) + 1
             if verdict == "survived":
                 survivors.append(mutant)
+                print(f"survived: {mutant}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{done} of {len(chosen)} mutants", end="", file=sys.stderr)
-    lines = [f"survived: {mutant}" for mutant in sorted(survivors, key=lambda m: (m.file, m.line))]
+    listed = [f"survived: {mutant}" for mutant in sorted(survivors, key=lambda m: (m.file, m.line))]
+    lines = []
     for part in sorted({part for part, _ in counts}):
         killed, lived = counts.get((part, "killed"), 0), counts.get((part, "survived"), 0)
         rest = ", ".join(f"{counts.get((part, v), 0)} {v}" for v in ("equivalent", "stillborn"))
         lines.append(f"{part}: {killed} killed, {lived} survived ({100 * killed / max(1, killed + lived):.1f} %), {rest}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    options.out.write_text("\n".join([*listed, *lines]) + "\n", encoding="utf-8")
     print("\n".join(lines))
     return 0
 
