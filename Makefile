@@ -281,11 +281,13 @@ FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # comparisons are traced where no mutator knows what they are about
 $(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += -fsanitize-coverage=trace-cmp
 FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
-FUZZ_LIBS := $(LIBS) -lpcap
+FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
 $(BUILD)/fuzz/obj/%.o: %.c $(FUZZ_HEADERS)
 	@mkdir -p $(@D)
 	$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE) -c $< -o $@
+
+$(BUILD)/fuzz/obj/fuzz/fuzz_control.o: $(wildcard harness/agent/*.[ch])
 
 $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/obj/%.o)
 	rm -f $@

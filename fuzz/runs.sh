@@ -2,6 +2,7 @@
 # runs.sh TARGET: how many executions of it a check of every commit can afford.
 case $(basename "$1") in
 *pair) echo 8000 ;;
+*control) echo 3000 ;;
 *monitor) echo 20000 ;;
 *port) echo 30000 ;;
 *) echo 60000 ;;

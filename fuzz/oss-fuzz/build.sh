@@ -3,7 +3,7 @@
 cd "$SRC/fcvi"
 make -s build/libfcvi-mutator.so CC=gcc
 (unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
-includes="-Icodec/include -Irefimpl/include -Iharness/capture -Ifuzz"
+includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iharness/capture -Ifuzz"
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
   [ "$name" = fuzz_empty ] && continue
@@ -14,7 +14,7 @@ for target in fuzz/fuzz_*.c; do
   fi
   # shellcheck disable=SC2086
   $CC $CFLAGS -std=gnu11 $includes -c codec/src/*.c refimpl/src/*.c harness/capture/*.c "$target"
-  $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -Wl,-Bdynamic -lpcap -o "$OUT/$name"
+  $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -ljansson -Wl,-Bdynamic -lpcap -o "$OUT/$name"
   rm -f ./*.o
   folders=()
   for folder in "fuzz/corpus/${name#fuzz_}" "fuzz/regressions/${name#fuzz_}" "build/fuzz/seeds/${name#fuzz_}"; do

@@ -1,0 +1,247 @@
+/* Lines of a hostile client for the upper tester agent, over a libvipl that agrees to everything: the agent's
+ * own files, as one. */
+#include "oracle.h"
+
+#include "../harness/agent/agent.c"
+#include "../harness/agent/calls_connect.c"
+#include "../harness/agent/calls_vi.c"
+#include "../harness/agent/calls_work.c"
+#include "../harness/agent/line.c"
+#include "../harness/agent/params.c"
+#include "../harness/agent/provider_plain.c"
+
+#include <fcntl.h>
+
+enum { HANDLES = 1 << 20 };
+
+static unsigned handles;
+static VIP_DESCRIPTOR *posted[2];
+
+static VIP_PVOID next_handle(void)
+{
+    static char place[HANDLES];
+    return &place[++handles % HANDLES];
+}
+
+/* The provider looks at what it is given. */
+static VIP_RETURN look(const VIP_NET_ADDRESS *a)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < (unsigned)a->HostAddressLen + a->DiscriminatorLen; i++)
+        sum += a->HostAddress[i];
+    return sum % 7 == 6 ? VIP_NO_MATCH : VIP_SUCCESS;
+}
+
+static VIP_RETURN give(void **out)
+{
+    *out = next_handle();
+    return VIP_SUCCESS;
+}
+
+static VIP_RETURN some_attributes(VIP_VI_ATTRIBUTES *a)
+{
+    memset(a, 0, sizeof *a);
+    a->ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY;
+    return VIP_SUCCESS;
+}
+
+static VIP_RETURN take(VIP_DESCRIPTOR **out, bool recv)
+{
+    *out = posted[recv];
+    posted[recv] = NULL;
+    if (*out == NULL)
+        return VIP_DESCRIPTOR_ERROR;
+    for (unsigned i = 0; i < (*out)->CS.SegCount; i++)
+        (*out)->CS.Status |= (&(*out)->DS[0])[i].Local.Length & 0xF01FF;
+    return VIP_SUCCESS;
+}
+
+/* ---- the entry points that the agent uses ---- */
+
+VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
+{
+    return DeviceName[0] == 'V' ? give(NicHandle) : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
+{
+    posted[0] = posted[1] = NULL;
+    return NicHandle != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs)
+{
+    memset(NicAttribs, 0, sizeof *NicAttribs);
+    return NicHandle != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
+                            void (*Handler)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR *ErrorDesc))
+{
+    VIP_ERROR_DESCRIPTOR lost = {.NicHandle = NicHandle, .ErrorCode = VIP_ERROR_CONN_LOST};
+    Handler(Context, &lost);
+    return VIP_SUCCESS;
+}
+
+VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag)
+{
+    return NicHandle != NULL ? give(Ptag) : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle)
+{
+    return NicHandle != NULL && EntryCount > 0 ? give(CQHandle) : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+                     VIP_BOOLEAN *RecvQueue)
+{
+    (void)CQHandle, (void)Timeout, (void)ViHandle, (void)RecvQueue;
+    return VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs, VIP_CQ_HANDLE SendCQHandle,
+                       VIP_CQ_HANDLE RecvCQHandle, VIP_VI_HANDLE *ViHandle)
+{
+    bool known = NicHandle != NULL && SendCQHandle != NULL && RecvCQHandle != NULL;
+    return known && ViAttribs->MaxTransferSize < 1 << 30 ? give(ViHandle) : VIP_INVALID_MTU;
+}
+
+VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
+{
+    return ViHandle != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIBUTES *ViAttribs,
+                      VIP_BOOLEAN *ViSendQEmpty, VIP_BOOLEAN *ViRecvQEmpty)
+{
+    *State = VIP_STATE_CONNECTED;
+    *ViSendQEmpty = *ViRecvQEmpty = ViHandle != NULL;
+    return some_attributes(ViAttribs);
+}
+
+VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, VIP_ULONG Timeout,
+                          VIP_NET_ADDRESS *RemoteAddr, VIP_VI_ATTRIBUTES *RemoteViAttribs,
+                          VIP_CONN_HANDLE *ConnHandle)
+{
+    if (NicHandle == NULL || look(LocalAddr) != VIP_SUCCESS || Timeout == 0)
+        return VIP_TIMEOUT;
+    memcpy(RemoteAddr, LocalAddr, 4u + LocalAddr->HostAddressLen + LocalAddr->DiscriminatorLen);
+    (void)give(ConnHandle);
+    return some_attributes(RemoteViAttribs);
+}
+
+VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
+{
+    return ConnHandle != NULL && ViHandle != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
+{
+    return ConnHandle != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr, VIP_NET_ADDRESS *RemoteAddr,
+                             VIP_ULONG Timeout, VIP_VI_ATTRIBUTES *RemoteViAttribs)
+{
+    if (ViHandle == NULL || Timeout == 0 || look(LocalAddr) != VIP_SUCCESS)
+        return VIP_INVALID_PARAMETER;
+    return look(RemoteAddr) == VIP_SUCCESS ? some_attributes(RemoteViAttribs) : VIP_NO_MATCH;
+}
+
+VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
+{
+    return VipDestroyVi(ViHandle);
+}
+
+VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
+                                 VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout)
+{
+    VIP_VI_ATTRIBUTES a;
+    return VipConnectRequest(ViHandle, LocalAddr, RemoteAddr, Timeout, &a);
+}
+
+VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteViAttribs)
+{
+    return ViHandle != NULL ? some_attributes(RemoteViAttribs) : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteViAttribs)
+{
+    return VipConnectPeerDone(ViHandle, RemoteViAttribs);
+}
+
+VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_ULONG Length,
+                          VIP_MEM_ATTRIBUTES *MemAttribs, VIP_MEM_HANDLE *MemoryHandle)
+{
+    if (NicHandle == NULL || Length == 0 || MemAttribs->Ptag == NULL)
+        return VIP_INVALID_PARAMETER;
+    *MemoryHandle = ((const unsigned char *)VirtualAddress)[Length - 1];
+    return VIP_SUCCESS;
+}
+
+VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_MEM_HANDLE MemoryHandle)
+{
+    (void)MemoryHandle;
+    return NicHandle != NULL && VirtualAddress != NULL ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle)
+{
+    (void)ViHandle, (void)MemoryHandle;
+    posted[0] = DescriptorPtr;
+    return VIP_SUCCESS;
+}
+
+VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle)
+{
+    (void)ViHandle, (void)MemoryHandle;
+    posted[1] = DescriptorPtr;
+    return VIP_SUCCESS;
+}
+
+VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
+{
+    (void)ViHandle;
+    return take(DescriptorPtr, false);
+}
+
+VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
+{
+    (void)ViHandle;
+    return take(DescriptorPtr, true);
+}
+
+/* ---- the target ---- */
+
+static const char reset[] =
+    "{\"id\":0,\"method\":\"reset\",\"params\":{\"port_name\":\"10000000c9000002\",\"node_name\":"
+    "\"20000000c9000002\",\"n_port_id\":\"010200\",\"host\":[\"fe8000000000000000000000000000b2\"],\"peer\":{"
+    "\"port_name\":\"10000000c9000001\",\"node_name\":\"20000000c9000001\",\"n_port_id\":\"010100\",\"host\":"
+    "["
+    "\"fe8000000000000000000000000000a1\"]},\"topology\":\"fabric\",\"fabric\":\"in-order\",\"class\":3,"
+    "\"login\":\"implicit\",\"e_d_tov_us\":200000,\"r_a_tov_us\":600000,\"receive_size\":2112,\"seed\":1}}";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int sink = -1;
+    if (sink < 0)
+        sink = open("/dev/null", O_WRONLY);
+    struct agent *a = agent_new(sink, NULL);
+    DEMAND(a != NULL);
+    a->synchronous = true;
+    agent_line(a, reset, sizeof reset - 1);
+    DEMAND(a->started);
+    while (size > 0) {
+        const uint8_t *end = memchr(data, '\n', size);
+        size_t length = end != NULL ? (size_t)(end - data) : size;
+        agent_line(a, (const char *)data, length);
+        for (int i = 0; i < 2; i++)
+            agent_completed(a, a->vi[0].handle, i == 1);
+        size -= end != NULL ? length + 1 : length;
+        data += end != NULL ? length + 1 : length;
+    }
+    DEMAND(a->blocked == 0);
+    agent_free(a);
+    return 0;
+}
