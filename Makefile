@@ -41,7 +41,7 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: agent fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
+.PHONY: agent differential fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -338,6 +338,13 @@ fuzz-coverage: ## branches of codec and refimpl that the corpora of the reposito
 	  d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$o $$d || exit 1; done
 	gcovr -r . $(BUILD)/fuzzcov --filter codec/src --txt --branches
 	gcovr -r . $(BUILD)/fuzzcov --filter refimpl/src --txt --branches
+
+# ---- against other decoders ----
+
+DIFFERENTIAL_FRAMES ?= 2000000
+DIFFERENTIAL_SEED ?= 1
+differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
 # ---- coverage and style ----
 
