@@ -209,13 +209,18 @@ static void put_ports(struct writer *w)
             put(w, mapping_at(p, i), sizeof(struct mapping));
 }
 
+/* Memory that is not registered holds anything; the host's is no part of the port. */
 static void put_memory(struct writer *w)
 {
     struct fcvi_port *p = w->p;
-    for (uint32_t i = 0; i < p->limits.regions; i++)
-        if (region_at(p, i)->used)
-            put(w, region_at(p, i), sizeof(struct region));
-    put(w, (uint8_t *)p + p->memory, p->limits.memory);
+    for (uint32_t i = 0; i < p->limits.regions; i++) {
+        const struct region *r = region_at(p, i);
+        if (!r->used)
+            continue;
+        put(w, r, sizeof *r);
+        if (r->spec.bytes == NULL)
+            put(w, (uint8_t *)p + p->memory + r->offset, r->spec.length);
+    }
 }
 
 /* ---- what waits for the host ---- */

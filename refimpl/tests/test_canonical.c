@@ -89,6 +89,12 @@ START_TEST(everything_counts)
     struct world *w = connected(false, &a, &b);
     struct form before = form_of(w, 0), again = form_of(w, 0);
     ck_assert(equal(before, again));
+    uint8_t outside[16] = {0};
+    uint32_t region = w_region(w, 0, outside, sizeof outside, 0x1000, &handle);
+    before = form_of(w, 0);
+    outside[3] = 1; /* memory of the host's is no part of the port */
+    ck_assert(equal(before, form_of(w, 0)));
+    ck_assert_int_eq(fcvi_vip_deregister_mem(w->port[0], w->now, region), VIP_SUCCESS);
     ck_assert_int_eq(fcvi_vip_register_mem(w->port[0], w->now, 1024, true, true, &mem, &va, &handle),
                      VIP_SUCCESS);
     before = form_of(w, 0);

@@ -255,10 +255,9 @@ struct fcvi_port_counts {
 void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out);
 
 /** The state of the port in canonical form: equal bytes mean that the port will behave the same from `now`
- * on. Times are relative to now; statistics, what free records hold and the order in which they come back
- * into use are left out: that order decides which RX_ID or conn comes next, never what happens. Writes at
- * most capacity bytes and returns how many there are. The bytes hold only within one build of the library.
- */
+ * on. Times are relative to now. Left out: statistics, memory of the host's, what free records hold and the
+ * order in which they come back into use, which decides what RX_ID or conn comes next, never what happens.
+ * Writes at most capacity bytes and returns how many there are. The bytes hold within one build only. */
 size_t fcvi_port_canonical(const struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity);
 
 /* ---- VIPL: each returns an enum fcvi_vip. timeout_us: FCVI_NEVER is VIP_INFINITE. vi, mem and conn are the
