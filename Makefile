@@ -228,7 +228,7 @@ check-san: $(SAN_TESTS) ## the same under ASan and UBSan
 	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
 
 check-python: all ## pytest over the harness and the catalogue
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q harness/tests conformance/tests
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m pytest -q -n $$(nproc) harness/tests conformance/tests
 
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.bank --out $(BUILD)/faults
