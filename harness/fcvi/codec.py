@@ -147,6 +147,8 @@ def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
     return packed.to_bytes(length, "big")
 
 
+_KIND_NAMES = [_text(lib.fcvi_kind_name(kind)) for kind in range(lib.FCVI_KIND_OTHER + 1)]
+_IU_NAMES = [_text(lib.fcvi_iu_name(iu)).removeprefix("FCVI_") or None for iu in range(lib.FCVI_IU_NONE + 1)]
 _USUAL_TEXT = 4096  # bytes; a longer text is printed twice
 
 
@@ -158,9 +160,8 @@ class Frame:
         self.findings = findings
         self.view = self._view = view
         self._keep = keep  # the C buffer that the view points into
-        self.kind: str = _text(lib.fcvi_kind_name(view.kind))
-        name = _text(lib.fcvi_iu_name(view.iu))
-        self.iu: Optional[str] = name.removeprefix("FCVI_") or None
+        self.kind: str = _KIND_NAMES[view.kind]
+        self.iu: Optional[str] = _IU_NAMES[view.iu]
         self.dh_offset: int = 24
         self.dh_length: int = view.dh_length
         self.payload_offset = len(data)
@@ -176,9 +177,14 @@ class Frame:
 
         What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at.
         """
-        if structure == "DH" and self.dh_offset + FIELDS["DH"][ident].byte + FIELDS["DH"][ident].size > len(self.data):
-            return 0
-        return get(structure, ident, self.data, self._base(structure))
+        byte, size, lo, mask, raw = _PLACES[structure, ident]
+        start = byte if structure == "FC" else byte + (self.dh_offset if structure == "DH" else self.payload_offset)
+        container = self.data[start : start + size]
+        if len(container) < size:
+            if structure == "DH":
+                return 0
+            raise IndexError(f"{structure}.{ident} lies beyond {len(self.data)} bytes")
+        return container if raw else int.from_bytes(container, "big") >> lo & mask
 
     def where(self, structure: str, ident: str) -> tuple[int, str]:
         """The byte of the field's container in the frame, and its bits: "hi-lo"."""

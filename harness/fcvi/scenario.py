@@ -110,7 +110,7 @@ class Scenario:
             answered = self._drain()
 
     def _pass_time(self, us: int) -> None:
-        before = self.now_us
+        before = self.dut.now_us
         self.dut.advance(us)
         if self.dut.clock == "real":
             due = before + max(us, SETTLE_US)
