@@ -18,7 +18,8 @@ LIMITS = {
     "descriptors": 64,
     "entries": 2048,
     "segments": 4096,
-    "events": 1024,
+    "events": 512,
+    "setups": 64,
     "memory": 2 << 20,
     "max_transfer_size": 1 << 20,
 }
