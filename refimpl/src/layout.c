@@ -117,6 +117,7 @@ static void clear_table(struct fcvi_port *p, const struct table *t)
 void layout_clear(struct fcvi_port *p)
 {
     const struct fcvi_port_limits *l = &p->limits;
+    const uint32_t timers = timers_needed(l), frames = control_frames(l);
     for (uint32_t i = 0; i < l->vis; i++)
         vi_at(p, i)->next_free = i + 1 < l->vis ? i + 1 : NONE;
     for (uint32_t i = 0; i < l->setups; i++)
@@ -135,13 +136,13 @@ void layout_clear(struct fcvi_port *p)
         held_at(p, i)->next = i + 1 < l->held_frames ? i + 1 : NONE;
     for (uint32_t i = 0; i < l->remote_ports; i++)
         remote_at(p, i)->next_free = i + 1 < l->remote_ports ? i + 1 : NONE;
-    for (uint32_t i = 0; i < control_frames(l); i++)
-        control_at(p, i)->next = i + 1 < control_frames(l) ? i + 1 : NONE;
-    for (uint32_t i = 0; i < timers_needed(l); i++)
+    for (uint32_t i = 0; i < frames; i++)
+        control_at(p, i)->next = i + 1 < frames ? i + 1 : NONE;
+    for (uint32_t i = 0; i < timers; i++)
         ARRAY(p, struct timer, timers, i)->place = NONE;
     p->free_x_tail = l->exchanges - 1;
     p->control_head = p->control_tail = p->abts_due = NONE;
-    p->control_count = control_frames(l);
+    p->control_count = frames;
     exchange_ids_clear(p);
     p->ready = p->starved = NONE;
     clear_table(p, &p->by_exchange);
