@@ -70,13 +70,14 @@ class Registry:
 
     def __init__(self) -> None:
         self._cases: dict[str, CaseInfo] = {}
+        self._taken: set[str] = set()  # ids of cases and of variants
 
     def add(self, case: CaseInfo) -> None:
         """Add one case. Raises ValueError when its id or a variant's is taken."""
-        taken = {v for c in self._cases.values() for v in c.variant_ids()} | set(self._cases)
-        for name in {case.id, *case.variant_ids()}:
-            if name in taken:
-                raise ValueError(f"case id {name} is declared twice")
+        names = {case.id, *case.variant_ids()}
+        if not names.isdisjoint(self._taken):
+            raise ValueError(f"case id {min(names & self._taken)} is declared twice")
+        self._taken |= names
         self._cases[case.id] = case
 
     def cases(self) -> list[CaseInfo]:
