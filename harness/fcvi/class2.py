@@ -8,7 +8,9 @@ ACK_1, P_RJT, F_RJT, P_BSY, F_BSY = 0xC0, 0xC2, 0xC3, 0xC4, 0xC5
 _REFUSALS = {P_RJT, F_RJT, P_BSY, F_BSY}
 _ABORT_PERFORM_ABTS = 1  # Abort Sequence Condition (8.4.2 b)
 _PARAMETER = {P_RJT: 0x02040000, F_RJT: 0x02040000, P_BSY: 0x01010000, F_BSY: 0}  # not retryable; busy for now
-_KEPT = {"First_Sequence", "Last_Sequence", "End_Sequence", "Sequence_Initiative"}
+_KEPT = (
+    "First_Sequence", "Last_Sequence", "End_Sequence", "Sequence_Initiative", "SEQ_ID", "SEQ_CNT", "OX_ID", "RX_ID",
+)  # fmt: skip
 _SOF_CLASS_2 = build.SOF[2]
 
 
@@ -19,27 +21,15 @@ def is_class2(sof: int, configured: int) -> bool:
 
 def ack_1(frame: codec.Frame, rx_id: int) -> build.RawFrame:
     """The ACK_1 of one data frame; rx_id is used when the tester is the Exchange responder."""
-    buf = bytearray(frame.data[: build.HEADER])
-    end = bool(frame.get("FC", "End_Sequence"))
     responder = not frame.get("FC", "Exchange_Context")
-    values = {
-        "R_CTL": ACK_1,
-        "D_ID": frame.get("FC", "S_ID"),
-        "S_ID": frame.get("FC", "D_ID"),
-        "CS_CTL": 0,
-        "TYPE": 0,
-        "F_CTL": 0,
-        **{name: frame.get("FC", name) for name in _KEPT},
-        "Exchange_Context": int(responder),
-        "Sequence_Context": 1,
-        "DF_CTL": 0,
-        "Parameter": 1,
-    }
+    values = {name: frame.get("FC", name) for name in _KEPT}
+    values["D_ID"], values["S_ID"] = frame.get("FC", "S_ID"), frame.get("FC", "D_ID")
+    values["Exchange_Context"] = int(responder)
     if responder:
         values["RX_ID"] = rx_id
-    for name, value in values.items():
-        codec.put("FC", name, buf, value)
-    return build.RawFrame(bytes(buf), _SOF_CLASS_2[1], build.EOF_T if end else build.EOF_N)
+    end = values["End_Sequence"]
+    buf = codec.pack("FC", {"R_CTL": ACK_1, "Sequence_Context": 1, "Parameter": 1, **values}, build.HEADER)
+    return build.RawFrame(buf, _SOF_CLASS_2[1], build.EOF_T if end else build.EOF_N)
 
 
 def ack_abort(frame: codec.Frame, rx_id: int) -> build.RawFrame:

@@ -5,6 +5,7 @@ Nothing here knows a layout. Names are the identifiers of codec/include/fcvi/fie
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, Mapping, NamedTuple, Optional, Union
 
@@ -128,22 +129,33 @@ def put(structure: str, ident: str, buf: bytearray, value: Value, offset: int = 
     buf[start : start + size] = (container | (value & mask) << lo).to_bytes(size, "big")
 
 
+@functools.cache
+def _shifts(structure: str, length: int) -> dict[str, tuple[int, int, int, int, int]]:
+    """Of each field of a structure of this length: bits behind it, its mask, what it leaves of the others; bits behind its
+    container, and bytes of it."""
+    return {
+        ident: ((end := 8 * (length - byte - size)) + lo, mask, ~(mask << end + lo), end, size)
+        for (of, ident), (byte, size, lo, mask, _) in _PLACES.items()
+        if of == structure and byte + size <= length
+    }
+
+
 def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
     """A structure of this length with these fields, the others zero: put on an empty one, at once."""
-    packed, bits = 0, 8 * length
+    packed, shifts = 0, _shifts(structure, length)
     for ident, value in values.items():
-        byte, size, lo, mask, _ = _PLACES[structure, ident]
-        end = bits - 8 * (byte + size)
-        if end < 0:
-            raise IndexError(f"{structure}.{ident} lies beyond {length} bytes")
-        if isinstance(value, bytes):
-            if len(value) > size:
-                raise ValueError(f"{structure}.{ident} takes {size} bytes, not {len(value)}")
-            lo, mask = 8 * (size - len(value)), (1 << 8 * len(value)) - 1
-            number = int.from_bytes(value, "big")
+        try:
+            shift, mask, others, end, size = shifts[ident]
+        except KeyError:
+            _PLACES[structure, ident]  # an unknown name is another mistake
+            raise IndexError(f"{structure}.{ident} lies beyond {length} bytes") from None
+        if isinstance(value, int):
+            packed = packed & others | (value & mask) << shift
+        elif len(value) > size:
+            raise ValueError(f"{structure}.{ident} takes {size} bytes, not {len(value)}")
         else:
-            number = value
-        packed = packed & ~(mask << end + lo) | (number & mask) << end + lo
+            shift, mask = end + 8 * (size - len(value)), (1 << 8 * len(value)) - 1
+            packed = packed & ~(mask << shift) | int.from_bytes(value, "big") << shift
     return packed.to_bytes(length, "big")
 
 
@@ -238,22 +250,39 @@ def finding_of(f: Any) -> Finding:
     )
 
 
+class _Findings:
+    """Room for the findings of one frame; it is used again and again."""
+
+    def __init__(self) -> None:
+        self._list = ffi.new("struct fcvi_finding[]", _CAPACITY)
+        self._findings = ffi.new("struct fcvi_findings *", {"list": self._list, "capacity": _CAPACITY})
+
+    def decode(self, source: Any, view: Any) -> list[Finding]:
+        """Decode a frame into the view."""
+        findings = self._findings
+        findings.count = findings.worst = 0
+        lib.fcvi_decode(source, view, findings)
+        count = findings.count
+        return [finding_of(self._list[i]) for i in range(min(count, _CAPACITY))] if count else []
+
+
+_SPARE: list[_Findings] = []
+
+
 def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int = 0) -> Frame:
     """Decode and check one frame: header and Data_Field. sof, eof: one-byte codes, 0 when not known.
 
     answers: the ELS or CT command of the request that an LS_ACC or CT_ACC answers, which tells what it holds; 0 when not
     known.
     """
-    keep = ffi.from_buffer(data)
-    source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
-    source.sof, source.eof, source.crc = sof, eof, crc
+    source, keep = ffi.new("struct fcvi_input *"), ffi.from_buffer("uint8_t[]", data)
+    source.bytes, source.length, source.sof, source.eof, source.crc = keep, len(data), sof, eof, crc
     view = ffi.new("struct fcvi_frame *")
-    found = ffi.new("struct fcvi_finding[]", _CAPACITY)
-    findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
-    lib.fcvi_decode(source, view, findings)
+    findings = _SPARE.pop() if _SPARE else _Findings()  # popping is atomic: several threads decode
+    found = findings.decode(source, view)
+    _SPARE.append(findings)
     view.answers = answers
-    listed = [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
-    return Frame(data, view, listed, (keep, source))
+    return Frame(data, view, found, (keep, source))
 
 
 def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding]:
