@@ -102,7 +102,7 @@ class Result:
     frames: list[TraceFrame] = field(default_factory=list)
     virtual_us: int = 0
     wall_us: int = 0
-    log: list[str] = field(default_factory=list)  # the case's steps and the control plane, in words
+    log: list[object] = field(default_factory=list)  # the case's steps and the control plane, in words
     expectations: list[Expectation] = field(default_factory=list)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ from .pixit import Pixit
 from .received import Exchange, Received
 from .results import Expectation, Finding, TraceFrame
 from .tester import Tester
-from .upper import Call, Completion, Unimplemented, parse_completion
+from .upper import Call, Completion, Told, Unimplemented, parse_completion
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
 FAILING_LEVELS = frozenset({"shall"})
@@ -54,7 +54,7 @@ class Scenario:
         self.findings: list[Finding] = []
         self.expectations: list[Expectation] = []
         self.controls: list[str] = []
-        self.log: list[str] = []
+        self.log: list[object] = []  # lines, put into words when somebody reads them
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
         self.states: list[tuple[int, str]] = []
@@ -128,7 +128,7 @@ class Scenario:
                 self.tester.take_in(note)
             elif note.method == "completion":
                 self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
-                self.log.append(f"{note.time_us} us: completion {note.params}")
+                self.log.append(Told(note.time_us, "completion", note.params))
             elif note.method == "error":
                 code = note.params.get("code")
                 vi = note.params.get("vi")
@@ -138,7 +138,7 @@ class Scenario:
                 self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
             elif note.method == "state":
                 self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
-                self.log.append(f"{note.time_us} us: state {note.params}")
+                self.log.append(Told(note.time_us, "state", note.params))
             else:
                 self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
         return self.tester.answered != before
@@ -348,7 +348,7 @@ class Scenario:
 
     def start(self, method: str, **params: Any) -> Call:
         """Start a VIPL call that may block."""
-        self.log.append(f"{self.now_us} us: {method} {params}")
+        self.log.append(Told(self.now_us, method, params))
         call = Call(method, params, self.dut.request(method, params), self.now_us)
         self.settle()
         return call

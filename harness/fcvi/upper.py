@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
 from .dut.base import DutError, Reply
 
 METHOD_NOT_FOUND = -32601
+
+
+class Told(NamedTuple):
+    """A line of a case's log about the control plane."""
+
+    time_us: int
+    what: str
+    params: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.time_us} us: {self.what} {self.params}"
 
 
 class Unimplemented(Exception):
