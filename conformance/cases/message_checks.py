@@ -40,6 +40,9 @@ class Taken:
 
 def each_frame(iu: Received) -> Iterator[Received]:
     """The frames of an IU one by one, so that a finding names the right one."""
+    if len(iu.frames) == 1:
+        yield iu
+        return
     for number, frame in zip(iu.numbers, iu.frames):
         yield replace(iu, numbers=[number], frames=[frame])
 

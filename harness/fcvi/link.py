@@ -53,6 +53,8 @@ class Link:
 
     def judge(self, sender: str, kind: str, ends: bool = True) -> Optional[Rule]:
         """The rule that hits this frame, if any. Every rule counts every frame."""
+        if not self._rules:
+            return None
         hit = [rule for rule in self._rules if rule.hits(sender, kind, ends)]
         return hit[0] if hit else None
 

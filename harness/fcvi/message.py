@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Iterable, Mapping, Optional
 
 from . import build, codec
@@ -62,9 +62,10 @@ def frames_of(
     each = -(-pieces // cut.ius) * room
     frames: list[build.RawFrame] = []
     for start in range(0, max(len(data), 1), each):
-        envelope = replace(tester.envelope(exchange, cut.fc), receive_size=room + _DEVICE_HEADER)
+        envelope = tester.envelope(exchange, cut.fc)
+        envelope.receive_size = room + _DEVICE_HEADER
         if cut.seq_id is not None:
-            envelope = replace(envelope, seq_id=(cut.seq_id + start // each) & 0xFF)
+            envelope.seq_id = (cut.seq_id + start // each) & 0xFF
         last = start + each >= len(data)
         ius = build.iu_frames(iu, envelope, dh, data[start : start + each])
         exchange.tester_cnt = (exchange.tester_cnt + len(ius)) & 0xFFFF
@@ -81,7 +82,7 @@ def _with(frame: build.RawFrame, bits: Mapping[str, int]) -> build.RawFrame:
     buf = bytearray(frame.data)
     for name, value in bits.items():
         codec.put("FC", name, buf, value)
-    return replace(frame, data=bytes(buf))
+    return build.RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
 
 
 def send_frames(tester: Tester, frames: Iterable[build.RawFrame], note: str = "") -> None:

@@ -14,6 +14,7 @@ from .results import Finding
 TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 WHOLE = sum(TRUST.values())
 _CAPACITY = 32
+_UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Monitor:
             config.limits.setups = config.limits.sequences = config.limits.pairs = max(16, exchanges // 4)
         config.trust, config.r_a_tov_us, config.seed = trust, r_a_tov_us, seed
         size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
-        self._memory = ffi.new("uint64_t[]", size // 8 + 1)
+        self._memory = _UNCLEARED("uint64_t[]", size // 8 + 1)  # the monitor clears what it uses
         self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
         self._list = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
         self.found = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})

@@ -13,13 +13,13 @@ _LONGEST = 24 + 2112
 LIMITS = {
     "vis": 64,
     "connectionpoints": 64,
-    "exchanges": 1024,
+    "exchanges": 512,
     "regions": 64,
     "descriptors": 64,
-    "entries": 2048,
-    "segments": 4096,
+    "entries": 1024,
+    "segments": 2048,
     "events": 512,
-    "setups": 64,
+    "setups": 32,
     "memory": 2 << 20,
     "max_transfer_size": 1 << 20,
 }
@@ -83,6 +83,7 @@ class RefPort:
         self._out = ffi.new("uint8_t[]", _LONGEST)
         self._meta = ffi.new("struct fcvi_transmitted *")
         self._event = ffi.new("struct fcvi_event *")
+        self._in = ffi.new("struct fcvi_input *")
 
     @staticmethod
     def _config(config: dict[str, Any]) -> Any:
@@ -107,8 +108,8 @@ class RefPort:
 
     def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:
         """A frame arrives."""
-        keep = ffi.from_buffer(data)
-        frame = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+        frame, keep = self._in, ffi.from_buffer("uint8_t[]", data)
+        frame.bytes, frame.length = keep, len(data)
         frame.sof, frame.eof, frame.crc = sof, eof, 1 if crc_ok else 2
         lib.fcvi_port_receive(self.port, now, frame)
 

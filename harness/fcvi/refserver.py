@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Optional
 
 from _fcvi import ffi, lib
@@ -53,6 +54,11 @@ PICS: dict[str, Any] = {
 
 Emit = Callable[[str, dict[str, Any]], None]
 Answer = Callable[[int, Optional[dict[str, Any]], Optional[tuple[int, str]]], None]
+
+
+@functools.cache
+def _vip_name(code: int) -> str:
+    return str(ffi.string(lib.fcvi_vip_name(code)), "ascii")
 
 
 class RefServer:
@@ -321,8 +327,7 @@ class RefServer:
 
     @staticmethod
     def _result(code: int, **out: Any) -> dict[str, Any]:
-        name = ffi.string(lib.fcvi_vip_name(code)).decode()
-        return {"return": name, **out} if code == 0 else {"return": name}
+        return {"return": _vip_name(code), **out} if code == 0 else {"return": _vip_name(code)}
 
     def _block(self, token: int, method: str, code: int, **out: Any) -> Optional[dict[str, Any]]:
         if code == _PENDING:
@@ -382,13 +387,11 @@ class RefServer:
         port = self._port
         if port is None:
             return
-        turns = 0
-        while True:
+        for _ in range(_FRAME_TURN + 1):
             while (event := port.event()) is not None:
                 self._event(event)
             sent = port.frame(self.now_us)
-            turns += 1
-            if sent is None or turns > _FRAME_TURN:
+            if sent is None:
                 return
             while (event := port.event()) is not None:
                 self._event(event)
