@@ -236,10 +236,6 @@ faults: all ## the suite against a broken device for every requirement; the matr
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.variants
 
-MUTANTS ?= 300
-mutants: ## MUTANTS source mutants of codec and refimpl (0: all, hours) against the C tests; survivors in build/mutants.txt
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --out $(BUILD)/mutants.txt
-
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
 	flake8 --config setup.cfg $(PY_DIRS)
@@ -338,6 +334,61 @@ fuzz-coverage: ## branches of codec and refimpl that the corpora of the reposito
 	  d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$o $$d || exit 1; done
 	gcovr -r . $(BUILD)/fuzzcov --filter codec/src --txt --branches
 	gcovr -r . $(BUILD)/fuzzcov --filter refimpl/src --txt --branches
+
+# ---- mutants ----
+
+# Everything stands on a shared libfcvi, so that one library with one changed object serves every program: as it is,
+# with coverage (which program runs which line) and with sanitizers.
+MUT := $(BUILD)/mut
+MUT_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE -fPIC -w $(INCLUDES)
+MUT_TESTS := $(patsubst %.c,$(MUT)/unit/%,$(TEST_SRC) $(FUZZ_TEST_SRC)) $(patsubst %.c,$(MUT)/vipl/%,$(VIPL_TEST_SRC))
+MUT_REPLAYS := $(patsubst fuzz/fuzz_%.c,$(MUT)/fuzz/%,$(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)))
+MUT_LIBS := $(foreach kind,plain cov san,$(MUT)/$(kind)/libfcvi.so)
+MUT_EVERYTHING := $(MUT_LIBS) $(MUT_TESTS) $(MUT_REPLAYS) $(MUT)/fcvi-explore $(MUT)/fcvi $(MUT)/python/.built
+.SECONDARY: $(foreach kind,plain cov san,$(LIB_SRC:%.c=$(MUT)/$(kind)/%.o))
+
+$(MUT)/plain/%.o: %.c $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(MUT_CC) -O1 -c $< -o $@
+$(MUT)/cov/%.o: %.c $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(MUT_CC) -O0 --coverage -c $< -o $@
+$(MUT)/san/%.o: %.c $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(MUT_CC) $(SANITIZE) -g0 -c $< -o $@
+$(MUT)/plain/libfcvi.so: $(LIB_SRC:%.c=$(MUT)/plain/%.o)
+	$(CC) -shared -Wl,-Bsymbolic -Wl,-soname,libfcvi.so $^ $(LIBS) -o $@
+$(MUT)/cov/libfcvi.so: $(LIB_SRC:%.c=$(MUT)/cov/%.o)
+	$(CC) -shared --coverage -Wl,-Bsymbolic -Wl,-soname,libfcvi.so $^ $(LIBS) -o $@
+$(MUT)/san/libfcvi.so: $(LIB_SRC:%.c=$(MUT)/san/%.o)
+	$(CC) -shared $(SANITIZE) -Wl,-Bsymbolic -Wl,-soname,libfcvi.so $^ $(LIBS) -o $@
+
+MUT_LINK := -L$(MUT)/plain -lfcvi $(LIBS)
+$(MUT)/unit/fuzz/%: fuzz/%.c $(MUTATOR_SRC) $(MUT)/plain/libfcvi.so
+	@mkdir -p $(@D)
+	$(MUT_CC) -O1 $(filter %.c,$^) $(MUT_LINK) $$(pkg-config --libs check) -o $@
+$(MUT)/unit/%: %.c $(MUT)/plain/libfcvi.so
+	@mkdir -p $(@D)
+	$(MUT_CC) -O1 $< $(MUT_LINK) $$(pkg-config --libs check) -o $@
+$(MUT)/vipl/%: %.c $(VIPL_TEST_PARTS) $(VIPL_OBJ) $(MUT)/plain/libfcvi.so
+	@mkdir -p $(@D)
+	$(MUT_CC) -O1 $(filter %.c %.o,$^) $(MUT_LINK) $$(pkg-config --libs check) -lpthread -o $@
+$(MUT)/fuzz/%: fuzz/fuzz_%.c fuzz/replay.c $(CAPTURE_OBJ) $(MUT)/plain/libfcvi.so
+	@mkdir -p $(@D)
+	$(MUT_CC) -std=gnu11 -Ifuzz -O1 $(filter %.c %.o,$^) $(MUT_LINK) -lpcap -ljansson -lpthread -o $@
+$(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
+	$(CC) $(EXPLORE_OBJ) $(MUT_LINK) -o $@
+$(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
+	@touch $@
+$(MUT)/fcvi: $(MUT)/python/.built
+	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m fcvi "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
+	chmod 755 $@
+
+MUTANTS ?= 0
+MUTANTS_ARGS ?=
+mutants: $(MUT_EVERYTHING) ## source mutants of codec and refimpl against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
+	PYTHONPATH=. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
 
 # ---- against other decoders ----
 

@@ -1,7 +1,7 @@
 """Builds the extension module ``_fcvi`` (cffi, API mode) over the codec, the reference port and the captures.
 
 The declarations come from the C headers themselves by way of the preprocessor, so that no layout is written twice.
-Usage: build.py --build BUILD_DIR --out OUT_DIR
+Usage: build.py --build BUILD_DIR --out OUT_DIR [--shared DIR]
 """
 
 from __future__ import annotations
@@ -45,15 +45,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--shared", type=Path, help="where a libfcvi.so is, to link instead of libfcvi.a")
     args = parser.parse_args()
+    static = ["libfcvi-mutator.a", "libfcvi-capture.a", *([] if args.shared else ["libfcvi.a"])]
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source(
         "_fcvi",
         "".join(f"#include <{name}>\n" for name in HEADERS),
         include_dirs=[str(path) for path in INCLUDES],
-        extra_objects=[str((args.build / name).resolve()) for name in ("libfcvi-mutator.a", "libfcvi-capture.a", "libfcvi.a")],
-        libraries=["isal", "pcap"],
+        extra_objects=[str((args.build / name).resolve()) for name in static],
+        libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],
+        library_dirs=[str(args.shared.resolve())] if args.shared else [],
         extra_compile_args=["-std=c11", "-O2", *DEFINES],
     )
     args.out.mkdir(parents=True, exist_ok=True)
