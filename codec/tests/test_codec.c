@@ -132,116 +132,149 @@ struct rule {
     const char *erratum;
     uint16_t at; /* where the finding is */
     uint8_t hi, lo;
+    const char *required; /* in words, or NULL: the value */
+    uint64_t wanted;
 };
 
 static const struct rule rules[] = {
     /* Table 1: R_CTL, DF_CTL, opcode */
-    {"send_rqst", "FCVI-T01-SEND_RQST-enc", 0, 0x04, FCVI_VIOLATION, NULL, 0, 7, 0},
-    {"read_resp", "FCVI-T01-READ_RESP-enc", 0, 0x07, FCVI_VIOLATION, NULL, 0, 7, 0},
-    {"connect_rqst", "FCVI-T01-CONNECT_RQST-enc", 0, 0x06, FCVI_VIOLATION, NULL, 0, 7, 0},
-    {"connect_resp3", "FCVI-5.8.5-01", 13, 0x01, FCVI_VIOLATION, NULL, 13, 1, 0},
-    {"connect_resp3", "FCVI-5.9.1-01", 13, 0x00, FCVI_VIOLATION, NULL, 13, 1, 0},
-    {"connect_resp3", "FCVI-5.9.1-01", 13, 0x03, FCVI_MALFORMED, NULL, 24, 0, 0},
-    {"connect_resp3", "FCVI-5.9.3-01", 28, 0x11, FCVI_VIOLATION, NULL, 28, 7, 0},
+    {"send_rqst", "FCVI-T01-SEND_RQST-enc", 0, 0x04, FCVI_VIOLATION, NULL, 0, 7, 0, NULL, 1},
+    {"read_resp", "FCVI-T01-READ_RESP-enc", 0, 0x07, FCVI_VIOLATION, NULL, 0, 7, 0, NULL, 1},
+    {"connect_rqst", "FCVI-T01-CONNECT_RQST-enc", 0, 0x06, FCVI_VIOLATION, NULL, 0, 7, 0, NULL, 2},
+    {"connect_resp3", "FCVI-5.8.5-01", 13, 0x01, FCVI_VIOLATION, NULL, 13, 1, 0, NULL, 2},
+    {"connect_resp3", "FCVI-5.9.1-01", 13, 0x00, FCVI_VIOLATION, NULL, 13, 1, 0, "1 or 2", 0},
+    {"connect_resp3", "FCVI-5.9.1-01", 13, 0x03, FCVI_MALFORMED, NULL, 24, 0, 0, "16 or 32 bytes", 0},
+    {"connect_resp3", "FCVI-5.9.3-01", 28, 0x11, FCVI_VIOLATION, NULL, 28, 7, 0, "an opcode of Table 1", 0},
     /* 5.8.2: PREF */
-    {"connect_rqst", "FCVI-5.8.2-06", 4, 0x80, FCVI_VIOLATION, NULL, 4, 7, 7},
+    {"connect_rqst", "FCVI-5.8.2-06", 4, 0x80, FCVI_VIOLATION, NULL, 4, 7, 7, NULL, 0},
     /* F_CTL */
-    {"connect_rqst", "FCVI-5.8.1-01", 9, 0xa9, FCVI_VIOLATION, NULL, 9, 23, 23},
-    {"connect_resp3", "FCVI-5.8.1-01", 9, 0xd8, FCVI_VIOLATION, NULL, 9, 22, 22},
-    {"connect_rqst", "FCVI-T01-CONNECT_RQST-pos", 9, 0x09, FCVI_VIOLATION, NULL, 9, 21, 21},
-    {"connect_resp2", "FCVI-T01-CONNECT_RESP2-pos", 9, 0x29, FCVI_VIOLATION, NULL, 9, 21, 21},
-    {"connect_rqst", "FCVI-T01-CONNECT_RQST-pos", 9, 0x39, FCVI_VIOLATION, NULL, 9, 20, 20},
-    {"connect_resp3", "FCVI-5.8.4-05", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20},
-    {"disconnect_resp", "FCVI-5.8.4-07", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20},
-    {"send_resp", "FCVI-6.3.1-06", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20},
-    {"connect_resp2", "FCVI-6.10.1-04", 9, 0x01, FCVI_VIOLATION, NULL, 9, 19, 19},
-    {"connect_rqst", "FCVI-5.8.4-04", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16},
-    {"disconnect_rqst", "FCVI-5.8.4-06", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16},
-    {"read_rqst", "FCVI-6.6.1-05", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16},
-    {"connect_resp3", "FCVI-5.3.1-04", 9, 0x99, FCVI_NOTICE, "E16", 9, 16, 16},
+    {"connect_rqst", "FCVI-5.8.1-01", 9, 0xa9, FCVI_VIOLATION, NULL, 9, 23, 23, NULL, 0},
+    {"connect_resp3", "FCVI-5.8.1-01", 9, 0xd8, FCVI_VIOLATION, NULL, 9, 22, 22, NULL, 0},
+    {"connect_rqst", "FCVI-T01-CONNECT_RQST-pos", 9, 0x09, FCVI_VIOLATION, NULL, 9, 21, 21, NULL, 1},
+    {"connect_resp2", "FCVI-T01-CONNECT_RESP2-pos", 9, 0x29, FCVI_VIOLATION, NULL, 9, 21, 21, NULL, 0},
+    {"connect_rqst", "FCVI-T01-CONNECT_RQST-pos", 9, 0x39, FCVI_VIOLATION, NULL, 9, 20, 20, NULL, 0},
+    {"connect_resp3", "FCVI-5.8.4-05", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20, NULL, 1},
+    {"disconnect_resp", "FCVI-5.8.4-07", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20, NULL, 1},
+    {"send_resp", "FCVI-6.3.1-06", 9, 0x88, FCVI_VIOLATION, NULL, 9, 20, 20, NULL, 1},
+    {"connect_resp2", "FCVI-6.10.1-04", 9, 0x01, FCVI_VIOLATION, NULL, 9, 19, 19, NULL, 1},
+    {"connect_rqst", "FCVI-5.8.4-04", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16, NULL, 1},
+    {"disconnect_rqst", "FCVI-5.8.4-06", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16, NULL, 1},
+    {"read_rqst", "FCVI-6.6.1-05", 9, 0x28, FCVI_VIOLATION, NULL, 9, 16, 16, NULL, 1},
+    {"connect_resp3", "FCVI-5.3.1-04", 9, 0x99, FCVI_NOTICE, "E16", 9, 16, 16, NULL, 0},
     /* 5.8.7: Relative Offset */
-    {"send_rqst", "FCVI-5.8.7-01", 11, 0x02, FCVI_VIOLATION, NULL, 9, 3, 3},
-    {"send_rqst", "FCVI-5.8.7-01", 23, 0x20, FCVI_VIOLATION, NULL, 20, 31, 0},
+    {"send_rqst", "FCVI-5.8.7-01", 11, 0x02, FCVI_VIOLATION, NULL, 9, 3, 3, NULL, 1},
+    {"send_rqst", "FCVI-5.8.7-01", 23, 0x20, FCVI_VIOLATION, NULL, 20, 31, 0, NULL, 0},
     /* fill bytes */
-    {"send_rqst", "FCVI-5.8.1-01", 9, 0x30, FCVI_VIOLATION, NULL, 9, 1, 0},
-    {"connect_resp3", "FCVI-5.8.1-01", 11, 0x03, FCVI_MALFORMED, NULL, 9, 1, 0},
+    {"send_rqst", "FCVI-5.8.1-01", 9, 0x30, FCVI_VIOLATION, NULL, 9, 1, 0, NULL, 0},
+    {"connect_resp3", "FCVI-5.8.1-01", 11, 0x03, FCVI_MALFORMED, NULL, 9, 1, 0,
+     "at most the payload's length", 0},
     /* 5.9.2: FCVI_HANDLE */
-    {"connect_rqst", "FCVI-5.3.2-04", 24, 0x00, FCVI_VIOLATION, NULL, 24, 31, 0},
-    {"connect_resp1", "FCVI-5.3.2-07", 27, 0xfe, FCVI_VIOLATION, NULL, 24, 31, 0},
+    {"connect_rqst", "FCVI-5.3.2-04", 24, 0x00, FCVI_VIOLATION, NULL, 24, 31, 0, NULL, 0xffffffff},
+    {"connect_resp1", "FCVI-5.3.2-07", 27, 0xfe, FCVI_VIOLATION, NULL, 24, 31, 0, NULL, 0xffffffff},
     /* reserved bits of Tables 5, 6, 7, 9, 10 and of Word 1 */
-    {"send_rqst", "FCVI-T05-7..1", 29, 0x02, FCVI_NOTICE, NULL, 29, 7, 1},
-    {"send_resp", "FCVI-T06-7..4", 29, 0x80, FCVI_NOTICE, NULL, 29, 7, 4},
-    {"connect_rqst", "FCVI-T07-7..5", 29, 0x21, FCVI_NOTICE, NULL, 29, 7, 5},
-    {"connect_resp3", "FCVI-T09-7..3", 29, 0x08, FCVI_NOTICE, NULL, 29, 7, 3},
-    {"disconnect_rqst", "FCVI-T10-7..3", 29, 0x0b, FCVI_NOTICE, NULL, 29, 7, 3},
-    {"connect_resp3", "FCVI-5.9.5-01", 31, 0x01, FCVI_NOTICE, NULL, 30, 15, 0},
+    {"send_rqst", "FCVI-T05-7..1", 29, 0x02, FCVI_NOTICE, NULL, 29, 7, 1, NULL, 0},
+    {"send_resp", "FCVI-T06-7..4", 29, 0x80, FCVI_NOTICE, NULL, 29, 7, 4, NULL, 0},
+    {"connect_rqst", "FCVI-T07-7..5", 29, 0x21, FCVI_NOTICE, NULL, 29, 7, 5, NULL, 0},
+    {"connect_resp3", "FCVI-T09-7..3", 29, 0x08, FCVI_NOTICE, NULL, 29, 7, 3, NULL, 0},
+    {"disconnect_rqst", "FCVI-T10-7..3", 29, 0x0b, FCVI_NOTICE, NULL, 29, 7, 3, NULL, 0},
+    {"connect_resp3", "FCVI-5.9.5-01", 31, 0x01, FCVI_NOTICE, NULL, 30, 15, 0, NULL, 0},
     /* flags with meaning */
-    {"read_rqst", "FCVI-6.6.2-04", 29, 0x01, FCVI_VIOLATION, NULL, 29, 0, 0},
-    {"send_resp", "FCVI-T06-0", 29, 0x02, FCVI_VIOLATION, NULL, 29, 0, 0},
-    {"send_resp", "FCVI-T06-0", 29, 0x04, FCVI_VIOLATION, NULL, 29, 0, 0},
-    {"send_resp", "FCVI-T06-0", 29, 0x08, FCVI_VIOLATION, NULL, 29, 0, 0},
-    {"send_resp", "FCVI-T06-0", 29, 0x01, FCVI_NOTICE, "E22", 29, 7, 0},
-    {"connect_rqst", "FCVI-T08-rsvd", 29, 0x03, FCVI_VIOLATION, NULL, 29, 2, 0},
-    {"connect_resp3", "FCVI-T09-1", 29, 0x02, FCVI_VIOLATION, NULL, 29, 1, 1},
-    {"connect_resp2", "FCVI-T09-1", 29, 0x03, FCVI_VIOLATION, NULL, 29, 1, 1},
+    {"read_rqst", "FCVI-6.6.2-04", 29, 0x01, FCVI_VIOLATION, NULL, 29, 0, 0, NULL, 0},
+    {"send_resp", "FCVI-T06-0", 29, 0x02, FCVI_VIOLATION, NULL, 29, 0, 0, NULL, 1},
+    {"send_resp", "FCVI-T06-0", 29, 0x04, FCVI_VIOLATION, NULL, 29, 0, 0, NULL, 1},
+    {"send_resp", "FCVI-T06-0", 29, 0x08, FCVI_VIOLATION, NULL, 29, 0, 0, NULL, 1},
+    {"send_resp", "FCVI-T06-0", 29, 0x01, FCVI_NOTICE, "E22", 29, 7, 0,
+     "TRANS_ERR, PROT_ERR or DESC_ERR as well", 0},
+    {"connect_rqst", "FCVI-T08-rsvd", 29, 0x03, FCVI_VIOLATION, NULL, 29, 2, 0, "001b or 010b", 0},
+    {"connect_resp3", "FCVI-T09-1", 29, 0x02, FCVI_VIOLATION, NULL, 29, 1, 1, NULL, 0},
+    {"connect_resp2", "FCVI-T09-1", 29, 0x03, FCVI_VIOLATION, NULL, 29, 1, 1, NULL, 0},
     /* FCVI_PARAMETER */
-    {"send_rqst", "FCVI-5.9.7.1-02", 39, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"read_rqst", "FCVI-6.6.2-05", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"send_resp", "FCVI-6.3.2-04", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"connect_rqst", "FCVI-6.8.2-05", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"connect_resp3", "FCVI-6.11.2-05", 37, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"connect_resp2", "FCVI-6.10.2-05", 29, 0x00, FCVI_VIOLATION, NULL, 36, 31, 0},
-    {"disconnect_rqst", "FCVI-6.12.2-05", 29, 0x02, FCVI_VIOLATION, NULL, 36, 31, 0},
+    {"send_rqst", "FCVI-5.9.7.1-02", 39, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"read_rqst", "FCVI-6.6.2-05", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"send_resp", "FCVI-6.3.2-04", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-6.8.2-05", 36, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"connect_resp3", "FCVI-6.11.2-05", 37, 0x01, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"connect_resp2", "FCVI-6.10.2-05", 29, 0x00, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
+    {"disconnect_rqst", "FCVI-6.12.2-05", 29, 0x02, FCVI_VIOLATION, NULL, 36, 31, 0, NULL, 0},
     /* Table 12 */
-    {"connect_resp2", "FCVI-T12-00h", 37, 0x00, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-T12-06h", 37, 0x06, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-T12-06h", 37, 0x1f, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-T12-23h", 37, 0x23, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-T12-23h", 37, 0x3f, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-5.9.7.1-06", 37, 0x40, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"connect_resp2", "FCVI-5.9.7.1-06", 37, 0x4b, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-4Ch", 37, 0x4c, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-4Ch", 37, 0x5f, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x60, FCVI_NOTICE, "E11", 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x6f, FCVI_NOTICE, "E11", 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x70, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T12-60h", 37, 0xef, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-5.9.7.1-07", 37, 0x01, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-5.9.7.1-07", 37, 0x22, FCVI_VIOLATION, NULL, 36, 23, 16},
-    {"disconnect_rqst", "FCVI-T11-b0", 36, 0x01, FCVI_NOTICE, NULL, 36, 31, 24},
-    {"disconnect_rqst", "FCVI-T11-b2", 38, 0x01, FCVI_NOTICE, NULL, 36, 15, 8},
+    {"connect_resp2", "FCVI-T12-00h", 37, 0x00, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-T12-06h", 37, 0x06, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-T12-06h", 37, 0x1f, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-T12-23h", 37, 0x23, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-T12-23h", 37, 0x3f, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-5.9.7.1-06", 37, 0x40, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"connect_resp2", "FCVI-5.9.7.1-06", 37, 0x4b, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "01h to 05h, 20h to 22h or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-T12-4Ch", 37, 0x4c, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-T12-4Ch", 37, 0x5f, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x60, FCVI_NOTICE, "E11", 36, 23, 16, "40h to 4Bh or F0h to FFh",
+     0},
+    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x6f, FCVI_NOTICE, "E11", 36, 23, 16, "40h to 4Bh or F0h to FFh",
+     0},
+    {"disconnect_rqst", "FCVI-T12-60h", 37, 0x70, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-T12-60h", 37, 0xef, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-5.9.7.1-07", 37, 0x01, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-5.9.7.1-07", 37, 0x22, FCVI_VIOLATION, NULL, 36, 23, 16,
+     "40h to 4Bh or F0h to FFh", 0},
+    {"disconnect_rqst", "FCVI-T11-b0", 36, 0x01, FCVI_NOTICE, NULL, 36, 31, 24, NULL, 0},
+    {"disconnect_rqst", "FCVI-T11-b2", 38, 0x01, FCVI_NOTICE, NULL, 36, 15, 8, NULL, 0},
     /* Words 2 and 4 to 7 */
-    {"connect_rqst", "FCVI-6.8.2-04", 35, 0x01, FCVI_VIOLATION, NULL, 32, 31, 0},
-    {"disconnect_resp", "FCVI-6.13.2-07", 35, 0x01, FCVI_VIOLATION, NULL, 32, 31, 0},
-    {"send_rqst", "FCVI-6.2.2-09", 47, 0x01, FCVI_VIOLATION, NULL, 40, 63, 0},
-    {"connect_resp1", "FCVI-6.9.2-07", 40, 0x01, FCVI_VIOLATION, NULL, 40, 63, 0},
-    {"connect_resp2", "FCVI-6.10.2-08", 51, 0x01, FCVI_VIOLATION, NULL, 48, 31, 0},
-    {"disconnect_rqst", "FCVI-6.12.2-15", 55, 0x01, FCVI_VIOLATION, NULL, 52, 31, 0},
-    {"send_rqst", "FCVI-5.9.10-01", 55, 0x05, FCVI_VIOLATION, NULL, 52, 31, 0},
+    {"connect_rqst", "FCVI-6.8.2-04", 35, 0x01, FCVI_VIOLATION, NULL, 32, 31, 0, NULL, 0},
+    {"disconnect_resp", "FCVI-6.13.2-07", 35, 0x01, FCVI_VIOLATION, NULL, 32, 31, 0, NULL, 0},
+    {"send_rqst", "FCVI-6.2.2-09", 47, 0x01, FCVI_VIOLATION, NULL, 40, 63, 0, NULL, 0},
+    {"connect_resp1", "FCVI-6.9.2-07", 40, 0x01, FCVI_VIOLATION, NULL, 40, 63, 0, NULL, 0},
+    {"connect_resp2", "FCVI-6.10.2-08", 51, 0x01, FCVI_VIOLATION, NULL, 48, 31, 0, NULL, 0},
+    {"disconnect_rqst", "FCVI-6.12.2-15", 55, 0x01, FCVI_VIOLATION, NULL, 52, 31, 0, NULL, 0},
+    {"send_rqst", "FCVI-5.9.10-01", 55, 0x05, FCVI_VIOLATION, NULL, 52, 31, 0,
+     "at least Relative Offset plus payload", 0},
     /* connect payload */
-    {"connect_rqst", "FCVI-6.8.3-01", 63, 0x02, FCVI_VIOLATION, NULL, 62, 15, 0},
-    {"connect_resp1", "FCVI-6.9.3-01", 63, 0x00, FCVI_VIOLATION, NULL, 62, 15, 0},
-    {"connect_rqst", "FCVI-5.9.5-01", 56, 0x80, FCVI_NOTICE, NULL, 56, 31, 0},
-    {"connect_rqst", "FCVI-5.9.5-01", 61, 0x01, FCVI_NOTICE, NULL, 60, 15, 0},
-    {"connect_rqst", "FCVI-5.9.5-01", 68, 0x01, FCVI_NOTICE, NULL, 68, 15, 0},
-    {"connect_rqst", "FCVI-7.2-13", 70, 0x04, FCVI_VIOLATION, NULL, 70, 7, 0},
-    {"connect_rqst", "FCVI-7.2-15", 71, 0x0f, FCVI_VIOLATION, NULL, 71, 7, 0},
-    {"connect_rqst", "FCVI-7.2-15", 219, 0x81, FCVI_VIOLATION, NULL, 219, 7, 0},
-    {"connect_rqst", "FCVI-7.2-16", 215, 0x01, FCVI_NOTICE, "E31", 88, 0, 0},
-    {"connect_rqst", "FCVI-7.3-02", 366, 0x04, FCVI_VIOLATION, NULL, 366, 7, 0},
-    {"connect_rqst", "FCVI-7.3-02", 366, 0x00, FCVI_VIOLATION, NULL, 366, 7, 0},
-    {"connect_rqst", "FCVI-T17-7..2", 367, 0x04, FCVI_NOTICE, NULL, 367, 7, 2},
-    {"connect_rqst", "FCVI-7.3-06", 372, 0x40, FCVI_VIOLATION, NULL, 372, 7, 0},
-    {"connect_rqst", "FCVI-5.9.5-01", 373, 0x01, FCVI_NOTICE, NULL, 373, 23, 0},
-    {"connect_rqst", "FCVI-7.3-10", 379, 0x01, FCVI_VIOLATION, NULL, 376, 31, 0},
-    {"connect_rqst", "FCVI-7.3-12", 383, 0x01, FCVI_VIOLATION, NULL, 380, 31, 0},
-    {"connect_rqst", "FCVI-7.3-13", 387, 0x01, FCVI_VIOLATION, NULL, 384, 31, 0},
-    {"connect_rqst", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0},
-    {"connect_rqst", "FCVI-6.8.1-04", 29, 0x09, FCVI_VIOLATION, NULL, 56, 0, 0},
-    {"connect_resp1_info", "FCVI-6.9.1-04", 29, 0x00, FCVI_VIOLATION, NULL, 56, 0, 0},
-    {"connect_resp1_refusal", "FCVI-5.9.5-01", 59, 0x01, FCVI_NOTICE, NULL, 56, 31, 0},
-    {"connect_resp1_refusal", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0},
+    {"connect_rqst", "FCVI-6.8.3-01", 63, 0x02, FCVI_VIOLATION, NULL, 62, 15, 0, NULL, 1},
+    {"connect_resp1", "FCVI-6.9.3-01", 63, 0x00, FCVI_VIOLATION, NULL, 62, 15, 0, NULL, 1},
+    {"connect_rqst", "FCVI-5.9.5-01", 56, 0x80, FCVI_NOTICE, NULL, 56, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-5.9.5-01", 61, 0x01, FCVI_NOTICE, NULL, 60, 15, 0, NULL, 0},
+    {"connect_rqst", "FCVI-5.9.5-01", 68, 0x01, FCVI_NOTICE, NULL, 68, 15, 0, NULL, 0},
+    {"connect_rqst", "FCVI-7.2-13", 70, 0x04, FCVI_VIOLATION, NULL, 70, 7, 0, NULL, 0x10},
+    {"connect_rqst", "FCVI-7.2-15", 71, 0x0f, FCVI_VIOLATION, NULL, 71, 7, 0, "10h to 80h", 0},
+    {"connect_rqst", "FCVI-7.2-15", 219, 0x81, FCVI_VIOLATION, NULL, 219, 7, 0, "10h to 80h", 0},
+    {"connect_rqst", "FCVI-7.2-16", 215, 0x01, FCVI_NOTICE, "E31", 88, 0, 0, "zeros after DISCRIM_LEN bytes",
+     0},
+    {"connect_rqst", "FCVI-7.3-02", 366, 0x04, FCVI_VIOLATION, NULL, 366, 7, 0, "01h, 02h or 03h", 0},
+    {"connect_rqst", "FCVI-7.3-02", 366, 0x00, FCVI_VIOLATION, NULL, 366, 7, 0, "01h, 02h or 03h", 0},
+    {"connect_rqst", "FCVI-T17-7..2", 367, 0x04, FCVI_NOTICE, NULL, 367, 7, 2, NULL, 0},
+    {"connect_rqst", "FCVI-7.3-06", 372, 0x40, FCVI_VIOLATION, NULL, 372, 7, 0, "00h or 80h", 0},
+    {"connect_rqst", "FCVI-5.9.5-01", 373, 0x01, FCVI_NOTICE, NULL, 373, 23, 0, NULL, 0},
+    {"connect_rqst", "FCVI-7.3-10", 379, 0x01, FCVI_VIOLATION, NULL, 376, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-7.3-12", 383, 0x01, FCVI_VIOLATION, NULL, 380, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-7.3-13", 387, 0x01, FCVI_VIOLATION, NULL, 384, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0, NULL, 0},
+    {"connect_rqst", "FCVI-6.8.1-04", 29, 0x09, FCVI_VIOLATION, NULL, 56, 0, 0, NULL, 0x254},
+    {"connect_resp1_info", "FCVI-6.9.1-04", 29, 0x00, FCVI_VIOLATION, NULL, 56, 0, 0, NULL, 0x154},
+    {"connect_resp1_refusal", "FCVI-5.9.5-01", 59, 0x01, FCVI_NOTICE, NULL, 56, 31, 0, NULL, 0},
+    {"connect_resp1_refusal", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0, NULL, 0},
 };
+
+/* What stands in the bits that a finding names; for a part of the frame its length. */
+static uint64_t seen_at(const struct test *t, const struct fcvi_finding *f)
+{
+    uint64_t v = 0;
+    if (f->size > 8)
+        return f->size;
+    for (unsigned i = 0; i < f->size; i++)
+        v = v << 8 | t->bytes[f->byte + i];
+    unsigned above = 63u - f->hi;
+    return v << above >> (above + f->lo);
+}
 
 START_TEST(each_rule_is_reported_where_it_is_broken)
 {
@@ -260,6 +293,10 @@ START_TEST(each_rule_is_reported_where_it_is_broken)
     ck_assert_pstr_eq(f->erratum, r->erratum);
     ck_assert_uint_eq(f->hi, r->hi);
     ck_assert_uint_eq(f->lo, r->lo);
+    ck_assert_pstr_eq(f->required, r->required);
+    ck_assert_uint_eq(f->required_value, r->wanted);
+    if (strcmp(f->field, "DISCRIM") != 0)
+        ck_assert_uint_eq(f->seen, seen_at(&t, f));
 }
 END_TEST
 
@@ -285,15 +322,19 @@ START_TEST(rules_with_more_than_one_byte)
     memset(t.bytes + 52, 0, 4); /* E47 */
     decode(&t);
     ck_assert_str_eq(find(&t, "FCVI-6.8.2-08")->erratum, "E47");
+    ck_assert_str_eq(find(&t, "FCVI-6.8.2-08")->required, "a value other than zero");
+    ck_assert_uint_eq(find(&t, "FCVI-6.8.2-08")->required_value, 0);
     load(&t, "disconnect_rqst"); /* E03 */
     memset(t.bytes + 52, 0xff, 4);
     decode(&t);
     ck_assert_str_eq(find(&t, "FCVI-6.12.2-15")->erratum, "E03");
     ck_assert_int_eq(find(&t, "FCVI-6.12.2-15")->cls, FCVI_NOTICE);
+    ck_assert_uint_eq(find(&t, "FCVI-6.12.2-15")->required_value, 0);
     load(&t, "disconnect_resp");
     t.bytes[29] = 3; /* established, yet with an id: it may repeat what it was sent */
     decode(&t);
     ck_assert_str_eq(find(&t, "FCVI-6.13.2-12")->erratum, "E03");
+    ck_assert_uint_eq(find(&t, "FCVI-6.13.2-12")->required_value, 0);
     load(&t, "send_resp"); /* 5.9.1: SEND_RESP has the 16-byte form */
     t.bytes[13] = 2;
     memset(t.bytes + 40, 0, 16);

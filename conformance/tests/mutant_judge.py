@@ -17,7 +17,7 @@ FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-fPIC", "-w", *(f"-I{ROOT / d}" for d
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 OTHERS = sorted(ROOT.glob("conformance/monitor/src/*.c"))
 BUILD_S = 120
-QUICK_S = 0.4  # longer programs are for what lives through the others
+QUICK_S = 0.12  # longer programs are for what lives through the others
 SANITIZED_S, SANITIZED_TIMES = 0.1, 12.0
 
 
@@ -80,8 +80,8 @@ class Bench:
         def worth(program: Program) -> float:
             """Most kills for a second."""
             key = (file, program.name)
-            likely = 0.7 if program.name in here else (self.kills.get(key, 0) + 0.3) / (self.tried.get(key, 0) + 2)
-            return likely / (program.cpu + 0.02)
+            likely = 0.7 if program.name in here else (self.kills.get(key, 0) + 0.1) / (self.tried.get(key, 0) + 2)
+            return likely / (program.cpu + 0.03)
 
         return sorted(met, key=worth, reverse=True)
 

@@ -151,7 +151,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="mutants at a time (one a core)")
     parser.add_argument("--only", default="*", metavar="GLOB", help="files, as codec/src/crc.c or refimpl/*")
     build = ROOT / "build"
-    parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each that was judged")
+    parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each judged")
     parser.add_argument("--resume", action="store_true", help="go on after an interrupt: what has a result is not judged again")
     parser.add_argument("--again", action="store_true", help="judge the survivors again, and what has no result")
     parser.add_argument("--quick", action="store_true", help="without long programs and sanitizers; then --again for what lived")

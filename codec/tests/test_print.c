@@ -1,0 +1,303 @@
+/* Frames in words and as JSON: every character of it, and never more than there is room for. */
+#include "golden.h"
+
+#include <check.h>
+
+struct test {
+    uint8_t bytes[GOLDEN_MAX];
+    struct fcvi_frame frame;
+    char out[32768];
+};
+
+static void load(struct test *t, const char *hex, uint8_t sof, uint8_t eof, uint8_t crc)
+{
+    struct fcvi_input in = {t->bytes, from_hex(hex, t->bytes), sof, eof, crc};
+    fcvi_decode(&in, &t->frame, NULL);
+}
+
+/* Table 1, Table 12: a FCVI_CONNECT_RESP2 that reports Connect Timeout, with a reserved bit of word 1 set */
+#define RESP2                                                                                                \
+    "03 010200 00 010100 58 090000 06 02 0001 1234 8001 00000000 "                                           \
+    "0000abcd 19 01 0001 00000000 00020000 00*12 00000042"
+
+#define F_CTL(first, last, initiative, offset, fill)                                                         \
+    "     9  Exchange Context             0\n"                                                               \
+    "     9  Sequence Context             0\n"                                                               \
+    "     9  First_Sequence               " first "\n"                                                       \
+    "     9  Last_Sequence                " last "\n"                                                        \
+    "     9  End_Sequence                 1\n"                                                               \
+    "     9  End_Connection               0\n"                                                               \
+    "     9  CS_CTL/Priority Enable       0\n"                                                               \
+    "     9  Sequence Initiative          " initiative "\n"                                                  \
+    "     9  X_ID Reassigned              0\n"                                                               \
+    "     9  Invalidate X_ID              0\n"                                                               \
+    "     9  ACK_Form                     0  No assistance\n"                                                \
+    "     9  Data Compression             0\n"                                                               \
+    "     9  Data Encryption              0\n"                                                               \
+    "     9  Retransmitted Sequence       0\n"                                                               \
+    "     9  Unidirectional Transmit      0\n"                                                               \
+    "     9  Continue Sequence Condition  0  No information\n"                                               \
+    "     9  Abort Sequence Condition     0\n"                                                               \
+    "     9  Relative Offset Present      " offset "\n"                                                      \
+    "     9  Exchange Reassembly          0\n"                                                               \
+    "     9  Fill Bytes                   " fill "\n"
+
+START_TEST(text_of_a_frame)
+{
+    struct test t;
+    load(&t, RESP2, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_str_eq(
+        t.out, "FCVI_CONNECT_RESP2, 56 bytes, SOFi3, EOFt, CRC ok\n"
+               " Frame_Header (5.8.1)\n"
+               "     0  R_CTL                        03h  Solicited Control\n"
+               "     1  D_ID                         010200h\n"
+               "     4  PREF                         0\n"
+               "     4  CS_CTL bits 6-0              00h\n"
+               "     5  S_ID                         010100h\n"
+               "     8  TYPE                         58h  FC-VI\n" F_CTL(
+                   "0", "0", "1", "0", "0") "    12  SEQ_ID                       06h\n"
+                                            "    13  ESP_Header                   0\n"
+                                            "    13  Network_Header               0\n"
+                                            "    13  Association_Header           0\n"
+                                            "    13  Device_Header                2  32 bytes\n"
+                                            "    14  SEQ_CNT                      1\n"
+                                            "    16  OX_ID                        1234h\n"
+                                            "    18  RX_ID                        8001h\n"
+                                            "    20  Parameter                    00000000h\n"
+                                            " Device_Header (5.9.1)\n"
+                                            "    24  FCVI_HANDLE                  0000ABCDh\n"
+                                            "    28  FCVI_OPCODE                  19h  FCVI_CONNECT_RESP2\n"
+                                            "    29  RETRY                        0\n"
+                                            "    29  FCVI_CONN_INFO               0\n"
+                                            "    29  CONN_STS                     1\n"
+                                            "    30  Reserved                     0001h\n"
+                                            "    32  FCVI_MSG_ID                  00000000h\n"
+                                            "    36  Reason Code                  02h  Connect Timeout\n"
+                                            "    36  Reason Explanation           00h\n"
+                                            "    36  Vendor Unique                00h\n"
+                                            "    40  FCVI_RMT_VA                  0000000000000000h\n"
+                                            "    48  FCVI_RMT_VA_HANDLE           00000000h\n"
+                                            "    52  FCVI_CONNECTION_ID           00000042h\n");
+}
+END_TEST
+
+START_TEST(text_of_what_no_table_describes)
+{
+    struct test t;
+    load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 aabb0010", 0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_str_eq(t.out, "FCP, 28 bytes\n"
+                            " Frame_Header (5.8.1)\n"
+                            "     0  R_CTL                        06h  Unsolicited Command\n"
+                            "     1  D_ID                         010203h\n"
+                            "     4  PREF                         0\n"
+                            "     4  CS_CTL bits 6-0              00h\n"
+                            "     5  S_ID                         010400h\n"
+                            "     8  TYPE                         08h  FCP\n" F_CTL(
+                                "1", "0", "1", "0", "0") "    12  SEQ_ID                       00h\n"
+                                                         "    13  ESP_Header                   0\n"
+                                                         "    13  Network_Header               0\n"
+                                                         "    13  Association_Header           0\n"
+                                                         "    13  Device_Header                0  None\n"
+                                                         "    14  SEQ_CNT                      0\n"
+                                                         "    16  OX_ID                        1001h\n"
+                                                         "    18  RX_ID                        FFFFh\n"
+                                                         "    20  Parameter                    00000000h\n"
+                                                         " 4 further bytes\n"
+                                                         "    24  data                         aabb0010\n");
+    load(&t, "0102f3", 0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_str_eq(t.out, "not a frame, 3 bytes\n"
+                            "     0  bytes                        0102f3\n");
+    fcvi_print_summary(&t.frame, t.out, sizeof t.out);
+    ck_assert_str_eq(t.out, "not a frame");
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    ck_assert_str_eq(
+        t.out, "{\"kind\":\"malformed\",\"iu\":null,\"title\":\"not a frame\",\"length\":3,\"sof\":\"\","
+               "\"eof\":\"\",\"crc\":\"absent\",\"fields\":[],\"payload\":{\"byte\":0,\"length\":0},"
+               "\"rest\":{\"byte\":0,\"hex\":\"0102f3\"}}");
+}
+END_TEST
+
+/* A structure has its heading where it begins, also a second one of the same kind. */
+START_TEST(text_has_a_heading_for_each_structure)
+{
+    struct test t;
+    size_t headings = 0;
+    load(&t,
+         "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 00000000 "
+         "00*12 00000042 " CONNECT("00000005", ADDR_A, ADDR_B),
+         FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    for (const char *at = t.out; (at = strstr(at, "\n ")) != NULL; at++)
+        headings += at[2] != ' ';
+    ck_assert_uint_eq(headings, 8);
+    ck_assert_ptr_nonnull(strstr(t.out, "000102030405060708090a0b0c0d0e0f00000000"));
+    ck_assert_ptr_null(strstr(t.out, "further"));
+}
+END_TEST
+
+START_TEST(json_of_a_frame)
+{
+    struct test t;
+    size_t fields = 0;
+    load(&t, RESP2, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    const char *begins = "{\"kind\":\"iu\",\"iu\":\"FCVI_CONNECT_RESP2\",\"title\":\"FCVI_CONNECT_RESP2\","
+                         "\"length\":56,\"sof\":\"i3\",\"eof\":\"t\",\"crc\":\"ok\",\"fields\":["
+                         "{\"name\":\"R_CTL\",\"structure\":\"Frame_Header\",\"byte\":0,\"size\":1,"
+                         "\"bits\":\"7-0\",\"value\":3,\"text\":\"Solicited Control\",\"clause\":\"5.1\"},"
+                         "{\"name\":\"D_ID\",\"structure\":\"Frame_Header\",\"byte\":1,\"size\":3,"
+                         "\"bits\":\"23-0\",\"value\":66048,\"text\":null,\"clause\":\"5.8.1\"},";
+    const char *ends = "{\"name\":\"FCVI_CONNECTION_ID\",\"structure\":\"Device_Header\",\"byte\":52,"
+                       "\"size\":4,\"bits\":\"31-0\",\"value\":66,\"text\":null,\"clause\":\"5.9.10\"}],"
+                       "\"payload\":{\"byte\":56,\"length\":0},\"rest\":{\"byte\":56,\"hex\":\"\"}}";
+    ck_assert_int_eq(strncmp(t.out, begins, strlen(begins)), 0);
+    ck_assert_str_eq(t.out + strlen(t.out) - strlen(ends), ends);
+    for (const char *at = t.out; (at = strstr(at, "},{\"name\"")) != NULL; at++)
+        fields++;
+    ck_assert_uint_eq(fields, 51);
+}
+END_TEST
+
+/* Numbers that a JSON reader would round stand as text. */
+START_TEST(json_of_large_numbers_and_bytes)
+{
+    struct test t;
+    load(&t,
+         "06 010200 00 010100 58 290000 07 02 0000 1234 ffff 00000000 0000abcd 02 00 0000 00000003 00000000 "
+         "001fffffffffffff 00000077 00000040",
+         0, 0, 0);
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":9007199254740991,"));
+    load(&t,
+         "06 010200 00 010100 58 290000 07 02 0000 1234 ffff 00000000 0000abcd 02 00 0000 00000003 00000000 "
+         "0020000000000000 00000077 00000040",
+         0, 0, 0);
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":\"0020000000000000\","));
+    load(&t,
+         "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 00000000 "
+         "00*12 00000042 " CONNECT("00000005", ADDR_A, ADDR_B) "11223344",
+         0, 0, 0);
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out,
+                                 "\"size\":16,\"bits\":null,\"value\":\"fe8000000000000000000000000000a1\","
+                                 "\"text\":null,\"clause\""));
+    ck_assert_ptr_nonnull(strstr(t.out, "\"payload\":{\"byte\":56,\"length\":344},\"rest\":{\"byte\":396,"
+                                        "\"hex\":\"11223344\"}}"));
+}
+END_TEST
+
+START_TEST(names_of_delimiters)
+{
+    static const struct {
+        uint8_t sof, eof, crc;
+        const char *text, *json;
+    } known[] = {
+        {0, 0, FCVI_CRC_ABSENT, "\n", "\"sof\":\"\",\"eof\":\"\",\"crc\":\"absent\""},
+        {0x2D, 0x41, FCVI_CRC_OK, ", SOFi2, EOFn, CRC ok\n", "\"sof\":\"i2\",\"eof\":\"n\",\"crc\":\"ok\""},
+        {0x35, 0x42, FCVI_CRC_BAD, ", SOFn2, EOFt, CRC bad\n",
+         "\"sof\":\"n2\",\"eof\":\"t\",\"crc\":\"bad\""},
+        {0x2E, 0x49, 3, ", SOFi3, EOFni, CRC absent\n", "\"sof\":\"i3\",\"eof\":\"ni\",\"crc\":\"absent\""},
+        {0x36, 0x50, 0, ", SOFn3, EOFa\n", "\"sof\":\"n3\",\"eof\":\"a\",\"crc\":\"absent\""},
+        {0x28, 0x99, 0, ", SOFf, EOFother\n", "\"sof\":\"f\",\"eof\":\"other\",\"crc\":\"absent\""},
+        {0x99, 0, 0, ", SOFother\n", "\"sof\":\"other\",\"eof\":\"\",\"crc\":\"absent\""},
+    };
+    struct test t;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        load(&t, RESP2, known[i].sof, known[i].eof, known[i].crc);
+        fcvi_print_text(&t.frame, t.out, sizeof t.out);
+        const char *head = "FCVI_CONNECT_RESP2, 56 bytes";
+        ck_assert_msg(strncmp(t.out + strlen(head), known[i].text, strlen(known[i].text)) == 0, "%s", t.out);
+        fcvi_print_json(&t.frame, t.out, sizeof t.out);
+        ck_assert_msg(strstr(t.out, known[i].json) != NULL, "%s", t.out);
+    }
+}
+END_TEST
+
+#define MESSAGE(r_ctl, f_ctl, df_ctl, words)                                                                 \
+    r_ctl " 010200 00 010100 58 " f_ctl " 07 " df_ctl " 0003 1234 ffff 00000000 " words
+START_TEST(summaries)
+{
+    static const struct {
+        const char *hex, *line;
+    } frames[] = {
+        {MESSAGE("01", "380002", "02",
+                 "0000abcd 00 00 0000 0000000c 00000000 00*12 00000006 112233445566 0000"),
+         "FCVI_SEND_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000ABCD MSG 12 LEN 6/6"},
+        {MESSAGE("07", "980000", "01", "0000beef 08 00 0000 0000000c 00000000"),
+         "FCVI_SEND_RESP 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF MSG 12"},
+        {MESSAGE("03", "980000", "01", "0000beef 1a 01 0000 00000000 00000000"),
+         "FCVI_CONNECT_RESP3 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF"},
+        {MESSAGE("03", "980000", "02", "0000beef 1a 00 0000 00000000 00000000 00*12 00000042"),
+         "FCVI_CONNECT_RESP3 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000042"},
+        {MESSAGE("03", "980000", "02", "0000beef 1a 05 0000 00000000 004a0000 00*12 00000042"),
+         "FCVI_CONNECT_RESP3 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000042 RETRY 4Ah Connection "
+         "Does Not Exist"},
+        {MESSAGE("02", "290000", "02", "ffffffff 10 11 0000 00000000 00000000 00*12 00000042"),
+         "FCVI_CONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H FFFFFFFF ID 00000042 RETRY"},
+        {MESSAGE("02", "290000", "02", "ffffffff 10 0f 0000 00000000 00000000 00*12 00000042"),
+         "FCVI_CONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H FFFFFFFF ID 00000042"},
+        {MESSAGE("02", "290000", "02", "0000beef 12 04 0000 00000000 00000000 00*12 00000043"),
+         "FCVI_DISCONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000043 CONN_SETUP_ABORT"},
+        {MESSAGE("02", "290000", "02", "0000beef 12 02 0000 00000000 00000000 00*12 00000043"),
+         "FCVI_DISCONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000043"},
+        {MESSAGE("02", "290000", "02", "0000beef 12 01 0000 00000000 00410000 00*12 00000043"),
+         "FCVI_DISCONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000043 41h RDMA "
+         "Protection Error"},
+    };
+    struct test t;
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        load(&t, frames[i].hex, 0, 0, 0);
+        fcvi_print_summary(&t.frame, t.out, sizeof t.out);
+        ck_assert_str_eq(t.out, frames[i].line);
+    }
+}
+END_TEST
+
+START_TEST(no_more_than_there_is_room_for)
+{
+    struct test t;
+    static char part[4096], whole[4096];
+    load(&t, "010203", 0, 0, 0);
+    size_t (*const print[])(const struct fcvi_frame *, char *, size_t) = {fcvi_print_text, fcvi_print_json,
+                                                                          fcvi_print_summary};
+    for (int i = 0; i < 3; i++) {
+        size_t length = print[i](&t.frame, whole, sizeof whole);
+        ck_assert_uint_eq(strlen(whole), length);
+        for (size_t room = 0; room <= length + 2; room++) {
+            memset(part, '#', sizeof part);
+            ck_assert_uint_eq(print[i](&t.frame, part, room), length);
+            size_t kept = room == 0 ? 0 : room - 1 < length ? room - 1 : length;
+            ck_assert_mem_eq(part, whole, kept);
+            if (room > 0)
+                ck_assert_int_eq(part[kept], '\0');
+            for (size_t at = room; at < sizeof part; at++)
+                ck_assert_int_eq(part[at], '#');
+        }
+        ck_assert_uint_eq(print[i](&t.frame, NULL, 0), length);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("print");
+    TCase *tc = tcase_create("print");
+    tcase_add_test(tc, text_of_a_frame);
+    tcase_add_test(tc, text_of_what_no_table_describes);
+    tcase_add_test(tc, text_has_a_heading_for_each_structure);
+    tcase_add_test(tc, json_of_a_frame);
+    tcase_add_test(tc, json_of_large_numbers_and_bytes);
+    tcase_add_test(tc, names_of_delimiters);
+    tcase_add_test(tc, summaries);
+    tcase_add_test(tc, no_more_than_there_is_room_for);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
