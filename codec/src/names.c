@@ -49,9 +49,7 @@ const char *fcvi_code_name(const struct fcvi_code *codes, uint64_t value)
 const char *fcvi_reason_name(uint8_t reason)
 {
     size_t count;
-    const struct fcvi_field *field = fcvi_field_table(&count);
-    while (field->codes == NULL || field->structure != FCVI_S_DH || field->hi != 23)
-        field++;
+    const struct fcvi_field *field = &fcvi_field_table(&count)[FCVI_INDEX_DH_Reason_Code];
     const char *name = fcvi_code_name(field->codes, reason);
     if (name != NULL)
         return name;

@@ -269,7 +269,7 @@ static uint64_t seen_at(const struct test *t, const struct fcvi_finding *f)
 {
     uint64_t v = 0;
     if (f->size > 8)
-        return f->size;
+        return t->input.length - f->byte;
     for (unsigned i = 0; i < f->size; i++)
         v = v << 8 | t->bytes[f->byte + i];
     unsigned above = 63u - f->hi;
@@ -570,8 +570,10 @@ START_TEST(names)
     ck_assert_str_eq(fcvi_iu_name(FCVI_IU_CONNECT_RESP1), "FCVI_CONNECT_RESP1");
     ck_assert_str_eq(fcvi_iu_name(99), "");
     ck_assert_str_eq(fcvi_kind_name(FCVI_KIND_ELS), "els");
+    ck_assert_str_eq(fcvi_kind_name(FCVI_KIND_OTHER), "other");
     ck_assert_str_eq(fcvi_kind_name(99), "");
     ck_assert_str_eq(fcvi_class_name(FCVI_VIOLATION), "violation");
+    ck_assert_str_eq(fcvi_class_name(FCVI_MALFORMED), "malformed");
     ck_assert_str_eq(fcvi_class_name(99), "");
     ck_assert_str_eq(fcvi_reason_name(0x4a), "Connection Does Not Exist");
     ck_assert_str_eq(fcvi_reason_name(0x4c), "Reserved");
