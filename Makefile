@@ -218,7 +218,7 @@ $(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
 check: ## every test; says at the end how many stages passed
 	@harness/check.sh
 
-LONG_TESTS := %/test_seeds %/test_fabric_data %/test_messages %/test_vipl_programs
+LONG_TESTS := %/test_total %/test_seeds %/test_fabric_data %/test_messages %/test_vipl_programs
 longest_first = $(filter $(LONG_TESTS),$(1)) $(filter-out $(LONG_TESTS),$(1))
 
 check-c: $(TESTS) ## C unit tests

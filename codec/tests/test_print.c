@@ -260,7 +260,8 @@ END_TEST
 START_TEST(no_more_than_there_is_room_for)
 {
     struct test t;
-    static char part[4096], whole[4096];
+    static char part[1024], whole[1024], untouched[1024];
+    memset(untouched, '#', sizeof untouched);
     load(&t, "010203", 0, 0, 0);
     size_t (*const print[])(const struct fcvi_frame *, char *, size_t) = {fcvi_print_text, fcvi_print_json,
                                                                           fcvi_print_summary};
@@ -274,8 +275,7 @@ START_TEST(no_more_than_there_is_room_for)
             ck_assert_mem_eq(part, whole, kept);
             if (room > 0)
                 ck_assert_int_eq(part[kept], '\0');
-            for (size_t at = room; at < sizeof part; at++)
-                ck_assert_int_eq(part[at], '#');
+            ck_assert_mem_eq(part + room, untouched, sizeof part - room);
         }
         ck_assert_uint_eq(print[i](&t.frame, NULL, 0), length);
     }
