@@ -83,8 +83,9 @@ class RpcControl(Control):
                 raise DutError("the agent sent a frame; frames go over the interface")
             self.inbox.append((now, note.method, note.params))
 
-    def sync(self) -> None:
+    def sync(self) -> bool:
         self._rpc.sync()
+        return True
 
     def reset(self, config: dict[str, Any]) -> None:
         reply = self._rpc.configure(config)

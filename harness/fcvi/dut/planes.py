@@ -16,6 +16,7 @@ from typing import Any, Deque, Mapping, Optional
 from .base import Dut, DutError, Notification, Reply, Unavailable
 
 _QUIET_US = 1_000  # after something came, what belongs to it follows within this time
+_ASKED_US, _UNASKED_US = 700, 3_000  # time for more to come from a device that has answered, and from one nobody can ask
 _LONGEST_STEP_US = 250_000  # beyond what was asked for; a device that talks on is heard in the next step
 
 
@@ -29,8 +30,8 @@ class Frames(abc.ABC):
 
     #: What a wire without an agent is called in the report.
     description: str = "a device on a wire"
-    #: After its last word, a device that has more to say says it within this time.
-    settle_us: int = 3_000
+    #: After its last word, a device that has more to say says it within this time; None: it is not known.
+    settle_us: Optional[int] = None
 
     @abc.abstractmethod
     def fileno(self) -> int:
@@ -94,8 +95,10 @@ class Control(abc.ABC):
     def pump(self) -> None:
         """Take in what has arrived, without waiting: completes replies, fills the inbox."""
 
-    def sync(self) -> None:
-        """Wait until the device has taken what was asked before: a call that blocks does not say that it has begun."""
+    def sync(self) -> bool:
+        """Wait until the device has taken what it was sent before: a call that blocks does not say that it has begun.
+        False when this device cannot be asked."""
+        return False
 
     @abc.abstractmethod
     def reset(self, config: dict[str, Any]) -> None:
@@ -157,6 +160,7 @@ class PlaneDut(Dut):
         self._frames, self._control = frames, control
         self._open: list[Reply] = []
         self._unheard = False  # whether a call was made since the last frame
+        self._stirred = True  # whether the device was told something, or said something, since it was last quiet
         self._since = monotonic_us()
         self._identify()
 
@@ -191,6 +195,7 @@ class PlaneDut(Dut):
         return bool(arrived)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
+        self._stirred = True
         reply = self._control.request(method, params)
         if reply.done:
             reply.time_us = self._time(monotonic_us())
@@ -200,6 +205,7 @@ class PlaneDut(Dut):
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._stirred = True
         if method == "frame":
             if self._unheard and any(not r.done for r in self._open):
                 self._control.sync()  # or the frame might overtake the call that it is meant for
@@ -209,9 +215,27 @@ class PlaneDut(Dut):
             self._control.notify(method, params)
 
     def advance(self, us: int) -> None:
-        """Wait up to us, or until something arrives and what belongs to it has followed."""
-        asked = monotonic_us() + max(us, self._frames.settle_us)
-        latest, deadline = asked + _LONGEST_STEP_US, asked
+        """Wait up to us, or until something arrives and what belongs to it has followed.
+
+        Nobody waits for a device that was quiet and has been told nothing since. Else an upper tester is asked for a sign
+        of life first, so that a slow device, or a slow host, has done its part however long that takes.
+        """
+        if us > 0:
+            self._stirred = self._listen(us) or self._stirred
+        elif self._stirred:
+            asked = self._control.sync()
+            settle = self._frames.settle_us
+            self._stirred = False
+            self._listen(settle if settle is not None else _ASKED_US if asked else _UNASKED_US)
+        else:
+            self._stirred = self._collect()
+            self._frames.run()
+        self.now_us = self._time(monotonic_us())
+
+    def _listen(self, us: int) -> bool:
+        """Take in what arrives within us; true when something did."""
+        deadline, heard = monotonic_us() + us, False
+        latest = deadline + _LONGEST_STEP_US
         with selectors.DefaultSelector() as selector:
             selector.register(self._frames.fileno(), selectors.EVENT_READ)
             control = self._control.fileno()
@@ -219,15 +243,14 @@ class PlaneDut(Dut):
                 selector.register(control, selectors.EVENT_READ)
             while True:
                 if self._collect():
-                    deadline = min(monotonic_us() + _QUIET_US, latest)
+                    deadline, heard = min(monotonic_us() + min(us, _QUIET_US), latest), True
                 self._frames.run()
                 now = monotonic_us()
                 if now >= deadline:
-                    break
+                    return heard
                 due = self._frames.deadline_us()
                 until = deadline if due is None else min(deadline, max(due, now))
                 selector.select((until - now) / 1_000_000)
-        self.now_us = self._time(monotonic_us())
 
     def reset(self, config: dict[str, Any]) -> None:
         self._control.reset(config)
@@ -236,6 +259,7 @@ class PlaneDut(Dut):
         self._control.pump()
         self._control.inbox.clear()
         self.inbox.clear()
+        self._stirred = True
         self._since = monotonic_us()
         self.now_us, self.next_us, self.knows_next = 0, None, False
 

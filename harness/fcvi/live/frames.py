@@ -19,7 +19,8 @@ class FcoeFrames(Frames):
     def __init__(self, link: Link) -> None:
         self._link, self._class, self._taken = link, 3, 0
         self.description = "a device on a live interface"
-        self.settle_us = int(link.options.settle_ms * 1000)
+        settle = link.options.settle_ms
+        self.settle_us = None if settle is None else int(settle * 1000)
 
     def fileno(self) -> int:
         return self._link.fileno()

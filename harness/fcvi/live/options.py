@@ -22,7 +22,7 @@ class LiveOptions:
     peer_mac: Optional[bytes] = None  # the device's; None: the mapped one
     fc_map: int = 0x0EFC00
     wait_s: float = 10.0  # for the link to come up
-    settle_ms: float = 3.0  # how long to wait for a device that may have more to say
+    settle_ms: Optional[float] = None  # how long to wait for a device that may have more to say
 
 
 def parse(spec: str, option: str) -> LiveOptions:
