@@ -47,6 +47,8 @@ def _run(report: RunReport) -> dict[str, Any]:
     cases = []
     for result in report.results:
         case: dict[str, Any] = {"id": result.id, "wall_us": result.wall_us}
+        if result.slower > 1:
+            case["slower"] = result.slower
         if result.evidence is None:
             case.update(not_run=result.verdict.value, reason=result.reason)
         cases.append(case)

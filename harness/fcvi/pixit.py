@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 MS = 1000
@@ -43,6 +43,15 @@ class Pixit:
     tester: Identity = field(default=TESTER)
     #: How late the suite's host may wake up, measured before the run; 0 in virtual time.
     jitter_us: int = 0
+    #: How many times as long as the run's the timers are, for a case that a busy host spoilt before.
+    slower: int = 1
+
+    def slowed(self, times: int) -> Pixit:
+        """The same with timers and tolerances so many times as long."""
+        return replace(
+            self, r_a_tov_us=self.r_a_tov_us * times, e_d_tov_us=self.e_d_tov_us * times, early_us=self.early_us * times,
+            late_us=self.late_us * times, slower=times,
+        )  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
         """The PIXIT as report.json has it."""

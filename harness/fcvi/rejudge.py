@@ -79,7 +79,7 @@ def _case(
         player = PlayerDut(load_trace(directory, ident), run["dut"])
     except FileError as error:
         return runner.error_result(case, ident, str(error))
-    pixit = Pixit.from_json(run["pixit"])
+    pixit = Pixit.from_json(run["pixit"]).slowed(int(entry.get("slower", 1)))
     result = runner.run_variant(player, case, variant, pics, pixit, levels, int(run["seed"]))
     result.evidence = []  # there is some
     player.finish()

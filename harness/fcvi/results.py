@@ -106,8 +106,12 @@ class Result:
     expectations: list[Expectation] = field(default_factory=list)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
-    #: The suite's own host spoilt it: worth another try.
+    #: The suite's own host stood still while it waited.
     disturbed: bool = False
+    #: Whether what it says against the device follows from silence or a time alone, which a busy host can cause as well.
+    untimely: bool = False
+    #: How many times as long the timers were, as it was tried again on a busy host.
+    slower: int = 1
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
     evidence: Optional[list[dict[str, Any]]] = None
 

@@ -15,20 +15,23 @@ from . import __version__, declaration as declaration_module, deviation, jitter,
 from .case import CaseInfo, Variant, load_cases
 from .configure import configured
 from .dut import attach
-from .dut.base import AttachError, Dut, DutError, Unavailable
+from .dut.base import AttachError, Dut, DutError, HostError, Unavailable
 from .dut.record import RecordingDut
+from .host import HostWatch
 from .pics import PicsError
 from .pixit import Pixit, pixit_for
 from .received import Received
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
-from .scenario import Failed, Inconclusive, Scenario
+from .scenario import Failed, Inconclusive, Scenario, TooCoarse
 from .select import SelectionError, select
 from .upper import Unimplemented
 
 __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "not_run", "run"]
 
-_TRIES = 3  # for a case that the suite's own host disturbs
+#: How many times as long the timers are when a case is tried again that the suite's own host may have spoilt.
+_SLOWER = (2, 4)
+_MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
 
@@ -129,7 +132,8 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
-    if failing and late and all(f.byte is None and f.cls == "behaviour" for f in failing):
+    result.untimely = bool(failing) and all(f.byte is None and f.cls == "behaviour" for f in failing)
+    if result.untimely and late:
         result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
         result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
         return
@@ -163,6 +167,7 @@ def run_variant(
     """Run one variant; never raises for anything the DUT does. DutError shows as verdict ERROR."""
     ident = case.variant_id(variant)
     result = Result(ident, case.title, Verdict.PASS, requirements=list(case.requirements), errata=list(case.errata))
+    result.slower = pixit.slower
     rng = Random(f"{seed}:{ident}")
     config = configured(base_config(pixit, rng.randrange(2**31)), variant.config)
     started = time.monotonic_ns()
@@ -180,15 +185,17 @@ def run_variant(
     except Failed as stop:
         result.verdict, result.reason = Verdict.FAIL, str(stop)
     except (Inconclusive, Unavailable, Unimplemented) as stop:
-        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(stop)
+        result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
     except DutError as stop:
-        result.verdict, result.reason = Verdict.ERROR, str(stop)
+        result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
     except Exception as defect:  # a defect of the suite is never the DUT's fault
         where = traceback.extract_tb(defect.__traceback__)[-1]
         result.verdict = Verdict.ERROR
         result.reason = f"defect of the suite: {defect!r} at {Path(where.filename).name}:{where.lineno}"
     if scenario is not None:
         judge(result, scenario, levels)
+        if pixit.slower > 1:
+            scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
         result.frames, result.log = scenario.frames(), scenario.log
         result.expectations = scenario.expectations
         result.virtual_us = scenario.now_us
@@ -210,13 +217,18 @@ def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) ->
 class _Worker:
     """Runs variants on one attachment and brings it back after it broke."""
 
-    def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int) -> None:
+    def __init__(
+        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int, own_timers: bool
+    ) -> None:
         self._dut, self._pics, self._pixit, self._levels, self._seed = dut, pics, pixit, levels, seed
-        self._errors_in_a_row = 0
+        self._errors_in_a_row = self._in_vain = 0
         self._broken = False
+        #: Timers that the lab has set are not ours to change.
+        self._slower = _SLOWER if own_timers else (1,) * len(_SLOWER)
 
-    def _try(self, case: CaseInfo, variant: Variant) -> Result:
-        result = run_variant(self._dut, case, variant, self._pics, self._pixit, self._levels, self._seed)
+    def _try(self, case: CaseInfo, variant: Variant, slower: int = 1) -> Result:
+        pixit = self._pixit.slowed(slower)
+        result = run_variant(self._dut, case, variant, self._pics, pixit, self._levels, self._seed)
         if isinstance(self._dut, RecordingDut):
             result.evidence = self._dut.take()
         return result
@@ -235,11 +247,27 @@ class _Worker:
             except DutError as error:
                 self._errors_in_a_row += 1
                 return error_result(case, ident, f"cannot attach again: {error}")
-        result = self._try(case, variant)
-        for _ in range(_TRIES - 1):
-            result = self._try(case, variant) if result.disturbed else result
+        result = self._patiently(case, variant)
         self._broken = result.verdict is Verdict.ERROR
         self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
+        return result
+
+    def _patiently(self, case: CaseInfo, variant: Variant) -> Result:
+        """Run it; in real time, what a busy host may have spoilt is tried again with more time."""
+        watch = HostWatch()
+        result = self._try(case, variant)
+        if self._dut.clock != "real" or self._in_vain >= _MOST_IN_VAIN:
+            return result
+        for slower in self._slower:
+            if not (result.disturbed or (result.untimely and watch.busy())):
+                return result
+            if result.verdict is Verdict.ERROR:
+                try:
+                    self._dut.restart()
+                except DutError:
+                    return result
+            result = self._try(case, variant, slower)
+        self._in_vain += result.verdict is not Verdict.PASS
         return result
 
 
@@ -268,7 +296,7 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
         return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
     try:
         pics, pixit = _pics(options, dut), _pixit(options, dut)
-        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options.seed)
+        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options.seed, _own_timers(options))
         return [(i, worker.run(*chosen[i])) for i in mine]
     finally:
         dut.close()
@@ -287,6 +315,14 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
     return replace(pixit, jitter_us=options.jitter_us)
+
+
+def _own_timers(options: RunOptions) -> bool:
+    """Whether R_A_TOV is the suite's choice, which the device is told of at each reset."""
+    given = options.declaration.pixit
+    return not (options.r_a_tov_us or options.e_d_tov_us or given.r_a_tov_us or given.e_d_tov_us) and (
+        not options.dut.startswith("fcoe:") or options.agent != ""
+    )
 
 
 def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lambda done, total, result: None) -> RunReport:
@@ -316,7 +352,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
             _run_parallel(options, len(chosen), report, on_result)
         else:
-            worker = _Worker(dut, pics, pixit, catalogue.levels, options.seed)
+            worker = _Worker(dut, pics, pixit, catalogue.levels, options.seed, _own_timers(options))
             for done, (case, variant) in enumerate(chosen, 1):
                 report.results.append(worker.run(case, variant))
                 on_result(done, len(chosen), report.results[-1])

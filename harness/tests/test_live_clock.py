@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
-from fcvi import jitter
+import pytest
+
+from fcvi import jitter, runner
 from fcvi.case import CaseInfo, Variant
-from fcvi.dut.base import SETTLE_US, Dut, Notification, Reply
+from fcvi.dut.base import SETTLE_US, Dut, HostError, Notification, Reply
+from fcvi.dut.planes import Frames, NoControl, PlaneDut
 from fcvi.pixit import Pixit, pixit_for
 from fcvi.results import Result, Verdict
 from fcvi.runner import run_variant
@@ -103,3 +107,127 @@ def test_the_jitter_is_kept_for_the_judge() -> None:
     pixit = replace(PIXIT, jitter_us=jitter.measure() + 1)
     assert pixit.jitter_us > 0 and Pixit.from_json(pixit.as_json()) == pixit
     assert "jitter_us" not in pixit_for("virtual").as_json()
+
+
+class Tries:
+    """A case that fails for want of an answer until the timers are so many times as long; what it was run with."""
+
+    def __init__(self, enough: int, stop: Any = None) -> None:
+        self.enough, self.stop, self.seen = enough, stop, list[int]()
+
+    def __call__(self, t: Scenario) -> None:
+        self.seen.append(t.pixit.slower)
+        assert t.config["r_a_tov_us"] == t.r_a_tov_us == PIXIT.r_a_tov_us * t.pixit.slower
+        if t.pixit.slower < self.enough:
+            if self.stop is not None:
+                raise self.stop
+            t.expect("CONNECT_RQST", REQUIREMENT)
+        t.control("in time")
+
+
+def work(body: Tries, monkeypatch: pytest.MonkeyPatch, busy: bool, own_timers: bool = True, times: int = 1) -> Result:
+    """What the engine makes of it, on a host that is busy or not."""
+    monkeypatch.setattr(runner.HostWatch, "busy", lambda self: busy)
+    worker = runner._Worker(Host(0), {}, PIXIT, LEVELS, 1, own_timers)
+    case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body)
+    return [worker.run(case, case.variants[0]) for _ in range(times)][-1]
+
+
+def test_what_a_busy_host_may_have_spoilt_is_tried_again_with_longer_timers(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(4)
+    result = work(body, monkeypatch, busy=True)
+    assert (result.verdict, result.slower, body.seen) == (Verdict.PASS, 4, [1, 2, 4])
+    assert "timers 4 times as long" in result.log[0]
+
+
+def test_what_fails_with_all_timers_is_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(99)
+    assert work(body, monkeypatch, busy=True).verdict is Verdict.FAIL and body.seen == [1, 2, 4]
+
+
+def test_an_idle_host_spoils_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(2)
+    assert work(body, monkeypatch, busy=False).verdict is Verdict.FAIL and body.seen == [1]
+
+
+def test_timers_of_the_lab_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(2)
+    assert work(body, monkeypatch, busy=True, own_timers=False).verdict is Verdict.FAIL and body.seen == [1, 1, 1]
+
+
+def test_a_device_that_always_fails_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(99)
+    work(body, monkeypatch, busy=True, times=30)
+    assert len(body.seen) == 20 * 3 + 10
+
+
+def test_frames_that_the_host_lost_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = Tries(2, HostError("the host lost 3 frames"))
+    assert work(body, monkeypatch, busy=False).verdict is Verdict.PASS and body.seen == [1, 2]
+
+
+class Silence(Frames):
+    """A wire on which nothing comes."""
+
+    def __init__(self) -> None:
+        self._pipe = os.pipe()
+
+    def fileno(self) -> int:
+        return self._pipe[0]
+
+    def receive(self) -> list[tuple[int, dict[str, Any]]]:
+        return []
+
+    def deadline_us(self) -> None:
+        return None
+
+    def prepare(self, config: dict[str, Any]) -> None:
+        """Nothing to prepare."""
+
+    def send(self, params: dict[str, Any]) -> None:
+        """Lost."""
+
+    def run(self) -> None:
+        """Nothing is due."""
+
+    def restart(self) -> None:
+        """Nothing to start."""
+
+    def close(self) -> None:
+        for end in self._pipe:
+            os.close(end)
+
+
+class Asked(NoControl):
+    """An upper tester that does what it is told; how often it was asked for a sign of life."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked = 0
+
+    def sync(self) -> bool:
+        self.asked += 1
+        return True
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        return Reply(method, done=True)
+
+    def reset(self, config: dict[str, Any]) -> None:
+        """Done."""
+
+
+def test_only_a_device_that_was_stirred_is_waited_for() -> None:
+    """A settle asks the upper tester once; nobody waits again for a device that has been quiet since."""
+    agent = Asked()
+    dut = PlaneDut("stub", Silence(), agent)
+    dut.reset({})
+    for _ in range(3):
+        dut.advance(0)
+    assert agent.asked == 1
+    dut.request("VipQueryVi", {})
+    dut.advance(0)
+    dut.notify("frame", {})
+    dut.advance(0)
+    dut.advance(0)
+    assert agent.asked == 3
+    dut.close()

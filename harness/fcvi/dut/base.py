@@ -16,6 +16,10 @@ class DutError(Exception):
     """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault."""
 
 
+class HostError(DutError):
+    """The suite's own host failed: verdict ``error``, unless another try goes better."""
+
+
 class AttachError(Exception):
     """The attachment cannot be made at all (unknown spec, command not found, connection refused): exit 2."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ..dut.base import DutError
+from ..dut.base import DutError, HostError
 from ..dut.planes import Frames
 from .link import Link
 from .params import from_params, to_params
@@ -41,7 +41,7 @@ class FcoeFrames(Frames):
             raise DutError(f"the device floods: over {_MOST_FRAMES} frames in one case")
         lost = self._link.lost() if arrived else 0
         if lost:
-            raise DutError(f"the host lost {lost} frames: the device sends faster than they can be taken in")
+            raise HostError(f"the host lost {lost} frames: the device sends faster than they can be taken in")
         return [(at_us, to_params(frame)) for at_us, frame in arrived if len(frame.data) <= _LONGEST_FRAME]
 
     def deadline_us(self) -> Optional[int]:
