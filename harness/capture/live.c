@@ -4,6 +4,7 @@
 #include "envelope.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@ static const char filter[] = "ether proto 0x8906 or ether proto 0x8914";
 struct live {
     pcap_t *pcap;
     uint64_t number;
+    int netlink;
+    uint32_t index;   /* of the interface */
+    uint32_t changes; /* how often its carrier had come or gone when we last looked */
     char name[IFNAMSIZ];
     uint8_t address[ADDRESS];
 };
@@ -58,6 +62,45 @@ static int check_up(const char *name, char *error, size_t size)
     return 0;
 }
 
+/* How often the carrier has come or gone since the interface exists; false when the kernel does not tell. */
+static bool carrier_changes(const struct live *live, uint32_t *changes)
+{
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg info;
+    } ask = {.header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+             .info = {.ifi_index = (int)live->index}};
+    union {
+        struct nlmsghdr header;
+        char bytes[16384];
+    } answer;
+    if (send(live->netlink, &ask, sizeof ask, 0) != (ssize_t)sizeof ask)
+        return false;
+    ssize_t n = recv(live->netlink, &answer, sizeof answer, 0);
+    if (n < (ssize_t)(NLMSG_HDRLEN + sizeof(struct ifinfomsg)) || answer.header.nlmsg_type != RTM_NEWLINK)
+        return false;
+    struct rtattr a;
+    for (size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct ifinfomsg)); at + sizeof a <= (size_t)n;
+         at += RTA_ALIGN(a.rta_len)) {
+        memcpy(&a, answer.bytes + at, sizeof a);
+        if (a.rta_len < sizeof a)
+            break;
+        if (a.rta_type == IFLA_CARRIER_CHANGES && at + sizeof a + sizeof *changes <= (size_t)n) {
+            memcpy(changes, answer.bytes + at + sizeof a, sizeof *changes);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool watch_carrier(struct live *live)
+{
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    live->index = if_nametoindex(live->name);
+    live->netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    return live->netlink >= 0 && connect(live->netlink, (struct sockaddr *)&kernel, sizeof kernel) == 0;
+}
+
 static int check_interface(struct live *live, char *error, size_t size)
 {
     struct ifreq r;
@@ -73,6 +116,9 @@ static int check_interface(struct live *live, char *error, size_t size)
     if (ask(live->name, SIOCGIFHWADDR, &r) != 0)
         return complain(error, size, live->name, strerror(errno));
     memcpy(live->address, r.ifr_hwaddr.sa_data, ADDRESS);
+    if (!watch_carrier(live))
+        return complain(error, size, live->name, strerror(errno));
+    live_forget(live);
     return 0;
 }
 
@@ -121,6 +167,7 @@ struct live *live_open(const char *interface, char *error, size_t size)
         return NULL;
     }
     snprintf(live->name, sizeof live->name, "%s", interface);
+    live->netlink = -1;
     live->pcap = pcap_create(interface, reason);
     if (live->pcap == NULL)
         complain(error, size, interface, reason);
@@ -140,9 +187,20 @@ int live_fd(const struct live *live)
     return pcap_get_selectable_fd(live->pcap);
 }
 
-int live_ready(const struct live *live, char *error, size_t size)
+void live_forget(struct live *live)
 {
-    return check_up(live->name, error, size);
+    (void)carrier_changes(live, &live->changes);
+}
+
+int live_ready(struct live *live, char *error, size_t size)
+{
+    uint32_t before = live->changes;
+    live_forget(live);
+    if (check_up(live->name, error, size) != 0)
+        return -1;
+    if (live->changes != before)
+        return complain(error, size, live->name, "the link went down for a moment");
+    return 0;
 }
 
 int live_receive(struct live *live, struct live_record *out, char *error, size_t size)
@@ -206,5 +264,7 @@ void live_close(struct live *live)
 {
     if (live->pcap != NULL)
         pcap_close(live->pcap);
+    if (live->netlink >= 0)
+        close(live->netlink);
     free(live);
 }

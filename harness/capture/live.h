@@ -28,8 +28,12 @@ const uint8_t *live_address(const struct live *live);
 /** A descriptor that is readable when live_receive may have something. */
 int live_fd(const struct live *live);
 
-/** Whether the interface is up; 0, or -1 with one line in error. */
-int live_ready(const struct live *live, char *error, size_t size);
+/** Whether the interface is up, and its link has been since this was last asked; 0, or -1 with one line in
+ * error. */
+int live_ready(struct live *live, char *error, size_t size);
+
+/** What became of the link until now does not matter. */
+void live_forget(struct live *live);
 
 /** Next frame: 1 there is one, 0 none now, -1 the interface failed. */
 int live_receive(struct live *live, struct live_record *out, char *error, size_t size);

@@ -46,6 +46,7 @@ class Link:
 
     def bring_up(self) -> None:
         """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""
+        self._wire.forget()
         self._wire.check()
         deadline = monotonic_us() + int(self.options.wait_s * 1_000_000)
         while waits := self.role.waits_for():

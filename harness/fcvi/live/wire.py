@@ -60,8 +60,12 @@ class Wire:
         """Readable when frames may have arrived."""
         return int(lib.live_fd(self._live))
 
+    def forget(self) -> None:
+        """Until now the link may have gone and come."""
+        lib.live_forget(self._live)
+
     def check(self) -> None:
-        """Raises DutError when the interface is down."""
+        """Raises DutError when the interface is down, or was for a moment."""
         if lib.live_ready(self._live, self._error, _ERROR_SIZE) != 0:
             raise DutError(self._words())
 
