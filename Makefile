@@ -41,7 +41,7 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: agent differential fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
+.PHONY: agent live interop differential fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -99,8 +99,9 @@ $(BUILD)/libfcvi-mutator.a: $(filter-out %/hooks.o,$(MUTATOR_OBJ))
 	ar rcs $@ $^
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-$(BUILD)/fcvi-agent: $(AGENT_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/harness/agent/provider_reference.o $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpthread -o $@
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/capture/live.c harness/capture/envelope.c
+$(BUILD)/fcvi-agent: $(AGENT_SRC:%.c=$(BUILD)/obj/%.o) $(AGENT_PORT_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 VIPL_INCLUDE ?= refimpl/vipl/include
 VIPL_LIBS ?= -L$(BUILD) -lvipl
@@ -109,9 +110,9 @@ $(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcar
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 
-$(BUILD)/san/fcvi-agent: $(AGENT_SRC) harness/agent/provider_reference.c $(VIPL_SRC) $(wildcard harness/agent/*.h) $(BUILD)/san/libfcvi.a
+$(BUILD)/san/fcvi-agent: $(AGENT_SRC) $(AGENT_PORT_SRC) $(VIPL_SRC) $(wildcard harness/agent/*.h) $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $(filter %.c %.a,$^) $(LIBS) -ljansson -lpthread -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $(filter %.c %.a,$^) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 $(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --out $(@D)
@@ -232,6 +233,11 @@ check-python: all ## pytest over the harness and the catalogue
 
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.bank --out $(BUILD)/faults
+
+LIVE_RUNS ?= 1
+LIVE_DEVICE ?= endpoint
+live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --keep $(BUILD)/live
 
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.variants

@@ -165,6 +165,7 @@ void agent_stop(struct agent *a)
     if (!a->started)
         return;
     a->closing = true;
+    provider_cut();
     pthread_mutex_unlock(&a->order);
     if (a->nic != NULL)
         VipCloseNic(a->nic);

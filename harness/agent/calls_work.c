@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 256, SLOT = 32 + 16 * (AGENT_SEGMENTS + 1), SLOT_SIZE = (SLOT + 63) / 64 * 64 };
+enum { SLOTS = 1024, SLOT = 32 + 16 * (AGENT_SEGMENTS + 1), SLOT_SIZE = (SLOT + 63) / 64 * 64 };
 
 struct slot {
     bool used;

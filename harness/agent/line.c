@@ -169,6 +169,7 @@ void agent_line(struct agent *a, const char *line, size_t length)
     json_t *none = json_object();
     if (params == NULL || json_is_null(params))
         p.object = none;
+    provider_turn();
     pthread_mutex_lock(&a->order);
     if (method == NULL || (id != NULL && !json_is_integer(id) && !json_is_string(id) && !json_is_null(id)))
         agent_refuse(a, NULL, AGENT_REQUEST, "not a request");

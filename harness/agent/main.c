@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: fcvi-agent [--device NAME] [unix:PATH | tcp:HOST:PORT]\n"
+    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE] [unix:PATH | tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
     "address it serves standard input and output. NAME is for VipOpenNic (default VINIC).\n"
+    "--on puts the reference port on an Ethernet interface; a vendor's NIC is on its own wire.\n"
     "Exit status: 0 the client has gone, 2 wrong usage or no such address, 3 a line too long.\n";
 
 /* Read lines until the client goes. Returns 0, or 3 when a line was too long. */
@@ -110,7 +111,8 @@ static int serve_all(char *address, const char *device)
 
 int main(int argc, char **argv)
 {
-    const char *device = NULL;
+    const char *device = NULL, *on = NULL;
+    char why[512];
     int at = 1;
     if (at < argc && strcmp(argv[at], "--help") == 0) {
         fputs(usage, stdout);
@@ -120,8 +122,16 @@ int main(int argc, char **argv)
         device = argv[at + 1];
         at += 2;
     }
+    if (at + 1 < argc && strcmp(argv[at], "--on") == 0) {
+        on = argv[at + 1];
+        at += 2;
+    }
     if (argc - at > 1 || (at < argc && argv[at][0] == '-')) {
         fputs(usage, stderr);
+        return 2;
+    }
+    if (on != NULL && !provider_on(on, why, sizeof why)) {
+        fprintf(stderr, "fcvi-agent: --on %s: %s\n", on, why);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <vipl.h>
 
@@ -18,9 +19,16 @@ struct provider_qos {
  * With one that cannot, the agent gives a call that blocks a moment before it takes the next line. */
 void agent_waits(void);
 
+/** Put the NIC on an interface, before the first reset: `--on`. False with one line in why. */
+bool provider_on(const char *spec, char *why, size_t size);
+/** Take in what has arrived on the wire: called before each line of the client, so that what it says next
+ * finds a device that has seen what was sent before. */
+void provider_turn(void);
 /** Bring the NIC into the configuration of `reset`, which was checked. Returns the name for VipOpenNic, or
  * NULL with the reason. */
 const char *provider_start(const char *device, const json_t *config, const char **why);
+/** The NIC is about to be closed: its connections need not be ended in peace, and nothing more is sent. */
+void provider_cut(void);
 /** No handle of the NIC is open any more. */
 void provider_stop(void);
 /** A link event of clause 7.7: "lip", "nos", "lr" or "logo". */

@@ -1,19 +1,29 @@
-/* A NIC of the reference port, in real time. Frames between its own VIs (5.3.4) do not leave it; there is no
- * other port yet, so what it sends to others is lost. */
+/* A NIC of the reference port, in real time. Frames between its own VIs (5.3.4) do not leave it; others go
+ * over an Ethernet interface when there is one, and are lost when there is none. */
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
 
 #include "provider.h" /* after port.h, whose return codes vipl.h then takes over */
+#include "provider_wire.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { FRAMES_A_TURN = 256, LONGEST_SLEEP_US = 1000000 };
 
 static struct nic {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     uint64_t changes, since;
+    int wake;             /* eventfd of the thread that carries frames */
+    uint64_t sleeps_till; /* that thread, on the port's clock */
+    bool cut;             /* nothing goes out, and nothing is waited for */
     uint64_t *memory;
     struct fcvi_port *port;
 } nic = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -41,8 +51,89 @@ static void send_all(void)
 {
     uint8_t frame[24 + 2112];
     struct fcvi_transmitted meta;
-    while (fcvi_port_transmit(nic.port, nic_now(NULL), frame, sizeof frame, &meta) > 0)
-        continue;
+    size_t length;
+    while ((length = fcvi_port_transmit(nic.port, nic_now(NULL), frame, sizeof frame, &meta)) > 0) {
+        const struct fcvi_input out = {frame, length, meta.sof, meta.eof, FCVI_CRC_OK};
+        if (!nic.cut)
+            wire_send(&out);
+    }
+}
+
+/* Take in what has arrived and what is due; what arrives for no port is forgotten. Called with the lock held.
+ */
+static void turn(void)
+{
+    struct fcvi_input in;
+    bool any = false;
+    for (int i = 0; i < FRAMES_A_TURN && wire_receive(&in); i++) {
+        if (nic.port == NULL)
+            continue;
+        fcvi_port_receive(nic.port, nic_now(NULL), &in);
+        send_all();
+        any = true;
+    }
+    if (nic.port != NULL && fcvi_port_deadline(nic.port) <= nic_now(NULL)) {
+        fcvi_port_run(nic.port, nic_now(NULL));
+        send_all();
+        any = true;
+    }
+    if (any) {
+        nic.changes++;
+        pthread_cond_broadcast(&nic.changed);
+    }
+}
+
+/* How long nobody has anything to do, unless a frame comes or the port's timers change. */
+static uint64_t idle_us(void)
+{
+    uint64_t now = nic.port != NULL ? nic_now(NULL) : 0;
+    uint64_t due = nic.port != NULL ? fcvi_port_deadline(nic.port) : FCVI_NEVER;
+    uint64_t idle = due <= now ? 0 : due - now;
+    idle = idle < LONGEST_SLEEP_US ? idle : LONGEST_SLEEP_US;
+    nic.sleeps_till = now + idle;
+    return idle;
+}
+
+/* Carries frames between the wire and the port for as long as the program runs. */
+static void *carry(void *context)
+{
+    struct pollfd on[2] = {{.fd = wire_fd(), .events = POLLIN}, {.fd = nic.wake, .events = POLLIN}};
+    uint64_t count;
+    (void)context;
+    for (;;) {
+        pthread_mutex_lock(&nic.mutex);
+        turn();
+        uint64_t idle = idle_us();
+        pthread_mutex_unlock(&nic.mutex);
+        if (poll(on, 2, (int)((idle + 999) / 1000)) > 0 && (on[1].revents & POLLIN) != 0)
+            (void)!read(nic.wake, &count, sizeof count);
+        if ((on[0].revents & (POLLERR | POLLHUP)) != 0) /* the interface is down: it may come back */
+            usleep(LONGEST_SLEEP_US / 10);
+    }
+    return NULL;
+}
+
+bool provider_on(const char *spec, char *why, size_t size)
+{
+    pthread_t thread;
+    if (!wire_open(spec, why, size))
+        return false;
+    nic.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (nic.wake >= 0 && pthread_create(&thread, NULL, carry, NULL) == 0) {
+        pthread_detach(thread);
+        return true;
+    }
+    snprintf(why, size, "no thread to carry frames");
+    return false;
+}
+
+void provider_turn(void)
+{
+    if (wire_fd() < 0)
+        return;
+    pthread_mutex_lock(&nic.mutex);
+    turn();
+    pthread_mutex_unlock(&nic.mutex);
 }
 
 static void await_change(uint64_t until)
@@ -59,6 +150,8 @@ static int nic_pump(void *context, uint64_t deadline)
     const uint64_t longest =
         nic_now(context) + 1000000; /* looks again after a second, whatever it was told */
     send_all();
+    if (nic.cut)
+        return 1;
     if (deadline > nic_now(context)) {
         agent_waits();
         await_change(deadline < longest ? deadline : longest);
@@ -68,7 +161,13 @@ static int nic_pump(void *context, uint64_t deadline)
 
 static void nic_kick(void *context)
 {
+    const uint64_t one = 1;
     (void)context;
+    if (wire_fd() >= 0) {
+        send_all();
+        if (fcvi_port_deadline(nic.port) < nic.sleeps_till)
+            (void)!write(nic.wake, &one, sizeof one);
+    }
     nic.changes++;
     pthread_cond_broadcast(&nic.changed);
 }
@@ -152,10 +251,23 @@ static const char *make_port(const json_t *c)
                                             .max_transfer_size = 1 << 20};
     struct fcvi_port_config config = config_of(c);
     size_t size = fcvi_port_size(&limits);
+    pthread_mutex_lock(&nic.mutex);
+    turn(); /* frames of what was before this reset */
     nic.memory = calloc(1, size);
+    nic.cut = false;
     nic.since = clock_us();
     nic.port = nic.memory != NULL ? fcvi_port_init(nic.memory, size, &limits, &config) : NULL;
+    pthread_mutex_unlock(&nic.mutex);
     return nic.port != NULL ? NULL : "the port takes no such configuration";
+}
+
+static void forget_port(void)
+{
+    pthread_mutex_lock(&nic.mutex);
+    free(nic.memory);
+    nic.memory = NULL;
+    nic.port = NULL;
+    pthread_mutex_unlock(&nic.mutex);
 }
 
 const char *provider_start(const char *device, const json_t *config, const char **why)
@@ -174,22 +286,30 @@ const char *provider_start(const char *device, const json_t *config, const char 
     pthread_cond_init(&nic.changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     *why = make_port(config);
-    bytes_of(json_string_value(json_array_get(json_object_get(config, "host"), 0)), info.host, 16);
+    const json_t *hosts = json_object_get(config, "host");
+    bytes_of(json_string_value(json_array_get(hosts, 0)), info.host, 16);
+    for (uint32_t i = 1; i < json_array_size(hosts) && i <= FCVI_VIPL_MORE_HOSTS; i++)
+        bytes_of(json_string_value(json_array_get(hosts, i)), info.more_hosts[info.more_host_count++], 16);
     if (*why == NULL && fcvi_vipl_attach(device, &ops, NULL, &info) != 0)
         *why = "libvipl does not take the NIC";
     if (*why == NULL)
         return device;
-    free(nic.memory);
-    nic.memory = NULL;
+    forget_port();
     return NULL;
+}
+
+void provider_cut(void)
+{
+    nic_lock(NULL);
+    nic.cut = true;
+    nic_kick(NULL);
+    nic_unlock(NULL);
 }
 
 void provider_stop(void)
 {
     (void)fcvi_vipl_detach("VINIC");
-    free(nic.memory);
-    nic.memory = NULL;
-    nic.port = NULL;
+    forget_port();
 }
 
 void provider_link(const char *event)

@@ -74,6 +74,11 @@ class Net:
         self.start(str(FCVI), "endpoint", "--on", f"fcoe:{DEVICE}{options}", "--control", f"unix:{path}", until="control at")
         return f"unix:{path}"
 
+    def agent(self, path: Path) -> str:
+        """fcvi-agent with our libvipl on the device's end; how its control plane is reached."""
+        self.start(str(FCVI.with_name("fcvi-agent")), "--on", f"fcoe:{DEVICE}", f"unix:{path}", until="listening")
+        return f"unix:{path}"
+
     def stop(self, process: subprocess.Popen[str]) -> None:
         """End one that was started, and wait for it."""
         process.terminate()

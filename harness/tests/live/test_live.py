@@ -83,6 +83,8 @@ for line in sys.stdin:
     elif method == "VipCreateVi" and mode != "is silent":
         if mode == "goes down":
             subprocess.run(["ip", "link", "set", "{TESTER}", "down"])
+        elif mode == "flaps":
+            subprocess.run("ip link set {DEVICE} down; ip link set {DEVICE} up", shell=True)
         else:
             threading.Thread(target=attack, daemon=True).start()
     if "id" in m:
@@ -94,6 +96,7 @@ for line in sys.stdin:
 """
 ATTACKS = [
     ("goes down", {"error"}, "interface is down"),
+    ("flaps", {"error"}, "went down for a moment"),
     ("is silent", {"fail"}, "no FCVI_CONNECT_RQST"),
     ("floods", {"fail", "error"}, "floods|host lost"),
     ("sends garbage", {"fail", "error"}, ""),
@@ -109,7 +112,7 @@ def test_a_device_that(net: Net, tmp_path: Path, mode: str, verdicts: set[str], 
     limited = f"ulimit -v 2000000; exec {FCVI} \"$@\""
     done = net.run(
         "sh", "-c", limited, "sh", "run", "--dut", f"fcoe:{TESTER}", "--agent", f"exec:/usr/bin/python3 {script} '{mode}'",
-        "--select", "5.3.2/dut-client,D.R3,C.R3*", "--report", str(report), "--rpc-timeout", "2",
+        "--select", "5.3.2/dut-client,D.R3,C.R3*", "--report", str(report), "--rpc-timeout", "2", "--r-a-tov", "200",
     )  # fmt: skip
     assert done.returncode in (1, 3), done.stdout + done.stderr
     results = [r for r in json.loads((report / "report.json").read_text())["results"] if r["verdict"] != "not-applicable"]
@@ -127,6 +130,21 @@ def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     wrong = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "5.3.2/dut-client")
     assert wrong.returncode == 4 and "N_Port_IDs from 000001" in wrong.stdout
+
+
+def test_our_libvipl_behind_the_agent(net: Net, tmp_path: Path) -> None:
+    """fcvi-agent with our provider on the wire, and no other way to reach it."""
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER}", "--agent", net.agent(tmp_path / "control"),
+                    "--select", SELECTION + ",4.2.21,B.3.2.2*,4.1.2")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_the_agent_refuses(net: Net) -> None:
+    """An interface that is not there, and what is no interface."""
+    agent = str(FCVI.with_name("fcvi-agent"))
+    for spec, words in (("fcoe:none", "no such interface"), ("tcp:x", "use fcoe:IFACE")):
+        done = net.run(agent, "--on", spec, "unix:/nowhere/agent")
+        assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_a_device_behind_our_fcf(net: Net, tmp_path: Path) -> None:

@@ -23,10 +23,15 @@ bool vipl_address_in(const struct nic *nic, const VIP_NET_ADDRESS *in, struct fc
     return true;
 }
 
-/* VI-DG 3.3: the host portion of a LocalAddr has to be that of the NIC. */
+/* VI-DG 3.3: the host portion of a LocalAddr has to be that of the NIC. An FC-VI port may have several (4.2).
+ */
 bool vipl_address_is_own(const struct nic *nic, const struct fcvi_address *a)
 {
-    return memcmp(a->host, nic->object.device->info.host, HOST_LENGTH) == 0;
+    const struct fcvi_vipl_nic *info = &nic->object.device->info;
+    bool own = memcmp(a->host, info->host, HOST_LENGTH) == 0;
+    for (uint32_t i = 0; i < info->more_host_count; i++)
+        own |= memcmp(a->host, info->more_hosts[i], HOST_LENGTH) == 0;
+    return own;
 }
 
 void vipl_address_out(const struct fcvi_address *in, VIP_NET_ADDRESS *out)

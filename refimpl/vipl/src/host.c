@@ -59,7 +59,8 @@ static bool complete_info(struct fcvi_vipl_nic *i)
     take_default(&i->max_transfer_size, 32768);
     take_default(&i->native_mtu, 2048);
     take_default(&i->max_ptags, i->max_vi);
-    return i->max_discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
+    return i->more_host_count <= FCVI_VIPL_MORE_HOSTS &&
+           i->max_discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
            i->max_discriminator_length <= FCVI_MAX_DISCRIMINATOR && i->reliability_levels <= 7 &&
            (i->rdma_read_levels & ~i->reliability_levels) == 0 &&
            (i->rdma_read_levels & VIP_SERVICE_UNRELIABLE) == 0; /* VI-ARCH 2.5.1 */

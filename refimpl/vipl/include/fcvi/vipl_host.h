@@ -58,9 +58,13 @@ struct fcvi_vipl_neighbour {
     uint32_t hops;
 };
 
+enum { FCVI_VIPL_MORE_HOSTS = 7 };
+
 /** What VipQueryNic says, and the tables of the name service and of auto-discovery. 0 takes the default. */
 struct fcvi_vipl_nic {
-    uint8_t host[16]; /* IPv6, one of the port's own Host Addresses */
+    uint8_t host[16];                             /* IPv6, one of the port's own Host Addresses */
+    uint8_t more_hosts[FCVI_VIPL_MORE_HOSTS][16]; /* others of them, for the LocalAddr of connections only */
+    uint32_t more_host_count;
     uint32_t hardware_version;
     uint16_t max_discriminator_length;  /* 16..128; 128 */
     uint16_t reliability_levels;        /* VIP_SERVICE_ bits; all three */

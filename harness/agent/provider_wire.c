@@ -1,0 +1,98 @@
+/* See provider_wire.h. */
+#include "provider_wire.h"
+
+#include "live.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { D_ID = 1, S_ID = 5, ID = 3, ADDRESS = 6 };
+static const uint8_t fc_map[] = {0x0E, 0xFC, 0x00};
+
+static struct live *live;
+static bool down; /* it was said */
+
+/* Become the user who called sudo, for good. False when that fails. */
+static bool drop_privileges(void)
+{
+    const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+    if (geteuid() != 0 || uid == NULL || gid == NULL)
+        return true;
+    uid_t user = (uid_t)strtoul(uid, NULL, 10);
+    gid_t group = (gid_t)strtoul(gid, NULL, 10);
+    return user == 0 || (setgroups(1, &group) == 0 && setgid(group) == 0 && setuid(user) == 0);
+}
+
+bool wire_open(const char *spec, char *why, size_t size)
+{
+    static const char kind[] = "fcoe:";
+    if (strncmp(spec, kind, strlen(kind)) != 0) {
+        snprintf(why, size, "%s: use fcoe:IFACE", spec);
+        return false;
+    }
+    live = live_open(spec + strlen(kind), why, size);
+    if (live == NULL)
+        return false;
+    if (drop_privileges())
+        return true;
+    snprintf(why, size, "cannot give up privileges: %s", strerror(errno));
+    live_close(live);
+    live = NULL;
+    return false;
+}
+
+int wire_fd(void)
+{
+    return live != NULL ? live_fd(live) : -1;
+}
+
+static void complain(const char *words)
+{
+    if (!down)
+        fprintf(stderr, "fcvi-agent: %s\n", words);
+    down = true;
+}
+
+bool wire_receive(struct fcvi_input *frame)
+{
+    struct live_record r;
+    char why[256];
+    int status;
+    if (live == NULL)
+        return false;
+    while ((status = live_receive(live, &r, why, sizeof why)) == 1)
+        if (r.record.kind == CAPTURE_FRAME) {
+            *frame = r.record.frame;
+            return true;
+        }
+    if (status < 0)
+        complain(why);
+    return false;
+}
+
+static void mapped(const uint8_t *id, uint8_t *out)
+{
+    memcpy(out, fc_map, ID);
+    memcpy(out + ID, id, ID);
+}
+
+void wire_send(const struct fcvi_input *frame)
+{
+    static const uint8_t nobody[ID] = {0};
+    uint8_t to[ADDRESS], from[ADDRESS];
+    char why[256];
+    if (live == NULL)
+        return;
+    mapped(frame->bytes + D_ID, to);
+    mapped(frame->bytes + S_ID, from);
+    if (memcmp(frame->bytes + S_ID, nobody, ID) == 0) /* who asks for an N_Port_ID has none yet */
+        memcpy(from, live_address(live), ADDRESS);
+    if (live_send(live, to, from, frame, why, sizeof why) == 0)
+        down = false;
+    else
+        complain(why);
+}

@@ -1,0 +1,114 @@
+"""The whole suite over real frames, so many times: ``make live``.
+
+Each run has a namespace of its own with a veth pair, the device on one end (the reference port, or fcvi-agent over our
+libvipl), `fcvi certify` on the other, and dumpcap beside it. Then tshark reads what crossed the wire.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Optional
+
+from .net import TESTER, Net, available
+
+_LONGEST_S = 900
+_BY_DEVICE = "0efc00010200"
+#: tshark 4.0 takes every LS_ACC to a FARP-REPLY for one with a body, which it has not (fc-wire, 8.3).
+_FARP_REPLY = "0x55"
+_FIELDS = ("eth.src", "fcoe.crc.status", "fcoe.eof", "_ws.malformed", "fc.type", "fcels.opcode", "frame.number", "fc.ox_id")
+
+
+class Outcome:
+    """What one run came to."""
+
+    def __init__(self) -> None:
+        self.flaws: list[str] = []
+        self.summary = ""
+
+
+def one(where: Path, device: str, select: Optional[str] = None) -> Outcome:
+    """One run; its files are in the directory."""
+    outcome, started = Outcome(), time.monotonic()
+    net = Net()
+    try:
+        agent = net.agent(where / "control") if device == "agent" else net.endpoint(where / "control")
+        capture = net.start("dumpcap", "-q", "-i", TESTER, "-w", str(where / "wire.pcapng"), until="File:")
+        words = ["run", "--select", select] if select else ["certify"]
+        done = net.fcvi(*words, "--dut", f"fcoe:{TESTER}", "--agent", agent, "--report", str(where / "report"),
+                        timeout=_LONGEST_S)  # fmt: skip
+        net.stop(capture)
+    finally:
+        net.close()
+    (where / "run.log").write_text(done.stdout + done.stderr)
+    results = json.loads((where / "report/report.json").read_text())
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in results["summary"].items() if n)
+    cases = json.loads((where / "report/evidence/run.json").read_text())["cases"]
+    again = [c["id"] for c in cases if c.get("slower", 1) > 1]
+    outcome.flaws += [f"{r['id']}: {r['verdict']}: {r['reason']}" for r in results["results"] if _is_flaw(r["verdict"])]
+    if done.returncode != 0:
+        outcome.flaws.append(f"exit status {done.returncode}")
+    frames = tshark_reads(where / "wire.pcapng", outcome.flaws)
+    outcome.summary = f"{counts}; {time.monotonic() - started:.0f} s; {len(again)} tried again; {frames} frames of the device read"
+    return outcome
+
+
+def _is_flaw(verdict: str) -> bool:
+    return verdict in ("fail", "error", "inconclusive")
+
+
+def tshark_reads(wire: Path, flaws: list[str]) -> int:
+    """Everything the device sent: right CRC, a valid EOF, nothing malformed. How many frames it sent."""
+    fields = [word for name in _FIELDS for word in ("-e", name)]
+    read = subprocess.run(
+        ["tshark", "-r", str(wire), "-Y", "fcoe", "-T", "fields", *fields], capture_output=True, text=True, timeout=600, check=False
+    )
+    if read.returncode != 0:
+        flaws.append(f"tshark: exit status {read.returncode}: {read.stderr.strip()[:200]}")
+    lines = [line.split("\t") for line in read.stdout.splitlines()]
+    farp = {ox_id for *_, opcode, _, ox_id in lines if opcode == _FARP_REPLY}
+    count = 0
+    for source, crc, eof, malformed, _, opcode, number, ox_id in lines:
+        if source.replace(":", "") != _BY_DEVICE:
+            continue  # what the tester sends may be wrong on purpose
+        count += 1
+        known = opcode == "0x02" and ox_id in farp
+        if crc != "1" or eof not in ("0x41", "0x42") or (malformed and not known):
+            flaws.append(f"tshark: frame {number}: CRC status {crc}, EOF {eof} {malformed}")
+    return count
+
+
+def main() -> int:
+    """Exit status 0 when no run had a flaw."""
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--runs", type=int, default=1)
+    p.add_argument("--device", choices=("endpoint", "agent"), default="endpoint")
+    p.add_argument("--select")
+    p.add_argument("--keep", type=Path, help="where the files of runs with flaws go")
+    args = p.parse_args()
+    missing = available() or next((f"no {tool} here" for tool in ("dumpcap", "tshark") if shutil.which(tool) is None), None)
+    if missing is not None:
+        print(f"live: not run: {missing}", file=sys.stderr)
+        return 3
+    bad = 0
+    for number in range(1, args.runs + 1):
+        with tempfile.TemporaryDirectory(prefix="fcvi-live.") as scratch:
+            outcome = one(Path(scratch), args.device, args.select)
+            print(f"live run {number} of {args.runs}, {args.device}: {outcome.summary}", flush=True)
+            for flaw in outcome.flaws[:40]:
+                print(f"    {flaw}", flush=True)
+            bad += bool(outcome.flaws)
+            if outcome.flaws and args.keep is not None:
+                shutil.copytree(scratch, args.keep / f"run-{number}", dirs_exist_ok=True, ignore=shutil.ignore_patterns("control"))
+    print(f"live: {args.runs - bad} of {args.runs} runs without a flaw")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
