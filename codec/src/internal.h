@@ -34,7 +34,8 @@ const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field
 
 /* ---- reporting ---- */
 
-/** Where in a frame: container bytes and the bits in them, as fields.def has them. */
+/** Where in a frame: container bytes and the bits in them, as fields.def has them. Without a name `size` is
+ * the index of a field in the table, and the rest is looked up only for what is reported. */
 struct fcvi_place {
     const char *field;
     uint16_t byte, size;
@@ -42,7 +43,8 @@ struct fcvi_place {
 };
 
 /** Place of a field of the table, in a structure that starts at `base` bytes into the frame. */
-#define FCVI_AT(base, S, F) (fcvi_place_of((uint16_t)(base), FCVI_INDEX_##S##_##F))
+#define FCVI_AT(base, S, F)                                                                                  \
+    ((struct fcvi_place){NULL, (uint16_t)((base) + FCVI_##S##_##F##_BYTE), FCVI_INDEX_##S##_##F, 0, 0})
 enum fcvi_index {
 #define STRUCT(S, NAME, LENGTH, CLAUSE) FCVI_FIRST_##S, FCVI_BEFORE_##S = FCVI_FIRST_##S - 1,
 #define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
@@ -58,7 +60,6 @@ enum fcvi_index {
 #undef BLOB
 #undef NEST
 };
-struct fcvi_place fcvi_place_of(uint16_t base, enum fcvi_index index);
 
 /** What was required: a value, or words. */
 struct fcvi_rule {
@@ -67,8 +68,17 @@ struct fcvi_rule {
     uint64_t required_value;
 };
 
-void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
-                 struct fcvi_rule rule);
+void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
+                       enum fcvi_class class, const char *requirement, const char *erratum,
+                       const char *message, const char *required, uint64_t required_value);
+
+/** In parts, so that no caller keeps a rule in memory for a report that it rarely makes. */
+static inline void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
+                               struct fcvi_rule rule)
+{
+    fcvi_report_parts(findings, place, seen, rule.class, rule.requirement, rule.erratum, rule.message,
+                      rule.required, rule.required_value);
+}
 
 #define FCVI_BREACH(id, words, value) ((struct fcvi_rule){FCVI_VIOLATION, (id), NULL, (words), NULL, (value)})
 #define FCVI_BREACH_IN_WORDS(id, words, wanted)                                                              \

@@ -1,56 +1,92 @@
 /* Findings: where, what was seen and what was required. */
 #include "internal.h"
 
-struct fcvi_place fcvi_place_of(uint16_t base, enum fcvi_index index)
+static struct fcvi_place resolved(struct fcvi_place place)
 {
     size_t count;
-    const struct fcvi_field *field = &fcvi_field_table(&count)[index];
-    uint8_t hi = field->hi, lo = field->lo;
-    return (struct fcvi_place){field->name, (uint16_t)(base + field->byte), field->size, hi, lo};
+    if (place.field != NULL)
+        return place;
+    const struct fcvi_field *field = &fcvi_field_table(&count)[place.size];
+    return (struct fcvi_place){field->name, place.byte, field->size, field->hi, field->lo};
 }
 
-void fcvi_report(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
-                 struct fcvi_rule rule)
+void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
+                       enum fcvi_class class, const char *requirement, const char *erratum,
+                       const char *message, const char *required, uint64_t required_value)
 {
-    if (findings->worst < 1u + (unsigned)rule.class)
-        findings->worst = 1u + (unsigned)rule.class;
+    if (findings->worst < 1u + (unsigned)class)
+        findings->worst = 1u + (unsigned)class;
     if (findings->count++ >= findings->capacity)
         return;
+    place = resolved(place);
     findings->list[findings->count - 1] = (struct fcvi_finding){
-        .requirement = rule.requirement,
-        .erratum = rule.erratum,
+        .requirement = requirement,
+        .erratum = erratum,
         .field = place.field,
-        .message = rule.message,
-        .required = rule.required,
+        .message = message,
+        .required = required,
         .seen = seen,
-        .required_value = rule.required_value,
+        .required_value = required_value,
         .byte = place.byte,
         .size = place.size,
         .hi = place.hi,
         .lo = place.lo,
-        .cls = (uint8_t)rule.class,
+        .cls = (uint8_t) class,
     };
 }
 
-static uint64_t field_value(const struct fcvi_field *field, const uint8_t *bytes)
-{
-    uint64_t v = fcvi_load(bytes + field->byte, field->size);
-    return (v & FCVI_MASK(field->hi, field->lo)) >> field->lo;
-}
+/* The reserved bits alone: every frame is searched for them. */
+struct reserved {
+    const char *requirement;
+    uint32_t mask;
+    uint16_t index, ius, byte;
+    uint8_t size, lo;
+};
+
+#define STRUCT(S, NAME, LENGTH, CLAUSE)
+#define FIELD(...)
+#define GROUP(...)
+#define BLOB(...)
+#define NEST(...)
+static const struct reserved reserved[] = {
+#define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ)                                                     \
+    {REQ, FCVI_MASK(HI, LO), FCVI_INDEX_##S##_##F, FCVI_IUS_##IUS, BYTE, SIZE, LO},
+#include <fcvi/fields.def>
+#undef RSVD
+};
+
+/* Of each structure, the first; the next structure's ends them. */
+#undef STRUCT
+enum {
+#define STRUCT(S, NAME, LENGTH, CLAUSE) FIRST_##S, BEFORE_##S = FIRST_##S - 1,
+#define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ) AT_##S##_##F,
+#include <fcvi/fields.def>
+#undef STRUCT
+#undef RSVD
+};
+static const uint8_t first_of[] = {
+#define STRUCT(S, NAME, LENGTH, CLAUSE) FIRST_##S,
+#define RSVD(...)
+#include <fcvi/fields.def>
+#undef STRUCT
+#undef RSVD
+    sizeof reserved / sizeof reserved[0],
+};
+#undef FIELD
+#undef GROUP
+#undef BLOB
+#undef NEST
 
 void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const uint8_t *bytes, uint16_t base,
                          struct fcvi_findings *findings)
 {
-    size_t count;
-    const struct fcvi_structure_info *info = &fcvi_structure_table(&count)[structure];
-    const struct fcvi_field *table = fcvi_field_table(&count);
-    for (size_t i = info->first; table[i].structure == structure; i++) {
-        const struct fcvi_field *field = &table[i];
-        if (field->kind != FCVI_F_RSVD || (field->ius >> iu & 1u) == 0)
+    const struct reserved *end = &reserved[first_of[structure + 1]];
+    for (const struct reserved *r = &reserved[first_of[structure]]; r < end; r++) {
+        uint64_t seen = fcvi_load(bytes + r->byte, r->size) & r->mask;
+        if (seen == 0 || (r->ius >> iu & 1u) == 0)
             continue;
-        uint64_t seen = field_value(field, bytes);
-        if (seen != 0)
-            fcvi_report(findings, fcvi_place_of(base, (enum fcvi_index)i), seen,
-                        FCVI_TOLERATED(field->requirement, NULL, "reserved bits are not zero", 0));
+        struct fcvi_place place = {NULL, (uint16_t)(base + r->byte), r->index, 0, 0};
+        fcvi_report(findings, place, seen >> r->lo,
+                    FCVI_TOLERATED(r->requirement, NULL, "reserved bits are not zero", 0));
     }
 }

@@ -1,34 +1,41 @@
 /* A frame as values of the field table, and back. Nothing is copied from the frame but through its fields. */
 #include "internal.h"
 
-static void add(struct fcvi_values *out, size_t index, size_t base, const uint8_t *bytes)
+static void add(struct fcvi_values *out, const struct fcvi_field *field, size_t index, size_t base,
+                const uint8_t *bytes)
 {
-    size_t count;
-    const struct fcvi_field *field = &fcvi_field_table(&count)[index];
     struct fcvi_value *value = &out->list[out->count++];
-    *value = (struct fcvi_value){.field = (uint16_t)index, .base = (uint16_t)base};
+    const uint8_t *at = bytes + base + field->byte;
+    value->field = (uint16_t)index;
+    value->base = (uint16_t)base;
+    value->u = 0;
+    value->bytes = NULL;
     if (field->kind == FCVI_F_BLOB)
-        value->bytes = bytes + base + field->byte;
+        value->bytes = at;
     else
-        value->u = (fcvi_load(bytes + base + field->byte, field->size) & FCVI_MASK(field->hi, field->lo)) >>
-                   field->lo;
+        value->u = (fcvi_load(at, field->size) & FCVI_MASK(field->hi, field->lo)) >> field->lo;
+}
+
+static void take(struct fcvi_values *out, const struct fcvi_field *table,
+                 const struct fcvi_structure_info *structures, enum fcvi_structure structure, uint8_t iu,
+                 size_t base, const uint8_t *bytes)
+{
+    for (size_t i = structures[structure].first; table[i].structure == structure; i++) {
+        const struct fcvi_field *field = &table[i];
+        if (field->kind == FCVI_F_GROUP || (field->ius >> iu & 1u) == 0)
+            continue;
+        if (field->kind == FCVI_F_NEST)
+            take(out, table, structures, (enum fcvi_structure)field->sub, iu, base + field->byte, bytes);
+        else
+            add(out, field, i, base, bytes);
+    }
 }
 
 void fcvi_take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t iu, size_t base,
                const uint8_t *bytes)
 {
     size_t count;
-    size_t first = fcvi_structure_table(&count)[structure].first;
-    const struct fcvi_field *table = fcvi_field_table(&count);
-    for (size_t i = first; table[i].structure == structure; i++) {
-        const struct fcvi_field *field = &table[i];
-        if (field->kind == FCVI_F_GROUP || (field->ius >> iu & 1u) == 0)
-            continue;
-        if (field->kind == FCVI_F_NEST)
-            fcvi_take(out, (enum fcvi_structure)field->sub, iu, base + field->byte, bytes);
-        else
-            add(out, i, base, bytes);
-    }
+    take(out, fcvi_field_table(&count), fcvi_structure_table(&count), structure, iu, base, bytes);
 }
 
 /* The structures after the Device_Header; returns where what they describe ends. */
