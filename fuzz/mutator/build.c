@@ -18,9 +18,13 @@ static uint8_t any_of(const uint8_t *list, size_t count, uint64_t *random)
 static void stretch(struct buffer *b, size_t size, uint64_t *random)
 {
     size = size < b->room ? size : b->room;
-    bool zero = one_in(random, 2);
-    for (size_t i = b->size; i < size; i++)
-        b->bytes[i] = zero ? 0 : (uint8_t)draw(random);
+    if (size > b->size && one_in(random, 2))
+        memset(b->bytes + b->size, 0, size - b->size);
+    else
+        for (size_t i = b->size; i < size; i += 8) {
+            uint64_t eight = draw(random);
+            memcpy(b->bytes + i, &eight, size - i < 8 ? size - i : 8);
+        }
     b->size = size;
 }
 
