@@ -24,7 +24,7 @@ MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
 TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c conformance/monitor/tests/test_*.c)
 VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
-FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
+FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
              refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
@@ -41,7 +41,7 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: agent live interop differential fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
+.PHONY: agent live interop differential fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -282,6 +282,9 @@ FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-re
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # comparisons are traced where no mutator knows what they are about
 $(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += -fsanitize-coverage=trace-cmp
+# what the engine does with each counter costs more than a check of the codec: blocks rather than edges, and sanitizers
+# that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks
+$(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += -fsanitize-coverage=bb -fsanitize-recover=undefined
 FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
@@ -295,20 +298,30 @@ $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/obj/%.o)
 	rm -f $@
 	ar rcs $@ $^
 
-# a target that says its format (fuzz/mutator/fcvi_mutator.h) gets the mutator
+# a target that says its format (fuzz/mutator/fcvi_mutator.h) gets the mutator, unless it is plain
+FUZZ_LINK = $(CLANG) -fsanitize=fuzzer,address,undefined $< $(BUILD)/fuzz/libfuzzed.a $(BUILD)/fuzz/obj/fuzz/options.o
 $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a $(BUILD)/libfcvi-mutator.so
-	mutator=; if grep -q fcvi_fuzz_format fuzz/$*.c && [ -z '$(PLAIN)' ]; then mutator='-L$(BUILD) -lfcvi-mutator -Wl,-rpath,$$ORIGIN/..'; fi; \
-	$(CLANG) -fsanitize=fuzzer,address,undefined $< $(BUILD)/fuzz/libfuzzed.a $(BUILD)/fuzz/obj/fuzz/options.o $$mutator $(FUZZ_LIBS) -o $@
+	mutator=; if grep -q fcvi_fuzz_format fuzz/$*.c; then mutator='-L$(BUILD) -lfcvi-mutator -Wl,-rpath,$$ORIGIN/..'; fi; \
+	$(FUZZ_LINK) $$mutator $(FUZZ_LIBS) -o $@
+$(BUILD)/fuzz/plain-%: $(BUILD)/fuzz/obj/fuzz/fuzz_%.o $(BUILD)/fuzz/libfuzzed.a
+	$(FUZZ_LINK) $(FUZZ_LIBS) -o $@
 .SECONDARY: $(FUZZ_SRC:%.c=$(BUILD)/fuzz/obj/%.o)
 
-FUZZ_TARGETS := $(filter-out $(BUILD)/fuzz/fuzz_empty,$(FUZZERS))
+FUZZ_TARGETS := $(FUZZERS)
 fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 	@fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 fuzz-afl: $(BUILD)/libfcvi-mutator.so ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 	@mkdir -p $(BUILD)/fuzz
-	@for f in $(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)); do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz fuzz/afl_driver.c $$f $(LIB_SRC) $(CAPTURE_SRC) \
+	@for f in $(FUZZ_SRC) fuzz/fuzz_empty.c; do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz fuzz/afl_driver.c $$f $(LIB_SRC) $(CAPTURE_SRC) \
 	  $(FUZZ_LIBS) -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
+
+fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame fuzz_port fuzz_pair) ## executions a second beside an empty target
+	@! command -v afl-clang-fast > /dev/null || $(MAKE) -s fuzz-afl
+	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
+
+fuzz-campaign: $(FUZZ_TARGETS) ## every target in turn for FUZZ_SECONDS in all, with a log of CPU time and executions
+	@fuzz/campaign.sh $(BUILD) $(FUZZ_SECONDS) 300 $(FUZZ_TARGETS)
 
 fuzz-smoke: $(FUZZ_TARGETS) ## a bounded number of executions
 	@for f in $(FUZZ_TARGETS); do $$f -seed=1 -max_len=2148 -runs=$$(fuzz/runs.sh $$f) -artifact_prefix=$(BUILD)/fuzz/ 2>&1 | tail -1; \
@@ -335,7 +348,7 @@ fuzz-replay: $(REPLAYS) ## corpora and regressions of the repository through the
 fuzz-coverage: ## branches of codec and refimpl that the corpora of the repository reach
 	rm -rf $(BUILD)/fuzzcov && mkdir -p $(BUILD)/fuzzcov
 	@for f in $(LIB_SRC) $(CAPTURE_SRC); do $(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g --coverage $(INCLUDES) -c $$f -o $(BUILD)/fuzzcov/$$(echo $$f | tr / _).o || exit 1; done
-	@for f in $(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)); do n=$${f#fuzz/fuzz_}; n=$${n%.c}; o=$(BUILD)/fuzzcov/$$n; \
+	@for f in $(FUZZ_SRC); do n=$${f#fuzz/fuzz_}; n=$${n%.c}; o=$(BUILD)/fuzzcov/$$n; \
 	  $(CC) -std=gnu11 -O1 -g $(INCLUDES) -Ifuzz $$f fuzz/replay.c $(BUILD)/fuzzcov/*_[a-z]*.c.o -lgcov $(FUZZ_LIBS) -o $$o || exit 1; \
 	  d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$o $$d || exit 1; done
 	gcovr -r . $(BUILD)/fuzzcov --filter codec/src --txt --branches

@@ -1,4 +1,4 @@
-/* Nothing: what the engine itself costs. The baseline of fuzz/throughput.sh. */
+/* Nothing: what the engine itself costs. The baseline of fuzz/throughput.py. */
 #include "oracle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

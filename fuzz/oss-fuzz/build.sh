@@ -3,17 +3,17 @@
 cd "$SRC/fcvi"
 make -s build/libfcvi-mutator.so CC=gcc
 (unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
-includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iharness/capture -Ifuzz"
+includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Ifuzz"
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
-  [ "$name" = fuzz_empty ] && continue
+  case $name in fuzz_empty*) continue ;; esac
   mutator=""
   if grep -q fcvi_fuzz_format "$target"; then
     mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
     cp build/libfcvi-mutator.so "$OUT"
   fi
   # shellcheck disable=SC2086
-  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*.c refimpl/src/*.c harness/capture/*.c "$target"
+  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*.c refimpl/src/*.c conformance/monitor/src/*.c harness/capture/*.c "$target"
   $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -ljansson -Wl,-Bdynamic -lpcap -o "$OUT/$name"
   rm -f ./*.o
   folders=()
