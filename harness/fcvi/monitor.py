@@ -66,6 +66,7 @@ class Monitor:
         self._input = ffi.new("struct fcvi_input *")
         self._view = ffi.new("struct fcvi_frame *")
         self._decoded = ffi.new("struct fcvi_findings *")
+        self._names: list[tuple[int, int, int]] = []
 
     def frame(self, frame: codec.Frame, number: int, time_us: int, network: int = 0) -> list[Breach]:
         """Follow one frame; number rises from 1."""
@@ -95,6 +96,13 @@ class Monitor:
     def forget(self) -> None:
         """A link event made Connections and Exchanges void without a frame that shows it."""
         lib.fcvi_monitor_forget(self.pointer)
+        for port, other, port_name in self._names:
+            lib.fcvi_monitor_name(self.pointer, 0, port, other, port_name)
+
+    def name(self, port: int, other: int, port_name: int) -> None:
+        """A port that talks to the other has this Port_Name, whether or not a login says so."""
+        self._names.append((port, other, port_name))
+        lib.fcvi_monitor_name(self.pointer, 0, port, other, port_name)
 
     def gap(self) -> None:
         """Frames are missing here."""

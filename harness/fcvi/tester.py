@@ -45,6 +45,8 @@ class Tester:
         #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
         self.ports = {self.n_port_id}
         self.dut_id = int(config["n_port_id"], 16)
+        self.monitor.name(self.n_port_id, self.dut_id, int(config["peer"]["port_name"], 16))
+        self.monitor.name(self.dut_id, self.n_port_id, int(config["port_name"], 16))
         self.services = Services(self, config)
         self.far: Optional[FarSide] = None  # the second arrangement: it answers instead of the tester
         self._exchanges: dict[tuple[str, int], Exchange] = {}

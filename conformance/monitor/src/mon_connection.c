@@ -132,6 +132,7 @@ static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
+        e->last_at = e->spoke_at = e->answered = 0;
         e->next = 1;
         e->highest = e->unconfirmed = 0;
         e->firm = false;
@@ -177,8 +178,10 @@ static void confirm(struct seen *s, uint32_t owner, uint32_t handle)
     struct pair *p = mon_pair_of(s->m, x->network, x->originator, x->responder, true);
     if (e->speaks == 0 && far->speaks == 0)
         p->connections++;
-    if (e->speaks == 0)
+    if (e->speaks == 0) {
         e->speaks = s->in->number;
+        e->spoke_at = s->in->time_us;
+    }
     e->firm = far->firm = true;
     e->touched = far->touched = s->in->time_us;
 }

@@ -58,6 +58,7 @@ struct fcvi_monitor *fcvi_monitor_init(void *memory, size_t size, const struct f
         return NULL;
     memset(m, 0, sizeof *m);
     m->config = *config;
+    m->knows_r_a_tov = config->r_a_tov_us != 0;
     if (m->config.r_a_tov_us == 0)
         m->config.r_a_tov_us = 10000000;
     layout(m, &config->limits);
@@ -79,6 +80,13 @@ void fcvi_monitor_forget(struct fcvi_monitor *m)
     mon_pool_clear(m, &m->pairs);
     if (m->latest != 0) /* what was sent before the event may still come */
         fcvi_monitor_gap(m);
+}
+
+void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, uint32_t other,
+                       uint64_t port_name)
+{
+    struct pair *p = mon_pair_of(m, network, port, other, true);
+    p->name[mon_pair_index(port, other)] = (struct name){port_name, UINT64_MAX};
 }
 
 /* ---- trust ---- */
@@ -139,6 +147,7 @@ static void judge_setup(struct seen *s)
     mon_connection_payload(s);
     mon_rules_6_8(s);
     mon_rules_7_3(s);
+    mon_rules_5_3_4(s);
     mon_rules_8_4(s);
     mon_rules_8_5(s);
     mon_connection_note(s);

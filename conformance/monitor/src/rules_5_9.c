@@ -70,6 +70,7 @@ static void check_next(struct seen *s, struct end *e, uint32_t id)
     e->counting = true;
     e->next = id + 1;
     e->last = s->in->number;
+    e->last_at = s->in->time_us;
     if (id > e->highest)
         e->highest = id;
 }

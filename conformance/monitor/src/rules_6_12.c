@@ -138,6 +138,11 @@ static void response(struct seen *s)
         check_completed(s, mine, "FCVI-6.13.2-08");
     }
     mon_connection_closed(s, mine);
+    struct end *far = mine == NULL ? NULL : mon_end_find(s->m, s->in->network, mine->peer, mine->peer_handle);
+    if (mine != NULL)
+        mine->answered = s->in->number;
+    if (far != NULL && far->peer == mine->owner && far->peer_handle == mine->handle)
+        far->answered = s->in->number;
 }
 
 void mon_rules_6_12(struct seen *s)

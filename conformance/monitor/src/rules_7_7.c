@@ -57,6 +57,12 @@ static struct login parameters(const struct seen *s)
     return l;
 }
 
+static void learn_name(const struct seen *s, struct pair *p, unsigned me)
+{
+    if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+        p->name[me] = (struct name){fcvi_LOGIN_Port_Name(s->f->payload + FCVI_ELS_LENGTH), s->in->number};
+}
+
 /* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is logged in all the same:
  * only a login that is older than any frame under way is certainly over. */
 static void logged_out(const struct seen *s, struct pair *p, unsigned me)
@@ -79,6 +85,7 @@ static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command
     p->plogi[me] = s->in->number;
     p->plogi_time = s->in->time_us;
     p->offered[me] = parameters(s);
+    learn_name(s, p, me);
 }
 
 void mon_login_services(struct seen *s)
@@ -102,6 +109,7 @@ void mon_login_services(struct seen *s)
         p->plogi[me] = s->in->number;
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
+        learn_name(s, p, me);
         p->login[far] = p->offered[far];
         p->logged_out[0] = p->logged_out[1] = 0; /* a LOGO that crossed the PLOGI is past */
     } else if (command == LS_ACC) {

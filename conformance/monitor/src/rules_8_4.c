@@ -1,11 +1,58 @@
-/* 8.4.2 f with 4.2: a handle that is in use is not given to another Connection. */
+/* 8.4.2 f with 4.2: a handle that is in use, or was not long ago, is not given to another Connection. */
 #include "state.h"
 
-/* FCVI-4.2-09. The port that gives the handle knows its own Connections: it is one that it sent RESP2 or
- * RESP3 for, and it has sent no Disconnect IU since. A retry (8.5.4) and the two requests of Peer-to-Peer
- * (5.3.3) use the handle of the same Endpoint. Without a whole view a Disconnect may have been missed, yet
- * within R_A_TOV of the last frame of the Connection the handle may not be used again either. In any other
- * order than that of sending a request may be older than the Connection. */
+static void report(struct seen *s, struct fcvi_rule rule, uint64_t other)
+{
+    bool request = s->iu == FCVI_IU_CONNECT_RQST;
+    struct fcvi_place place = request ? CONN(s, FCVI_RQST_HANDLE) : CONN(s, FCVI_RESP_HANDLE);
+    mon_report(s, place, request ? s->x->setup.rqst_handle : s->x->setup.resp_handle, rule, other);
+}
+
+/* FCVI-4.2-09. The port knows its own Connections: it sent RESP2 or RESP3 for this one, and no Disconnect IU
+ * since. The two requests of Peer-to-Peer (5.3.3) use the handle of the same Endpoint. Without a whole view a
+ * Disconnect may have been missed, yet within R_A_TOV of the last frame of the Connection the handle may not
+ * be used again either. */
+static void in_use(struct seen *s, const struct end *e)
+{
+    bool request = s->iu == FCVI_IU_CONNECT_RQST;
+    bool peers = request ? fcvi_DH_CONN_MODE(s->dh) != 1 : s->x->setup.mode != 1;
+    if (mon_stale(s->m, e->touched, s->in->time_us) || (e->peer == s->d_id && peers))
+        return;
+    report(s,
+           FCVI_BREACH_IN_WORDS("FCVI-4.2-09", "the handle is that of another open Connection of the port",
+                                "a handle that is not in use"),
+           e->speaks);
+}
+
+/* When the Endpoint certainly was not in Error yet: its port finished the setup, or began a Message. */
+static uint64_t alive_at(const struct seen *s, const struct end *e)
+{
+    const struct end *far = mon_end_find(s->m, s->in->network, e->peer, e->peer_handle);
+    bool paired = far != NULL && far->peer == e->owner && far->peer_handle == e->handle;
+    return paired && far->last_at > e->spoke_at ? far->last_at : e->spoke_at;
+}
+
+/* FCVI-8.4.2-f2 (E57). R_A_TOV runs from the Error state at the earliest, which nobody sees; so it is counted
+ * from what the Endpoint did before. A Disconnect that was completed was answered in one direction. */
+static void too_soon(struct seen *s, const struct end *e)
+{
+    uint64_t alive = alive_at(s, e), now = s->in->time_us;
+    if (s->m->knows_r_a_tov && now >= alive && now - alive < s->m->config.r_a_tov_us)
+        report(s,
+               FCVI_BREACH_IN_WORDS("FCVI-8.4.2-f2",
+                                    "R_A_TOV has not passed since the handle's last Connection",
+                                    "another handle"),
+               e->closed);
+    else if (e->answered == 0 && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
+        report(s,
+               FCVI_BREACH_IN_WORDS("FCVI-8.4.2-f2",
+                                    "the Disconnect of the handle's last Connection was not answered",
+                                    "another handle"),
+               e->closed);
+}
+
+/* A retry (8.5.4) has the handle of the first try. In any other order than that of sending a request may be
+ * older than the Connection. */
 void mon_rules_8_4(struct seen *s)
 {
     const struct setup_facts *u = &s->x->setup;
@@ -14,22 +61,15 @@ void mon_rules_8_4(struct seen *s)
         return;
     if ((!request && !accept) || !(request ? u->has_rqst_handle : u->has_resp_handle))
         return;
-    uint32_t handle = request ? u->rqst_handle : u->resp_handle;
-    const struct end *e = mon_end_find(s->m, s->in->network, s->s_id, handle);
-    if (e == NULL || e->speaks == 0 || e->closed != 0 || e->bound >= s->x->born ||
-        mon_end_gone(s->m, s->in->network, e))
+    const struct end *e =
+        mon_end_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);
+    if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_end_gone(s->m, s->in->network, e) ||
+        e->bound <= s->m->last_gap || (s->m->config.trust & FCVI_TRUST_ORDER) == 0)
         return;
-    if (mon_stale(s->m, e->touched, s->in->time_us) || e->bound <= s->m->last_gap ||
-        (s->m->config.trust & FCVI_TRUST_ORDER) == 0)
+    if (e->peer == s->d_id && (request ? fcvi_DH_RQST_RETRY(s->dh) : fcvi_DH_RESP_RETRY(s->dh)))
         return;
-    bool retry = request ? fcvi_DH_RQST_RETRY(s->dh) : fcvi_DH_RESP_RETRY(s->dh);
-    bool peers = request ? fcvi_DH_CONN_MODE(s->dh) != 1 : u->mode != 1;
-    if (e->peer == s->d_id && (retry || peers))
-        return;
-    struct fcvi_place place = request ? CONN(s, FCVI_RQST_HANDLE) : CONN(s, FCVI_RESP_HANDLE);
-    mon_report(s, place, handle,
-               FCVI_BREACH_IN_WORDS("FCVI-4.2-09",
-                                    "the handle is that of another open Connection of the port",
-                                    "a handle that is not in use"),
-               e->speaks);
+    if (e->closed == 0)
+        in_use(s, e);
+    else
+        too_soon(s, e);
 }

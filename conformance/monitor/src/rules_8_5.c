@@ -27,6 +27,29 @@ static void check_unique(struct seen *s, uint32_t id)
                old->frame);
 }
 
+/* FCVI-8.5.3-b: the ID of a setup that its originator gave up is not used again before a Disconnect and
+ * R_A_TOV. */
+static void check_failed(struct seen *s, uint32_t id)
+{
+    const struct setup *old = setup_find(s, s->s_id, id);
+    if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born)
+        return;
+    const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, old->peer, old->ox_id);
+    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, old->peer, false);
+    if (x == NULL || x->born != old->frame || x->aborted == 0 || x->aborter != 0 ||
+        (p != NULL && p->voided > old->frame))
+        return;
+    uint64_t now = s->in->time_us;
+    bool early = s->m->knows_r_a_tov && now >= old->touched && now - old->touched < s->m->config.r_a_tov_us;
+    if (early || p == NULL || p->disconnected <= old->frame)
+        mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.5.3-b",
+                                        early ? "R_A_TOV has not passed since a setup with this ID failed"
+                                              : "no Disconnect followed the setup with this ID that failed",
+                                        "another FCVI_CONNECTION_ID"),
+                   old->frame);
+}
+
 /* FCVI-8.5.4-a1: a retry has the handle of a request made before to the same port, and a new ID (E37). */
 static void check_retry(struct seen *s, uint32_t id, const struct end *e)
 {
@@ -66,8 +89,11 @@ void mon_rules_8_5(struct seen *s)
         return;
     uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     struct end *e = mon_end_find(s->m, s->in->network, s->s_id, u->rqst_handle);
-    if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x))
+    if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x)) {
         check_unique(s, id);
+        if (!fcvi_DH_RQST_RETRY(s->dh))
+            check_failed(s, id);
+    }
     if (fcvi_DH_RQST_RETRY(s->dh)) {
         check_retry(s, id, e);
         check_once(s, e);

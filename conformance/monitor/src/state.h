@@ -33,6 +33,7 @@ struct fcvi_monitor {
     struct fcvi_monitor_count unjudged[FCVI_UNJUDGED_COUNT];
     uint64_t last_gap; /* number of the last frame before which frames are missing; 0: none are */
     uint64_t latest;   /* number of the latest frame */
+    bool knows_r_a_tov;
     struct pool exchanges, ends, setups, sequences, pairs;
 };
 
@@ -129,6 +130,9 @@ struct end {
     uint64_t closed;    /* frame in which its port sent a Disconnect IU */
     uint64_t closed_at; /* and when */
     uint64_t last;      /* frame of the last new Message to it */
+    uint64_t last_at;   /* and when */
+    uint64_t spoke_at;  /* when its port finished the setup */
+    uint64_t answered;  /* frame that completed a Disconnect of its Connection */
     uint32_t owner, handle, peer, peer_handle;
     uint32_t asked_peer, asked_id;
     uint32_t depth;       /* FCVI_PIPELINE_DEPTH of its attributes */
@@ -169,6 +173,12 @@ struct login {
     uint8_t lacks;  /* 1: S, 2: C (5.6) */
 };
 
+/** The Port_Name of a port. */
+struct name {
+    uint64_t port_name;
+    uint64_t frame; /* that said so; 0: not known */
+};
+
 /** Two ports that talk to each other; index 0 is the lower N_Port Identifier. */
 struct pair {
     struct node node;
@@ -180,6 +190,7 @@ struct pair {
     uint64_t epoch;          /* frame of the last IU or ELS that sets up or ends anything */
     struct login offered[2]; /* by a PLOGI that was not accepted yet */
     struct login login[2];   /* both sides know it */
+    struct name name[2];
     uint32_t connections;
     uint16_t els_ox_id[2];
     uint8_t els[2]; /* command that waits for an answer */
@@ -254,8 +265,9 @@ bool mon_message_linked(struct seen *s);
 
 /* ---- the rules, by clause; those that return false end the judgement of the frame ---- */
 
-bool mon_rules_5_2(struct seen *s); /* requests and responses of a Message */
-bool mon_rules_5_3(struct seen *s); /* order and handles of a setup */
+bool mon_rules_5_2(struct seen *s);   /* requests and responses of a Message */
+bool mon_rules_5_3(struct seen *s);   /* order and handles of a setup */
+void mon_rules_5_3_4(struct seen *s); /* arbitration between Peers */
 void mon_rules_5_4_reuse(struct seen *s);
 bool mon_rules_5_4(struct seen *s); /* Exchanges begin once and end */
 void mon_rules_5_5(struct seen *s); /* Sequences and SEQ_IDs */

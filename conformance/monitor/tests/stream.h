@@ -56,6 +56,7 @@ struct stream {
     struct made frame[FRAMES];
     unsigned count;
     uint8_t sof_i, sof_n;
+    uint64_t r_a_tov_us, name_a, name_b; /* what the monitor is told beside the frames; 0: nothing */
 };
 
 static inline void put(uint8_t *bytes, unsigned at, unsigned size, uint64_t value)
@@ -195,6 +196,10 @@ static inline void judge(struct verdict *v, const struct stream *s, const struct
     size_t size = fcvi_monitor_size(&config->limits);
     v->monitor = fcvi_monitor_init(malloc(size), size, config);
     ck_assert_ptr_nonnull(v->monitor);
+    if (s->name_a != 0) {
+        fcvi_monitor_name(v->monitor, 0, A, B, s->name_a);
+        fcvi_monitor_name(v->monitor, 0, B, A, s->name_b);
+    }
     v->found = (struct fcvi_monitor_findings){v->list, 16, 0};
     for (unsigned i = 0; i < s->count; i++) {
         const struct made *m = &s->frame[i];
@@ -218,7 +223,7 @@ static inline void expect(const struct stream *s, uint8_t trust, const char *req
                           const char *what)
 {
     struct verdict v;
-    struct fcvi_monitor_config config = {.trust = trust};
+    struct fcvi_monitor_config config = {.trust = trust, .r_a_tov_us = s->r_a_tov_us};
     judge(&v, s, &config);
     const struct fcvi_monitor_finding *f = &v.list[0];
     if (requirement == NULL)

@@ -146,8 +146,8 @@ START_TEST(connection_ids_are_unique_while_open)
     s = stream();
     request(&s, 0x1001, 7, HA, B, false);
     frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1001, 0);
-    request(&s, 0x1002, 7, HA + 1, C, false);
-    expect(&s, WHOLE, NULL, 0, "the ID of an aborted setup");
+    request(&s, 0x1002, 8, HA + 1, C, false);
+    expect(&s, WHOLE, NULL, 0, "another ID than that of an aborted setup");
 }
 END_TEST
 

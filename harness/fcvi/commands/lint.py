@@ -28,7 +28,8 @@ def add_parser(commands: Any) -> None:
         help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
         "order (as sent), once (the Fabric delivers none twice), or whole for all of it",
     )  # fmt: skip
-    p.add_argument("--r-a-tov", type=_positive, default=10000, metavar="MS", help="R_A_TOV of the ports (default 10000)")
+    unknown = "(default: taken for 10000, and no breach is judged by it)"
+    p.add_argument("--r-a-tov", type=_positive, default=0, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
     p.set_defaults(run=run)
 
 

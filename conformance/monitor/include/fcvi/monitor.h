@@ -31,11 +31,11 @@ struct fcvi_monitor_limits {
 
 struct fcvi_monitor_config {
     struct fcvi_monitor_limits limits;
-    uint8_t trust; /* of enum fcvi_monitor_trust */
-    uint64_t
-        r_a_tov_us; /* 0: 10 s. Without FCVI_TRUST_ALL what is older is not compared with what is new:
-                       within R_A_TOV no handle, FCVI_MSG_ID or FCVI_CONNECTION_ID gets another meaning */
-    uint64_t seed;  /* of the hash tables, against streams that were made to collide */
+    uint8_t trust;       /* of enum fcvi_monitor_trust */
+    uint64_t r_a_tov_us; /* 0: not known; then 10 s. Without FCVI_TRUST_ALL what is older is not compared with
+                            what is new: within R_A_TOV no handle, FCVI_MSG_ID or FCVI_CONNECTION_ID gets
+                            another meaning */
+    uint64_t seed;       /* of the hash tables, against streams that were made to collide */
 };
 
 /** Bytes of memory that a monitor of these limits needs; 0 when one is out of range. */
@@ -70,6 +70,11 @@ struct fcvi_monitor_findings {
 /** Follow one frame and judge it. findings->count is not reset. */
 void fcvi_monitor_frame(struct fcvi_monitor *monitor, const struct fcvi_monitor_frame *frame,
                         struct fcvi_monitor_findings *findings);
+
+/** The port with this N_Port Identifier has this Port_Name, which a login of the two ports need not tell
+ * (5.3.4). other: a port that it talks to. */
+void fcvi_monitor_name(struct fcvi_monitor *monitor, uint32_t network, uint32_t port, uint32_t other,
+                       uint64_t port_name);
 
 /** Frames are missing here (a record that was cut, a buffer that ran over). */
 void fcvi_monitor_gap(struct fcvi_monitor *monitor);

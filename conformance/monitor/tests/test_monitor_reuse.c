@@ -1,0 +1,231 @@
+/* 8.4.2 f, 8.5.3 b: when handles and FCVI_CONNECTION_IDs may be used again; 5.3.4: who accepts of two Peers.
+ */
+#include "stream.h"
+
+enum { R_A_TOV = 600000, PEER_TO_PEER = 2, CLIENT_SERVER = 1, REFUSED = 1 };
+
+static struct stream stream(void)
+{
+    return (struct stream){.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3, .r_a_tov_us = R_A_TOV};
+}
+
+static struct made *request(struct stream *s, uint32_t from, uint16_t ox_id, uint32_t id, uint32_t handle,
+                            uint8_t flags)
+{
+    struct made *f =
+        iu(s, 0x10, 0x02, from, from == A ? B : A, FIRST | END | INITIATIVE | OFFSET, ox_id, 0xFFFFFFFF, 340);
+    put(f->bytes, AT_FLAGS, 1, flags);
+    put(f->bytes, AT_WORD_7, 4, id);
+    connect_payload(f, handle, 1);
+    return f;
+}
+
+/* CONNECT_RESP1 to a request of the other port */
+static struct made *answer(struct stream *s, uint32_t from, uint16_t ox_id, uint32_t id, uint32_t handle,
+                           uint8_t flags)
+{
+    struct made *f = iu(s, 0x18, 0x03, from, from == A ? B : A, CONTEXT | END | INITIATIVE | OFFSET, ox_id,
+                        0xFFFFFFFF, 340);
+    put(f->bytes, AT_FLAGS, 1, flags);
+    put(f->bytes, AT_RX_ID, 2, 0x8001);
+    put(f->bytes, AT_WORD_7, 4, id);
+    if (flags & REFUSED)
+        put(f->bytes, AT_FCVI_PARAMETER, 4, 0x00030000); /* 5.9.7.2.1: no match */
+    connect_payload(f, flags & REFUSED ? 0xFFFFFFFF : handle, 1);
+    return f;
+}
+
+/* A Connection that A ends: frames 1 to 6. */
+static struct stream ended(void)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    disconnect(&s, A, 0x1002, HB, false);
+    disconnect(&s, B, 0x1002, HA, true);
+    return s;
+}
+
+START_TEST(handles_rest_after_a_disconnect)
+{
+    struct stream s = ended();
+    struct made *f = request(&s, A, 0x1003, 8, HA, CLIENT_SERVER);
+    expect(&s, WHOLE, "FCVI-8.4.2-f2", 7, "the handle of the client right after a Disconnect");
+    expect(&s, 0, NULL, 0, "the same in a capture of which nothing is known");
+    f->time = s.frame[3].time + R_A_TOV - 1000; /* A finished the setup with RESP2, in frame 3 */
+    expect(&s, WHOLE, NULL, 0, "the handle R_A_TOV after the last sign of life");
+    f->time = s.frame[2].time + R_A_TOV - 1;
+    expect(&s, WHOLE, "FCVI-8.4.2-f2", 7, "the handle a microsecond earlier");
+    put(f->bytes, AT_CONN_HANDLE, 4, HA + 1);
+    expect(&s, WHOLE, NULL, 0, "another handle");
+    put(f->bytes, AT_CONN_HANDLE, 4, HA);
+    s.r_a_tov_us = 0;
+    expect(&s, WHOLE, NULL, 0, "the handle where R_A_TOV is not known");
+}
+END_TEST
+
+START_TEST(handles_of_servers_rest_too)
+{
+    struct stream s = ended();
+    request(&s, A, 0x1003, 8, HA + 1, CLIENT_SERVER);
+    struct made *f = answer(&s, B, 0x1003, 8, HB, 0);
+    expect(&s, WHOLE, "FCVI-8.4.2-f2", 8, "the handle of the server right after a Disconnect");
+    f->time += R_A_TOV;
+    expect(&s, WHOLE, NULL, 0, "the handle of the server R_A_TOV later");
+}
+END_TEST
+
+START_TEST(a_message_shows_life)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *sent = send_one(&s, A, 0x1002, HB, 1, LAST);
+    disconnect(&s, A, 0x1003, HB, false);
+    disconnect(&s, B, 0x1003, HA, true);
+    sent->time += R_A_TOV;
+    for (unsigned i = 5; i < 7; i++)
+        s.frame[i].time += R_A_TOV;
+    struct made *f = request(&s, A, 0x1004, 8, HA, CLIENT_SERVER);
+    f->time = sent->time + R_A_TOV - 1;
+    expect(&s, WHOLE, "FCVI-8.4.2-f2", 8, "the handle too soon after a Message");
+    f->time = sent->time + R_A_TOV;
+    expect(&s, WHOLE, NULL, 0, "the handle R_A_TOV after the last Message");
+}
+END_TEST
+
+START_TEST(handles_rest_until_a_disconnect_was_answered)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    disconnect(&s, A, 0x1002, HB, false);
+    struct made *f = request(&s, A, 0x1003, 8, HA, CLIENT_SERVER);
+    f->time += 10 * R_A_TOV;
+    expect(&s, WHOLE, "FCVI-8.4.2-f2", 6, "a handle whose Disconnect nobody answered");
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the same where the answer may be missing");
+}
+END_TEST
+
+START_TEST(ids_of_failed_setups_rest)
+{
+    struct stream s = stream();
+    request(&s, A, 0x1001, 7, HA, CLIENT_SERVER);
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1001, 0);
+    struct made *f = request(&s, A, 0x1002, 7, HA + 1, CLIENT_SERVER);
+    expect(&s, WHOLE, "FCVI-8.5.3-b", 3, "the ID of an aborted setup");
+    f->time += R_A_TOV;
+    expect(&s, WHOLE, "FCVI-8.5.3-b", 3, "the ID of an aborted setup, without a Disconnect");
+    expect(&s, 0, NULL, 0, "the same in a capture of which nothing is known");
+    put(f->bytes, AT_WORD_7, 4, 8);
+    expect(&s, WHOLE, NULL, 0, "another ID");
+    s.count = 2;
+    f = disconnect(&s, A, 0x1003, 0xFFFFFFFF, false);
+    put(f->bytes, AT_FLAGS, 1, 6); /* aborts the setup */
+    put(f->bytes, AT_WORD_7, 4, 7);
+    f = request(&s, A, 0x1004, 7, HA + 1, CLIENT_SERVER);
+    expect(&s, WHOLE, "FCVI-8.5.3-b", 4, "the ID after a Disconnect, too soon");
+    f->time = s.frame[0].time + R_A_TOV;
+    expect(&s, WHOLE, NULL, 0, "the ID after a Disconnect and R_A_TOV");
+}
+END_TEST
+
+/* Requests of A and B that cross, frames 1 and 2; A has the higher Port_Name unless told otherwise. */
+static struct stream crossing(uint64_t name_a, uint64_t name_b)
+{
+    struct stream s = stream();
+    s.name_a = name_a;
+    s.name_b = name_b;
+    request(&s, A, 0x1001, 7, HA, PEER_TO_PEER);
+    request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
+    return s;
+}
+
+START_TEST(of_two_peers_one_accepts)
+{
+    struct stream s = crossing(0x2000000000000002, 0x2000000000000001);
+    answer(&s, A, 0x2001, 9, HA, 0);
+    expect(&s, WHOLE, NULL, 0, "the higher Port_Name accepts");
+    struct made *f = answer(&s, B, 0x1001, 7, HB, 0);
+    expect(&s, WHOLE, "FCVI-5.3.4-02", 4, "the lower Port_Name accepts as well");
+    expect(&s, 0, NULL, 0, "the same in a capture of which nothing is known");
+    s.frame[0].bytes[AT_FLAGS] = CLIENT_SERVER;
+    s.frame[1].bytes[AT_FLAGS] = CLIENT_SERVER;
+    expect(&s, WHOLE, NULL, 0, "two Client-Server requests");
+    s.frame[0].bytes[AT_FLAGS] = s.frame[1].bytes[AT_FLAGS] = PEER_TO_PEER;
+    put(f->bytes, AT_CONN_HANDLE, 4, HB + 1);
+    expect(&s, WHOLE, NULL, 0, "another Endpoint of the lower Port_Name accepts");
+    put(f->bytes, AT_CONN_HANDLE, 4, HB);
+    s.name_b = 0x2000000000000003;
+    expect(&s, WHOLE, "FCVI-5.3.4-b", 3, "A has the lower Port_Name and does not wait");
+    s.name_a = 0;
+    expect(&s, WHOLE, NULL, 0, "Port_Names that nobody told");
+}
+END_TEST
+
+START_TEST(the_lower_peer_waits_for_its_answer)
+{
+    struct stream s = crossing(0x2000000000000002, 0x2000000000000001);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    expect(&s, WHOLE, "FCVI-5.3.4-b", 3, "an accept before the answer to the own request");
+    s = crossing(0x2000000000000002, 0x2000000000000001);
+    answer(&s, A, 0x2001, 9, HA, REFUSED);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    expect(&s, WHOLE, NULL, 0, "an accept after a refusal");
+    s = crossing(0x2000000000000002, 0x2000000000000001);
+    frame(&s, 0x81, B, A, 0, FIRST | LAST | END, 0x2001, 0);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    expect(&s, WHOLE, NULL, 0, "an accept after the own request was given up (E80)");
+}
+END_TEST
+
+START_TEST(peers_of_one_name_do_not_connect)
+{
+    struct stream s = crossing(0x2000000000000002, 0x2000000000000002);
+    answer(&s, A, 0x2001, 9, HA, 0);
+    expect(&s, WHOLE, "FCVI-5.3.4-c", 3, "an accept between equal Port_Names");
+}
+END_TEST
+
+/* FC-FS: Port_Name in bytes 20 to 27 of PLOGI and LS_ACC. */
+static void login(struct stream *s, uint32_t from, bool reply, uint64_t port_name)
+{
+    struct made *f = frame(s, reply ? 0x23 : 0x22, from, from == A ? B : A, 0x01,
+                           reply ? CONTEXT | LAST | END : FIRST | END | INITIATIVE, 0x5001, 116);
+    f->bytes[24] = reply ? 0x02 : 0x03;
+    put(f->bytes, 24 + 4 + 4, 4, 0x80020000); /* C and S */
+    put(f->bytes, 24 + 20, 8, port_name);
+}
+
+START_TEST(logins_tell_the_names)
+{
+    struct stream s = stream();
+    login(&s, A, false, 0x2000000000000002);
+    login(&s, B, true, 0x2000000000000001);
+    request(&s, A, 0x1001, 7, HA, PEER_TO_PEER);
+    request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
+    answer(&s, A, 0x2001, 9, HA, 0);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    expect(&s, WHOLE, "FCVI-5.3.4-02", 6, "a second accept, of the lower Port_Name");
+    put(s.frame[0].bytes, 24 + 20, 8, 0x1000000000000002);
+    expect(&s, WHOLE, "FCVI-5.3.4-b", 5, "an accept of the lower Port_Name");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("monitor reuse");
+    TCase *t = tcase_create("rules");
+    tcase_add_test(t, handles_rest_after_a_disconnect);
+    tcase_add_test(t, handles_of_servers_rest_too);
+    tcase_add_test(t, a_message_shows_life);
+    tcase_add_test(t, handles_rest_until_a_disconnect_was_answered);
+    tcase_add_test(t, ids_of_failed_setups_rest);
+    tcase_add_test(t, of_two_peers_one_accepts);
+    tcase_add_test(t, the_lower_peer_waits_for_its_answer);
+    tcase_add_test(t, peers_of_one_name_do_not_connect);
+    tcase_add_test(t, logins_tell_the_names);
+    suite_add_tcase(suite, t);
+    SRunner *r = srunner_create(suite);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
