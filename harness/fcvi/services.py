@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Handler = Callable[[Received], None]
 FABRIC_NAMES = {"port_name": "200100c0dd000001", "node_name": "100000c0dd000001"}
 _NOT_SUPPORTED = 0x0B
+_BY_TYPE, _NOBODY_OF_TYPE = (0x0171, 0x0172), 0x07  # GID_FT, GPN_FT; any other explanation makes libfc start anew
 _REGISTRATIONS = range(0x0200, 0x0300)  # RxT_ID and their like (FC-GS): a DUT may register what it likes (E84)
 
 
@@ -107,7 +108,7 @@ class Services:
         elif command == 0x01B1 and request.payload[16:32].hex() in self.directory:
             body = els.port_identifiers(self.directory[request.payload[16:32].hex()])
         else:
-            body = els.ct_rejection(0x09, 0x05)
+            body = els.ct_rejection(0x09, _NOBODY_OF_TYPE if command in _BY_TYPE else 0x05)
         self._send(els.ct_reply(self._envelope(request, {}), body))
 
     def _envelope(self, request: Received, fc: Mapping[str, int]) -> build.Envelope:

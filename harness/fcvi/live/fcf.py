@@ -40,6 +40,7 @@ class Fcf(Role):
         self._heard_us = 0
         self._advertise_us: Optional[int] = None
         self._clear_us: Optional[int] = None
+        self._linked = False  # whether the device takes itself for logged in: only such a link is to be cleared
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         if config["topology"] not in _TOPOLOGIES:
@@ -66,11 +67,11 @@ class Fcf(Role):
             self.out.append(fip.encode(fip.ALL_ENODES, self.address, self._advertisement(0)))
         if self._login is not None and now_us - self._heard_us > _PERIOD_US * 5 // 2:
             self._login, self._clear_us = None, now_us
-        if self._login is None and self._station is not None and self._clear_us is None:
+        if self._login is None and self._linked and self._clear_us is None:
             self._clear_us = now_us + _PATIENCE_US
         if self._clear_us is not None and now_us >= self._clear_us:
-            self._clear_us = None if self._login is not None else now_us + _PATIENCE_US
-            if self._login is None:
+            self._clear_us = None
+            if self._login is None and self._station is not None:
                 self._clear()
 
     def _names(self) -> tuple[int, int]:
@@ -86,8 +87,9 @@ class Fcf(Role):
         return fip.Message(fip.ADVERTISEMENT, fip.FPMA | fip.AVAILABLE | fip.FCF | flags, parts)
 
     def _clear(self) -> None:
-        """Clear Virtual Links: the device is to log in again."""
+        """Clear Virtual Links: the device is to log in again. One that looks for a Fabric would have to begin anew."""
         assert self._station is not None
+        self._linked = False
         name, n_port_id = self._wanted
         parts = (fip.mac(self.address), fip.name(self._names()[0]), fip.vn_id(self.mapped(n_port_id), n_port_id, name))
         self.out.append(fip.encode(self._station, self.address, fip.Message(fip.CLEAR_LINKS, fip.FPMA | fip.FCF, parts)))
@@ -107,6 +109,7 @@ class Fcf(Role):
         granted = accepted_id(frame)
         parts = [fip.els(fip.FLOGI, frame.data)]
         if granted is not None:
+            self._linked = True
             self._login = self._wanted[0], granted  # a case may assign another identifier than the configured
             parts.append(fip.mac(self.mapped(granted)))
         self.out.append(fip.encode(to, self.address, fip.Message(fip.ELS_REPLY, fip.FPMA | fip.FCF, tuple(parts))))
@@ -124,7 +127,7 @@ class Fcf(Role):
             answer = self._advertisement(fip.SOLICITED)
             self.out.append(fip.encode(self._station, self.address, answer, fip.FCOE_SIZE))
         elif message.what == fip.KEEP_ALIVE:
-            self._heard_us = now_us
+            self._heard_us, self._station, self._linked = now_us, message.find(fip.MAC, 6) or arrived.source, True
         elif message.what == fip.ELS_REQUEST:
             return self._asked(message, arrived.source, now_us)
         return None

@@ -130,6 +130,24 @@ def test_another_identifier_is_given_by_clearing_the_link() -> None:
         node.waits_for()
 
 
+def test_who_looks_for_a_fabric_is_left_in_peace() -> None:
+    """Linux chooses its FCF seconds after it asked, and begins anew at each Clear Virtual Links (found by make interop)."""
+    fcf, node = behind()
+    node.run(0)
+    solicitation = node.out.pop()
+    assert isinstance(solicitation, bytes)
+    fcf.receive(Arrived(0, solicitation[:6], solicitation[6:12], fip=solicitation[14:]), 0)
+    for now in range(0, 7_000_000, 100_000):
+        fcf.run(now)
+    kinds = [raw[14:20].hex() for raw in fcf.out if isinstance(raw, bytes)]
+    assert "100000010002" in kinds and "100000030002" not in kinds
+    alive = fip.encode(STATION_A, STATION_B, fip.Message(fip.KEEP_ALIVE, fip.FPMA, (fip.mac(STATION_B),)))
+    fcf.receive(Arrived(7_000_000, STATION_A, STATION_B, fip=alive[14:]), 7_000_000)
+    fcf.run(7_000_000)
+    fcf.run(7_600_000)  # it takes itself for logged in: with whoever was here before
+    assert isinstance(fcf.out[-1], bytes) and fcf.out[-1][14:20].hex() == "100000030002"
+
+
 def test_another_port_name_than_the_configured_is_told() -> None:
     fcf, node = behind({**B, "port_name": "10000090fa000009"})
     talk([fcf, node], 200_000)
