@@ -28,7 +28,7 @@ FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
 C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
              refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
-PY_DIRS := harness/fcvi harness/ffi harness/tests harness/case_captures.py conformance fuzz
+PY_DIRS := harness/fcvi harness/ffi harness/interop harness/tests harness/case_captures.py conformance fuzz
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 VIPL_OBJ := $(VIPL_SRC:%.c=$(BUILD)/obj/%.o)
@@ -238,6 +238,9 @@ LIVE_RUNS ?= 1
 LIVE_DEVICE ?= endpoint
 live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --keep $(BUILD)/live
+
+interop: all ## login-level cases against libfc of the Debian kernel in QEMU (needs apt; about three minutes)
+	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop
 
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.variants

@@ -52,14 +52,14 @@ class Net:
         """The command of the suite."""
         return self.run(str(FCVI), *words, timeout=timeout)
 
-    def start(self, *words: str, until: str) -> subprocess.Popen[str]:
-        """A command in the namespace that goes on; waits for a line of its output that matches."""
+    def start(self, *words: str, until: str, seconds: float = 20) -> subprocess.Popen[str]:
+        """A command in the namespace that goes on; waits so long for a line of its output that matches."""
         process = subprocess.Popen(
             self._command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         self._started.append(process)
         assert process.stdout is not None
-        deadline, seen = time.monotonic() + 20, ""
+        deadline, seen = time.monotonic() + seconds, ""
         while select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0]:
             line = process.stdout.readline()
             seen += line
