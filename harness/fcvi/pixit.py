@@ -100,7 +100,7 @@ def pixit_for(
 
     What the lab gave takes the place of a default; an argument takes the place of both.
     """
-    r_a_tov = r_a_tov_us or given.r_a_tov_us or (10_000 * MS if clock == "virtual" else 600 * MS)
+    r_a_tov = r_a_tov_us or given.r_a_tov_us or (10_000 * MS if clock == "virtual" else 500 * MS)
     e_d_tov = e_d_tov_us or given.e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
     late = tolerance_us or given.late_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
     early = given.early_us or (r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS))

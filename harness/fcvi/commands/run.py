@@ -37,7 +37,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 600 with a real clock")
+    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
     p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
     p.add_argument("--tolerance", type=_positive, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
     p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5)")
