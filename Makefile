@@ -55,6 +55,10 @@ help: ## this list
 
 # ---- libraries ----
 
+# The shared libraries export what the headers declare, and nothing that the C library or a program may have too: with an
+# internal `logout` in the open, glibc's stood in for it in any process that loads libfcvi.so later.
+EXPORTS = -Wl,-Bsymbolic -Wl,--version-script=$(filter %.map,$^)
+
 # a change of compiler or flags rebuilds everything
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
@@ -70,8 +74,8 @@ $(BUILD)/libfcvi.a: $(LIB_OBJ)
 	rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/libfcvi.so.$(VERSION): $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libfcvi.so.$(SOVERSION) -Wl,--no-undefined $(LDFLAGS) $^ $(LIBS) -o $@
+$(BUILD)/libfcvi.so.$(VERSION): $(LIB_OBJ) codec/exports.map
+	$(CC) -shared -Wl,-soname,libfcvi.so.$(SOVERSION) -Wl,--no-undefined $(EXPORTS) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
 
 $(BUILD)/libfcvi.so: $(BUILD)/libfcvi.so.$(VERSION)
 	ln -sf libfcvi.so.$(VERSION) $(BUILD)/libfcvi.so.$(SOVERSION)
@@ -82,8 +86,8 @@ $(BUILD)/libvipl.a: $(VIPL_OBJ)
 	rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/libvipl.so.$(VERSION): $(VIPL_OBJ) $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libvipl.so.$(SOVERSION) -Wl,--no-undefined $(LDFLAGS) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/libvipl.so.$(VERSION): $(VIPL_OBJ) $(LIB_OBJ) refimpl/vipl/exports.map
+	$(CC) -shared -Wl,-soname,libvipl.so.$(SOVERSION) -Wl,--no-undefined $(EXPORTS) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -lpthread -o $@
 
 $(BUILD)/libvipl.so: $(BUILD)/libvipl.so.$(VERSION)
 	ln -sf libvipl.so.$(VERSION) $(BUILD)/libvipl.so.$(SOVERSION)

@@ -33,6 +33,11 @@ cc -std=c11 "$scratch/vi.c" $(pkg-config --cflags vipl) "$scratch/usr/lib/libvip
   -o "$scratch/vi-static"
 for program in shared vi-shared; do LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/$program"; done
 for program in static vi-static; do "$scratch/$program"; done
+# nothing is exported that something else in a process may be called
+for library in libfcvi.so libvipl.so; do
+  others=$(nm -D --defined-only "$scratch/usr/lib/$library" | awk '$3 !~ /^(fcvi_|Vip)/ { print $3 }')
+  [ -z "$others" ] || { echo "$library exports $others"; exit 1; }
+done
 cd "$scratch"
 usr/bin/fcvi --version
 usr/bin/fcvi run --quiet --select 'D.*' --report r

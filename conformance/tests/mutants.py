@@ -129,8 +129,10 @@ def run(chosen: list[Mutant], jobs: int, results: dict[Key, Verdict], path: Path
     lines: dict[tuple[Path, int], list[Mutant]] = {}
     for mutant in chosen:
         lines.setdefault((mutant.file, mutant.line), []).append(mutant)
+    order = list(lines.values())
+    random.Random(1).shuffle(order)  # what an interrupted run has judged is a sample
     with multiprocessing.get_context("fork").Pool(jobs, _begin) as pool:
-        for judged in pool.imap_unordered(_judge, lines.values()):
+        for judged in pool.imap_unordered(_judge, order):
             for mutant, verdict in judged:
                 done += 1
                 results[mutant.key] = verdict
