@@ -1,44 +1,16 @@
 /* Where findings lie, what decides at the edges of a rule, and what F_CTL has to say of every IU. */
-#include "golden.h"
+#include "under_test.h"
 
-#include <check.h>
 #include <fcvi/table.h>
+#include <stdio.h>
 
-enum { MOST = 16 };
-struct test {
-    uint8_t bytes[GOLDEN_MAX];
-    struct fcvi_input input;
-    struct fcvi_frame frame;
-    struct fcvi_finding list[MOST];
-    struct fcvi_findings findings;
-};
-
-static void decode(struct test *t)
-{
-    t->findings = (struct fcvi_findings){t->list, MOST, 0, 0};
-    fcvi_decode(&t->input, &t->frame, &t->findings);
-}
-
-static void load_hex(struct test *t, const char *hex)
-{
-    t->input = (struct fcvi_input){t->bytes, from_hex(hex, t->bytes), 0, 0, 0};
-}
-
-static void load(struct test *t, enum fcvi_iu iu)
+static void load_iu(struct test *t, enum fcvi_iu iu)
 {
     for (size_t i = 0; i < GOLDEN_COUNT; i++)
         if (golden[i].iu == iu) {
-            load_hex(t, golden[i].hex);
+            load_hex(t, golden[i].hex, 0, 0);
             return;
         }
-}
-
-static const struct fcvi_finding *find(const struct test *t, const char *id)
-{
-    for (size_t i = 0; i < t->findings.count && i < MOST; i++)
-        if (strcmp(t->list[i].requirement, id) == 0)
-            return &t->list[i];
-    return NULL;
 }
 
 /* ---- F_CTL (Table 1, 5.8.4): one bit after the other is turned over ---- */
@@ -92,7 +64,7 @@ START_TEST(each_bit_of_f_ctl)
 {
     struct test t;
     const struct f_ctl *r = &f_ctl[_i];
-    load(&t, r->iu);
+    load_iu(&t, r->iu);
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 0);
     expect(&t, EXCHANGE, SENDER);
@@ -114,7 +86,7 @@ END_TEST
 START_TEST(an_iu_of_one_frame_starts_with_sofi)
 {
     struct test t;
-    load(&t, f_ctl[_i].iu);
+    load_iu(&t, f_ctl[_i].iu);
     for (int class = 2; class <= 3; class ++) {
         t.input.sof = class == 2 ? FCVI_SOF_N2 : FCVI_SOF_N3;
         decode(&t);
@@ -145,7 +117,7 @@ static void lies(const struct fcvi_finding *f, const char *field, unsigned byte,
 START_TEST(parts_of_a_frame)
 {
     struct test t;
-    load(&t, FCVI_IU_CONNECT_RESP3);
+    load_iu(&t, FCVI_IU_CONNECT_RESP3);
     t.input.crc = FCVI_CRC_BAD;
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
@@ -171,7 +143,7 @@ START_TEST(parts_of_a_frame)
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
     lies(&t.list[0], "Payload", 56, 4, 4);
-    load(&t, FCVI_IU_SEND_RQST);
+    load_iu(&t, FCVI_IU_SEND_RQST);
     t.input.length -= 1;
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
@@ -186,10 +158,10 @@ START_TEST(parts_of_a_frame)
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
     lies(&t.list[0], "Data_Field", 0, 2140, 2116);
-    load_hex(&t, "010203");
+    load_hex(&t, "010203", 0, 0);
     decode(&t);
     lies(&t.list[0], "Frame_Header", 0, 3, 3);
-    load_hex(&t, "84 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 8012 0000 1002 8001");
+    load_hex(&t, "84 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 8012 0000 1002 8001", 0, 0);
     decode(&t);
     lies(&t.list[0], "Data_Field", 24, 8, 8);
     ck_assert_str_eq(t.list[0].required, "12 bytes");
@@ -200,7 +172,7 @@ END_TEST
 START_TEST(least_payloads_of_basic_link_services)
 {
     struct test t;
-    load_hex(&t, "85 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 00090300");
+    load_hex(&t, "85 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 00090300", 0, 0);
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 0);
     t.bytes[11] = 1;
@@ -218,18 +190,18 @@ enum { LOC_ADDR = 56 + 12, REM_ADDR = LOC_ADDR + 148, DISCRIM = 20, DISCRIM_SIZE
 START_TEST(discriminators)
 {
     struct test t;
-    load(&t, FCVI_IU_CONNECT_RQST);
+    load_iu(&t, FCVI_IU_CONNECT_RQST);
     t.bytes[LOC_ADDR + 3] = 0x80; /* E30: all of it may be used */
     memset(t.bytes + LOC_ADDR + DISCRIM, 0x5a, DISCRIM_SIZE);
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 0);
-    load(&t, FCVI_IU_CONNECT_RQST);
+    load_iu(&t, FCVI_IU_CONNECT_RQST);
     t.bytes[REM_ADDR] = 0x80; /* reserved, beside a Discriminator that is well padded */
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
     ck_assert_str_eq(t.list[0].requirement, "FCVI-5.9.5-01");
     ck_assert_uint_eq(t.list[0].byte, REM_ADDR);
-    load(&t, FCVI_IU_CONNECT_RQST);
+    load_iu(&t, FCVI_IU_CONNECT_RQST);
     t.bytes[LOC_ADDR + DISCRIM + 16] = 4; /* the first byte of the padding, and the last */
     t.bytes[LOC_ADDR + DISCRIM + DISCRIM_SIZE - 1] = 1;
     decode(&t);
@@ -244,7 +216,7 @@ START_TEST(a_full_list_is_left_alone)
 {
     struct test t;
     struct fcvi_finding list[8];
-    load(&t, FCVI_IU_CONNECT_RQST);
+    load_iu(&t, FCVI_IU_CONNECT_RQST);
     t.bytes[392] = 1; /* Word 84: E10 */
     t.bytes[56] = 1;
     for (size_t capacity = 0; capacity < 3; capacity++) {
@@ -263,11 +235,11 @@ END_TEST
 START_TEST(a_device_header_that_is_too_short)
 {
     struct test t;
-    load(&t, FCVI_IU_CONNECT_RESP3);
+    load_iu(&t, FCVI_IU_CONNECT_RESP3);
     t.bytes[13] = 1; /* words 4 to 7 are not there, and nothing is said of them */
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
-    load(&t, FCVI_IU_SEND_RQST);
+    load_iu(&t, FCVI_IU_SEND_RQST);
     t.bytes[55] = 0; /* FCVI_TOT_LEN 0, and one byte of data */
     t.bytes[11] = 0x0b;
     t.input.length = 60;
@@ -285,36 +257,196 @@ END_TEST
 START_TEST(where_the_payload_begins)
 {
     struct test t;
-    load_hex(&t, "c0 010203 00 010400 00 e90003 11 33 0000 1001 2001 00000001 00*96"); /* ACK_1 */
+    load_hex(&t, "c0 010203 00 010400 00 e90003 11 33 0000 1001 2001 00000001 00*96", 0, 0); /* ACK_1 */
     decode(&t);
     ck_assert_ptr_eq(t.frame.payload, t.bytes + 24);
     ck_assert_uint_eq(t.frame.payload_length, 96);
     ck_assert_uint_eq(t.frame.fill, 0);
     ck_assert_ptr_null(t.frame.dh);
     ck_assert_ptr_null(t.frame.network);
-    load_hex(&t, "50 010203 00 010400 58 290000 00 33 0000 1001 ffff 00000000 00*96"); /* extended header */
+    load_hex(&t, "50 010203 00 010400 58 290000 00 33 0000 1001 ffff 00000000 00*96", 0,
+             0); /* extended header */
     decode(&t);
     ck_assert_ptr_eq(t.frame.payload, t.bytes + 24);
     ck_assert_ptr_null(t.frame.dh);
-    load_hex(&t, "60 010203 00 010400 58 290000 00 11 0000 1001 ffff 00000000 00*96");
+    load_hex(&t, "60 010203 00 010400 58 290000 00 11 0000 1001 ffff 00000000 00*96", 0, 0);
     decode(&t);
     ck_assert_ptr_eq(t.frame.association, t.bytes + 24);
     ck_assert_ptr_eq(t.frame.dh, t.bytes + 56);
     ck_assert_ptr_eq(t.frame.payload, t.bytes + 72);
-    load_hex(&t, "06 010203 00 010400 08 290003 00 00 0000 1001 ffff 00000000 aabbcc"); /* only fill bytes */
+    load_hex(&t, "06 010203 00 010400 08 290003 00 00 0000 1001 ffff 00000000 aabbcc", 0,
+             0); /* only fill bytes */
     decode(&t);
     ck_assert_ptr_null(t.frame.dh);
     ck_assert_uint_eq(t.frame.fill, 3);
     ck_assert_uint_eq(t.frame.payload_length, 0);
-    load_hex(&t, "01 010203 00 010400 58 380000 00 02 0000 1001 ffff 00000000 00*31");
+    load_hex(&t, "01 010203 00 010400 58 380000 00 02 0000 1001 ffff 00000000 00*31", 0, 0);
     decode(&t);
     ck_assert_ptr_null(t.frame.dh);
     ck_assert_uint_eq(t.frame.dh_length, 0);
     lies(find(&t, "FCVI-5.9.1-01"), "Device_Header", 24, 31, 31);
-    load_hex(&t, "01 010203 00 010400 58 380000 00 02 0000 1001 ffff 00000000 00*32");
+    load_hex(&t, "01 010203 00 010400 58 380000 00 02 0000 1001 ffff 00000000 00*32", 0, 0);
     decode(&t);
     ck_assert_ptr_eq(t.frame.dh, t.bytes + 24);
     ck_assert_uint_eq(t.frame.payload_length, 0);
+}
+END_TEST
+
+/* ---- names of values: FC-FS, Tables 1, 8, 12, 16 and 18 ---- */
+
+static const struct {
+    enum fcvi_structure structure;
+    const char *field, *names[27]; /* each after its value in hexadecimal */
+} values[] = {
+    {FCVI_S_FC,
+     "R_CTL",
+     {"00 Uncategorized",
+      "01 Solicited Data",
+      "02 Unsolicited Control",
+      "03 Solicited Control",
+      "04 Unsolicited Data",
+      "05 Data Descriptor",
+      "06 Unsolicited Command",
+      "07 Command Status",
+      "22 ELS Request",
+      "23 ELS Reply",
+      "32 FC-4 LS Request",
+      "33 FC-4 LS Reply",
+      "80 NOP",
+      "81 ABTS",
+      "82 RMC",
+      "84 BA_ACC",
+      "85 BA_RJT",
+      "86 PRMT",
+      "C0 ACK_1",
+      "C1 ACK_0",
+      "C2 P_RJT",
+      "C3 F_RJT",
+      "C4 P_BSY",
+      "C5 F_BSY to data",
+      "C6 F_BSY to link control",
+      "C7 LCR"}},
+    {FCVI_S_FC,
+     "TYPE",
+     {"00 Basic Link Service", "01 Extended Link Service", "05 IP over FC", "08 FCP", "20 FC-CT", "22 SW_ILS",
+      "28 FC-NVMe", "58 FC-VI"}},
+    {FCVI_S_FC, "ACK_Form", {"00 No assistance", "01 ACK_1 required", "02 Reserved", "03 ACK_0 required"}},
+    {FCVI_S_FC,
+     "Continue Sequence Condition",
+     {"00 No information", "01 Immediately", "02 Soon", "03 Delayed"}},
+    {FCVI_S_FC, "Device_Header", {"00 None", "01 16 bytes", "02 32 bytes", "03 64 bytes"}},
+    {FCVI_S_DH,
+     "FCVI_OPCODE",
+     {"00 FCVI_SEND_RQST", "01 FCVI_WRITE_RQST", "02 FCVI_READ_RQST", "08 FCVI_SEND_RESP",
+      "09 FCVI_WRITE_RESP", "0A FCVI_READ_RESP", "10 FCVI_CONNECT_RQST", "12 FCVI_DISCONNECT_RQST",
+      "18 FCVI_CONNECT_RESP1", "19 FCVI_CONNECT_RESP2", "1A FCVI_CONNECT_RESP3", "1B FCVI_DISCONNECT_RESP"}},
+    {FCVI_S_DH, "CONN_MODE", {"01 Client-Server Connect Request", "02 Peer-to-Peer Connect Request"}},
+    {FCVI_S_DH,
+     "Reason Code",
+     {"01 No Discriminator Match",
+      "02 Connect Timeout",
+      "03 No Waiting Remote Connectionpoint",
+      "04 Connect Reject",
+      "05 Connect Reject - Concurrent Matching Peer Requests",
+      "20 Connect Reject - Invalid Service Parm",
+      "21 Connect Reject - Protocol Error",
+      "22 Connect Reject - Transport Error",
+      "40 Transport Error",
+      "41 RDMA Protection Error",
+      "42 Remote Descriptor Error",
+      "43 Remote RDMA Write Protection Error",
+      "44 Remote RDMA Write Data Error",
+      "45 Remote RDMA Write Packet Abort",
+      "46 Remote RDMA Transport Error",
+      "47 Remote RDMA Read Protection Error",
+      "48 Protocol Error",
+      "49 Connection Setup Timeout",
+      "4A Connection Does Not Exist",
+      "4B Disconnect Accept"}},
+    {FCVI_S_ATTRS,
+     "FCVI_RELIABILITY_LVL",
+     {"01 Unreliable Delivery", "02 Reliable Delivery", "03 Reliable Reception"}},
+    {FCVI_S_QOS, "FCVI_PREF", {"00 Preference not used", "80 Preference used"}},
+    {FCVI_S_BA_RJT,
+     "Reason Code",
+     {"01 Invalid command code", "03 Logical error", "05 Logical busy", "07 Protocol error",
+      "09 Unable to perform", "FF Vendor unique"}},
+    {FCVI_S_BA_RJT,
+     "Reason Explanation",
+     {"00 No additional explanation", "03 Invalid OX_ID/RX_ID combination",
+      "05 Sequence aborted, no Sequence information"}},
+};
+
+START_TEST(names_of_values)
+{
+    size_t count, named = 0;
+    const struct fcvi_field *field = fcvi_field_table(&count);
+    while (field->structure != values[_i].structure || strcmp(field->name, values[_i].field) != 0)
+        ck_assert_ptr_ne(++field, fcvi_field_table(&count) + count);
+    for (unsigned v = 0; v < 256; v++) {
+        char text[80];
+        const char *name = NULL;
+        for (const struct fcvi_code *code = field->codes; code->name != NULL && name == NULL; code++)
+            name = code->value == v ? code->name : NULL;
+        if (name == NULL)
+            continue;
+        snprintf(text, sizeof text, "%02X %s", v, name);
+        ck_assert_pstr_eq(text, values[_i].names[named++]);
+    }
+    ck_assert_ptr_null(values[_i].names[named]);
+}
+END_TEST
+
+/* ---- values ---- */
+
+/* Where what the table describes ends; encoding writes as many bytes as the frame has, whatever stood there.
+ */
+START_TEST(values_end_where_they_should)
+{
+    static const struct {
+        const char *hex;
+        size_t rest;
+    } frames[] = {
+        {"02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00*8 00*12 "
+         "00000042 " CONNECT("00000005", ADDR_A, ADDR_B),
+         396},
+        {"02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 09 0000 00*8 00*12 "
+         "00000042 " CONNECT("00000005", ADDR_A, ADDR_B) "00*256",
+         652},
+        {"02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 09 0000 00*8 00*12 "
+         "00000042 " CONNECT("00000005", ADDR_A, ADDR_B) "00*260",
+         652},
+        {"02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 09 0000 00*8 00*12 "
+         "00000042 " CONNECT("00000005", ADDR_A, ADDR_B) "00*252",
+         396},
+        {"84 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 80120000 10028001 00000002", 36},
+        {"84 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 80120000 10028001 00000002 00*4", 36},
+        {"84 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 80120000 10028001", 24},
+        {"85 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 00090300", 28},
+        {"85 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 00090300 00*8", 28},
+        {"81 010203 00 010400 00 990000 00 00 0000 1002 8001 00000000 00090300 00*8", 24},
+        {"c0 010203 00 010400 00 e90000 11 00 0000 1001 2001 00000001 00090300", 24},
+        {"01 010200 00 010100 58 380008 07 12 0000 1234 ffff 00000000 00*32 00*32", 24},
+        {"01 010200 00 010100 58 380008 07 22 0000 1234 ffff 00000000 00*16 00*32", 24},
+        {"85 010203 00 010400 00 990000 00 10 0000 1002 8001 00000000 00*32 00090300", 24},
+        {"85 010203 00 010400 00 990000 00 02 0000 1002 8001 00000000 00*32 00090300", 24},
+    };
+    struct test t;
+    struct fcvi_values v;
+    uint8_t out[GOLDEN_MAX];
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        load_hex(&t, frames[i].hex, 0, 0);
+        decode(&t);
+        ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+        ck_assert_msg(v.rest_offset == frames[i].rest, "%zu: %zu", i, v.rest_offset);
+        ck_assert_uint_eq(v.rest_length, t.input.length - frames[i].rest);
+        ck_assert_ptr_eq(v.rest, t.bytes + frames[i].rest);
+        memset(out, 0xee, sizeof out);
+        ck_assert_uint_eq(fcvi_encode(&v, out, t.input.length), t.input.length);
+        ck_assert_mem_eq(out, t.bytes, t.input.length);
+        ck_assert_uint_eq(out[t.input.length], 0xee);
+        ck_assert_uint_eq(fcvi_encode(&v, out, t.input.length - 1), 0);
+    }
 }
 END_TEST
 
@@ -330,6 +462,8 @@ int main(void)
     tcase_add_test(tc, a_full_list_is_left_alone);
     tcase_add_test(tc, a_device_header_that_is_too_short);
     tcase_add_test(tc, where_the_payload_begins);
+    tcase_add_loop_test(tc, names_of_values, 0, sizeof values / sizeof values[0]);
+    tcase_add_test(tc, values_end_where_they_should);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
