@@ -70,6 +70,37 @@ START_TEST(busy_and_acknowledged)
 }
 END_TEST
 
+/* Frames before it are acknowledged before the copy goes out: it is still that frame which comes again. */
+START_TEST(busy_behind_what_is_acknowledged)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, true, 4);
+    rig_post(r, FCVI_SEND, 4 * PIECE);
+    unsigned nth = r->seen;
+    r->seen = r->sent;
+    static const struct {
+        unsigned r_ctl, count;
+    } heard[] = {{F_BSY, 2}, {ACK_1, 0}, {ACK_1, 1}};
+    for (unsigned k = 0; k < 3; k++) {
+        char hex[RIG_HEX];
+        uint8_t bytes[64];
+        snprintf(hex, sizeof hex, "%02x 010100 00 010200 00 c00000 %02x 00 %04x %04x 8001 00000001",
+                 heard[k].r_ctl, rig_field(r, nth, 12, 1), heard[k].count, rig_ox(r, nth));
+        struct fcvi_input in = {bytes, from_hex(hex, bytes), FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+        fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    }
+    w_quiet(&r->w);
+    unsigned copy = r->seen++;
+    rig_silent(r);
+    ck_assert_uint_eq(rig_field(r, copy, 14, 2), 2);
+    ck_assert_uint_eq(rig_field(r, copy, 20, 4), 2 * PIECE);
+    ack(r, nth + 2);
+    ack(r, nth + 3);
+    w_done(&r->w, 0, r->vi, false, 0, 4 * PIECE);
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* _i: an empty Send, FCVI_READ_RQST */
 START_TEST(busy_single_frame)
 {
@@ -133,6 +164,7 @@ int main(void)
     Suite *s = suite_create("busy");
     rig_case(s, "8b", busy_frames_come_again, 0, 1);
     rig_case(s, "8b", busy_and_acknowledged, 0, 1);
+    rig_case(s, "8b", busy_behind_what_is_acknowledged, 0, 1);
     rig_case(s, "8b", busy_single_frame, 0, 2);
     rig_case(s, "8b", busy_read_response, 0, 1);
     rig_case(s, "8b", busy_and_memory_gone, 1, 4);

@@ -97,6 +97,31 @@ START_TEST(next_sequence_waits)
 }
 END_TEST
 
+/* 4.1, 5.5: a SEQ_ID may be used again once its Sequence is acknowledged, within the same Message too. */
+START_TEST(more_sequences_than_seq_ids)
+{
+    struct rig *r = rig_new(FCVI_UNRELIABLE);
+    r->config.service_class = 2;
+    r->config.receive_size = 256;
+    r->config.iu_size = 300; /* one frame */
+    rig_connect(r);
+    enum { SEQUENCES = 290 };
+    rig_post(r, FCVI_RDMA_WRITE, SEQUENCES * PIECE);
+    for (unsigned k = 0; k < SEQUENCES; k++) {
+        unsigned nth = r->seen++;
+        ck_assert_uint_eq(r->sent, r->seen);
+        ck_assert_uint_eq(rig_field(r, nth, 20, 4), k * PIECE);
+        ack(r, nth);
+    }
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_OP_RDMA_WRITE, SEQUENCES * PIECE);
+    rig_silent(r);
+    w_run(&r->w, 2 * W_E_D_TOV); /* nothing is left that waits for an ACK */
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- rules 8a, 8c, 8d and 8e ---- */
 
 /* _i: Reliability Level; P_BSY, F_BSY, P_RJT, F_RJT, an ACK with Abort Sequence Condition, none for E_D_TOV;
@@ -201,6 +226,7 @@ int main(void)
     rig_case(s, "ACK_0", ack_0, 0, 1);
     rig_case(s, "credit", large_credit, 0, 1);
     rig_case(s, "5.5", next_sequence_waits, 0, 1);
+    rig_case(s, "5.5", more_sequences_than_seq_ids, 0, 1);
     rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
     rig_case(s, "9", time_for_acks, 0, 1);
     rig_case(s, "hostile", hostile_link_control, 0, 2);

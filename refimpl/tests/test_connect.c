@@ -242,6 +242,83 @@ START_TEST(iu_out_of_turn)
 }
 END_TEST
 
+/* ---- the payload, bit by bit (Tables 13 to 18) ---- */
+
+/* _i: each attribute alone. Table 17: Reliability Level, then EnRdmaWr and EnRdmaRd; Table 18: FCVI_PREF and
+ * FCVI_PIPELINE_DEPTH. */
+START_TEST(attributes_on_the_wire)
+{
+    static const struct {
+        struct fcvi_attributes a;
+        const char *wire;
+    } asked[] = {
+        {{.reliability = FCVI_UNRELIABLE, .max_transfer_size = 1}, "0000 01 00 00000001 00*20 00*4"},
+        {{.reliability = FCVI_RELIABLE_DELIVERY, .max_transfer_size = 1, .rdma_write = true},
+         "0000 02 02 00000001 00*20 00*4"},
+        {{.reliability = FCVI_RELIABLE_RECEPTION, .max_transfer_size = 1, .rdma_read = true},
+         "0000 03 01 00000001 00*20 00*4"},
+        {{.reliability = FCVI_UNRELIABLE, .max_transfer_size = 1, .preference = true},
+         "0000 01 00 00000001 80000000 00*16 00*4"},
+    };
+    struct bench *b = b_new();
+    uint32_t vi;
+    struct fcvi_attributes a = asked[_i].a;
+    ck_assert_int_eq(fcvi_vip_create_vi(b->port, b->now, &a, &vi), VIP_SUCCESS);
+    b->vis++;
+    b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+    expect(
+        b, 0,
+        "02 010100 00 010200 58 290008 .. 02 0000 .... ffff 00000000 ffffffff 10 01 0000 00*8 00*12 ........ "
+        "00000000 0000 0001 ........ " ADDR_B ADDR_A "%s",
+        asked[_i].wire);
+    b_end(b);
+}
+END_TEST
+
+/* 6.8.3: what a provider tells of itself is padded with zeros. */
+START_TEST(provider_information)
+{
+    struct fcvi_port_config c = b_config();
+    c.connect_info = true;
+    struct bench *b = b_begin(&b_limits, &c);
+    b_request(b, b_vi(b), THEIRS, FCVI_NEVER, 7);
+    ck_assert_uint_eq(b->length[0], 56 + 596);
+    ck_assert_str_eq((const char *)b->frame[0] + 56 + 340, "fcvi reference port");
+    for (unsigned i = 56 + 340 + 20; i < 56 + 596; i++)
+        ck_assert_uint_eq(b->frame[0][i], 0);
+    b_end(b);
+}
+END_TEST
+
+/* E30: Discriminators of 128 bytes, on both sides; a peer with an address of zeros is not this host. */
+START_TEST(longest_discriminator)
+{
+    struct bench *b = b_new();
+    struct fcvi_address local = address(OURS);
+    local.discriminator_length = 128;
+    memset(local.discriminator, 0x5a, 128);
+    ck_assert_int_eq(fcvi_vip_connect_wait(b->port, b->now, &local, FCVI_NEVER, 1), FCVI_VIP_PENDING);
+    uint8_t frame[FRAME];
+    size_t n =
+        from_hex("02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00*8 "
+                 "00*12 00000042 00000000 0000 0001 00000005 " ADDR_A ADDR_B ATTRS,
+                 frame);
+    memset(frame + 56 + 12 + 4, 0, 16);
+    frame[56 + 12 + 3] = frame[56 + 12 + 148 + 3] = 0x80;
+    memset(frame + 56 + 12 + 20, 0x77, 128);
+    memset(frame + 56 + 12 + 148 + 20, 0x5a, 128);
+    hear_bytes(b, frame, n);
+    const struct fcvi_event *e = b_return(b, 1);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_int_eq(e->vip, VIP_SUCCESS);
+    ck_assert_uint_eq(e->remote_address.discriminator_length, 128);
+    ck_assert_uint_eq(e->remote_address.discriminator[127], 0x77);
+    ck_assert_int_eq(fcvi_vip_connect_reject(b->port, 0, e->conn), VIP_SUCCESS);
+    collect(b);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("connect");
@@ -252,6 +329,9 @@ int main(void)
     tcase_add_test(t, request_that_does_not_begin);
     tcase_add_test(t, connect_info_and_preference);
     tcase_add_loop_test(t, iu_out_of_turn, 0, 4 * STATES);
+    tcase_add_loop_test(t, attributes_on_the_wire, 0, 4);
+    tcase_add_test(t, provider_information);
+    tcase_add_test(t, longest_discriminator);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
