@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A bounded output that goes on counting past its end, as snprintf does. */
+/* A bounded output that goes on counting past its end, as snprintf does, and ends with a NUL as its does. */
 struct text {
     char *out;
     size_t capacity, length;
@@ -19,13 +19,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
     int n = vsnprintf(room > 0 ? t->out + t->length : NULL, room, format, arguments);
     va_end(arguments);
     t->length += (size_t)n;
-}
-
-static size_t finish(struct text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->length < t->capacity ? t->length : t->capacity - 1] = '\0';
-    return t->length;
 }
 
 static void say_hex(struct text *t, const uint8_t *bytes, size_t length)
@@ -121,7 +114,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         say(&t, "     0  bytes                        ");
         say_hex(&t, frame->input.bytes, frame->input.length);
         say(&t, "\n");
-        return finish(&t);
+        return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
     for (size_t i = 0; i < values.count; i++) {
@@ -141,7 +134,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         say_hex(&t, values.rest, values.rest_length);
         say(&t, "\n");
     }
-    return finish(&t);
+    return t.length;
 }
 
 static void json_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
@@ -189,7 +182,7 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
         values.rest_offset);
     say_hex(&t, values.rest, values.rest_length);
     say(&t, "\"}}");
-    return finish(&t);
+    return t.length;
 }
 
 /* ---- one line ---- */
@@ -230,5 +223,5 @@ size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capa
         if (frame->iu != FCVI_IU_NONE)
             summarize_iu(&t, frame);
     }
-    return finish(&t);
+    return t.length;
 }

@@ -399,6 +399,9 @@ END_TEST
 
 /* ---- values ---- */
 
+#define ELS "22 fffffe 00 000000 01 290000 00 00 0000 1001 ffff 00000000 "
+#define CT "02 010203 00 fffffc 20 290000 31 00 0000 100a ffff 00000000 01000000 fc020000 "
+
 /* Where what the table describes ends; encoding writes as many bytes as the frame has, whatever stood there.
  */
 START_TEST(values_end_where_they_should)
@@ -430,6 +433,18 @@ START_TEST(values_end_where_they_should)
         {"01 010200 00 010100 58 380008 07 22 0000 1234 ffff 00000000 00*16 00*32", 24},
         {"85 010203 00 010400 00 990000 00 10 0000 1002 8001 00000000 00*32 00090300", 24},
         {"85 010203 00 010400 00 990000 00 02 0000 1002 8001 00000000 00*32 00090300", 24},
+        {ELS "05000000 00*12", 40},
+        {ELS "05000000 00*12 00*4", 40},
+        {ELS "05000000 00*8", 28},
+        {ELS "05", 24},
+        {ELS "61040008 00010203", 32},
+        {ELS "61040008 00010203 00010203", 32}, /* it says itself how long it is */
+        {ELS "61040010 00010203 00010203 00010203 00010203", 40},
+        {ELS "61040010 00010203 0001", 32},
+        {ELS "61080010 00010203 00010203 00010203", 28}, /* pages of another length */
+        {CT "01b10000 00000000 00*16", 56},
+        {CT "01b10000 00000000 00*16 00*4", 56},
+        {CT "01b10000 00000000 00*12", 40},
     };
     struct test t;
     struct fcvi_values v;
@@ -450,6 +465,22 @@ START_TEST(values_end_where_they_should)
 }
 END_TEST
 
+/* The command of an ELS is its first byte, if it has one. */
+START_TEST(an_els_without_a_command)
+{
+    struct test t;
+    char line[160];
+    load_hex(&t, ELS "05", 0, 0);
+    decode(&t);
+    fcvi_print_summary(&t.frame, line, sizeof line);
+    ck_assert_int_eq(strncmp(line, "LOGO ", 5), 0);
+    t.input.length--; /* what stands behind the frame is not part of it */
+    decode(&t);
+    fcvi_print_summary(&t.frame, line, sizeof line);
+    ck_assert_int_eq(strncmp(line, "ELS ", 4), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("edges");
@@ -464,6 +495,7 @@ int main(void)
     tcase_add_test(tc, where_the_payload_begins);
     tcase_add_loop_test(tc, names_of_values, 0, sizeof values / sizeof values[0]);
     tcase_add_test(tc, values_end_where_they_should);
+    tcase_add_test(tc, an_els_without_a_command);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

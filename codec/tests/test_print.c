@@ -138,6 +138,22 @@ START_TEST(text_has_a_heading_for_each_structure)
 }
 END_TEST
 
+/* Reserved bits are shown when one of them is set; four bits are a hexadecimal digit. */
+START_TEST(text_of_reserved_bits_and_of_one_byte)
+{
+    struct test t;
+    load(&t,
+         "07 010100 00 010200 58 980000 02 01 0000 1234 8001 00000000 0000beef 08 80 0000 00000001 00000000",
+         0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    29  Reserved                     8h\n"));
+    ck_assert_ptr_null(strstr(t.out, "\n    30  Reserved"));
+    load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 ab", 0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, " 1 further bytes\n    24  data                         ab\n"));
+}
+END_TEST
+
 START_TEST(json_of_a_frame)
 {
     struct test t;
@@ -247,6 +263,15 @@ START_TEST(summaries)
         {MESSAGE("02", "290000", "02", "0000beef 12 01 0000 00000000 00410000 00*12 00000043"),
          "FCVI_DISCONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000043 41h RDMA "
          "Protection Error"},
+        /* flags of other IUs than these: reserved */
+        {MESSAGE("02", "290000", "02", "0000beef 12 fa 0000 00000000 00000000 00*12 00000043"),
+         "FCVI_DISCONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000043"},
+        {MESSAGE("03", "980000", "02", "0000beef 1a fa 0000 00000000 00000000 00*12 00000042"),
+         "FCVI_CONNECT_RESP3 010100>010200 OX 1234 RX FFFF CNT 3 H 0000BEEF ID 00000042"},
+        {MESSAGE("02", "290000", "02", "ffffffff 10 ef 0000 00000000 00000000 00*12 00000042"),
+         "FCVI_CONNECT_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H FFFFFFFF ID 00000042"},
+        {MESSAGE("01", "380000", "02", "0000abcd 01 ff 0000 0000000c 00000000 00*12 00000006"),
+         "FCVI_WRITE_RQST 010100>010200 OX 1234 RX FFFF CNT 3 H 0000ABCD MSG 12 LEN 0/6"},
     };
     struct test t;
     for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
@@ -289,6 +314,7 @@ int main(void)
     tcase_add_test(tc, text_of_a_frame);
     tcase_add_test(tc, text_of_what_no_table_describes);
     tcase_add_test(tc, text_has_a_heading_for_each_structure);
+    tcase_add_test(tc, text_of_reserved_bits_and_of_one_byte);
     tcase_add_test(tc, json_of_a_frame);
     tcase_add_test(tc, json_of_large_numbers_and_bytes);
     tcase_add_test(tc, names_of_delimiters);
