@@ -39,9 +39,9 @@ class Mutant:
 
     @property
     def part(self) -> str:
-        """What it is counted with: the simulated Fabric is no protocol code."""
-        place = self.file.relative_to(ROOT).parts[0]
-        return "fabric" if place == "refimpl" and self.file.stem.startswith("fabric") else place
+        """What it is counted with: the simulated Fabric and the form in which states are compared are no protocol code."""
+        place, stem = self.file.relative_to(ROOT).parts[0], self.file.stem
+        return "support" if place == "refimpl" and (stem.startswith("fabric") or stem == "canonical") else place
 
     def __str__(self) -> str:
         return f"{self.file.relative_to(ROOT)}:{self.line}: {self.old.strip()}  ->  {self.new.strip() or '(removed)'}"

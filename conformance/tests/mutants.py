@@ -151,7 +151,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, chosen by the seed (0: all)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the sample (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="mutants at a time (one a core)")
-    parser.add_argument("--only", default="*", metavar="GLOB", help="files, as codec/src/crc.c or refimpl/*")
+    parser.add_argument("--only", default="*", metavar="GLOB,...", help="files, as codec/src/crc.c or refimpl/*")
     build = ROOT / "build"
     parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each judged")
     parser.add_argument("--resume", action="store_true", help="go on after an interrupt: what has a result is not judged again")
@@ -160,7 +160,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="judge nothing; print what there is")
     parser.add_argument("--out", type=Path, default=build / "mutants.txt", metavar="FILE", help="where survivors and scores go")
     options = parser.parse_args(argv)
-    every = [m for file in SOURCES if fnmatch(str(file.relative_to(ROOT)), options.only) for m in mutants_of(file)]
+    globs = options.only.split(",")
+    files = [file for file in SOURCES if any(fnmatch(str(file.relative_to(ROOT)), glob) for glob in globs)]
+    every = [m for file in files for m in mutants_of(file)]
     if not every or options.jobs < 1:
         print("mutants: no mutants of these files" if not every else "mutants: --jobs takes a number above 0", file=sys.stderr)
         return 2
@@ -181,7 +183,7 @@ def main(argv: list[str]) -> int:
     lines = report(chosen, results, explanations(EXPLAINED.read_text(encoding="utf-8")))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(line for line in lines if line.startswith(("stale", "codec:", "refimpl:", "fabric:"))))
+    print("\n".join(line for line in lines if line.startswith(("stale", "codec:", "refimpl:", "support:"))))
     return 0
 
 
