@@ -148,6 +148,10 @@ START_TEST(text_of_reserved_bits_and_of_one_byte)
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
     ck_assert_ptr_nonnull(strstr(t.out, "\n    29  Reserved                     8h\n"));
     ck_assert_ptr_null(strstr(t.out, "\n    30  Reserved"));
+    load(&t, "03 010100 00 010200 58 980000 06 02 0001 1234 8001 00000000 00000005 1a 00 0000 00*20 00000042",
+         0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out); /* without CONN_STS there is no reason to name */
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    36  Reason Code                  00h\n"));
     load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 ab", 0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
     ck_assert_ptr_nonnull(strstr(t.out, " 1 further bytes\n    24  data                         ab\n"));

@@ -54,6 +54,7 @@ class Bench:
     kills: dict[tuple[str, str], int] = field(default_factory=dict)
     here: dict[tuple[str, int], set[str]] = field(default_factory=dict)  # what has killed a mutant of the line
     quick: bool = False
+    explained: set[tuple[str, str, str]] = field(default_factory=set)  # they meet the quick programs only
     directory: Path = Path("/nowhere")
 
     def prepare(self) -> None:
@@ -122,7 +123,8 @@ class Bench:
         met = self.meeting(mutant)
         if not met:
             return Verdict("unreached")
-        left = [program for program in met if program.cpu < QUICK_S or not self.quick]
+        quick = self.quick or (file, mutant.old.strip(), mutant.new.strip()) in self.explained
+        left = [program for program in met if program.cpu < QUICK_S or not quick]
         for number, program in enumerate(left):
             if number == 4 and self.same(mutant, source):
                 return Verdict("equivalent")
@@ -135,7 +137,7 @@ class Bench:
                 return Verdict("killed" if how == "failed" else how, program.stage, program.name)
         if len(left) <= 4 and self.same(mutant, source):
             return Verdict("equivalent")
-        return Verdict("survived") if self.quick else self._sanitized(mutant, source, left)
+        return Verdict("survived") if quick else self._sanitized(mutant, source, left)
 
     def _sanitized(self, mutant: Mutant, source: Path, left: list[Program]) -> Verdict:
         """The quick unit tests again, under ASan and UBSan."""

@@ -171,16 +171,17 @@ def main(argv: list[str]) -> int:
     if not keep:
         options.results.unlink(missing_ok=True)
     results = read_results(options.results)
+    why = explanations(EXPLAINED.read_text(encoding="utf-8"))
     left = [m for m in chosen if m.key not in results or (options.again and results[m.key].verdict in LIVING)]
     if left and not options.list:
-        _bench.quick = options.quick
+        _bench.quick, _bench.explained = options.quick, set(why)
         try:
             _bench.prepare()
         except (RuntimeError, OSError) as problem:
             print(f"mutants: {problem}", file=sys.stderr)
             return 3
         run(left, options.jobs, results, options.results)
-    lines = report(chosen, results, explanations(EXPLAINED.read_text(encoding="utf-8")))
+    lines = report(chosen, results, why)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(line for line in lines if line.startswith(("stale", "codec:", "refimpl:", "support:"))))
