@@ -433,6 +433,8 @@ START_TEST(values_end_where_they_should)
         {"01 010200 00 010100 58 380008 07 22 0000 1234 ffff 00000000 00*16 00*32", 24},
         {"85 010203 00 010400 00 990000 00 10 0000 1002 8001 00000000 00*32 00090300", 24},
         {"85 010203 00 010400 00 990000 00 02 0000 1002 8001 00000000 00*32 00090300", 24},
+        {"22 fffffe 00 000000 01 290000 00 20 0000 1001 ffff 00000000 05000000 00*4", 24}, /* cut off */
+        {"22 fffffe 00 000000 01 290000 00 10 0000 1001 ffff 00000000 05000000 00*4", 24},
         {ELS "05000000 00*12", 40},
         {ELS "05000000 00*12 00*4", 40},
         {ELS "05000000 00*8", 28},
@@ -462,6 +464,64 @@ START_TEST(values_end_where_they_should)
         ck_assert_uint_eq(out[t.input.length], 0xee);
         ck_assert_uint_eq(fcvi_encode(&v, out, t.input.length - 1), 0);
     }
+}
+END_TEST
+
+/* Lengths of what follows the command word (FC-FS, RFC 2625); `accept`: what an LS_ACC of it has. */
+START_TEST(bodies_of_link_services)
+{
+    static const struct {
+        uint8_t command, request, accept;
+    } bodies[] = {{0x01, 4, 0},  {0x03, 112, 112}, {0x04, 112, 112}, {0x50, 112, 112}, {0x51, 112, 112},
+                  {0x05, 12, 0}, {0x12, 8, 0},     {0x13, 8, 0},     {0x52, 24, 24},   {0x54, 72, 0},
+                  {0x55, 72, 0}, {0x60, 20, 0},    {0x62, 4, 0},     {0x7f, 0, 0},     {0x00, 0, 0}};
+    struct test t;
+    struct fcvi_values v;
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        load_hex(&t, ELS "00*4 00*104", 0, 0); /* longer than all but Service Parameters */
+        if (bodies[i].request == 112 || bodies[i].accept == 112)
+            t.input.length += 8;
+        memset(t.bytes + t.input.length - 8, 0, 8);
+        t.bytes[24] = bodies[i].command;
+        decode(&t);
+        ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+        ck_assert_msg(v.rest_offset == 28u + bodies[i].request, "%02x: %zu", bodies[i].command,
+                      v.rest_offset);
+        t.bytes[24] = 0x02;
+        decode(&t);
+        t.frame.answers = bodies[i].command;
+        ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+        ck_assert_msg(bodies[i].command == 0 || v.rest_offset == 28u + bodies[i].accept, "%02x accepted: %zu",
+                      bodies[i].command, v.rest_offset);
+    }
+    load_hex(&t, ELS "02000000 00*112", 0, 0); /* whatever it answers: Service Parameters have that length */
+    decode(&t);
+    ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+    ck_assert_uint_eq(v.rest_offset, 140);
+    t.input.length -= 4;
+    decode(&t);
+    ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+    ck_assert_uint_eq(v.rest_offset, 28);
+}
+END_TEST
+
+/* The last entry of a list may end the frame without saying that it is the last. */
+START_TEST(a_list_to_the_end_of_the_frame)
+{
+    struct test t;
+    struct fcvi_values v;
+    load_hex(
+        &t,
+        "03 010203 00 fffffc 20 990000 31 00 0000 100a 4001 00000000 01000000 fc020000 80020000 00000000 "
+        "00010203 00010204",
+        0, 0);
+    decode(&t);
+    t.frame.answers = 0x01b1;
+    ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+    ck_assert_uint_eq(v.rest_offset, 48);
+    t.bytes[40] = 0x80;
+    ck_assert_int_eq(fcvi_values_of(&t.frame, &v), 0);
+    ck_assert_uint_eq(v.rest_offset, 44);
 }
 END_TEST
 
@@ -495,6 +555,8 @@ int main(void)
     tcase_add_test(tc, where_the_payload_begins);
     tcase_add_loop_test(tc, names_of_values, 0, sizeof values / sizeof values[0]);
     tcase_add_test(tc, values_end_where_they_should);
+    tcase_add_test(tc, bodies_of_link_services);
+    tcase_add_test(tc, a_list_to_the_end_of_the_frame);
     tcase_add_test(tc, an_els_without_a_command);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

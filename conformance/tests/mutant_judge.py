@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 from conformance.tests.mutant_programs import MUT, SPARE_S, TIMES, Places, Program, measure, places, programs
@@ -17,7 +19,7 @@ FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-fPIC", "-w", *(f"-I{ROOT / d}" for d
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 OTHERS = sorted(ROOT.glob("conformance/monitor/src/*.c"))
 BUILD_S = 120
-QUICK_S = 0.12  # longer programs are for what lives through the others
+EXPLAINED_S = 0.12  # longer programs are not run for what is explained
 SANITIZED_S, SANITIZED_TIMES = 0.1, 12.0
 
 
@@ -53,13 +55,14 @@ class Bench:
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
     kills: dict[tuple[str, str], int] = field(default_factory=dict)
     here: dict[tuple[str, int], set[str]] = field(default_factory=dict)  # what has killed a mutant of the line
-    quick: bool = False
+    longest: float = math.inf  # programs that take more seconds are left out, and the sanitizers
+    sanitize: bool = True
     explained: set[tuple[str, str, str]] = field(default_factory=set)  # they meet the quick programs only
     directory: Path = Path("/nowhere")
 
-    def prepare(self) -> None:
-        """Measures every program."""
-        self.found = programs()
+    def prepare(self, globs: list[str]) -> None:
+        """Measures the programs whose names are asked for."""
+        self.found = [p for p in programs() if any(fnmatch(p.name, glob) for glob in globs)]
         measure(self.found)
         self.known = places()
 
@@ -123,8 +126,9 @@ class Bench:
         met = self.meeting(mutant)
         if not met:
             return Verdict("unreached")
-        quick = self.quick or (file, mutant.old.strip(), mutant.new.strip()) in self.explained
-        left = [program for program in met if program.cpu < QUICK_S or not quick]
+        explained = (file, mutant.old.strip(), mutant.new.strip()) in self.explained
+        longest = EXPLAINED_S if explained else self.longest
+        left = [program for program in met if program.cpu <= longest]
         for number, program in enumerate(left):
             if number == 4 and self.same(mutant, source):
                 return Verdict("equivalent")
@@ -137,7 +141,7 @@ class Bench:
                 return Verdict("killed" if how == "failed" else how, program.stage, program.name)
         if len(left) <= 4 and self.same(mutant, source):
             return Verdict("equivalent")
-        return Verdict("survived") if quick else self._sanitized(mutant, source, left)
+        return Verdict("survived") if longest < math.inf or not self.sanitize else self._sanitized(mutant, source, left)
 
     def _sanitized(self, mutant: Mutant, source: Path, left: list[Program]) -> Verdict:
         """The quick unit tests again, under ASan and UBSan."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import math
 import multiprocessing
 import os
 import random
@@ -156,7 +157,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each judged")
     parser.add_argument("--resume", action="store_true", help="go on after an interrupt: what has a result is not judged again")
     parser.add_argument("--again", action="store_true", help="judge the survivors again, and what has no result")
-    parser.add_argument("--quick", action="store_true", help="without long programs and sanitizers; then --again for what lived")
+    parser.add_argument("--longest", type=float, default=math.inf, metavar="S",
+                        help="only with programs that take S seconds at most; then --again for what lived")  # fmt: skip
+    parser.add_argument("--programs", default="*", metavar="GLOB,...", help="only with these: with --again, what a new test finds")
     parser.add_argument("--list", action="store_true", help="judge nothing; print what there is")
     parser.add_argument("--out", type=Path, default=build / "mutants.txt", metavar="FILE", help="where survivors and scores go")
     options = parser.parse_args(argv)
@@ -174,9 +177,10 @@ def main(argv: list[str]) -> int:
     why = explanations(EXPLAINED.read_text(encoding="utf-8"))
     left = [m for m in chosen if m.key not in results or (options.again and results[m.key].verdict in LIVING)]
     if left and not options.list:
-        _bench.quick, _bench.explained = options.quick, set(why)
+        _bench.longest, _bench.explained = options.longest, set(why)
         try:
-            _bench.prepare()
+            _bench.sanitize = options.programs == "*"
+            _bench.prepare(options.programs.split(","))
         except (RuntimeError, OSError) as problem:
             print(f"mutants: {problem}", file=sys.stderr)
             return 3
