@@ -67,8 +67,8 @@ size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, si
     uint16_t command = (uint16_t)fcvi_ELS_ELS_Command(bytes + base);
     base += FCVI_ELS_LENGTH;
     bool reply = command == LS_ACC;
-    if (reply) /* an LS_ACC of that length has Service Parameters, whatever it answers */
-        command = frame->answers == 0 && end - base >= FCVI_LOGIN_LENGTH ? PLOGI : frame->answers;
+    if (reply) /* an LS_ACC of their length has Service Parameters when nobody knows what it answers */
+        command = frame->answers == 0 ? PLOGI : frame->answers;
     if (command == RSCN && !reply)
         return take_pages(out, bytes, base, end);
     const struct body *body = body_of(command, reply);

@@ -44,7 +44,7 @@ class Mutant:
         return "support" if place == "refimpl" and (stem.startswith("fabric") or stem == "canonical") else place
 
     def __str__(self) -> str:
-        return f"{self.file.relative_to(ROOT)}:{self.line}: {self.old.strip()}  ->  {self.new.strip() or '(removed)'}"
+        return f"{self.file.relative_to(ROOT)}:{self.line}: {self.old.strip()}  ->  {self.new.strip()}"
 
 
 def _code(line: str) -> str:

@@ -46,7 +46,7 @@ def explanations(text: str) -> dict[tuple[str, str, str], str]:
                 pairs, words = [], ""
             old = stripped[2:].strip()
         elif stripped.startswith("+"):
-            pairs.append((file, old, stripped[1:].strip()))
+            pairs.append((file, old, stripped[1:].strip() or ";"))
         elif line.startswith("  "):
             words = f"{words} {stripped}".strip()
         else:
@@ -115,7 +115,7 @@ def report(every: Iterable[Mutant], results: dict[Key, Verdict], why: dict[tuple
         files[file][said] += 1
         if verdict.stage:
             stages[mutant.part][verdict.stage] += 1
-    stale = [f"stale explanation: {f}: {a}  ->  {b or '(removed)'}" for f, a, b in why if f in judged and (f, a, b) not in used]
+    stale = [f"stale explanation: {f}: {a}  ->  {b}" for f, a, b in why if f in judged and (f, a, b) not in used]
     scores = [f"{file}: {_score(counts)}" for file, counts in sorted(files.items())]
     lines = [*survivors, "", *explained, "", *stale, "", *scores, ""]
     for part, counts in sorted(parts.items()):

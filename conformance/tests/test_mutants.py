@@ -65,7 +65,7 @@ def test_explanations() -> None:
     text += "  - d\n  + e\n  No one sees it.\n"
     assert explanations(text) == {
         ("codec/src/a.c", "a < b", "a <= b"): "They are never the same.",
-        ("codec/src/a.c", "c;", ""): "They are never the same.",
+        ("codec/src/a.c", "c;", ";"): "They are never the same.",
         ("codec/src/a.c", "d", "e"): "No one sees it.",
     }
 
