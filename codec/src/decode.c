@@ -85,7 +85,7 @@ void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcv
         if (out->kind == FCVI_KIND_IU && out->dh_length >= 16)
             out->iu = (uint8_t)fcvi_iu_of_opcode((uint8_t)fcvi_DH_FCVI_OPCODE(out->dh));
     }
-    if (findings != NULL)
+    if (findings != NULL && !fcvi_is_good_message(out))
         fcvi_check_frame(out, findings);
 }
 

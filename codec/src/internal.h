@@ -5,6 +5,8 @@
 #include <fcvi/codec.h>
 #include <fcvi/table.h>
 
+#pragma GCC visibility push(hidden)
+
 #define FCVI_VERSION "0.1.0"
 
 enum { FC_HEADER = 24, FC_MAX_DATA_FIELD = 2112 };
@@ -94,6 +96,8 @@ void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const u
 /* ---- the checks, by layer ---- */
 
 void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+/** Nothing is wrong with it, for certain: a frame of a Message in which the other checks find nothing. */
+bool fcvi_is_good_message(const struct fcvi_frame *frame);
 void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *findings);
@@ -114,5 +118,7 @@ bool fcvi_is_name_server(const uint8_t *ct);
 
 /** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
 bool fcvi_is_whole_iu(const struct fcvi_frame *frame);
+
+#pragma GCC visibility pop
 
 #endif

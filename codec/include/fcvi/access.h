@@ -8,8 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The sizes that fields have are spelled out so that compilers make one load of each. */
 static inline uint64_t fcvi_load(const uint8_t *p, unsigned size)
 {
+    if (size == 1)
+        return p[0];
+    if (size == 2)
+        return (uint64_t)p[0] << 8 | p[1];
+    if (size == 3)
+        return (uint64_t)p[0] << 16 | (uint64_t)p[1] << 8 | p[2];
+    if (size == 4)
+        return (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
+    if (size == 8)
+        return (uint64_t)p[0] << 56 | (uint64_t)p[1] << 48 | (uint64_t)p[2] << 40 | (uint64_t)p[3] << 32 |
+               (uint64_t)p[4] << 24 | (uint64_t)p[5] << 16 | (uint64_t)p[6] << 8 | p[7];
     uint64_t v = 0;
     for (unsigned i = 0; i < size; i++)
         v = v << 8 | p[i];
@@ -26,7 +38,7 @@ static inline void fcvi_store(uint8_t *p, unsigned size, uint64_t v)
 
 #define STRUCT(S, NAME, LENGTH, CLAUSE) enum { FCVI_##S##_LENGTH = (LENGTH) };
 #define FCVI_NUMBER(S, F, BYTE, SIZE, HI, LO)                                                                \
-    enum { FCVI_##S##_##F##_BYTE = (BYTE) };                                                                 \
+    enum { FCVI_##S##_##F##_BYTE = (BYTE), FCVI_##S##_##F##_LO = (LO) };                                     \
     static inline uint64_t fcvi_##S##_##F(const uint8_t *s)                                                  \
     {                                                                                                        \
         return (fcvi_load(s + (BYTE), (SIZE)) & FCVI_MASK(HI, LO)) >> (LO);                                  \
