@@ -1,47 +1,17 @@
 /* Connections: Endpoints by the handle that their port gave them, and what setups make of them. */
 #include "state.h"
 
-static uint64_t end_key(uint32_t network, uint32_t owner)
-{
-    return (uint64_t)network << 24 | owner;
-}
-
-struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network, uint32_t owner, uint32_t handle)
-{
-    return mon_pool_find(m, &m->ends, end_key(network, owner), handle);
-}
-
 struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
 {
     struct end *e = mon_end_find(s->m, s->in->network, owner, handle);
     if (e == NULL) {
-        e = mon_pool_add(s->m, &s->m->ends, end_key(s->in->network, owner), handle);
+        e = mon_pool_add(s->m, &s->m->ends, mon_end_key(s->in->network, owner), handle);
         e->born = s->in->number;
         e->owner = owner;
         e->handle = handle;
     }
     e->touched = s->in->time_us;
     return e;
-}
-
-unsigned mon_pair_index(uint32_t port, uint32_t other)
-{
-    return port > other;
-}
-
-struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b, bool make)
-{
-    uint64_t low = a < b ? a : b, high = a < b ? b : a;
-    struct pair *p = mon_pool_find(m, &m->pairs, network, low << 24 | high);
-    if (p == NULL && make)
-        p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
-    return p;
-}
-
-bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e)
-{
-    const struct pair *p = mon_pair_of(m, network, e->owner, e->peer, false);
-    return p != NULL && p->voided > e->bound;
 }
 
 /* A frame with this handle goes to that Endpoint, which a setup bound to its sender; without a whole view

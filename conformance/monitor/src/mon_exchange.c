@@ -17,6 +17,17 @@ struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uin
     return mon_pool_find(m, &m->exchanges, x_key(network, ox_id), port_key(originator, responder));
 }
 
+void fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame, uint32_t network)
+{
+    if (frame->fc == NULL)
+        return;
+    uint32_t s_id = (uint32_t)fcvi_FC_S_ID(frame->fc), d_id = (uint32_t)fcvi_FC_D_ID(frame->fc);
+    uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(frame->fc);
+    bool responder = fcvi_FC_Exchange_Context(frame->fc);
+    mon_pool_expect(m, &m->exchanges, x_key(network, ox_id),
+                    responder ? port_key(d_id, s_id) : port_key(s_id, d_id));
+}
+
 /* What names the Message or setup that a frame belongs to; the low half is the same on both sides. */
 static uint64_t identity(const struct seen *s)
 {

@@ -16,13 +16,6 @@ void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct f
     f->sender = s->s_id;
 }
 
-void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame)
-{
-    struct fcvi_monitor_count *c = &m->unjudged[reason];
-    if (c->frames++ == 0)
-        c->first = frame;
-}
-
 struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
                                                 enum fcvi_monitor_unjudged reason)
 {

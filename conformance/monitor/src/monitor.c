@@ -10,14 +10,14 @@ static uint64_t lay(uint64_t *end, uint64_t bytes)
 
 static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
 {
-    uint32_t buckets = 16;
-    while (buckets < count)
-        buckets *= 2;
+    uint32_t slots = 16;
+    while (slots < 2 * count) /* half of them are empty, or more */
+        slots *= 2;
     p->count = count;
     p->size = (uint32_t)size;
-    p->mask = buckets - 1;
+    p->mask = slots - 1;
     p->items = lay(end, (uint64_t)count * size);
-    p->buckets = lay(end, (uint64_t)buckets * sizeof(uint32_t));
+    p->slots = lay(end, (uint64_t)slots * sizeof(uint64_t));
 }
 
 static bool limit(uint32_t *value, uint32_t normal)
@@ -91,12 +91,6 @@ void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, 
 
 /* ---- trust ---- */
 
-bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x)
-{
-    const unsigned both = FCVI_TRUST_ALL | FCVI_TRUST_ORDER;
-    return (m->config.trust & both) == both && !x->headless && x->born > m->last_gap;
-}
-
 bool mon_knows_all(const struct fcvi_monitor *m)
 {
     const unsigned whole = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER;
@@ -111,23 +105,6 @@ bool mon_far_good(struct seen *s)
     if (!good)
         mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
     return good;
-}
-
-bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now)
-{
-    return (m->config.trust & FCVI_TRUST_ALL) == 0 && now - touched >= m->config.r_a_tov_us;
-}
-
-bool mon_is(uint8_t iu, unsigned ius)
-{
-    return ius >> iu & 1u;
-}
-
-enum group mon_group(uint8_t iu)
-{
-    if (mon_is(iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
-        return G_MESSAGE;
-    return mon_is(iu, FCVI_IUS_DISCONNECT) ? G_DISCONNECT : G_SETUP;
 }
 
 /* ---- a frame ---- */

@@ -1,107 +1,151 @@
 /* Hash tables whose entries are lined up by their last use, so that the one idle longest can make room. */
 #include "state.h"
 
-static struct node *at(struct fcvi_monitor *m, const struct pool *p, uint32_t index)
+enum { LINE = 64 };
+
+static uint64_t *slots_of(struct fcvi_monitor *m, const struct pool *p)
 {
-    return (struct node *)(void *)((uint8_t *)m + p->items + (uint64_t)index * p->size);
+    return (uint64_t *)(void *)((uint8_t *)m + p->slots);
 }
 
-static uint32_t *bucket(struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
+static uint32_t hash_of(const struct fcvi_monitor *m, uint64_t k0, uint64_t k1)
 {
     uint64_t h = (k0 ^ m->config.seed ^ k1 * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
     h ^= h >> 32;
     h *= 0xD6E8FEB86659FD93u;
-    return (uint32_t *)(void *)((uint8_t *)m + p->buckets) + (h >> 32 & p->mask);
+    return (uint32_t)(h >> 32);
 }
 
-static uint32_t index_of(struct fcvi_monitor *m, const struct pool *p, const struct node *n)
-{
-    return (uint32_t)((uint64_t)((const uint8_t *)n - ((const uint8_t *)m + p->items)) / p->size);
-}
+/* ---- by last use ---- */
 
 static void unline(struct fcvi_monitor *m, struct pool *p, struct node *n)
 {
     if (n->older != NONE)
-        at(m, p, n->older)->newer = n->newer;
+        mon_pool_at(m, p, n->older)->newer = n->newer;
     else
         p->oldest = n->newer;
     if (n->newer != NONE)
-        at(m, p, n->newer)->older = n->older;
+        mon_pool_at(m, p, n->newer)->older = n->older;
     else
         p->newest = n->older;
 }
 
 static void line_up(struct fcvi_monitor *m, struct pool *p, struct node *n)
 {
-    uint32_t i = index_of(m, p, n);
     n->older = p->newest;
     n->newer = NONE;
     if (p->newest != NONE)
-        at(m, p, p->newest)->newer = i;
+        mon_pool_at(m, p, p->newest)->newer = n->number;
     else
-        p->oldest = i;
-    p->newest = i;
+        p->oldest = n->number;
+    p->newest = n->number;
 }
 
-static void unchain(struct fcvi_monitor *m, struct pool *p, const struct node *n)
-{
-    uint32_t i = index_of(m, p, n);
-    uint32_t *link = bucket(m, p, n->k0, n->k1);
-    while (*link != i)
-        link = &at(m, p, *link)->chain;
-    *link = n->chain;
-}
+/* ---- by key ---- */
 
-void mon_pool_clear(struct fcvi_monitor *m, struct pool *p)
+static struct node *look(struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
 {
-    memset((uint8_t *)m + p->buckets, 0xFF, ((size_t)p->mask + 1) * sizeof(uint32_t));
-    for (uint32_t i = 0; i < p->count; i++) {
-        at(m, p, i)->used = 0;
-        at(m, p, i)->chain = i + 1 < p->count ? i + 1 : NONE;
-    }
-    p->free = 0;
-    p->oldest = p->newest = NONE;
-}
-
-void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
-{
-    for (uint32_t i = *bucket(m, p, k0, k1); i != NONE; i = at(m, p, i)->chain) {
-        struct node *n = at(m, p, i);
-        if (n->k0 != k0 || n->k1 != k1)
+    const uint64_t *slots = slots_of(m, p);
+    uint32_t hash = hash_of(m, k0, k1);
+    for (uint32_t i = hash & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
+        if ((uint32_t)(slots[i] >> 32) != hash)
             continue;
-        if (p->newest != i) {
-            unline(m, p, n);
-            line_up(m, p, n);
-        }
-        return n;
+        struct node *n = mon_pool_at(m, p, (uint32_t)slots[i] - 1);
+        if (n->k0 == k0 && n->k1 == k1)
+            return n;
     }
     return NULL;
 }
 
-static struct node *take(struct fcvi_monitor *m, struct pool *p)
+void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
 {
-    uint32_t i = p->free;
-    if (i != NONE) {
-        p->free = at(m, p, i)->chain;
-        return at(m, p, i);
+    const uint64_t *slots = (const uint64_t *)(const void *)((const uint8_t *)m + p->slots);
+    __builtin_prefetch(slots + (hash_of(m, k0, k1) & p->mask), 1);
+}
+
+static void put(struct fcvi_monitor *m, const struct pool *p, const struct node *n)
+{
+    uint64_t *slots = slots_of(m, p);
+    uint32_t i = n->hash & p->mask;
+    while (slots[i] != 0)
+        i = (i + 1) & p->mask;
+    slots[i] = (uint64_t)n->hash << 32 | (n->number + 1);
+}
+
+/* What stands behind the slot moves up, where it may stand. */
+static void take_out(struct fcvi_monitor *m, const struct pool *p, const struct node *n)
+{
+    uint64_t *slots = slots_of(m, p);
+    uint32_t gap = n->hash & p->mask;
+    while ((uint32_t)slots[gap] != n->number + 1)
+        gap = (gap + 1) & p->mask;
+    for (uint32_t i = (gap + 1) & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
+        uint32_t home = (uint32_t)(slots[i] >> 32) & p->mask;
+        if (((i - home) & p->mask) < ((i - gap) & p->mask))
+            continue;
+        slots[gap] = slots[i];
+        gap = i;
     }
-    struct node *n = at(m, p, p->oldest);
-    unchain(m, p, n);
+    slots[gap] = 0;
+}
+
+/* ---- entries ---- */
+
+void mon_pool_clear(struct fcvi_monitor *m, struct pool *p)
+{
+    memset(slots_of(m, p), 0, ((size_t)p->mask + 1) * sizeof(uint64_t));
+    p->fresh = 0;
+    p->oldest = p->newest = NONE;
+}
+
+void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
+{
+    /* a stream goes back and forth between few things: the one used before the last is looked at first */
+    struct node *n = p->newest != NONE && mon_pool_at(m, p, p->newest)->older != NONE
+                         ? mon_pool_at(m, p, mon_pool_at(m, p, p->newest)->older)
+                         : NULL;
+    if (n == NULL || n->k0 != k0 || n->k1 != k1)
+        n = look(m, p, k0, k1);
+    if (n != NULL && p->newest != n->number) {
+        unline(m, p, n);
+        line_up(m, p, n);
+    }
+    return n;
+}
+
+/* The entries that make room next are far from any cache; by the time they are needed they will be near. */
+static void fetch_next(struct fcvi_monitor *m, const struct pool *p)
+{
+    const struct node *n = mon_pool_at(m, p, p->oldest);
+    __builtin_prefetch(slots_of(m, p) + (n->hash & p->mask), 1);
+    if (n->newer == NONE)
+        return;
+    const uint8_t *next = (const uint8_t *)mon_pool_at(m, p, n->newer);
+    for (uint32_t at = 0; at < p->size; at += LINE)
+        __builtin_prefetch(next + at, 1);
+}
+
+static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
+{
+    struct node *n = mon_pool_at(m, p, p->oldest);
+    take_out(m, p, n);
     unline(m, p, n);
     p->evicted++;
+    fetch_next(m, p);
     return n;
 }
 
 void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    struct node *n = take(m, p);
+    bool fresh = p->fresh < p->count;
+    struct node *n = fresh ? mon_pool_at(m, p, p->fresh) : make_room(m, p);
+    uint32_t number = fresh ? p->fresh++ : n->number;
     memset(n, 0, p->size);
     n->k0 = k0;
     n->k1 = k1;
-    n->used = 1;
-    uint32_t *first = bucket(m, p, k0, k1);
-    n->chain = *first;
-    *first = index_of(m, p, n);
+    n->hash = hash_of(m, k0, k1);
+    n->number = number;
+    put(m, p, n);
     line_up(m, p, n);
     return n;
 }

@@ -7,6 +7,9 @@
 #include <fcvi/monitor.h>
 #include <string.h>
 
+/* Everything here is the monitor's own: calls need not go through the tables of a shared library. */
+#pragma GCC visibility push(hidden)
+
 #define NONE UINT32_MAX
 #define NEVER UINT64_MAX
 
@@ -15,17 +18,18 @@
 /** Every entry of a table begins with this. */
 struct node {
     uint64_t k0, k1;
-    uint32_t chain;        /* next of the same bucket, or of the free list */
     uint32_t older, newer; /* by last use */
-    uint32_t used;
+    uint32_t hash, number;
 };
 
-/** A hash table with its entries; offsets are bytes from the start of the block. */
+/** A hash table with its entries; offsets are bytes from the start of the block. A slot has the hash of an
+ *  entry above its number, so that a search touches no other entry; number 0 is an empty slot. */
 struct pool {
-    uint64_t items, buckets;
+    uint64_t items, slots;
     uint64_t evicted;
     uint32_t size, count, mask;
-    uint32_t free, oldest, newest;
+    uint32_t fresh; /* entries from here on were never used */
+    uint32_t oldest, newest;
 };
 
 struct fcvi_monitor {
@@ -39,9 +43,27 @@ struct fcvi_monitor {
 
 void mon_pool_clear(struct fcvi_monitor *m, struct pool *p);
 /** The entry of a key, now the one used last; NULL when there is none. */
-void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+/** The entry of a key will be looked for soon. */
+void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1);
 /** A zeroed entry for a key that the table does not have. The one idle longest makes room. */
 void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+
+static inline struct node *mon_pool_at(struct fcvi_monitor *m, const struct pool *p, uint32_t index)
+{
+    return (struct node *)(void *)((uint8_t *)m + p->items + (uint64_t)index * p->size);
+}
+
+/** As mon_pool_search; quick when it is the one used last, as it mostly is. */
+static inline void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
+{
+    if (p->newest != NONE) {
+        struct node *n = mon_pool_at(m, p, p->newest);
+        if (n->k0 == k0 && n->k1 == k1)
+            return n;
+    }
+    return mon_pool_search(m, p, k0, k1);
+}
 
 /* ---- what is known ---- */
 
@@ -217,23 +239,43 @@ struct seen {
 /** Report a breach of the frame at hand; other: the frame it contradicts. */
 void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
                 uint64_t other);
-void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame);
+static inline void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame)
+{
+    struct fcvi_monitor_count *c = &m->unjudged[reason];
+    if (c->frames++ == 0)
+        c->first = frame;
+}
 
 #define DH(s, F) FCVI_AT((s)->base, DH, F)
 #define FC(F) FCVI_AT(0, FC, F)
 #define CONN(s, F) FCVI_AT((s)->f->payload - (s)->fc, CONN, F)
 
 /** Nothing is missing and nothing out of order since the Exchange began. */
-bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x);
+static inline bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x)
+{
+    const unsigned both = FCVI_TRUST_ALL | FCVI_TRUST_ORDER;
+    return (m->config.trust & both) == both && !x->headless && x->born > m->last_gap;
+}
 /** Whatever goes on was seen from its beginning. */
 bool mon_knows_all(const struct fcvi_monitor *m);
 /** What this side does may be compared with what the other side sent: it broke no rule before. */
 bool mon_far_good(struct seen *s);
 /** Too long ago to be compared with the present: identifiers may have got another meaning. */
-bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now);
+static inline bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now)
+{
+    return (m->config.trust & FCVI_TRUST_ALL) == 0 && now - touched >= m->config.r_a_tov_us;
+}
 
-enum group mon_group(uint8_t iu);
-bool mon_is(uint8_t iu, unsigned ius);
+static inline bool mon_is(uint8_t iu, unsigned ius)
+{
+    return ius >> iu & 1u;
+}
+static inline enum group mon_group(uint8_t iu)
+{
+    if (mon_is(iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
+        return G_MESSAGE;
+    return mon_is(iu, FCVI_IUS_DISCONNECT) ? G_DISCONNECT : G_SETUP;
+}
 
 /* ---- Exchanges (mon_exchange.c) ---- */
 
@@ -246,12 +288,31 @@ void mon_exchange_note(struct seen *s);
 
 /* ---- Connections (mon_connection.c) ---- */
 
-struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network, uint32_t owner, uint32_t handle);
+static inline uint64_t mon_end_key(uint32_t network, uint32_t owner)
+{
+    return (uint64_t)network << 24 | owner;
+}
+static inline struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network, uint32_t owner,
+                                       uint32_t handle)
+{
+    return mon_pool_find(m, &m->ends, mon_end_key(network, owner), handle);
+}
 struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle);
 /** The Endpoint that a Message IU is for, when the setup tells for certain that it is the sender's peer. */
 struct end *mon_end_known(struct seen *s, uint32_t handle);
-struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b, bool make);
-unsigned mon_pair_index(uint32_t port, uint32_t other);
+static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b,
+                                       bool make)
+{
+    uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    struct pair *p = mon_pool_find(m, &m->pairs, network, low << 24 | high);
+    if (p == NULL && make)
+        p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
+    return p;
+}
+static inline unsigned mon_pair_index(uint32_t port, uint32_t other)
+{
+    return port > other;
+}
 /** Take handles and attributes out of the parts of a connect payload. */
 void mon_connection_payload(struct seen *s);
 /** What a setup IU makes of the Connection. */
@@ -259,7 +320,11 @@ void mon_connection_note(struct seen *s);
 void mon_connection_closed(struct seen *s, struct end *mine);
 /** A login or logout ended its Connection (7.7.1, E86); what is sent before both sides know cannot be told
  *  from what is sent after. */
-bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e);
+static inline bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e)
+{
+    const struct pair *p = mon_pair_of(m, network, e->owner, e->peer, false);
+    return p != NULL && p->voided > e->bound;
+}
 /** The response at hand answers the request that was seen. */
 bool mon_message_linked(struct seen *s);
 
@@ -293,5 +358,7 @@ void mon_login_services(struct seen *s);
 /** An acknowledgement or refusal of a frame of a Sequence. */
 void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all);
 void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x);
+
+#pragma GCC visibility pop
 
 #endif

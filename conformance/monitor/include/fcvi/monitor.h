@@ -76,6 +76,11 @@ void fcvi_monitor_frame(struct fcvi_monitor *monitor, const struct fcvi_monitor_
 void fcvi_monitor_name(struct fcvi_monitor *monitor, uint32_t network, uint32_t port, uint32_t other,
                        uint64_t port_name);
 
+/** A frame will be followed soon: what is known of its Exchange may be fetched from memory meanwhile. Says
+ * nothing and changes nothing. */
+void fcvi_monitor_expect(const struct fcvi_monitor *monitor, const struct fcvi_frame *frame,
+                         uint32_t network);
+
 /** Frames are missing here (a record that was cut, a buffer that ran over). */
 void fcvi_monitor_gap(struct fcvi_monitor *monitor);
 
