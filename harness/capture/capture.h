@@ -29,15 +29,17 @@ struct capture_record {
     struct fcvi_input frame;
 };
 
-/** Open a file, "-" for standard input. NULL on failure, with one line in error (size bytes). */
+/** Open a file, "-" for standard input; what gzip, zstd, xz, lz4 or bzip2 wrote is unpacked. NULL on failure,
+ * with one line in error (size bytes). */
 struct capture *capture_open(const char *path, char *error, size_t size);
 
-/** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how). */
+/** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal came while
+ * it waited for one. */
 int capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
 /** As capture_next, but passes over records in which neither the codec nor the monitor finds anything;
  * tallies what it passes over. frame, findings and breaches describe the record returned. Without a monitor
- * (NULL) breaches is not used. */
+ * (NULL) breaches is not used. 2 also when nothing was found for a while. */
 struct capture_tally {
     uint64_t records, frames, fcvi, skipped;
 };
@@ -45,6 +47,14 @@ int capture_next_finding(struct capture *capture, struct capture_record *out, st
                          struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                          struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
                          size_t size);
+
+/** The file goes on from others that had so many records together: only the monitor counts them. */
+void capture_continue(struct capture *capture, uint64_t before);
+
+/** Bytes taken of the file as it lies on the disk, and its size; 0 when that is not known. */
+void capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
+/** A file on a disk: what it holds is there at once. */
+bool capture_is_file(const struct capture *capture);
 
 void capture_close(struct capture *capture);
 

@@ -1,4 +1,6 @@
-/* Reading captures through libpcap. */
+/* Reading captures: pcap in place where it is of the usual kind, else through libpcap. */
+#define _GNU_SOURCE
+#include "classic.h"
 #include "envelope.h"
 
 #include <errno.h>
@@ -6,13 +8,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
+
+/* Records that are in the buffer already are taken together: what the monitor will want of one is fetched
+ * while the others are decoded. */
+enum { BATCH = 16 };
+struct entry {
+    struct capture_record record;
+    struct fcvi_frame frame;
+    bool fault; /* the codec has findings */
+};
 
 struct capture {
-    pcap_t *pcap;
+    struct source *source;
+    struct classic classic;
+    pcap_t *pcap; /* NULL: it is classic */
     int linktype;
-    uint64_t number;
+    uint64_t number, before;
+    unsigned next, ready; /* of the batch */
+    struct entry batch[BATCH];
 };
+
+/* ---- libpcap, on the bytes of the source ---- */
+
+static ssize_t give(void *context, char *out, size_t capacity)
+{
+    struct capture *c = context;
+    enum source_status status = source_have(c->source, 1);
+    if (status == SOURCE_BROKEN || status == SOURCE_INTERRUPTED) {
+        errno = status == SOURCE_INTERRUPTED ? EINTR : EIO;
+        return -1;
+    }
+    struct window w = source_window(c->source);
+    size_t n = w.length < capacity ? w.length : capacity;
+    memcpy(out, w.bytes, n);
+    source_skip(c->source, n);
+    return (ssize_t)n;
+}
 
 static int refuse(char *error, size_t size, const char *path, const char *why)
 {
@@ -20,50 +53,28 @@ static int refuse(char *error, size_t size, const char *path, const char *why)
     return -1;
 }
 
-static int check_path(const char *path, char *error, size_t size)
-{
-    struct stat st;
-    if (strcmp(path, "-") == 0)
-        return 0;
-    if (stat(path, &st) != 0)
-        return refuse(error, size, path, strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        return refuse(error, size, path, "is a directory; name a capture file");
-    if (S_ISREG(st.st_mode) && st.st_size == 0)
-        return refuse(error, size, path, "is empty; a capture has at least a file header");
-    return 0;
-}
-
-struct capture *capture_open(const char *path, char *error, size_t size)
+static int open_other(struct capture *c, const char *path, char *error, size_t size)
 {
     char why[PCAP_ERRBUF_SIZE] = "";
-    if (check_path(path, error, size) != 0)
-        return NULL;
-    pcap_t *pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_MICRO, why);
-    if (pcap == NULL) {
-        snprintf(error, size, "%s%s%s", strstr(why, path) == NULL ? path : "",
-                 strstr(why, path) == NULL ? ": " : "", why);
-        return NULL;
+    FILE *file = fopencookie(c, "r", (cookie_io_functions_t){.read = give});
+    if (file == NULL)
+        return refuse(error, size, path, "out of memory");
+    (void)setvbuf(file, NULL, _IOFBF, STEP);
+    c->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_MICRO, why);
+    if (c->pcap == NULL) {
+        const char *broken = source_why(c->source);
+        fclose(file);
+        return refuse(error, size, path, *broken != '\0' ? broken : why);
     }
-    int linktype = pcap_datalink(pcap);
-    if (linktype != CAPTURE_FC_2 && linktype != CAPTURE_FC_2_DELIMS && linktype != CAPTURE_ETHERNET) {
-        snprintf(error, size, "%s: linktype %d holds no FC-2 frames; 224, 225 and Ethernet with FCoE do",
-                 path, linktype);
-        pcap_close(pcap);
-        return NULL;
-    }
-    struct capture *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        snprintf(error, size, "%s: out of memory", path);
-        pcap_close(pcap);
-        return NULL;
-    }
-    c->pcap = pcap;
-    c->linktype = linktype;
-    return c;
+    c->linktype = pcap_datalink(c->pcap);
+    if (c->linktype == CAPTURE_FC_2 || c->linktype == CAPTURE_FC_2_DELIMS || c->linktype == CAPTURE_ETHERNET)
+        return 0;
+    snprintf(error, size, "%s: linktype %d holds no FC-2 frames; 224, 225 and Ethernet with FCoE do", path,
+             c->linktype);
+    return -1;
 }
 
-int capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+static int other_next(struct capture *c, struct classic_record *out, char *error, size_t size)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
@@ -71,22 +82,141 @@ int capture_next(struct capture *c, struct capture_record *out, char *error, siz
     if (status == PCAP_ERROR_BREAK)
         return 0;
     if (status != 1) {
-        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, pcap_geterr(c->pcap));
+        const char *broken = source_why(c->source);
+        snprintf(error, size, "%s", *broken != '\0' ? broken : pcap_geterr(c->pcap));
         return -1;
     }
-    out->number = ++c->number;
     out->time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
-    envelope_open(c->linktype, bytes, header->caplen, header->caplen < header->len, out);
+    out->bytes = bytes;
+    out->length = header->caplen;
+    out->original = header->len;
     return 1;
 }
 
-static void watch(struct fcvi_monitor *monitor, const struct capture_record *r,
-                  const struct fcvi_frame *frame, const struct fcvi_findings *findings,
+/* ---- either ---- */
+
+static int open_format(struct capture *c, const char *path, char *error, size_t size)
+{
+    enum source_status status = source_have(c->source, CLASSIC_HEADER);
+    if (status == SOURCE_BROKEN)
+        return refuse(error, size, path, source_why(c->source));
+    if (status == SOURCE_INTERRUPTED)
+        return refuse(error, size, path, "interrupted");
+    if (status != SOURCE_READY || !classic_begin(&c->classic, source_window(c->source).bytes))
+        return open_other(c, path, error, size);
+    source_skip(c->source, CLASSIC_HEADER);
+    c->linktype = (int)c->classic.linktype;
+    return 0;
+}
+
+struct capture *capture_open(const char *path, char *error, size_t size)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        refuse(error, size, path, "out of memory");
+        return NULL;
+    }
+    c->source = source_open(path, error, size);
+    if (c->source != NULL && open_format(c, path, error, size) == 0)
+        return c;
+    capture_close(c);
+    return NULL;
+}
+
+int capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+{
+    struct classic_record r = {0};
+    char why[PCAP_ERRBUF_SIZE];
+    int status = c->pcap == NULL ? classic_next(&c->classic, c->source, &r, why, sizeof why)
+                                 : other_next(c, &r, why, sizeof why);
+    if (status < 0)
+        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
+    if (status != 1)
+        return status;
+    out->number = ++c->number;
+    out->time_us = r.time_us;
+    envelope_open(c->linktype, r.bytes, r.length, r.length < r.original, out);
+    return 1;
+}
+
+void capture_continue(struct capture *c, uint64_t before)
+{
+    c->before = before;
+}
+
+void capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
+{
+    source_progress(c->source, read, size);
+}
+
+bool capture_is_file(const struct capture *c)
+{
+    return source_is_file(c->source);
+}
+
+/* ---- what is wrong ---- */
+
+static void decode(struct entry *e)
+{
+    struct fcvi_findings any = {NULL, 0, 0, 0};
+    if (e->record.kind == CAPTURE_FRAME)
+        fcvi_decode(&e->record.frame, &e->frame, &any);
+    e->fault = any.count != 0;
+}
+
+/* At least one record, which may have to be waited for, and those behind it that are there. */
+static int fill(struct capture *c, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    c->next = c->ready = 0;
+    do {
+        struct entry *e = &c->batch[c->ready];
+        int status = capture_next(c, &e->record, error, size);
+        if (status != 1)
+            return c->ready > 0 ? 1 : status;
+        decode(e);
+        if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
+            fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+        c->ready++;
+    } while (c->ready < BATCH && c->pcap == NULL && classic_has(c->source));
+    return 1;
+}
+
+static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct entry *e, bool broken,
                   struct fcvi_monitor_findings *breaches)
 {
-    struct fcvi_monitor_frame seen = {frame, r->number, r->time_us, r->network,
-                                      findings->worst > 1u + FCVI_NOTICE};
+    struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
     fcvi_monitor_frame(monitor, &seen, breaches);
+}
+
+/* A connect IU in several frames is put together and checked by the caller. */
+static bool is_part(const struct fcvi_frame *f)
+{
+    return (f->iu == FCVI_IU_CONNECT_RQST || f->iu == FCVI_IU_CONNECT_RESP1) &&
+           (!fcvi_FC_End_Sequence(f->fc) || fcvi_FC_Parameter(f->fc) != 0);
+}
+
+/* Whether the caller is to see it. */
+static bool judge(struct capture *c, const struct entry *e, struct fcvi_findings *findings,
+                  struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
+                  struct capture_tally *tally)
+{
+    const struct capture_record *r = &e->record;
+    tally->records++;
+    if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
+        fcvi_monitor_gap(monitor);
+    if (r->kind != CAPTURE_FRAME) {
+        tally->skipped += r->kind != CAPTURE_MALFORMED;
+        return r->kind == CAPTURE_MALFORMED;
+    }
+    tally->frames++;
+    tally->fcvi += e->frame.kind == FCVI_KIND_IU;
+    if (e->fault) {
+        struct fcvi_frame again;
+        fcvi_decode(&r->frame, &again, findings);
+    }
+    if (monitor != NULL)
+        watch(monitor, c->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
 }
 
 int capture_next_finding(struct capture *c, struct capture_record *out, struct fcvi_frame *frame,
@@ -94,40 +224,31 @@ int capture_next_finding(struct capture *c, struct capture_record *out, struct f
                          struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
                          size_t size)
 {
-    for (;;) {
-        int status = capture_next(c, out, error, size);
+    findings->count = 0;
+    findings->worst = 0;
+    if (monitor != NULL)
+        breaches->count = 0;
+    for (unsigned step = 0; step < STEP; step++) {
+        int status = c->next < c->ready ? 1 : fill(c, monitor, error, size);
         if (status != 1)
             return status;
-        tally->records++;
-        findings->count = 0;
-        findings->worst = 0;
-        if (monitor != NULL) {
-            breaches->count = 0;
-            if (out->kind == CAPTURE_MALFORMED || out->kind == CAPTURE_CUT)
-                fcvi_monitor_gap(monitor);
-        }
-        if (out->kind == CAPTURE_MALFORMED)
-            return 1;
-        if (out->kind != CAPTURE_FRAME) {
-            tally->skipped++;
+        const struct entry *e = &c->batch[c->next++];
+        if (!judge(c, e, findings, monitor, breaches, tally))
             continue;
-        }
-        tally->frames++;
-        fcvi_decode(&out->frame, frame, findings);
-        tally->fcvi += frame->kind == FCVI_KIND_IU;
-        /* a connect IU in several frames is put together and checked by the caller */
-        bool part = (frame->iu == FCVI_IU_CONNECT_RQST || frame->iu == FCVI_IU_CONNECT_RESP1) &&
-                    (!fcvi_FC_End_Sequence(frame->fc) || fcvi_FC_Parameter(frame->fc) != 0);
-        if (monitor != NULL)
-            watch(monitor, out, frame, findings, breaches);
-        if (findings->count > 0 || part || (monitor != NULL && breaches->count > 0))
-            return 1;
+        *out = e->record;
+        *frame = e->frame;
+        return 1;
     }
+    return 2;
 }
 
 void capture_close(struct capture *c)
 {
-    if (c != NULL)
+    if (c == NULL)
+        return;
+    if (c->pcap != NULL)
         pcap_close(c->pcap);
+    if (c->source != NULL)
+        source_close(c->source);
     free(c);
 }

@@ -1,0 +1,29 @@
+/* pcap files as nearly all are, read in place: this machine's byte order, version 2.4. The rest is libpcap's.
+ */
+#ifndef FCVI_CLASSIC_H
+#define FCVI_CLASSIC_H
+
+#include "source.h"
+
+enum { CLASSIC_HEADER = 24 };
+
+struct classic {
+    uint32_t linktype, snaplen, most;
+    uint32_t unit; /* of the second part of a time: 1 us or 1000 ns */
+};
+
+/** Reads the file header; false when libpcap is to read this one. */
+bool classic_begin(struct classic *classic, const uint8_t *header);
+
+struct classic_record {
+    const uint8_t *bytes;
+    uint64_t time_us;
+    uint32_t length, original;
+};
+/** The next record is in the buffer. */
+bool classic_has(const struct source *source);
+/** 1 there is one, 0 the end, -1 broken with a line in error, 2 interrupted. */
+int classic_next(const struct classic *classic, struct source *source, struct classic_record *out,
+                 char *error, size_t size);
+
+#endif

@@ -1,0 +1,156 @@
+/* Bytes of a capture: read in large pieces, unpacked on the way when they begin like a compressed file. */
+#include "source.h"
+
+#include "unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* PIECE fits into the second cache with all else: a copy there costs less than the page faults of a mapping.
+ */
+enum { PIECE = UNPACK_HEAD, CAPACITY = SOURCE_MOST + PIECE, WHY = 256 };
+
+struct source {
+    int fd;
+    bool file, over;
+    uint64_t read, size;
+    struct unpack *unpack; /* NULL: as it is */
+    uint8_t *bytes;
+    size_t begin, end;
+    char why[WHY];
+};
+
+static int refuse(char *error, size_t size, const char *path, const char *why)
+{
+    snprintf(error, size, "%s: %s", path, why);
+    return -1;
+}
+
+static int open_path(struct source *s, const char *path, char *error, size_t size)
+{
+    struct stat st;
+    bool standard = strcmp(path, "-") == 0;
+    s->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0 || fstat(s->fd, &st) != 0)
+        return refuse(error, size, path, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return refuse(error, size, path, "is a directory; name a capture file");
+    s->file = S_ISREG(st.st_mode);
+    s->size = s->file ? (uint64_t)st.st_size : 0;
+    if (s->file && st.st_size == 0)
+        return refuse(error, size, path, "is empty; a capture has at least a file header");
+    if (s->file)
+        (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return 0;
+}
+
+struct source *source_open(const char *path, char *error, size_t size)
+{
+    struct source *s = calloc(1, sizeof *s);
+    uint8_t *bytes = malloc(CAPACITY);
+    if (s == NULL || bytes == NULL) {
+        refuse(error, size, path, "out of memory");
+        free(s);
+        free(bytes);
+        return NULL;
+    }
+    s->bytes = bytes;
+    if (open_path(s, path, error, size) == 0)
+        return s;
+    source_close(s);
+    return NULL;
+}
+
+/* What the file holds; -1 with errno. */
+static ssize_t from_file(void *context, uint8_t *out, size_t capacity)
+{
+    struct source *s = context;
+    ssize_t n = read(s->fd, out, capacity);
+    s->read += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+static enum source_status fill(struct source *s)
+{
+    uint8_t *to = s->bytes + s->end;
+    ssize_t n = s->unpack != NULL ? unpack_next(s->unpack, to, PIECE, s->why, sizeof s->why)
+                                  : from_file(s, to, PIECE);
+    if (n < 0 && errno == EINTR)
+        return SOURCE_INTERRUPTED;
+    if (n < 0) {
+        if (s->unpack == NULL)
+            snprintf(s->why, sizeof s->why, "%s", strerror(errno));
+        return SOURCE_BROKEN;
+    }
+    s->over = n == 0;
+    s->end += (size_t)n;
+    return SOURCE_READY;
+}
+
+static enum source_status start_unpacking(struct source *s)
+{
+    struct window head = {s->bytes, s->end};
+    s->unpack = unpack_open(from_file, s, head.bytes, head.length, s->why, sizeof s->why);
+    s->end = 0;
+    s->over = false;
+    return s->unpack != NULL ? SOURCE_READY : SOURCE_BROKEN;
+}
+
+enum source_status source_have(struct source *s, size_t count)
+{
+    while (s->end - s->begin < count && !s->over) {
+        if (s->begin != 0) {
+            s->end -= s->begin;
+            memmove(s->bytes, s->bytes + s->begin, s->end);
+            s->begin = 0;
+        }
+        bool first = s->read == 0 || (s->unpack == NULL && s->read < UNPACK_MAGIC);
+        enum source_status status = fill(s);
+        if (status == SOURCE_READY && first && unpack_knows(s->bytes, s->end))
+            status = start_unpacking(s);
+        if (status != SOURCE_READY)
+            return status;
+    }
+    return s->end - s->begin < count ? SOURCE_SHORT : SOURCE_READY;
+}
+
+struct window source_window(const struct source *s)
+{
+    return (struct window){s->bytes + s->begin, s->end - s->begin};
+}
+
+void source_skip(struct source *s, size_t count)
+{
+    s->begin += count;
+}
+
+const char *source_why(const struct source *s)
+{
+    return s->why;
+}
+
+void source_progress(const struct source *s, uint64_t *read, uint64_t *size)
+{
+    *read = s->read;
+    *size = s->size;
+}
+
+bool source_is_file(const struct source *s)
+{
+    return s->file;
+}
+
+void source_close(struct source *s)
+{
+    if (s->unpack != NULL)
+        unpack_close(s->unpack);
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->bytes);
+    free(s);
+}

@@ -1,0 +1,146 @@
+/* libarchive is loaded when the first compressed capture comes: it and what it needs take longer to load than
+ * many captures to read. */
+#include "unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libarchive.so.13"
+enum { PIECE = UNPACK_HEAD };
+
+#define CALLS(CALL)                                                                                          \
+    CALL(archive_read_new)                                                                                   \
+    CALL(archive_read_support_filter_gzip)                                                                   \
+    CALL(archive_read_support_filter_zstd)                                                                   \
+    CALL(archive_read_support_filter_xz)                                                                     \
+    CALL(archive_read_support_filter_lz4)                                                                    \
+    CALL(archive_read_support_filter_bzip2)                                                                  \
+    CALL(archive_read_support_format_raw)                                                                    \
+    CALL(archive_read_open)                                                                                  \
+    CALL(archive_read_next_header)                                                                           \
+    CALL(archive_read_data)                                                                                  \
+    CALL(archive_read_free)                                                                                  \
+    CALL(archive_error_string)
+
+struct unpack {
+    void *library;
+#define FUNCTION(name) __typeof__(&(name)) name;
+    CALLS(FUNCTION)
+#undef FUNCTION
+    struct archive *archive;
+    unpack_read *read;
+    void *context;
+    size_t head; /* bytes of piece that were read before */
+    uint8_t piece[PIECE];
+};
+
+bool unpack_knows(const uint8_t *b, size_t length)
+{
+    static const struct {
+        size_t length;
+        const char *bytes;
+    } magic[] = {
+        {2, "\x1f\x8b"},         /* gzip */
+        {4, "\x28\xb5\x2f\xfd"}, /* zstd */
+        {6, "\xfd\x37zXZ"},      /* xz */
+        {4, "\x04\x22\x4d\x18"}, /* lz4 */
+        {3, "BZh"},              /* bzip2 */
+    };
+    for (size_t i = 0; i < sizeof magic / sizeof *magic; i++)
+        if (length >= magic[i].length && memcmp(b, magic[i].bytes, magic[i].length) == 0)
+            return true;
+    return false;
+}
+
+static la_ssize_t more(struct archive *a, void *context, const void **out)
+{
+    struct unpack *u = context;
+    (void)a;
+    *out = u->piece;
+    if (u->head != 0) {
+        size_t n = u->head;
+        u->head = 0;
+        return (la_ssize_t)n;
+    }
+    return u->read(u->context, u->piece, PIECE);
+}
+
+static bool load(struct unpack *u)
+{
+    u->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (u->library == NULL)
+        return false;
+#define FIND(name) *(void **)(&u->name) = dlsym(u->library, #name);
+    CALLS(FIND)
+#undef FIND
+#define FOUND(name) &&u->name != NULL
+    return true CALLS(FOUND);
+#undef FOUND
+}
+
+static bool begin(struct unpack *u)
+{
+    struct archive_entry *entry;
+    u->archive = u->archive_read_new();
+    return u->archive != NULL && u->archive_read_support_filter_gzip(u->archive) >= ARCHIVE_WARN &&
+           u->archive_read_support_filter_zstd(u->archive) >= ARCHIVE_WARN &&
+           u->archive_read_support_filter_xz(u->archive) >= ARCHIVE_WARN &&
+           u->archive_read_support_filter_lz4(u->archive) >= ARCHIVE_WARN &&
+           u->archive_read_support_filter_bzip2(u->archive) >= ARCHIVE_WARN &&
+           u->archive_read_support_format_raw(u->archive) == ARCHIVE_OK &&
+           u->archive_read_open(u->archive, u, NULL, more, NULL) == ARCHIVE_OK &&
+           u->archive_read_next_header(u->archive, &entry) == ARCHIVE_OK;
+}
+
+static void explain(const struct unpack *u, char *why, size_t size)
+{
+    const char *words = u->archive != NULL ? u->archive_error_string(u->archive) : NULL;
+    snprintf(why, size, "cannot be unpacked: %s", words != NULL ? words : "it is broken");
+    why[strcspn(why, "\n")] = '\0';
+}
+
+struct unpack *unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length, char *why,
+                           size_t size)
+{
+    struct unpack *u = calloc(1, sizeof *u);
+    if (u == NULL) {
+        snprintf(why, size, "out of memory");
+        return NULL;
+    }
+    u->read = read;
+    u->context = context;
+    u->head = length;
+    memcpy(u->piece, head, u->head);
+    if (!load(u))
+        snprintf(why, size, "is compressed; to read it install libarchive13 (%s)", LIBRARY);
+    else if (!begin(u))
+        explain(u, why, size);
+    else
+        return u;
+    unpack_close(u);
+    return NULL;
+}
+
+ssize_t unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
+{
+    la_ssize_t n = u->archive_read_data(u->archive, out, capacity);
+    if (n >= 0)
+        return (ssize_t)n;
+    explain(u, why, size);
+    errno = EIO;
+    return -1;
+}
+
+void unpack_close(struct unpack *u)
+{
+    if (u->archive != NULL)
+        u->archive_read_free(u->archive);
+    if (u->library != NULL)
+        dlclose(u->library);
+    free(u);
+}
