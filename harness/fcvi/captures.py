@@ -9,11 +9,8 @@ from typing import Any, Iterator, Optional
 from _fcvi import ffi, lib
 
 from . import codec
-from .monitor import Monitor
-from .results import Finding
 
 _ERROR_SIZE = 512
-_CAPACITY = 64
 KINDS = ("frame", "cut", "fip", "foreign", "malformed")
 
 
@@ -36,22 +33,23 @@ class Record:
     network: int = 0  # VLANs, 0 without
 
 
-def _record(r: Any) -> Record:
+def record_of(r: Any) -> Record:
+    """A record as C has it."""
     data = bytes(ffi.buffer(r.frame.bytes, r.frame.length)) if r.frame.length else b""
     problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
     return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc, r.network)
 
 
 class Reader:
-    """An open capture. Iterating gives every record; ``findings`` only those in which something is wrong."""
+    """An open capture. Iterating gives every record; ``fcvi.scan`` stops only where something is wrong."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._error = ffi.new("char[]", _ERROR_SIZE)
-        self._capture = lib.capture_open(path.encode(), self._error, _ERROR_SIZE)
+        self._capture = lib.capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
         if self._capture == ffi.NULL:
             raise CaptureError(ffi.string(self._error).decode(errors="replace"))
-        self.tally = ffi.new("struct capture_tally *")
+        self.is_file: bool = lib.capture_is_file(self._capture)
 
     def __enter__(self) -> Reader:
         return self
@@ -65,33 +63,16 @@ class Reader:
             lib.capture_close(self._capture)
             self._capture = None
 
-    def _check(self, status: int) -> bool:
+    def _check(self, status: int) -> int:
         if status < 0:
             raise CaptureError(f"{self.path}: {ffi.string(self._error).decode(errors='replace')}")
-        return status == 1
+        return status
 
     def __iter__(self) -> Iterator[Record]:
         record = ffi.new("struct capture_record *")
-        while self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
-            yield _record(record)
-
-    def findings(self, monitor: Monitor) -> Iterator[tuple[Record, list[Finding]]]:
-        """Records in which codec or monitor find something, and connect IUs that are one part of several.
-
-        Clean frames are passed over in C; ``tally`` counts them.
-        """
-        record, frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
-        found = ffi.new("struct fcvi_finding[]", _CAPACITY)
-        list_ = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
-        while self._check(
-            lib.capture_next_finding(
-                self._capture, record, frame, list_, monitor.pointer, monitor.found, self.tally, self._error, _ERROR_SIZE
-            )
-        ):
-            yield _record(record), [
-                *(codec.finding_of(found[i]) for i in range(min(list_.count, _CAPACITY))),
-                *(b.finding for b in monitor.breaches()),
-            ]
+        while status := self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
+            if status == 1:
+                yield record_of(record)
 
 
 def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) -> None:

@@ -7,10 +7,13 @@ import gc
 import io
 import os
 import sys
-from typing import NoReturn, Optional, Sequence
 
 from . import __version__
-from .commands import COMMANDS
+from .commands import modules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Optional, Sequence
 
 EXIT_STATUS = """exit status:
   0  all as it should be
@@ -28,8 +31,8 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """The command line; of one command only, when it is named."""
     top = Parser(
         prog="fcvi",
         description="Certifies, decodes and checks implementations of FC-VI (ISO/IEC 14165-331:2007).",
@@ -38,14 +41,15 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"fcvi {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in COMMANDS:
+    for module in modules(command):
         module.add_parser(commands)
     return top
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; returns its exit status."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = parser(words[0] if words else "").parse_args(words)
     gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
     for stream in (sys.stdout, sys.stderr):  # what a DUT or a file says need not be made of characters
         if isinstance(stream, io.TextIOWrapper):

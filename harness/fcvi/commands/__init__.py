@@ -1,5 +1,16 @@
 """The commands, one module each, with ``add_parser`` and ``run``."""
 
-from . import certify, decode, endpoint, explore, fuzz, judge, lint, list_cases, replay, report, run, show
+from importlib import import_module
+from types import ModuleType
 
-COMMANDS = (run, certify, judge, replay, report, list_cases, show, decode, lint, fuzz, explore, endpoint)
+#: Each command and its module, in the order of the help.
+NAMES = {
+    name: name
+    for name in ("run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "fuzz", "explore", "endpoint")
+} | {"list": "list_cases"}
+
+
+def modules(command: str) -> list[ModuleType]:
+    """The module of a command alone: it need not wait for the others to load. All of them for what is none."""
+    names = [NAMES[command]] if command in NAMES else list(NAMES.values())
+    return [import_module(f"{__name__}.{name}") for name in names]

@@ -2,20 +2,26 @@
 
 A capture may begin anywhere, miss frames and show them out of order: unless --trust says better, only what contradicts
 itself is reported. What could not be judged is said at the end. Frames of different VLANs belong to different Fabrics.
+
+Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
+on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from dataclasses import dataclass, field
-from typing import Any, Iterator
 
-from .. import codec
-from ..captures import CaptureError, Reader, Record
-from ..monitor import TRUST, Monitor, Unjudged
-from ..results import Finding
+from ..scan import Scan, ScanError, Watch, first_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ..captures import Record
+    from ..results import Finding
+
+_TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
 
 def add_parser(commands: Any) -> None:
@@ -30,16 +36,21 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     unknown = "(default: taken for 10000, and no breach is judged by it)"
     p.add_argument("--r-a-tov", type=_positive, default=0, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
+    p.add_argument(
+        "--ring", action="store_true",
+        help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
+    )  # fmt: skip
+    p.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="files at a time (default 1); the output is the same")
     p.set_defaults(run=run)
 
 
 def _trust(value: str) -> int:
     words = set(value.split(","))
     if words == {"whole"}:
-        return sum(TRUST.values())
-    if not words <= set(TRUST):
-        raise argparse.ArgumentTypeError(f"must be of {', '.join(TRUST)}, or whole")
-    return sum(TRUST[word] for word in words)
+        return sum(_TRUST.values())
+    if not words <= set(_TRUST):
+        raise argparse.ArgumentTypeError(f"must be of {', '.join(_TRUST)}, or whole")
+    return sum(_TRUST[word] for word in words)
 
 
 def _positive(value: str) -> int:
@@ -49,18 +60,26 @@ def _positive(value: str) -> int:
     return number
 
 
-_EXCHANGES, _ENDPOINTS = 16384, 8192
+def _jobs(value: str) -> int:
+    if not value.isdecimal() or not 0 < int(value) <= 1024:
+        raise argparse.ArgumentTypeError("must be a number from 1 to 1024")
+    return int(value)
 
 
-@dataclass
+_CLASSES = ("violations", "malformed", "notices")
+_PARTS = 4096  # connect IUs under way at once: the one begun first was never finished
+
+
 class Tally:
     """What was seen."""
 
-    frames: int = 0
-    fcvi: int = 0
-    violations: int = 0
-    malformed: int = 0
-    notices: int = 0
+    def __init__(self) -> None:
+        self.frames = self.fcvi = self.violations = self.malformed = self.notices = 0
+
+    def add(self, other: Tally) -> None:
+        """And what another saw."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
     def count(self, finding: Finding) -> None:
         """Count one finding by its class."""
@@ -72,14 +91,16 @@ class Tally:
             self.notices += 1
 
 
-@dataclass
 class Assembly:
     """Connect IUs that come in several frames (E44), by Sequence."""
 
-    parts: dict[tuple[int, ...], list[codec.Frame]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.parts: dict[tuple[int, ...], list[Any]] = {}
 
     def add(self, record: Record) -> list[Finding]:
         """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
+        from .. import codec
+
         frame = codec.decode(record.data, record.sof, record.eof, record.crc)
         if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
             return []
@@ -91,6 +112,8 @@ class Assembly:
             return []
         self.parts[key].append(frame)
         if not frame.get("FC", "End_Sequence"):
+            if len(self.parts) > _PARTS:
+                self.parts.pop(next(iter(self.parts)))
             return []
         whole = self.parts.pop(key)
         if len(whole) == 1:
@@ -106,25 +129,110 @@ class Assembly:
         )
 
 
-def _findings(reader: Reader, monitor: Monitor, tally: Tally) -> Iterator[tuple[Record, list[Finding]]]:
-    assembly = Assembly()
-    for record, findings in reader.findings(monitor):
+class Stream:
+    """The files of one stream of frames: one after the other, under one monitor."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.as_json: bool = args.json
+        self.tally, self.assembly = Tally(), Assembly()
+        self.watch = Watch(args.trust, args.r_a_tov * 1000)
+        self.status, self.read = 0, False
+        self.starts: list[tuple[int, str]] = []  # frames before each file
+        self.over = False  # the user has seen enough
+
+    def unjudged(self) -> list[tuple[str, str, int, Optional[int]]]:
+        """What could not be judged: file of the first frame, reason, how many, the first."""
+        found = []
+        for reason, frames, first in self.watch.unjudged():
+            path, number = self._place(first) if first else (self.starts[0][1] if self.starts else "", None)
+            found.append((path, reason, frames, number))
+        return found
+
+    def _place(self, number: int) -> tuple[str, Optional[int]]:
+        before, path = next(start for start in reversed(self.starts) if start[0] < number)
+        return path, number - before
+
+    def take(self, path: str) -> None:
+        """Judge one file."""
+        self.starts.append((self.watch.frames, path))
+        scan = None
+        try:
+            scan = Scan(path)
+            self.read = True
+            self._scan(scan)
+        except ScanError as error:
+            sys.stdout.flush()
+            print(f"fcvi: {error}", file=sys.stderr)
+            self.status = 2
+            self.watch.gap()
+        if scan is None:
+            return
+        self.tally.frames += scan.tally.frames
+        self.tally.fcvi += scan.tally.fcvi
+        self.watch.frames += scan.tally.records
+        scan.close()
+
+    def _scan(self, scan: Scan) -> None:
+        from ..progress import Progress, wanted
+
+        progress = Progress(scan.path) if wanted() else None
+
+        def tick() -> None:
+            if progress is not None:
+                progress.tell(scan.tally.frames, *scan.progress())
+
+        try:
+            for _ in scan.stops(self.watch, tick):
+                self._report(scan)
+                if not scan.is_file:
+                    sys.stdout.flush()
+        except KeyboardInterrupt:
+            if scan.is_file:
+                raise
+            self.over = True  # what is watched live ends so; what was seen is told
+        finally:
+            if progress is not None:
+                progress.end()
+
+    def _report(self, scan: Scan) -> None:
+        from .. import codec
+        from ..captures import record_of
+        from ..results import Finding
+
+        record = record_of(scan.record)
         if record.kind == "malformed":
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
-            findings = findings + assembly.add(record)
-        if findings:
-            yield record, findings
-    tally.frames += reader.tally.frames
-    tally.fcvi += reader.tally.fcvi
+            breaches = [self._breach(b) for b in scan.breaches()]
+            findings = [*map(codec.finding_of, scan.findings()), *breaches, *self.assembly.add(record)]
+        if findings and not self.as_json:
+            title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
+            print(f"{scan.path}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
+        for finding in findings:
+            self.tally.count(finding)
+            print(_as_json(scan.path, record, finding) if self.as_json else _as_text(finding))
+
+    def _breach(self, breach: Any) -> Finding:
+        from dataclasses import replace
+
+        from .. import codec
+
+        finding = codec.finding_of(breach.what)
+        if not breach.other:
+            return finding
+        path, number = self._place(breach.other)
+        where = f" of {path}" if path != self.starts[-1][1] else ""
+        return replace(finding, message=f"{finding.message} (see frame {number}{where})")
 
 
-def _as_json(path: str, record: Record, f: Finding) -> dict[str, Any]:
-    return {
+def _as_json(path: str, record: Record, f: Finding) -> str:
+    import json
+
+    return json.dumps({
         "file": path, "frame": record.number, "time": record.time_us / 1e6, "requirement": f.requirement,
         "class": f.cls, "message": f.message, "byte": f.byte, "bits": f.bits, "seen": f.seen,
         "required": f.required, "erratum": f.erratum,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _as_text(f: Finding) -> str:
@@ -133,35 +241,81 @@ def _as_text(f: Finding) -> str:
     return f"  {f.requirement} [{f.cls}]{tolerated} {f.message}{where}: seen {f.seen}, required {f.required}"
 
 
+class _Sum:
+    """What all streams came to."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.unjudged: list[tuple[str, str, int, Optional[int]]] = []
+        self.status, self.read = 0, False
+
+    def add(self, tally: Tally, unjudged: list[tuple[str, str, int, Optional[int]]], status: int, read: bool) -> None:
+        """And one more."""
+        self.tally.add(tally)
+        self.unjudged += unjudged
+        self.status = max(self.status, status)
+        self.read |= read
+
+
+def _judge(paths: list[str], args: argparse.Namespace) -> tuple[tuple[Any, ...], bool]:
+    """One stream; what _Sum takes, and whether the user has seen enough."""
+    stream = Stream(args)
+    for path in paths:
+        stream.take(path)
+        if stream.over:
+            break
+    return (stream.tally, stream.unjudged(), stream.status, stream.read), stream.over
+
+
+def _in_order(paths: list[str]) -> list[str]:
+    """The files of a ring, in the order of their first frames; what cannot be read, or holds none yet, comes last."""
+
+    def key(path: str) -> tuple[bool, int, str]:
+        try:
+            time = first_time(path)
+        except ScanError:
+            time = None
+        return time is None, time or 0, path
+
+    return sorted(paths, key=key)
+
+
+def _all(args: argparse.Namespace) -> _Sum:
+    total = _Sum()
+    if args.ring:
+        total.add(*_judge(_in_order(args.files), args)[0])
+    elif args.jobs > 1 and len(args.files) > 1:
+        from ..jobs import each
+
+        for parts in each(lambda path: _judge([path], args)[0], args.files, args.jobs):
+            total.add(*(parts or (Tally(), [], 3, False)))
+    else:
+        for path in args.files:
+            parts, over = _judge([path], args)
+            total.add(*parts)
+            if over:
+                break
+    return total
+
+
 def run(args: argparse.Namespace) -> int:
     """Lint."""
-    tally, status, read = Tally(), 0, False
-    unjudged: list[tuple[str, Unjudged]] = []
-    for path in args.files:
-        monitor = Monitor(args.trust, exchanges=_EXCHANGES, endpoints=_ENDPOINTS, r_a_tov_us=args.r_a_tov * 1000)
-        try:
-            with Reader(path) as reader:
-                read = True
-                for record, findings in _findings(reader, monitor, tally):
-                    if not args.json:
-                        title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
-                        print(f"{path}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
-                    for finding in findings:
-                        tally.count(finding)
-                        print(json.dumps(_as_json(path, record, finding)) if args.json else _as_text(finding))
-        except CaptureError as error:
-            sys.stdout.flush()
-            print(f"fcvi: {error}", file=sys.stderr)
-            status = 2
-        unjudged += [(path, u) for u in monitor.unjudged()]
+    if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
+        print("fcvi lint: - stands alone with --ring and --jobs; see `fcvi lint --help`", file=sys.stderr)
+        return 2
+    total = _all(args)
+    tally, unjudged = total.tally, total.unjudged
     if args.json:
-        print(json.dumps({"summary": {**vars(tally), "not_judged": [{"file": p, **u.as_json()} for p, u in unjudged]}}))
+        import json
+
+        reasons = [{"file": p, "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
+        print(json.dumps({"summary": {**vars(tally), "not_judged": reasons}}))
     else:
-        for path, u in unjudged:
-            print(f"{path}: not judged: {u.reason} ({u.frames} times" + (f", first in frame {u.first})" if u.first else ")"))
-    if read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
+        for path, reason, frames, first in unjudged:
+            print(f"{path}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
+    if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(
             f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
             f"{tally.malformed} malformed, {tally.notices} notices"
         )
-    return status or (1 if tally.violations or tally.malformed else 0)
+    return total.status or (1 if tally.violations or tally.malformed else 0)

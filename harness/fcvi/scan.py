@@ -1,0 +1,112 @@
+"""Passing over captures in C, and stopping where something is wrong.
+
+It comes with the extension module alone: for a capture in which nothing is wrong the rest of the package would take longer to
+load than the capture to read.
+"""
+
+from __future__ import annotations
+
+from _fcvi import ffi, lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterator, Optional
+
+_ERROR_SIZE, _FINDINGS = 512, 64
+_EXCHANGES, _ENDPOINTS = 16384, 8192
+_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
+
+
+class ScanError(Exception):
+    """A capture that cannot be read: one line that says what, where and how far."""
+
+
+class Watch:
+    """The monitor of one stream of frames."""
+
+    def __init__(self, trust: int, r_a_tov_us: int) -> None:
+        config = ffi.new("struct fcvi_monitor_config *")
+        config.limits.exchanges, config.limits.endpoints = _EXCHANGES, _ENDPOINTS
+        config.limits.setups = config.limits.sequences = config.limits.pairs = _EXCHANGES // 4
+        config.trust, config.r_a_tov_us = trust, r_a_tov_us
+        size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
+        self._memory = _uncleared("uint64_t[]", size // 8 + 1)  # pages that are not used are never there
+        self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
+        self.frames = 0  # of the files before
+
+    def gap(self) -> None:
+        """Frames are missing here."""
+        lib.fcvi_monitor_gap(self.pointer)
+
+    def unjudged(self) -> list[tuple[str, int, Optional[int]]]:
+        """What could not be judged so far: reason, how many frames, the first of them."""
+        found = []
+        for reason in range(lib.FCVI_UNJUDGED_COUNT):
+            count = lib.fcvi_monitor_unjudged(self.pointer, reason)
+            if count.frames:
+                words = ffi.string(lib.fcvi_monitor_unjudged_text(reason)).decode()
+                found.append((words, count.frames, count.first or None))
+        return found
+
+
+class Scan:
+    """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._error = ffi.new("char[]", _ERROR_SIZE)
+        self._capture = lib.capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        if self._capture == ffi.NULL:
+            raise ScanError(self._why())
+        self.is_file: bool = lib.capture_is_file(self._capture)
+        self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
+        self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
+        self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
+        self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
+        self._breaches = ffi.new("struct fcvi_monitor_findings *", {"list": self._breach, "capacity": _FINDINGS})
+        self.tally = ffi.new("struct capture_tally *")
+
+    def _why(self) -> str:
+        return str(ffi.string(self._error), errors="replace")
+
+    def close(self) -> None:
+        """Close the file."""
+        lib.capture_close(self._capture)
+
+    def stops(self, watch: Watch, tick: Callable[[], None]) -> Iterator[None]:
+        """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
+        lib.capture_continue(self._capture, watch.frames)
+        while status := lib.capture_next_finding(
+            self._capture, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
+        ):
+            if status < 0:
+                raise ScanError(f"{self.path}: {self._why()}")
+            if status == 1:
+                yield
+            tick()
+
+    def findings(self) -> list[Any]:
+        """What the codec found in the record."""
+        return [self._found[i] for i in range(min(self._list.count, _FINDINGS))]
+
+    def breaches(self) -> list[Any]:
+        """What the monitor found in the record."""
+        return [self._breach[i] for i in range(min(self._breaches.count, _FINDINGS))]
+
+    def progress(self) -> tuple[int, int]:
+        """Bytes taken of the file, and its size, 0 when that is not known."""
+        numbers = ffi.new("uint64_t[2]")
+        lib.capture_progress(self._capture, numbers, numbers + 1)
+        return numbers[0], numbers[1]
+
+
+def first_time(path: str) -> Optional[int]:
+    """When the first record was taken, None without one. Raises ScanError."""
+    error = ffi.new("char[]", _ERROR_SIZE)
+    record = ffi.new("struct capture_record *")
+    capture = lib.capture_open(path.encode(errors="surrogateescape"), error, _ERROR_SIZE)
+    if capture == ffi.NULL:
+        raise ScanError(str(ffi.string(error), errors="replace"))
+    status = lib.capture_next(capture, record, error, _ERROR_SIZE)
+    lib.capture_close(capture)
+    return record.time_us if status == 1 else None
