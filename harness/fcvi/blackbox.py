@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping, Optional
 from . import codec, mutator
 from .build import RawFrame
 from .dut.base import Dut, DutError
+from .dut.record import Entry, RecordingDut
 from .pixit import Pixit
 from .results import TraceFrame
 from .runner import base_config
@@ -41,6 +42,7 @@ class Outcome:
     kind: str = ""
     reason: str = ""
     trace: list[TraceFrame] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)  # all that passed, calls too
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Attack:
     """Batches against one device."""
 
     def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int) -> None:
-        self._dut = dut
+        self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
         self._levels = levels
@@ -109,6 +111,12 @@ class Attack:
         return Scenario(self._dut, self._pics, self._pixit, self._levels, rng, {"role": "any"}, config)
 
     def _run(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
+        self._dut.take()
+        outcome = self._run_once(seed, state, given, sent)
+        outcome.entries = self._dut.take()
+        return outcome
+
+    def _run_once(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
         t = self._scenario(seed)
         try:
             self._dut.reset(dict(t.config))

@@ -16,6 +16,8 @@ from fcvi.dut.base import DutError
 from fcvi.dut.ref import RefDut
 from fcvi.mutator import mutate
 from fcvi.pixit import pixit_for
+from fcvi.replay import bare, keep, trace
+from fcvi.replay.play import Player
 from fcvi.runner import load_catalogue
 
 from .conftest import CONNECT_RQST, ROOT, fcvi
@@ -89,7 +91,7 @@ def test_changes_are_told_by_field() -> None:
 
 
 def test_a_device_that_is_stuck_is_found() -> None:
-    found = first_finding(Forgetful(), "connected-server", 120)
+    found = first_finding(Forgetful(), "connected-server", 400)
     assert found is not None and found.outcome.kind == "stuck" and found.reproduced
     assert len(found.steps) == 1 and found.steps[0].frame.data[0] == 0x81
 
@@ -145,10 +147,24 @@ def test_findings_are_written_and_repeated(tmp_path: Path) -> None:
     )
     assert done.returncode == 1, done.stdout + done.stderr
     finding = next(out.glob("dead-listening-*/finding.json"))
-    assert (finding.parent / "frames.pcapng").stat().st_size > 0
+    frames = finding.parent / "frames.pcapng"
+    assert str(frames) in done.stdout
     again = fcvi("fuzz", "--dut", spec, "--repeat", str(finding))
     assert again.returncode == 1 and again.stdout.startswith("dead")
     assert fcvi("fuzz", "--dut", "ref", "--repeat", str(finding)).returncode == 0
+    assert fcvi("replay", str(frames), "--dut", spec).returncode == 3, "it dies again"
+    assert fcvi("replay", str(frames), "--dut", "ref").returncode in (0, 1), "a regression for any device"
+
+
+def test_a_finding_is_a_regression_for_replay(tmp_path: Path) -> None:
+    """The device does again as it did; one that does right is seen to differ."""
+    found = first_finding(Forgetful(), "connected-server", 400)
+    kept = keep.keep(trace.of_entries("finding", found.outcome.entries), tmp_path, "frames", "stuck")
+    assert [path.name for path in kept] == ["frames.pcapng", "frames.toml"]
+    recording = bare.load(kept[0], None, None)
+    same, other = (Player(dut, recording, dict(recording.config), 100_000, frozenset()).run() for dut in (Forgetful(), RefDut()))
+    assert not same.differences and same.sent > 0 and same.calls > 0
+    assert other.differences
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """``fcvi fuzz``: mutated frames against an attached device, in every state of a connection.
 
 After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it
-is cut down and written to --out: a capture, and a file that --repeat takes. A finding is "dead" (it ended, hung or broke
+is cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does
+as it did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke
 the DUT protocol), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
 """
 
@@ -19,10 +20,12 @@ from ..blackbox import Attack, Broken, Step
 from ..build import RawFrame
 from ..dut import AttachError, DutError, attach
 from ..files import FileError
-from ..pcapng import capture
 from ..pixit import pixit_for
+from ..replay import keep, trace
 from ..runner import load_catalogue
 from .run import Progress, _positive, _seconds, _us
+
+_REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
 
 def add_parser(commands: Any) -> None:
@@ -89,7 +92,7 @@ def _write(folder: Path, found: Broken) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     (place / "finding.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
-    (place / "frames.pcapng").write_bytes(capture(found.outcome.trace, comment))
+    keep.keep(trace.of_entries(str(place), found.outcome.entries), place, "frames", comment)
     return place
 
 
@@ -104,7 +107,9 @@ def _tell(args: argparse.Namespace, found: Broken) -> None:
     for words in found.changes:
         print(f"    {words}")
     if place is not None:
-        print(f"    {place}/frames.pcapng; again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json")
+        print(f"    again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json")
+        if all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
+            print(f"           fcvi replay --dut '{args.dut}' {place}/frames.pcapng")
     sys.stdout.flush()
 
 

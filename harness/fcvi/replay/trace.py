@@ -50,6 +50,17 @@ def load(directory: Path, ident: str) -> Recording:
     return Recording(str(path), config, builder.events, builder.now)
 
 
+def of_entries(source: str, entries: list[Entry]) -> Recording:
+    """The recording of what has just passed; where the attachment failed it ends, with what the device was told last."""
+    builder = _Builder()
+    for entry in entries[1:]:
+        if "error" in entry:
+            builder.asked(entry)
+            break
+        builder.add(entry)
+    return Recording(source, Params(entries[0]["params"]).configuration(), builder.events, builder.now)
+
+
 class _Builder:
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -60,7 +71,7 @@ class _Builder:
         """One operation: first what the suite did, then what the device said."""
         if "error" in entry:
             raise ValueError(f"the attachment failed here: {str(entry['error'])[:120]}")
-        self._asked(entry)
+        self.asked(entry)
         for method, params, _, time_us in entry.get("notes", []):
             self._said(str(method), dict(params), int(time_us))
         for call, answer, time_us in entry.get("done", []):
@@ -71,7 +82,8 @@ class _Builder:
             raise ValueError(f"the time {str(now)[:20]} us comes after {self.now} us")
         self.now = now
 
-    def _asked(self, entry: Entry) -> None:
+    def asked(self, entry: Entry) -> None:
+        """What the suite did."""
         op = entry["op"]
         if op == "request":
             require_method(entry["method"])
@@ -97,4 +109,4 @@ class _Builder:
         self.events.append(FrameEvent(time_us, sender, self.frames, raw, crc))
 
 
-__all__ = ["FileError", "find", "load"]
+__all__ = ["FileError", "find", "load", "of_entries"]
