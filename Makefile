@@ -299,10 +299,12 @@ FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
 FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # comparisons are traced where no mutator knows what they are about
-$(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += -fsanitize-coverage=trace-cmp
+FUZZ_PORT := -fsanitize-coverage=trace-cmp
+$(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += $(FUZZ_PORT)
 # what the engine does with each counter costs more than a check of the codec: blocks rather than edges, and sanitizers
 # that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks
-$(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += -fsanitize-coverage=bb -fsanitize-recover=undefined
+FUZZ_CODEC := -fsanitize-coverage=bb -fsanitize-recover=undefined
+$(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += $(FUZZ_CODEC)
 FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
@@ -338,6 +340,11 @@ fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-fra
 	@! command -v afl-clang-fast > /dev/null || $(MAKE) -s fuzz-afl
 	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
 
+DEFECT_SECONDS ?= 600
+fuzz-defects: $(FUZZ_TARGETS) ## plant the defects of fuzz/defects.toml and see whether the fuzzers find them
+	@$(PYTHON) fuzz/defects.py --build $(BUILD) --compile '$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE)' --codec='$(FUZZ_CODEC)' --port='$(FUZZ_PORT)' \
+	  --link '$(CLANG) -fsanitize=fuzzer,address,undefined' --libs='$(FUZZ_LIBS)' --budget $(DEFECT_SECONDS)
+
 fuzz-campaign: $(FUZZ_TARGETS) ## every target in turn for FUZZ_SECONDS in all, with a log of CPU time and executions
 	@fuzz/campaign.sh $(BUILD) $(FUZZ_SECONDS) 300 $(FUZZ_TARGETS)
 
@@ -352,8 +359,11 @@ fuzz-seeds: all ## seed corpora and dictionary from the field table and the capt
 	$(BUILD)/fcvi run --dut ref --quiet --report $(BUILD)/fuzz/report
 	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) fuzz/seeds.py --out $(BUILD)/fuzz $$(find pcaps $(BUILD)/fuzz/report -name '*.pcap' -o -name '*.pcapng')
 
-fuzz-minimise: $(FUZZ_TARGETS) ## what the corpora of build/fuzz and the seeds cover, in as few inputs as can be: fuzz/corpus
-	@for f in $(FUZZ_TARGETS); do fuzz/minimise.sh $(BUILD) $$f || exit 1; done
+# edges here: a corpus is kept for each branch
+EDGES := $(patsubst fuzz/fuzz_%.c,$(BUILD)/edges/fuzz/plain-%,$(FUZZ_SRC))
+fuzz-minimise: ## what the corpora of build/fuzz and the seeds cover, in as few inputs as can be: fuzz/corpus
+	@$(MAKE) -s BUILD=$(BUILD)/edges FUZZ_CODEC= $(EDGES)
+	@for f in $(EDGES); do fuzz/minimise.sh $(BUILD) $$f || exit 1; done
 
 # every input that is kept, without a fuzzer
 $(BUILD)/fuzz/replay-%: $(BUILD)/fuzz/obj/fuzz/fuzz_%.o $(BUILD)/fuzz/obj/fuzz/replay.o $(BUILD)/fuzz/libfuzzed.a

@@ -6,7 +6,7 @@
  * and no Exchange is left but those of requests that the application has not answered. */
 #include "oracle.h"
 
-enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 64 };
+enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 256 };
 enum { OWN_ID = 0x010200, PEER_ID = 0x010100 };
 
 static const struct fcvi_port_limits limits = {.vis = VIS,
@@ -253,6 +253,196 @@ static void call(struct fcvi_port *port, uint64_t now, struct program *p, struct
     }
 }
 
+/* ---- what is seldom called, and arguments that are refused ---- */
+
+static struct fcvi_attributes odd_attributes(struct program *p)
+{
+    uint8_t how = take(p);
+    return (struct fcvi_attributes){.reliability = how % 5,
+                                    .max_transfer_size = take(p) * 64u,
+                                    .rdma_write = how >> 3 & 1,
+                                    .rdma_read = how >> 4 & 1,
+                                    .preference = how >> 5 & 1,
+                                    .pipeline_depth = how >> 6,
+                                    .ptag = how >> 7};
+}
+
+static struct fcvi_address odd_address(struct program *p)
+{
+    struct fcvi_address a = address(take(p) % 4, take(p) % 3);
+    a.discriminator_length = take(p);
+    return a;
+}
+
+static struct fcvi_port_identity odd_identity(struct program *p)
+{
+    static const uint32_t ids[] = {PEER_ID, OWN_ID, 0x010300, 0, 0xFFFFFE, 0x0000EF};
+    struct fcvi_port_identity who = {.port_name = take(p) % 4, .node_name = take(p) % 4};
+    who.n_port_id = ids[take(p) % (sizeof ids / sizeof ids[0])];
+    who.hosts = take(p) % (FCVI_MAX_HOSTS + 2);
+    for (uint32_t i = 0; i < FCVI_MAX_HOSTS; i++)
+        who.host[i][15] = take(p) % 6;
+    return who;
+}
+
+static void ask(struct fcvi_port *port, uint64_t now, struct program *p)
+{
+    struct fcvi_attributes a = odd_attributes(p);
+    struct fcvi_vi_info info;
+    struct fcvi_region region = {.length = take(p), .ptag = take(p) % 3, .rdma_read = true};
+    uint32_t vi = take(p) % (VIS + 2), mem = take(p) % 5, other;
+    fcvi_vip_query_vi(port, now, vi, &info);
+    fcvi_vip_query_mem(port, now, mem, &region);
+    region.ptag = take(p) % 3;
+    region.rdma_write = take(p) & 1;
+    fcvi_vip_set_mem(port, now, mem, &region);
+    fcvi_vip_set_vi(port, now, vi, &a);
+    fcvi_vip_connect_peer_wait(port, now, vi, 6, &a);
+    fcvi_port_region(port, take(p), &other);
+    fcvi_port_memory(port, mem, take(p), take(p) * 4u);
+    fcvi_vip_connect_accept(port, now, take(p) % 8, vi, 3);
+    fcvi_vip_connect_reject(port, now, take(p) % 8);
+    DEMAND(fcvi_vip_name(vi + mem)[0] != 0 && fcvi_vip_error_name((int)vi)[0] != 0);
+    DEMAND(fcvi_vi_state_name(info.state) != NULL);
+}
+
+static void odd_setup(struct fcvi_port *port, uint64_t now, struct program *p)
+{
+    struct fcvi_address here = odd_address(p), there = odd_address(p);
+    uint32_t vi = take(p) % (VIS + 2);
+    uint64_t timeout = take(p) * 20u;
+    switch (take(p) % 3) {
+    case 0:
+        fcvi_vip_connect_wait(port, now, &here, timeout, 1);
+        break;
+    case 1:
+        fcvi_vip_connect_request(port, now, vi, &here, &there, timeout, 2);
+        break;
+    default:
+        fcvi_vip_connect_peer_request(port, now, vi, &here, &there, timeout);
+        break;
+    }
+}
+
+static void odd_post(struct fcvi_port *port, uint64_t now, struct program *p, struct peer *peer)
+{
+    static struct fcvi_descriptor d;
+    uint32_t vi = take(p) % (VIS + 1);
+    d.op = take(p) % 5;
+    d.segments = take(p) % (FCVI_MAX_SEGMENTS + 3);
+    d.has_immediate = take(p) & 1;
+    d.fence = d.format_error = d.length_error = false;
+    for (unsigned i = 0; i < d.segments && i < FCVI_MAX_SEGMENTS; i++)
+        d.segment[i] = i < 6 ? (struct fcvi_segment){take(p) % 4, take(p), take(p) * 9u} : d.segment[0];
+    d.remote_va = peer->va + take(p);
+    d.remote_handle = peer->region_handle;
+    d.cookie = peer->posted++;
+    fcvi_vip_post(port, now, vi, &d);
+}
+
+/* A block that no port fits in, limits that make no sense: refused, never wrong. */
+static void odd_init(struct program *p)
+{
+    static uint64_t room[4096];
+    struct fcvi_port_limits l = limits;
+    struct fcvi_port_config c = {.service_class = take(p) % 5,
+                                 .topology = take(p) % 5,
+                                 .e_d_tov_us = take(p),
+                                 .r_a_tov_us = take(p),
+                                 .receive_size = take(p) * 16u,
+                                 .explicit_login = true};
+    uint32_t *const of[] = {&l.vis,
+                            &l.connectionpoints,
+                            &l.exchanges,
+                            &l.regions,
+                            &l.descriptors,
+                            &l.events,
+                            &l.max_transfer_size,
+                            &l.setups,
+                            &l.remote_ports,
+                            &l.entries,
+                            &l.segments,
+                            &l.runs,
+                            &l.held_frames,
+                            &l.memory};
+    static const uint32_t values[] = {0, 1, 4096, 65535, 65536, 1u << 20, (1u << 20) + 1, UINT32_MAX};
+    uint8_t which = take(p);
+    if (which < sizeof of / sizeof of[0])
+        *of[which] = values[take(p) % 8];
+    c.self = odd_identity(p);
+    c.peer = odd_identity(p);
+    c.iu_size = take(p);
+    size_t size = fcvi_port_size(&l), given = take(p) & 1 ? sizeof room : take(p) * 64u;
+    struct fcvi_port *port = fcvi_port_init(room, given, &l, &c);
+    DEMAND(port == NULL || (size != 0 && size <= given));
+}
+
+/* Any frame: a header whose routing the program chooses, and its bytes. */
+static void hear_raw(struct fcvi_port *port, uint64_t now, struct program *p, const struct peer *peer)
+{
+    uint8_t bytes[FRAME] = {0};
+    static const uint8_t routes[] = {0x22, 0x23, 0x03, 0x02, 0x00, 0x01, 0x06, 0x84, 0x85, 0x81};
+    static const uint8_t types[] = {0x01, 0x01, 0x20, 0x20, 0x58, 0x58, 0x58, 0x00, 0x00, 0x00};
+    static const uint32_t sources[] = {PEER_ID, 0xFFFFFE, 0xFFFFFC, 0x010300, 0xFFFFFD, OWN_ID};
+    uint8_t route = take(p) % sizeof routes, how = take(p);
+    fcvi_set_FC_R_CTL(bytes, routes[route]);
+    fcvi_set_FC_TYPE(bytes, types[route]);
+    if (how & 1)
+        answer(bytes, peer->sent[take(p) % MEMORY]);
+    else
+        fcvi_set_FC_OX_ID(bytes, take(p) % 16);
+    fcvi_set_FC_S_ID(bytes, sources[take(p) % 6]);
+    fcvi_set_FC_D_ID(bytes, how & 2 ? 0xFFFFFF : fcvi_port_id(port));
+    if (how & 4)
+        fcvi_store(bytes + 9, 3, fcvi_load((uint8_t[]){take(p), take(p), take(p)}, 3));
+    size_t length = 24u + 4u * (take(p) % 32u);
+    for (size_t at = 24; at < length; at++) { /* runs of zeros are one byte each */
+        uint8_t byte = take(p);
+        if (byte == 0)
+            at += take(p) % 64;
+        else if (at < length)
+            bytes[at] = byte;
+    }
+    struct fcvi_input in = {bytes, length, how & 8 ? FCVI_SOF_I2 : FCVI_SOF_I3, 0, 0};
+    fcvi_port_receive(port, now, &in);
+}
+
+static void odd(struct fcvi_port *port, uint64_t now, struct program *p, struct peer *peer)
+{
+    struct fcvi_attributes a;
+    struct fcvi_port_identity who;
+    uint32_t vi;
+    switch (take(p) % 8) {
+    case 0:
+        fcvi_port_lip(port, now, take(p) & 1 ? OWN_ID : take(p));
+        break;
+    case 1:
+        who = odd_identity(p);
+        fcvi_port_know(port, now, &who);
+        break;
+    case 2:
+        ask(port, now, p);
+        break;
+    case 3:
+        a = odd_attributes(p);
+        if (fcvi_vip_create_vi(port, now, &a, &vi) == VIP_SUCCESS)
+            peer->next_cookie[vi][0] = peer->next_cookie[vi][1] = 0;
+        break;
+    case 4:
+        odd_setup(port, now, p);
+        break;
+    case 5:
+        odd_post(port, now, p, peer);
+        break;
+    case 6:
+        odd_init(p);
+        break;
+    default:
+        hear_raw(port, now, p, peer);
+        break;
+    }
+}
+
 /* The configurations differ in class, Fabric, topology, login and the optional ways of doing things. */
 static struct fcvi_port_config config_of(uint8_t setting)
 {
@@ -267,8 +457,10 @@ static struct fcvi_port_config config_of(uint8_t setting)
                                  .ack_0 = setting >> 4 & 1,
                                  .connect_info = setting >> 5 & 1,
                                  .resp3_is_message_0 = setting >> 5 & 1,
+                                 .fabric_login = setting >> 6 & 1,
+                                 .end_to_end_credit = setting >> 7 ? 2 : 0,
                                  .iu_size = setting & 2 ? 0 : 512};
-    c.self = (struct fcvi_port_identity){2, 2, OWN_ID, 1, {{[15] = 2}}};
+    c.self = (struct fcvi_port_identity){2, 2, setting >> 6 == 3 ? 0 : OWN_ID, 1, {{[15] = 2}}};
     c.peer = (struct fcvi_port_identity){setting & 4 ? 1 : 3, 1, PEER_ID, 1, {{[15] = 1}}};
     return c;
 }
@@ -311,6 +503,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint8_t what = take(&p);
         if (what % 8 == 0)
             now += take(&p) * 16u;
+        else if (what % 8 == 1 && what >= 64)
+            odd(port, now, &p, &peer);
         else if (what % 8 == 1)
             fcvi_port_link(port, now, (enum fcvi_link)(take(&p) % 5));
         else if (what % 8 < 4)

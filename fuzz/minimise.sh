@@ -1,9 +1,10 @@
 #!/bin/bash
-# minimise.sh BUILD TARGET: merge what is known into fuzz/corpus/NAME, without what adds nothing.
+# minimise.sh BUILD .../plain-NAME: merge what is known into fuzz/corpus/NAME, without what adds nothing.
 set -eu
 build=$1 target=$2
 here=$(dirname "$0")
 name=$(basename "$target")
+name=fuzz_${name#plain-}
 out=$here/corpus/${name#fuzz_}
 fresh=$build/fuzz/minimised-$name
 rm -rf "$fresh"
