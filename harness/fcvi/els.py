@@ -12,7 +12,7 @@ ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN = 0x52, 0x54, 0x55, 0x60, 0x61
 BROADCAST, F_PORT, FABRIC_CONTROLLER, NAME_SERVER = 0xFFFFFF, 0xFFFFFE, 0xFFFFFD, 0xFFFFFC
 TYPE_ELS, TYPE_CT = 0x01, 0x20
 _REQUEST, _REPLY = 0x22, 0x23  # R_CTL of an ELS
-_CT_REPLY = 0x03
+_CT_REQUEST, _CT_REPLY = 0x02, 0x03
 _OPENS = {"First_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
 _CLOSES = {"Exchange_Context": 1, "Last_Sequence": 1, "End_Sequence": 1}
 
@@ -157,6 +157,12 @@ def ct_rejection(reason: int, explanation: int) -> bytes:
     """The CT reply that rejects a query."""
     values = {"CT_Revision": 1, "GS_Type": 0xFC, "GS_Subtype": 2, "CT_Command": 0x8001, "CT_Reason": reason}
     return structure("CT", {**values, "CT_Explanation": explanation})
+
+
+def ct_request(envelope: Envelope, command: int, body: bytes) -> RawFrame:
+    """A query to the Name Server, or a registration."""
+    head = structure("CT", {"CT_Revision": 1, "GS_Type": 0xFC, "GS_Subtype": 2, "CT_Command": command})
+    return frame_of(_CT_REQUEST, TYPE_CT, envelope, _OPENS, head + body)
 
 
 def ct_reply(envelope: Envelope, body: bytes) -> RawFrame:

@@ -105,10 +105,10 @@ def login(t: Scenario) -> None:
     """PLOGI is accepted with the names of the port and valid class 3 parameters."""
     _courteous(t)
     answer = _log_in(t)
-    values = {name: codec.get("LOGIN", name, answer.payload[4:]) for name in ("Port_Name", "Node_Name", "Class_3")}
-    t.require(f"{values['Port_Name']:016x}" == t.config["port_name"], RULE, "Port_Name", values, t.config["port_name"], at=answer)
-    class_3 = values["Class_3"]
-    assert isinstance(class_3, bytes)
+    port_name, class_3 = (codec.get("LOGIN", name, answer.payload[4:]) for name in ("Port_Name", "Class_3"))
+    assert isinstance(port_name, int) and isinstance(class_3, bytes)
+    seen = f"{port_name:016x}"
+    t.require(seen == t.config["port_name"], RULE, "Port_Name", seen, t.config["port_name"], at=answer)
     t.require(bool(class_3[0] & 0x80), RULE, "class 3 is not valid", class_3.hex(), "80h in the first byte", at=answer)
     t.require(not codec.get("LOGIN", "SEQ_CNT_S", answer.payload[4:]), RULE, "quirk: SEQ_CNT bit set", 1, 0, at=answer)
     _alive(t)

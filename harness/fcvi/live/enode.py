@@ -1,4 +1,7 @@
-"""ENode: we are an N_Port that reaches its Fabric through an FCF, found and logged into by FIP (FC-BB)."""
+"""ENode: we are an N_Port that reaches its Fabric through an FCF, found and logged into by FIP (FC-BB).
+
+The suite's own N_Port then registers with the Name Server and asks it for the device. A device does as it likes.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from .. import els
 from ..build import Envelope, RawFrame
 from ..dut.base import DutError, Unavailable
 from . import fip
+from .directory import Registrar
 from .fip_login import FipLogin, accepted_id
 from .options import LiveOptions
 from .role import Addressed, Role
@@ -43,29 +47,49 @@ class ENode(Role):
         self._n_port_id = 0
         self._due: Optional[int] = None
         self._vn_port_us = 0
+        self._peer: Mapping[str, Any] = {}
+        self._registrar: Optional[Registrar] = None
+        self._vlans: set[int] = set()
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         if config["topology"] not in _TOPOLOGIES:
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
+        self._peer = peer
         names = ("port_name", "node_name", "n_port_id")
         if {n: me[n] for n in names} != {n: self._me.get(n) for n in names}:
             self._me, self._address, self._due = me, None, 0
 
     def waits_for(self) -> str:
         if self._forwarder is None:
-            return "advertisement of an FCF"
+            elsewhere = ", ".join(str(vlan) for vlan in sorted(self._vlans - {0}))
+            return "advertisement of an FCF" + (f" (FCFs are in VLAN {elsewhere}: name its interface)" if elsewhere else "")
         if self._address is None:
             return "answer to the fabric login"
         if self._n_port_id != int(self._me["n_port_id"], 16):
             raise DutError(f"the Fabric assigned the N_Port_ID {self._n_port_id:06X}h: set it in [pixit] of --pics")
+        return self._directory_says()
+
+    def _directory_says(self) -> str:
+        if self._registrar is None:
+            return ""
+        if not self._registrar.done:
+            return "answer of the Name Server"
+        found, name = self._registrar.found, self._peer["port_name"]
+        if found not in (None, int(self._peer["n_port_id"], 16)):
+            raise DutError(f"the Name Server has Port_Name {name} at N_Port_ID {found:06X}h: set it in [pixit] of --pics")
         return ""
 
     # ---- time ----
 
     def deadline_us(self) -> Optional[int]:
-        return self._due
+        asks = self._registrar.deadline_us() if self._registrar is not None else None
+        return min((t for t in (self._due, asks) if t is not None), default=None)
 
     def run(self, now_us: int) -> None:
+        if self._registrar is not None and self._forwarder is not None and self._address is not None:
+            frame = self._registrar.run(now_us)
+            if frame is not None:
+                self.out.append(Addressed(self._forwarder.address, self._address, frame))
         if self._due is None or now_us < self._due:
             return
         forwarder = self._forwarder
@@ -82,6 +106,8 @@ class ENode(Role):
             self._due = now_us + forwarder.period_us if forwarder.period_us else None
 
     def _solicit(self) -> None:
+        request = fip.Message(fip.VLAN_REQUEST, fip.FPMA, (fip.mac(self.address),))
+        self.out.append(fip.encode(fip.ALL_FCFS, self.address, request))
         parts = (fip.mac(self.address), fip.name(int(self._me["node_name"], 16)), fip.size())
         self.out.append(fip.encode(fip.ALL_FCFS, self.address, fip.Message(fip.SOLICITATION, fip.FPMA, parts)))
 
@@ -114,7 +140,10 @@ class ENode(Role):
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
-            return arrived.frame if self._address is not None and arrived.to == self._address else None
+            ours = self._address is not None and arrived.to == self._address
+            if ours and self._registrar is not None and self._registrar.take(arrived.frame):
+                return None
+            return arrived.frame if ours else None
         message = fip.decode(arrived.fip)
         if message is None or arrived.to not in (self.address, fip.ALL_ENODES, self._address):
             return None
@@ -122,6 +151,8 @@ class ENode(Role):
             self._advertised(message, now_us)
         elif message.what == fip.ELS_REPLY:
             return self._answered(message, now_us)
+        elif message.what == fip.VLAN_NOTIFICATION:
+            self._vlans |= message.vlans()
         elif message.what == fip.CLEAR_LINKS:
             self._cleared(message, now_us)
         return None
@@ -150,9 +181,11 @@ class ENode(Role):
         if granted is not None and address is not None and self._forwarder is not None:
             self._n_port_id, self._address, self._vn_port_us = granted, address, 0
             self._due = now_us
+            if self.options.tester:
+                self._registrar = Registrar(self._me, self._peer, granted)
         ours = int.from_bytes(frame.data[16:18], "big") == _OUR_OX_ID
         return None if ours else frame
 
     def _cleared(self, message: fip.Message, now_us: int) -> None:
         if self._forwarder is not None and message.find(fip.MAC, 6) == self._forwarder.address:
-            self._address, self._due = None, now_us
+            self._address, self._registrar, self._due = None, None, now_us

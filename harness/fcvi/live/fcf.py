@@ -1,7 +1,7 @@
 """Fabric: we are the FCF and its F_Port for a device that is plugged in directly (FC-BB).
 
 The login of the device sets its N_Port_ID and, by the LS_ACC, R_A_TOV and E_D_TOV. What it asks the F_Port or the Name
-Server during a case the lower tester answers; a FLOGI between cases is answered here.
+Server during a case the lower tester answers; between cases it is answered here, and always where there is no tester.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..build import Envelope, RawFrame
 from ..dut.base import Unavailable
 from ..services import FABRIC_NAMES
 from . import fip
+from .directory import NameServer
 from .fip_login import FipLogin, accepted_id
 from .options import LiveOptions
 from .role import Addressed, Role
@@ -32,6 +33,7 @@ class Fcf(Role):
     def __init__(self, options: LiveOptions, address: bytes) -> None:
         super().__init__(options, options.mac or address)
         self._logins = FipLogin()
+        self._servers = NameServer()
         self._config: Mapping[str, Any] = {}
         self._wanted = (0, 0)  # Port_Name and N_Port_ID of the device
         self._login: Optional[tuple[int, int]] = None  # as it is logged in
@@ -46,6 +48,7 @@ class Fcf(Role):
         if config["topology"] not in _TOPOLOGIES:
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
         self._config = config
+        self._servers.add(me)
         self._wanted = int(peer["port_name"], 16), int(peer["n_port_id"], 16)
         self._advertise_us = 0 if self._advertise_us is None else self._advertise_us
         if self._login != self._wanted:
@@ -118,11 +121,15 @@ class Fcf(Role):
         if arrived.to not in (self.address, fip.ALL_FCFS):
             return None
         if arrived.frame is not None:
-            return arrived.frame
+            return self._served(arrived.frame)
         message = fip.decode(arrived.fip)
         if message is None:
             return None
-        if message.what == fip.SOLICITATION:
+        if message.what == fip.VLAN_REQUEST:
+            parts = (fip.mac(self.address), fip.vlan(self.options.vlan))
+            answer = fip.Message(fip.VLAN_NOTIFICATION, fip.FPMA | fip.FCF, parts)
+            self.out.append(fip.encode(message.find(fip.MAC, 6) or arrived.source, self.address, answer))
+        elif message.what == fip.SOLICITATION:
             self._station = message.find(fip.MAC, 6) or arrived.source
             answer = self._advertisement(fip.SOLICITED)
             self.out.append(fip.encode(self._station, self.address, answer, fip.FCOE_SIZE))
@@ -130,6 +137,14 @@ class Fcf(Role):
             self._heard_us, self._station, self._linked = now_us, message.find(fip.MAC, 6) or arrived.source, True
         elif message.what == fip.ELS_REQUEST:
             return self._asked(message, arrived.source, now_us)
+        return None
+
+    def _served(self, frame: RawFrame) -> Optional[RawFrame]:
+        """The frame, unless it was for a server of the Fabric and was answered."""
+        reply = self._servers.answer(frame) if self.between or not self.options.tester else None
+        if reply is None:
+            return frame
+        self.out.append(Addressed(self.mapped(int.from_bytes(reply.data[1:4], "big")), self.address, reply))
         return None
 
     def _asked(self, message: fip.Message, source: bytes, now_us: int) -> Optional[RawFrame]:

@@ -14,12 +14,13 @@ ALL_VN2VN = bytes.fromhex("011018010004")
 SOLICITATION, ADVERTISEMENT = (1, 1), (1, 2)
 ELS_REQUEST, ELS_REPLY = (2, 1), (2, 2)
 KEEP_ALIVE, CLEAR_LINKS = (3, 1), (3, 2)
+VLAN_REQUEST, VLAN_NOTIFICATION = (4, 1), (4, 2)
 PROBE, PROBE_REPLY, CLAIM, CLAIM_REPLY, BEACON = (5, 1), (5, 2), (5, 3), (5, 4), (5, 5)
 
 FPMA, REC, AVAILABLE, SOLICITED, FCF = 0x8000, 0x0008, 0x0004, 0x0002, 0x0001
 
 # descriptor types
-PRIORITY, MAC, NAME, FABRIC, SIZE, FLOGI, LOGO, VN_ID, KEEP_ALIVE_PERIOD, FC4_FEATURES = 1, 2, 4, 5, 6, 7, 9, 11, 12, 15
+PRIORITY, MAC, NAME, FABRIC, SIZE, FLOGI, LOGO, VN_ID, KEEP_ALIVE_PERIOD, VLAN, FC4_FEATURES = 1, 2, 4, 5, 6, 7, 9, 11, 12, 14, 15
 _ELS_TYPES = (7, 8, 9, 10)  # FLOGI, FDISC, LOGO, ELP
 
 FCOE_SIZE = 2158  # the largest FCoE payload, for descriptor 6 and for padding
@@ -44,6 +45,10 @@ class Message:
         """The FC-2 frame of an ELS, header and payload."""
         found = [body for kind, body in self.descriptors if kind in _ELS_TYPES]
         return found[0][2:] if len(found) == 1 and len(found[0]) >= 2 + 24 + 4 else None
+
+    def vlans(self) -> set[int]:
+        """The VLANs of all descriptors 14."""
+        return {int.from_bytes(body, "big") & 0xFFF for kind, body in self.descriptors if kind == VLAN and len(body) == 2}
 
     def vn_port(self) -> Optional[tuple[bytes, int, int]]:
         """Of descriptor 11: Ethernet address, N_Port_ID and Port_Name."""
@@ -71,6 +76,11 @@ def vn_id(address: bytes, n_port_id: int, port_name: int) -> tuple[int, bytes]:
 def size() -> tuple[int, bytes]:
     """Descriptor 6."""
     return SIZE, FCOE_SIZE.to_bytes(2, "big")
+
+
+def vlan(number: int) -> tuple[int, bytes]:
+    """Descriptor 14."""
+    return VLAN, number.to_bytes(2, "big")
 
 
 def els(kind: int, frame: bytes) -> tuple[int, bytes]:

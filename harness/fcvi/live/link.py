@@ -48,11 +48,13 @@ class Link:
         """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""
         self._wire.forget()
         self._wire.check()
+        self.role.between = True
         deadline = monotonic_us() + int(self.options.wait_s * 1_000_000)
         while waits := self.role.waits_for():
             now = monotonic_us()
             if now >= deadline:
                 raise DutError(f"{self._wire.interface}: no {waits} within {self.options.wait_s:g} s")
+            self.run()  # what follows from the configuration may be due later
             due = self.role.deadline_us()
             until = deadline if due is None else min(deadline, max(due, now))
             select.select([self.fileno()], [], [], (until - now) / 1_000_000)
@@ -68,6 +70,7 @@ class Link:
             if seen > _MOST_DISCARDED:
                 raise DutError("the device floods: its frames do not end between two cases")
         self._wire.lost()
+        self.role.between = False
 
     def send(self, frame: RawFrame) -> None:
         """Send a frame. Raises DutError and Unavailable."""

@@ -9,7 +9,7 @@ from ..dut.base import AttachError
 
 ROLES = ("point-to-point", "vn2vn", "fabric", "enode")
 FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)
-OPTIONS = "role, mac, peer-mac, fc-map, wait, settle"
+OPTIONS = "role, mac, peer-mac, fc-map, vlan, wait, settle"
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class LiveOptions:
     mac: Optional[bytes] = None  # our own Ethernet address; None: the mapped one
     peer_mac: Optional[bytes] = None  # the device's; None: the mapped one
     fc_map: int = 0x0EFC00
+    vlan: int = 0  # what our FCF says when it is asked for VLANs; 0: this very interface
+    tester: bool = True  # whether this is the suite's end of the link, not the device's
     wait_s: float = 10.0  # for the link to come up
     settle_ms: Optional[float] = None  # how long to wait for a device that may have more to say
 
@@ -37,7 +39,7 @@ def parse(spec: str, option: str) -> LiveOptions:
         if not equals or name in given:
             raise AttachError(f"{option} {spec}: {word!r} is {'given twice' if equals else 'not OPTION=VALUE'}")
         given[name] = value
-    options = LiveOptions(interface)
+    options = LiveOptions(interface, tester=option != "--on")
     role = given.pop("role", options.role)
     if role not in ROLES:
         raise AttachError(f"{option} {spec}: role {role!r} is not known; there are {', '.join(ROLES)}")
@@ -66,6 +68,13 @@ def _fc_map(value: str) -> int:
     return number
 
 
+def _vlan(value: str) -> int:
+    number = int(value)
+    if not 0 <= number <= 4094:
+        raise ValueError("not a VLAN, 0 to 4094")
+    return number
+
+
 def _within(value: str, longest: float, unit: str) -> float:
     number = float(value)
     if not 0 < number <= longest:
@@ -77,6 +86,7 @@ _READERS: dict[str, Callable[[LiveOptions, str], LiveOptions]] = {
     "mac": lambda o, v: replace(o, mac=_mac(v)),
     "peer-mac": lambda o, v: replace(o, peer_mac=_mac(v)),
     "fc-map": lambda o, v: replace(o, fc_map=_fc_map(v)),
+    "vlan": lambda o, v: replace(o, vlan=_vlan(v)),
     "wait": lambda o, v: replace(o, wait_s=_within(v, 600, "seconds")),
     "settle": lambda o, v: replace(o, settle_ms=_within(v, 1000, "milliseconds")),
 }

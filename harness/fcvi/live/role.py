@@ -34,6 +34,7 @@ class Role(abc.ABC):
         """address: the interface's own."""
         self.options, self.address = options, address
         self.out: list[Outgoing] = []
+        self.between = False  # whether no case runs that would answer requests to the Fabric
 
     def mapped(self, n_port_id: int) -> bytes:
         """The Ethernet address that FC-MAP and an N_Port_ID make (FPMA, FC-BB)."""

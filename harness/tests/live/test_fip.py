@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from fcvi import els
+from fcvi.build import Envelope
 from fcvi.dut.base import DutError, Unavailable
 from fcvi.live import fip
+from fcvi.live.directory import NameServer
 from fcvi.live.enode import ENode
 from fcvi.live.fcf import Fcf
 from fcvi.live.options import parse
-from fcvi.live.role import Role
+from fcvi.live.role import Addressed, Role
 from fcvi.live.vn2vn import Vn2Vn
 from fcvi.live.wire import Arrived
 
@@ -22,8 +25,8 @@ PROBE = (
     "0403" "0000" "20000090fa000001" "0b05" "0efd0000a1a1" "0000a1a1" "10000090fa000001"
 )  # fmt: skip
 BEACON = PROBE.replace("02000000000a8914", "0efd0000a1a18914", 1).replace("00050001", "00050005")
-A = {"port_name": "10000090fa000001", "node_name": "20000090fa000001", "n_port_id": "00a1a1"}
-B = {"port_name": "10000090fa000002", "node_name": "20000090fa000002", "n_port_id": "00b2b2"}
+A = {"port_name": "10000090fa000001", "node_name": "20000090fa000001", "n_port_id": "00a1a1", "host": ["fe80" + "00" * 13 + "a1"]}
+B = {"port_name": "10000090fa000002", "node_name": "20000090fa000002", "n_port_id": "00b2b2", "host": ["fe80" + "00" * 13 + "b2"]}
 CONFIG: dict[str, Any] = {"topology": "point-to-point", "r_a_tov_us": 600_000, "e_d_tov_us": 200_000}
 
 
@@ -43,11 +46,15 @@ def talk(ends: list[Any], until_us: int) -> list[bytes]:
             for one in ends:
                 out, one.out = one.out, []
                 for raw in out:
-                    assert isinstance(raw, bytes)
-                    seen.append(raw)
+                    if isinstance(raw, Addressed):
+                        seen.append(raw.frame.data)
+                        arrived = Arrived(now, raw.to, raw.source, raw.frame)
+                    else:
+                        seen.append(raw)
+                        arrived = Arrived(now, raw[:6], raw[6:12], fip=raw[14:])
                     for other in ends:
                         if other is not one:
-                            other.receive(Arrived(now, raw[:6], raw[6:12], fip=raw[14:]), now)
+                            other.receive(arrived, now)
         now += 50_000
     return seen
 
@@ -130,11 +137,98 @@ def test_another_identifier_is_given_by_clearing_the_link() -> None:
         node.waits_for()
 
 
+NAME_SERVER = "fffffc"
+CT = "01000000fc020000"
+#: What follows the frame header, by FC-GS as the wire reference has it; then the reply.
+DIALOGUE = [
+    (CT + "0213" + "0000" "00000000" + "0000b2b2" "20000090fa000002", CT + "8002" + "0000" "00000000"),
+    (CT + "0217" + "0000" "00000000" + "0000b2b2" "00000000" "00000000" "01000000" + "00" * 20, CT + "8002" + "0000" "00000000"),
+    (CT + "021b" + "0000" "00000000" + "0000b2b2" + B["host"][0], CT + "8002" + "0000" "00000000"),
+    (CT + "0121" + "0000" "00000000" + A["port_name"], CT + "8002" + "0000" "00000000" + "0000a1a1"),
+]  # fmt: skip
+
+
+def registered(peer: dict[str, Any] = A) -> tuple[ENode, list[bytes]]:
+    """The suite's end behind an FCF whose port is A; and what crossed the link."""
+    fcf, node = Fcf(parse("fcoe:x,role=fabric", "--on"), STATION_A), ENode(parse("fcoe:y,role=enode", "--dut"), STATION_B)
+    fcf.configure(A, B, CONFIG)
+    node.configure(B, peer, CONFIG)
+    return node, talk([fcf, node], 400_000)
+
+
+def test_our_n_port_registers_with_the_name_server() -> None:
+    node, seen = registered()
+    assert node.waits_for() == ""
+    asked = [raw.hex() for raw in seen if raw[0] == 0x02 and raw[8] == 0x20]
+    answers = [raw.hex() for raw in seen if raw[0] == 0x03 and raw[8] == 0x20]
+    assert [(a[48:], b[48:]) for a, b in zip(asked, answers, strict=True)] == DIALOGUE
+    assert {one[2:8] + one[10:16] for one in asked} == {NAME_SERVER + "00b2b2"}
+    assert {one[18:24] for one in asked} == {"290000"}
+    plogi = next(raw for raw in seen if raw[0] == 0x22 and raw[24] == 0x03)
+    assert plogi[1:4].hex() == NAME_SERVER and seen.index(plogi) < seen.index(bytes.fromhex(asked[0]))
+
+
+def test_a_device_that_is_elsewhere_is_told() -> None:
+    node, _ = registered({**A, "n_port_id": "00c3c3"})
+    with pytest.raises(DutError, match="has Port_Name 10000090fa000001 at N_Port_ID 00A1A1h"):
+        node.waits_for()
+
+
+def test_a_device_that_nobody_registered_may_be_there_all_the_same() -> None:
+    node, _ = registered({**A, "port_name": "10000090fa000077"})
+    assert node.waits_for() == ""
+
+
+def test_a_fabric_without_a_name_server_is_one_as_well() -> None:
+    """Nobody answers: asked three times, then done without."""
+    fcf, node = Fcf(parse("fcoe:x,role=fabric", "--dut"), STATION_A), ENode(parse("fcoe:y,role=enode", "--dut"), STATION_B)
+    fcf.configure(A, B, CONFIG)
+    node.configure(B, A, CONFIG)
+    seen = talk([fcf, node], 2_500_000)
+    assert node.waits_for() == "answer of the Name Server"
+    seen += talk([fcf, node], 5_000_000)
+    assert node.waits_for() == "" and sum(raw[0] == 0x22 and raw[24] == 0x03 for raw in seen) == 3
+
+
+def test_what_the_name_server_knows() -> None:
+    server = NameServer()
+    server.add(A)
+
+    def ask(command: int, body: str) -> str:
+        reply = server.answer(els.ct_request(Envelope(d_id=els.NAME_SERVER, s_id=0xB2B2, ox_id=1), command, bytes.fromhex(body)))
+        assert reply is not None
+        return reply.data[32:34].hex() + reply.data[37:39].hex() + reply.data[40:].hex()
+
+    assert ask(0x01B1, A["host"][0]) == "80020000" "8000a1a1"
+    assert ask(0x01B1, B["host"][0]) == "8001090b"
+    assert ask(0x0171, "00000058") == "80020000" "8000a1a1" and ask(0x0171, "00000008") == "80010907"
+    assert ask(0x0112, "0000a1a1") == "80020000" + A["port_name"] and ask(0x0113, "0000a1a1") == "80020000" + A["node_name"]
+    assert ask(0x0112, "0000b2b2") == "80010901" and ask(0x0100, "0000a1a1") == "80010b00"
+
+
+def test_vlans_of_the_fcf_are_told() -> None:
+    """Request and notification by the wire reference; an FCF in another VLAN cannot be reached on this interface."""
+    fcf, node = Fcf(parse("fcoe:x,role=fabric,vlan=1002", "--on"), STATION_A), ENode(parse("fcoe:y,role=enode", "--dut"), STATION_B)
+    fcf.configure(A, B, CONFIG)
+    node.configure(B, A, CONFIG)
+    node.run(0)
+    request = node.out[0]
+    assert isinstance(request, bytes)
+    assert request.hex().startswith("011018010002" "02000000000b" "8914" "1000" "0004" "0001" "0002" "8000" "0202" "02000000000b")
+    fcf.receive(Arrived(0, request[:6], request[6:12], fip=request[14:]), 0)
+    answer = fcf.out[0]
+    assert isinstance(answer, bytes)
+    notification = "02000000000b" "02000000000a" "8914" "1000" "0004" "0002" "0003" "8001" "0202" "02000000000a" "0e01" "03ea"
+    assert answer.hex().startswith(notification)
+    node.receive(Arrived(0, answer[:6], answer[6:12], fip=answer[14:]), 0)
+    assert node.waits_for() == "advertisement of an FCF (FCFs are in VLAN 1002: name its interface)"
+
+
 def test_who_looks_for_a_fabric_is_left_in_peace() -> None:
     """Linux chooses its FCF seconds after it asked, and begins anew at each Clear Virtual Links (found by make interop)."""
     fcf, node = behind()
     node.run(0)
-    solicitation = node.out.pop()
+    solicitation = node.out.pop()  # after the request for VLANs
     assert isinstance(solicitation, bytes)
     fcf.receive(Arrived(0, solicitation[:6], solicitation[6:12], fip=solicitation[14:]), 0)
     for now in range(0, 7_000_000, 100_000):

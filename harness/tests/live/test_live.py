@@ -165,6 +165,22 @@ def test_a_device_behind_our_fcf(net: Net, tmp_path: Path) -> None:
     assert _tshark(wire, "_ws.malformed || fip.descriptors.length_error || fcoe.crc.status == 0") == ""
 
 
+def test_our_n_port_behind_the_fcf_of_a_device(net: Net, tmp_path: Path) -> None:
+    """Login, registration and lookup in the Fabric of the other end; tshark says what was registered."""
+    agent = net.endpoint(tmp_path / "control", ",role=fabric")
+    wire = tmp_path / "wire.pcap"
+    dumpcap = shutil.which("dumpcap")
+    capture = net.start(dumpcap, "-q", "-i", TESTER, "-w", str(wire), until="File:") if dumpcap else None
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=enode", "--agent", agent, "--select", "5.3.2/dut-client,5.3.2/dut-server")
+    assert done.returncode == 0, done.stdout + done.stderr
+    if capture is None:
+        pytest.skip("no dumpcap: the wire was not captured")
+    net.stop(capture)
+    names = [line.split()[-1] for line in _tshark(wire, "fc.type == 0x20").splitlines()]
+    assert names == [word for one in ("RNN_ID", "RFT_ID", "RIPP_ID", "GID_PN") for word in (one, f"({one})")]
+    assert _tshark(wire, "_ws.malformed || fip.descriptors.length_error || fcoe.crc.status == 0") == ""
+
+
 def _tshark(wire: Path, display: str, *words: str) -> str:
     command = ["tshark", "-r", str(wire), "-Y", display, *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
