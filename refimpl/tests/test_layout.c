@@ -1,0 +1,105 @@
+/* What a host may ask for in struct fcvi_port_limits, and what zero stands for (port.h). */
+#include <check.h>
+#include <fcvi/port.h>
+#include <stddef.h>
+
+static const struct fcvi_port_limits least = {.vis = 1,
+                                              .connectionpoints = 1,
+                                              .exchanges = 1,
+                                              .regions = 1,
+                                              .descriptors = 1,
+                                              .events = 16,
+                                              .max_transfer_size = 1};
+
+#define LIMIT(name) offsetof(struct fcvi_port_limits, name)
+static const struct {
+    size_t at;
+    uint32_t least, most;
+} bounds[] = {
+    {LIMIT(vis), 1, 1u << 20},         {LIMIT(connectionpoints), 1, 1u << 20},
+    {LIMIT(exchanges), 1, 0xFFFF},     {LIMIT(regions), 1, 1u << 20},
+    {LIMIT(descriptors), 1, 1u << 16}, {LIMIT(events), 16, 1u << 24},
+    {LIMIT(memory), 0, 1u << 31},      {LIMIT(max_transfer_size), 1, UINT32_MAX},
+    {LIMIT(setups), 0, 1u << 20},      {LIMIT(remote_ports), 0, 0xFFFF},
+    {LIMIT(entries), 0, 1u << 26},     {LIMIT(segments), 0, 1u << 26},
+    {LIMIT(runs), 0, 1u << 26},        {LIMIT(held_frames), 0, 1u << 16},
+};
+
+static size_t size_with(size_t at, uint32_t value)
+{
+    struct fcvi_port_limits l = least;
+    *(uint32_t *)(void *)((uint8_t *)&l + at) = value;
+    return fcvi_port_size(&l);
+}
+
+START_TEST(bounds_of_each_limit)
+{
+    ck_assert_uint_ne(size_with(bounds[_i].at, bounds[_i].least), 0);
+    ck_assert_uint_ne(size_with(bounds[_i].at, bounds[_i].most), 0);
+    if (bounds[_i].least > 0)
+        ck_assert_uint_eq(size_with(bounds[_i].at, bounds[_i].least - 1), 0);
+    if (bounds[_i].most < UINT32_MAX)
+        ck_assert_uint_eq(size_with(bounds[_i].at, bounds[_i].most + 1), 0);
+}
+END_TEST
+
+/* All Descriptors of all VIs: 2^23, unless the host says how many are posted together. */
+START_TEST(bound_of_all_descriptors)
+{
+    struct fcvi_port_limits l = least;
+    l.vis = 1 << 20;
+    l.descriptors = 8;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+    l.descriptors = 9;
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    l.entries = 1;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+}
+END_TEST
+
+/* Zero and what port.h says that it stands for take the same room; one more takes more. */
+START_TEST(defaults)
+{
+    static const struct {
+        uint32_t vis, connectionpoints, setups;
+    } setups[] = {{10, 6, 16}, {2048, 2047, 4095}, {2048, 2048, 4096}, {3000, 1, 3001}, {3000, 3000, 4096}};
+    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
+        struct fcvi_port_limits l = least;
+        l.vis = setups[i].vis;
+        l.connectionpoints = setups[i].connectionpoints;
+        l.descriptors = 3;
+        l.exchanges = 100;
+        size_t size = fcvi_port_size(&l);
+        struct fcvi_port_limits said = l;
+        said.setups = setups[i].setups;
+        said.remote_ports = 16;
+        said.entries = 2 * l.vis * l.descriptors;
+        said.segments = 4 * said.entries + 252;
+        said.runs = l.exchanges + 256;
+        said.held_frames = 64;
+        ck_assert_uint_eq(fcvi_port_size(&said), size);
+        uint32_t *const each[] = {&said.setups,   &said.remote_ports, &said.entries,
+                                  &said.segments, &said.runs,         &said.held_frames};
+        for (size_t k = 0; k < sizeof each / sizeof each[0]; k++) {
+            *each[k] += 8;
+            ck_assert_uint_gt(fcvi_port_size(&said), size);
+            *each[k] -= 8;
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("layout");
+    TCase *tc = tcase_create("layout");
+    tcase_add_loop_test(tc, bounds_of_each_limit, 0, sizeof bounds / sizeof bounds[0]);
+    tcase_add_test(tc, bound_of_all_descriptors);
+    tcase_add_test(tc, defaults);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
