@@ -372,6 +372,42 @@ START_TEST(headers_of_the_frames)
 }
 END_TEST
 
+/* ---- gather and scatter (VI-DG 5.3) ---- */
+
+/* Data that end inside a segment leave the rest of it alone; a frame that ends there has no byte more. */
+START_TEST(data_end_inside_a_segment)
+{
+    struct rig *r = rig_new(FCVI_UNRELIABLE);
+    struct fcvi_transmitted meta;
+    uint8_t frame[W_FRAME];
+    r->config.receive_size = 256; /* 224 bytes of data in a frame */
+    rig_connect(r);
+    struct fcvi_descriptor recv = {
+        .op = FCVI_RECV, .segments = 2, .segment = {{r->mem, 0, 10}, {r->mem, 200, 100}}};
+    memset(r->bytes, 0xEE, 400);
+    ck_assert_int_eq(post(r, &recv), VIP_SUCCESS);
+    rig_message(r, OP_SEND, 1, 20, 0, 0);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 20);
+    for (uint32_t k = 0; k < 400; k++) {
+        uint8_t wanted = k < 10 ? rig_value(1, k) : k >= 200 && k < 210 ? rig_value(1, k - 190) : 0xEE;
+        ck_assert_uint_eq(r->bytes[k], wanted);
+    }
+    struct fcvi_descriptor send = {
+        .op = FCVI_SEND, .segments = 2, .segment = {{r->mem, 0, 100}, {r->mem, 500, 300}}};
+    memset(r->bytes + 500, 0x77, 300);
+    memset(frame, 0xEE, sizeof frame);
+    ck_assert_int_eq(post(r, &send), VIP_SUCCESS);
+    ck_assert_uint_eq(fcvi_port_transmit(r->w.port[0], r->w.now, frame, sizeof frame, &meta), 24 + 32 + 224);
+    ck_assert_uint_eq(frame[24 + 32 + 223], 0x77);
+    for (size_t k = 24 + 32 + 224; k < sizeof frame; k++)
+        ck_assert_uint_eq(frame[k], 0xEE);
+    w_quiet(&r->w);
+    r->seen = r->sent;
+    w_done(&r->w, 0, r->vi, false, 0, 400);
+    rig_end(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("descriptors");
@@ -385,5 +421,6 @@ int main(void)
     rig_case(s, "VI-ARCH 5", states, 0, 1);
     rig_case(s, "room", room_for_descriptors, 0, 1);
     rig_case(s, "5.8.2", headers_of_the_frames, 0, 1);
+    rig_case(s, "VI-DG 5.3", data_end_inside_a_segment, 0, 1);
     return rig_run(s);
 }

@@ -280,6 +280,21 @@ START_TEST(many_setups)
 }
 END_TEST
 
+/* An aborted setup that names the handle of one Endpoint of several (6.12.2): it is that one. */
+START_TEST(aborted_by_handle_among_others)
+{
+    struct bench *b = b_new();
+    uint32_t first = b_vi(b), second = b_vi(b), vi = b_vi(b);
+    uint32_t handle = accepted(b, vi);
+    hear_disconnect(b, SETUP_ABORT, 0x4321, ID, handle);
+    expect_resp(b, b->sent - 1, HANDLE, SETUP_ABORT, 0, 0, ID);
+    ck_assert_int_eq(b_return(b, 2)->vip, VIP_TIMEOUT);
+    ck_assert_uint_eq(state_of(b, first), FCVI_STATE_IDLE);
+    ck_assert_uint_eq(state_of(b, second), FCVI_STATE_IDLE);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("disconnected");
@@ -294,6 +309,7 @@ int main(void)
     tcase_add_loop_test(t, setup_without_endpoint, 0, 2);
     tcase_add_test(t, setup_of_our_own);
     tcase_add_test(t, many_setups);
+    tcase_add_test(t, aborted_by_handle_among_others);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
