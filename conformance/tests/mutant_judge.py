@@ -125,7 +125,7 @@ class Bench:
             return Verdict("stillborn")
         met = self.meeting(mutant)
         if not met:
-            return Verdict("unreached")
+            return Verdict("unreached" if self.sanitize else "survived")
         explained = (file, mutant.old.strip(), mutant.new.strip()) in self.explained
         longest = EXPLAINED_S if explained else self.longest
         left = [program for program in met if program.cpu <= longest]
