@@ -186,16 +186,16 @@ install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; L
 certify: all ## run the suite against the reference port; the report is in report/
 	$(BUILD)/fcvi certify --dut ref --report report
 
-bench: all $(BUILD)/bench $(BUILD)/bench_port ## codec against memcpy, and how the port scales, as ratios of one run
-	$(BUILD)/bench
-	$(BUILD)/bench_port
+BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
+BENCH_ROUNDS ?= 5
+bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of the README's table as a ratio of one run: build/bench.json
+	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
 
 $(BUILD)/bench_port: refimpl/bench/bench_port.c $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@
 
 # ---- benchmarks (harness/bench) ----
 
-BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
 $(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@
 

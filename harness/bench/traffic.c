@@ -18,9 +18,10 @@ enum {
     BATCH = 6,
     REGION = 1 << 16,
     FRAME = 24 + 2112,
-    FRAME_US = 25, /* between two frames */
-    VIS = 2048,    /* handles rest for R_A_TOV after a Disconnect */
-    REFRESH = 2000 /* Messages to a Disconnect */
+    FRAME_US = 25,  /* between two frames */
+    VIS = 2048,     /* handles rest for R_A_TOV after a Disconnect */
+    REFRESH = 2000, /* Messages to a Disconnect */
+    DAMAGE = 100
 };
 
 struct connection {
@@ -35,7 +36,7 @@ struct world {
     struct capture_writer *out;
     uint64_t now, frames, wanted, random;
     uint64_t conn; /* of the last request offered to the server */
-    bool small;
+    bool small, damaged;
 };
 
 static void fail(const char *what)
@@ -119,7 +120,10 @@ static bool carry(struct world *w, unsigned from)
     if (n == 0)
         return false;
     struct fcvi_input in = {bytes, n, meta.sof, meta.eof, FCVI_CRC_OK};
-    if (w->frames < w->wanted && capture_write(w->out, w->now, &in) != 0)
+    struct fcvi_input seen = in;
+    if (w->damaged && w->frames % DAMAGE == DAMAGE - 1)
+        seen.crc = FCVI_CRC_BAD;
+    if (w->frames < w->wanted && capture_write(w->out, w->now, &seen) != 0)
         fail("a frame could not be written");
     w->frames++;
     w->now += FRAME_US;
@@ -231,9 +235,10 @@ int main(int argc, char **argv)
     static struct world w = {.random = 331};
     char error[512];
     if (argc < 3 || (w.wanted = strtoull(argv[2], NULL, 10)) == 0) {
-        fprintf(stderr, "usage: bench_traffic OUT FRAMES [mixed|small] [224|225|1]\n");
+        fprintf(stderr, "usage: bench_traffic OUT FRAMES [mixed|small|damaged] [224|225|1]\n");
         return 2;
     }
+    w.damaged = argc > 3 && strcmp(argv[3], "damaged") == 0;
     w.small = argc > 3 && strcmp(argv[3], "small") == 0;
     w.out = capture_create(argv[1], argc > 4 ? atoi(argv[4]) : CAPTURE_FC_2_DELIMS, error, sizeof error);
     if (w.out == NULL)
