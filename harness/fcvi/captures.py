@@ -63,6 +63,12 @@ class Reader:
             lib.capture_close(self._capture)
             self._capture = None
 
+    def progress(self) -> tuple[int, int]:
+        """Bytes taken of the file, and its size, 0 when that is not known."""
+        numbers = ffi.new("uint64_t[2]")
+        lib.capture_progress(self._capture, numbers, numbers + 1)
+        return numbers[0], numbers[1]
+
     def _check(self, status: int) -> int:
         if status < 0:
             raise CaptureError(f"{self.path}: {ffi.string(self._error).decode(errors='replace')}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import pickle
 import shutil
@@ -9,6 +10,13 @@ import signal
 import sys
 import tempfile
 from typing import IO, Any, Callable, Iterator, Sequence
+
+
+def number_of_jobs(value: str) -> int:
+    """For the command line."""
+    if not value.isdecimal() or not 0 < int(value) <= 1024:
+        raise argparse.ArgumentTypeError("must be a number from 1 to 1024")
+    return int(value)
 
 
 class _Child:

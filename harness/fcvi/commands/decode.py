@@ -1,6 +1,7 @@
 """``fcvi decode``: the frames of captures in words or JSON.
 
-Reads pcap and pcapng with linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE; - is standard input.
+Reads pcap and pcapng with linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE, as they are or compressed
+by gzip, zstd, xz, lz4 or bzip2, of any size; - is standard input, of which frames are told as they come.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, Optional
 
 from .. import codec
 from ..captures import CaptureError, Reader, Record
+from ..jobs import each, number_of_jobs
+from ..progress import Progress, wanted
 from ..requests import Requests
 
 
@@ -23,7 +26,11 @@ def add_parser(commands: Any) -> None:
     form.add_argument("--json", action="store_true", help="one object per frame and line")
     form.add_argument("--summary", action="store_true", help="one line per frame")
     p.add_argument("--frames", type=_range, metavar="A-B", help="only these record numbers: 3, 3-7 or 3-")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="files at a time (1); the output is the same")
     p.set_defaults(run=run)
+
+
+_TELL = 1000  # frames between two looks at the clock
 
 
 def _range(value: str) -> tuple[int, Optional[int]]:
@@ -68,22 +75,36 @@ def _print(path: str, record: Record, answers: int, args: argparse.Namespace) ->
             print(f"       ! {f.requirement} [{f.cls}] {f.message}: seen {f.seen}, required {f.required}")
 
 
+def _decode(path: str, args: argparse.Namespace) -> int:
+    low, high = args.frames or (1, None)
+    requests = Requests()
+    progress = Progress(path) if wanted() and not sys.stdout.isatty() else None
+    try:
+        with Reader(path) as reader:
+            for record in reader:
+                if high is not None and record.number > high:
+                    break
+                answers = requests.see(record.data)
+                if record.number >= low:
+                    _print(path, record, answers, args)
+                if not reader.is_file:
+                    sys.stdout.flush()
+                if progress is not None and record.number % _TELL == 0:
+                    progress.tell(record.number, *reader.progress())
+    except CaptureError as error:
+        sys.stdout.flush()
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if progress is not None:
+            progress.end()
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
     """Decode."""
-    low, high = args.frames or (1, None)
-    status = 0
-    for path in args.files:
-        requests = Requests()
-        try:
-            with Reader(path) as reader:
-                for record in reader:
-                    if high is not None and record.number > high:
-                        break
-                    answers = requests.see(record.data)
-                    if record.number >= low:
-                        _print(path, record, answers, args)
-        except CaptureError as error:
-            sys.stdout.flush()
-            print(f"fcvi: {error}", file=sys.stderr)
-            status = 2
-    return status
+    if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
+        statuses = list(each(lambda path: _decode(path, args), args.files, args.jobs))
+    else:
+        statuses = [_decode(path, args) for path in args.files]
+    return max(3 if status is None else int(status) for status in statuses)

@@ -44,6 +44,12 @@ def add_parser(commands: Any) -> None:
     p.set_defaults(run=run)
 
 
+def _jobs(value: str) -> int:
+    from ..jobs import number_of_jobs
+
+    return number_of_jobs(value)
+
+
 def _trust(value: str) -> int:
     words = set(value.split(","))
     if words == {"whole"}:
@@ -60,13 +66,6 @@ def _positive(value: str) -> int:
     return number
 
 
-def _jobs(value: str) -> int:
-    if not value.isdecimal() or not 0 < int(value) <= 1024:
-        raise argparse.ArgumentTypeError("must be a number from 1 to 1024")
-    return int(value)
-
-
-_CLASSES = ("violations", "malformed", "notices")
 _PARTS = 4096  # connect IUs under way at once: the one begun first was never finished
 
 
