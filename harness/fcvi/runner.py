@@ -314,7 +314,7 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
-    return replace(pixit, jitter_us=options.jitter_us)
+    return dut.settled(replace(pixit, jitter_us=options.jitter_us))
 
 
 def _own_timers(options: RunOptions) -> bool:
@@ -338,9 +338,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     try:
         dut = _attach(options)
     except DutError as error:
-        report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
-        for done, result in enumerate(report.results, 1):
-            on_result(done, len(chosen), result)
+        _none_can_run(report, chosen, error, on_result)
         conclude(report, list(options.declaration.deviations), catalogue.levels)
         return report
     try:
@@ -356,6 +354,8 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
             for done, (case, variant) in enumerate(chosen, 1):
                 report.results.append(worker.run(case, variant))
                 on_result(done, len(chosen), report.results[-1])
+    except DutError as error:  # the addresses that were left open could not be found
+        _none_can_run(report, chosen, error, on_result)
     except KeyboardInterrupt:
         ran = {r.id for r in report.results}
         report.results += [
@@ -365,6 +365,15 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         dut.close()
     conclude(report, list(options.declaration.deviations), catalogue.levels)
     return report
+
+
+def _none_can_run(
+    report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError, on_result: Callable[[int, int, Result], None]
+) -> None:
+    """The attachment failed before the first case."""
+    report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
+    for done, result in enumerate(report.results, 1):
+        on_result(done, len(chosen), result)
 
 
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
+from ..pixit import Pixit
 
 #: After its last word, a real-time device that has more to say says it within this time.
 SETTLE_US = 20_000
@@ -68,6 +69,10 @@ class Dut(abc.ABC):
 
     def __init__(self) -> None:
         self.inbox: Deque[Notification] = deque()
+
+    def settled(self, pixit: Pixit) -> Pixit:
+        """The PIXIT with the addresses that the attachment found or claimed where the lab left them open."""
+        return pixit
 
     @abc.abstractmethod
     def request(self, method: str, params: dict[str, Any]) -> Reply:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Mapping, Optional
 
+from ..pixit import Pixit
 from .base import Dut, DutError, Notification, Reply, Unavailable
 
 _QUIET_US = 1_000  # after something came, what belongs to it follows within this time
@@ -36,6 +37,10 @@ class Frames(abc.ABC):
     @abc.abstractmethod
     def fileno(self) -> int:
         """Readable when frames may have arrived."""
+
+    def settled(self, pixit: Pixit, told: bool) -> Pixit:
+        """See Dut.settled; told: the device takes the address that it is told by ``reset``."""
+        return pixit
 
     @abc.abstractmethod
     def prepare(self, config: dict[str, Any]) -> None:
@@ -135,6 +140,10 @@ class NoControl(Control):
     def notify(self, method: str, params: dict[str, Any]) -> None:
         raise Unavailable(f"no upper tester (--agent): the case needs a {method} event at the device")
 
+    def be(self, identity: Mapping[str, Any]) -> None:
+        """The device has turned out to be this one."""
+        self._as_it_is.update(identity)
+
     def pump(self) -> None:
         """Nothing arrives."""
 
@@ -163,6 +172,12 @@ class PlaneDut(Dut):
         self._stirred = True  # whether the device was told something, or said something, since it was last quiet
         self._since = monotonic_us()
         self._identify()
+
+    def settled(self, pixit: Pixit) -> Pixit:
+        pixit = self._frames.settled(pixit, not isinstance(self._control, NoControl))
+        if isinstance(self._control, NoControl):
+            self._control.be(pixit.dut.as_json())
+        return pixit
 
     def _identify(self) -> None:
         control = self._control

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ..pixit import Pixit
 from .base import Dut, DutError, Reply, Unavailable
 
 Entry = dict[str, Any]
@@ -108,6 +109,9 @@ class RecordingDut(Dut):
             self._failed(entry, error)
             raise
         self._end(entry)
+
+    def settled(self, pixit: Pixit) -> Pixit:
+        return self._inner.settled(pixit)
 
     def restart(self) -> None:
         self._inner.restart()

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from ..dut.base import DutError, HostError
 from ..dut.planes import Frames
+from ..pixit import Pixit
 from .link import Link
 from .params import from_params, to_params
 
@@ -24,6 +25,9 @@ class FcoeFrames(Frames):
 
     def fileno(self) -> int:
         return self._link.fileno()
+
+    def settled(self, pixit: Pixit, told: bool) -> Pixit:
+        return self._link.settled(pixit, told)
 
     def prepare(self, config: dict[str, Any]) -> None:
         self._class, self._taken = int(config["class"]), 0

@@ -8,6 +8,7 @@ from typing import Any, Mapping, Optional
 from ..build import RawFrame
 from ..dut.base import DutError, Unavailable
 from ..dut.planes import monotonic_us
+from ..pixit import Pixit
 from .enode import ENode
 from .fcf import Fcf
 from .options import LiveOptions, parse
@@ -43,6 +44,13 @@ class Link:
         """Be ``me``; see Role.configure."""
         self.role.configure(me, peer, config)
         self._flush()
+
+    def settled(self, pixit: Pixit, told: bool) -> Pixit:
+        """See Frames.settled. Raises DutError when nothing comes of it."""
+        if self.role.seek(pixit, told):
+            self._flush()
+            self.bring_up()
+        return self.role.found(pixit)
 
     def bring_up(self) -> None:
         """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Union
 
 from ..build import RawFrame
+from ..pixit import Pixit
 from .options import LiveOptions
 from .wire import Arrived
 
@@ -39,6 +40,14 @@ class Role(abc.ABC):
     def mapped(self, n_port_id: int) -> bytes:
         """The Ethernet address that FC-MAP and an N_Port_ID make (FPMA, FC-BB)."""
         return (self.options.fc_map << 24 | n_port_id).to_bytes(6, "big")
+
+    def seek(self, pixit: Pixit, told: bool) -> bool:
+        """Begin to find the addresses that the lab left open, see Frames.settled; false when there are none to find."""
+        return False
+
+    def found(self, pixit: Pixit) -> Pixit:
+        """The PIXIT with what was found, once the link is up."""
+        return pixit
 
     @abc.abstractmethod
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Mapping, Optional
 
 from ..build import RawFrame
 from ..dut.base import DutError, Unavailable
+from ..pixit import DUT, TESTER, Identity, Pixit
 from . import fip
 from .fip_login import FipLogin
 from .options import LiveOptions
@@ -15,14 +17,17 @@ from .wire import Arrived
 _PROBE_US, _CLAIM_US, _BEACON_US = 100_000, 400_000, 8_000_000
 _FORGET_US = 20_000_000  # a neighbour without a beacon, 2.5 periods
 _PROBES = 2
+_LAST = 0xFFFE  # N_Port_ID
 _MOST_NEIGHBOURS = 64  # besides the one that the case is with
 
 
 class Neighbour:
     """The other end, as its claims and beacons tell it."""
 
-    def __init__(self, station: bytes, address: bytes, n_port_id: int, port_name: int, now_us: int) -> None:
-        self.station, self.address, self.n_port_id, self.port_name = station, address, n_port_id, port_name
+    def __init__(self, message: fip.Message, vn_port: tuple[bytes, int, int], now_us: int) -> None:
+        self.station, node_name = message.find(fip.MAC, 6), message.find(fip.NAME, 10)
+        self.address, self.n_port_id, self.port_name = vn_port
+        self.node_name = int.from_bytes(node_name[2:], "big") if node_name is not None else 0
         self.heard_us = now_us
 
 
@@ -39,8 +44,43 @@ class Vn2Vn(Role):
         self._neighbours: dict[int, Neighbour] = {}
         self._logins = FipLogin()
         self._conflict = ""
+        self._seeks = False  # our own N_Port_ID is ours to choose
+        self._anyone = False  # whoever is there is the device
 
     # ---- who we are ----
+
+    def seek(self, pixit: Pixit, told: bool) -> bool:
+        """Claim an N_Port_ID made of our Port_Name, as Linux makes its own, and find the device's."""
+        self._seeks = pixit.tester.n_port_id == TESTER.n_port_id
+        open_end = pixit.dut.n_port_id == DUT.n_port_id
+        self._anyone = open_end and not told
+        if not self._seeks and not open_end:
+            return False
+        me = pixit.tester
+        self._port_name, self._node_name = int(me.port_name, 16), int(me.node_name, 16)
+        self._n_port_id = _from_name(me) if self._seeks else int(me.n_port_id, 16)
+        self._wanted = None
+        self._begin()
+        return True
+
+    def found(self, pixit: Pixit) -> Pixit:
+        if not self._seeks and not self._anyone and pixit.dut.n_port_id != DUT.n_port_id:
+            return pixit
+        device = pixit.dut
+        if self._anyone:
+            one = next(iter(self._neighbours.values()))
+            names = {"port_name": f"{one.port_name:016x}", "node_name": f"{one.node_name:016x}"}
+            device = replace(device, n_port_id=f"{one.n_port_id:06x}", **names)
+        elif device.n_port_id == DUT.n_port_id:
+            n_port_id = _from_name(device)
+            while n_port_id == self._n_port_id:
+                n_port_id = _after(n_port_id)
+            device = replace(device, n_port_id=f"{n_port_id:06x}")
+        self._seeks = self._anyone = False
+        return replace(pixit, dut=device, tester=replace(pixit.tester, n_port_id=f"{self._n_port_id:06x}"))
+
+    def _begin(self) -> None:
+        self._step, self._probes, self._due, self._conflict = "probe", 0, 0, ""
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         ids = int(me["n_port_id"], 16), int(peer["n_port_id"], 16)
@@ -52,13 +92,15 @@ class Vn2Vn(Role):
         mine = int(me["port_name"], 16), int(me["node_name"], 16), ids[0]
         if mine != (self._port_name, self._node_name, self._n_port_id):
             self._port_name, self._node_name, self._n_port_id = mine
-            self._step, self._probes, self._due, self._conflict = "probe", 0, 0, ""
+            self._begin()
 
     def waits_for(self) -> str:
         if self._conflict:
             raise DutError(self._conflict)
         if self._step != "up":
             return "claim of our own N_Port_ID"
+        if self._wanted is None:
+            return "" if self._neighbours or not self._anyone else "neighbour"
         if self._wanted in self._neighbours:
             return ""
         others = ", ".join(f"{n:06X}h" for n in self._neighbours)
@@ -126,13 +168,13 @@ class Vn2Vn(Role):
         station, vn = message.find(fip.MAC, 6), message.vn_port()
         if station is None or vn is None or self._step == "idle":
             return
-        address, n_port_id, port_name = vn
+        _, n_port_id, port_name = vn
         if n_port_id == self._n_port_id and port_name != self._port_name:
             self._collide(message, station, port_name)
         elif message.what in (fip.CLAIM, fip.CLAIM_REPLY):
             if n_port_id != self._wanted and len(self._neighbours) >= _MOST_NEIGHBOURS:
                 return
-            self._neighbours[n_port_id] = Neighbour(station, address, n_port_id, port_name, now_us)
+            self._neighbours[n_port_id] = Neighbour(message, vn, now_us)
             if message.what == fip.CLAIM and self._step in ("claim", "up"):
                 body = (*self._descriptors(), fip.features(), fip.size())
                 answer = fip.Message(fip.CLAIM_REPLY, 0, body)
@@ -148,6 +190,21 @@ class Vn2Vn(Role):
         if message.what == fip.PROBE and wins:
             answer = fip.Message(fip.PROBE_REPLY, 0, self._descriptors())
             self.out.append(fip.encode(station, self.address, answer))
-        elif message.what in (fip.PROBE, fip.PROBE_REPLY, fip.CLAIM, fip.BEACON):
+        elif message.what not in (fip.PROBE, fip.PROBE_REPLY, fip.CLAIM, fip.BEACON):
+            return
+        elif self._seeks:
+            self._n_port_id = _after(self._n_port_id)
+            self._begin()
+        else:
             # the case needs this very identifier: another one would not be that of the configuration
             self._conflict = f"another port has the N_Port_ID {self._n_port_id:06X}h: set others in [pixit] of --pics"
+
+
+def _from_name(port: Identity) -> int:
+    """An N_Port_ID made of a Port_Name."""
+    return _after((int(port.port_name, 16) - 1) & 0xFFFF)
+
+
+def _after(n_port_id: int) -> int:
+    """The next one, from 000001 to 00FFFE."""
+    return n_port_id % _LAST + 1

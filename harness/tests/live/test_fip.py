@@ -18,6 +18,7 @@ from fcvi.live.options import parse
 from fcvi.live.role import Addressed, Role
 from fcvi.live.vn2vn import Vn2Vn
 from fcvi.live.wire import Arrived
+from fcvi.pixit import pixit_for
 
 STATION_A, STATION_B = bytes.fromhex("02000000000a"), bytes.fromhex("02000000000b")
 PROBE = (
@@ -94,6 +95,20 @@ def test_one_identifier_wanted_by_two_is_told() -> None:
     talk([a, b], 1_200_000)
     with pytest.raises(DutError, match="another port has the N_Port_ID 00A1A1h"):
         a.waits_for()
+
+
+def test_an_identifier_of_our_own_is_chosen_again_when_it_is_taken() -> None:
+    """As Linux: the lower half of the Port_Name, then the next; the neighbour is the device when nobody else can say."""
+    taken = end(STATION_A, {**A, "n_port_id": "000001"}, B)
+    talk([taken], 1_200_000)
+    ours = Vn2Vn(parse("fcoe:y,role=vn2vn", "--dut"), STATION_B)
+    pixit = pixit_for("real")
+    assert ours.seek(pixit, told=False) and pixit.tester.port_name.endswith("0001")
+    talk([taken, ours], 2_400_000)
+    assert ours.waits_for() == ""
+    found = ours.found(pixit)
+    assert (found.tester.n_port_id, found.dut.n_port_id, found.dut.port_name) == ("000002", "000001", A["port_name"])
+    assert found.dut.node_name == A["node_name"]
 
 
 def test_another_identifier_than_the_configured_is_told() -> None:

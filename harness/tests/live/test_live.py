@@ -128,8 +128,27 @@ def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--pics", str(pics),
                     "--select", "5.3.2/dut-client,5.3.2/dut-server,D.R3/dut-client/established")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    wrong = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "5.3.2/dut-client")
-    assert wrong.returncode == 4 and "N_Port_IDs from 000001" in wrong.stdout
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('[pixit]\ntester = { n_port_id = "020304" }\n')
+    run = ("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--select", "5.3.2/dut-client")
+    refused = net.fcvi(*run, "--agent", agent, "--pics", str(wrong))
+    assert refused.returncode == 4 and "N_Port_IDs from 000001" in refused.stdout
+
+
+def test_vn2vn_without_addresses(net: Net, tmp_path: Path) -> None:
+    """Both N_Port_IDs are made of the Port_Names; a device without an upper tester is whoever is there."""
+    agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
+    report = tmp_path / "report"
+    run = ("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--report", str(report), "--select")
+    done = net.fcvi(*run, "5.3.2/dut-client", "--agent", agent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pixit = json.loads((report / "report.json").read_text())["pixit"]
+    assert (pixit["tester"]["n_port_id"], pixit["dut"]["n_port_id"]) == ("000001", "000002")
+    pics = tmp_path / "pics.toml"
+    pics.write_text("[pics]\nserver = true\nclass3 = true\n")
+    alone = net.fcvi(*run, "5.3.2/dut-server", "--pics", str(pics))
+    assert alone.returncode == 4, alone.stdout + alone.stderr  # it came as far as to lack an upper tester
+    assert json.loads((report / "report.json").read_text())["pixit"]["dut"]["n_port_id"] == "000002"
 
 
 def test_our_libvipl_behind_the_agent(net: Net, tmp_path: Path) -> None:
