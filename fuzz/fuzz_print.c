@@ -3,7 +3,7 @@
 #include "mutator/fcvi_mutator.h"
 #include "oracle.h"
 
-enum { LONGEST = 4096, TEXT = 1 << 16 };
+enum { LONGEST = 4096, TEXT = 1 << 16, GUARD = '~' };
 
 const struct fcvi_mutator_format fcvi_fuzz_format = {.trailer = 3};
 
@@ -24,13 +24,15 @@ static void demand_json(const char *text)
     DEMAND(depth == 0 && !quoted);
 }
 
-/* As snprintf: a smaller buffer gets the beginning of the same text. */
+/* As snprintf: a smaller buffer gets the beginning of the same text, and nothing is written behind it. */
 static void demand_prefix(printer *print, const struct fcvi_frame *frame, const char *whole, size_t length,
                           size_t room)
 {
     static char part[TEXT];
     room %= length + 2;
+    part[room] = GUARD;
     DEMAND(print(frame, part, room) == length);
+    DEMAND(part[room] == GUARD);
     if (room > 0)
         DEMAND(strncmp(part, whole, room - 1) == 0 && part[room - 1 < length ? room - 1 : length] == '\0');
 }

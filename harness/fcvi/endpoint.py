@@ -73,7 +73,7 @@ class Session:
     def _line(self, line: bytes) -> None:
         try:
             message = json.loads(line.decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # of bytes, of JSON, of endless numbers
             self._put({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "not a JSON object"}})
             return
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):

@@ -14,7 +14,13 @@ SETTLE_US = 20_000
 
 
 class DutError(Exception):
-    """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault."""
+    """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault.
+
+    The words may quote the DUT, so they are one line that can be printed, whatever it sent.
+    """
+
+    def __init__(self, words: str) -> None:
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in words))
 
 
 class HostError(DutError):

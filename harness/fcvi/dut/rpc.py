@@ -175,6 +175,8 @@ def _offending(line: bytes, error: Exception) -> str:
         return f"not UTF-8 at byte {error.start}"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at byte {len(line.decode('utf-8')[: error.pos].encode())}: {error.msg}"
+    if isinstance(error, ValueError):
+        return "JSON with a number of thousands of digits"
     return "not JSON that can be read: nested too deeply"
 
 
@@ -275,7 +277,7 @@ class RpcDut(Dut):
     def _take(self, line: bytes) -> None:
         try:
             message = json.loads(line.decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # of bytes, of JSON, of endless numbers
             raise DutError(f"the DUT sent a line that is {_offending(line, error)}: {line[:60]!r}") from error
         if not isinstance(message, dict):
             raise DutError(f"the DUT sent something other than an object at byte 0: {line[:60]!r}")
