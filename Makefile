@@ -42,7 +42,7 @@ SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_T
 EXTENSION := $(BUILD)/python/.built
 
 .PHONY: agent live interop differential fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
-.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-tidy pcaps certify install install-dissector \
+.PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
@@ -190,6 +190,9 @@ BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/
 BENCH_ROUNDS ?= 5
 bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of the README's table as a ratio of one run: build/bench.json
 	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
+
+check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame (callgrind) are at most 3 % above harness/bench/instructions.json
+	$(PYTHON) harness/bench/instructions.py --build $(BUILD)
 
 $(BUILD)/bench_port: refimpl/bench/bench_port.c $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@

@@ -1,4 +1,4 @@
-"""Processes measured beside each other: CPU time, elapsed time and memory, in turn."""
+"""Processes measured beside each other: CPU time and elapsed time, in turn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import NamedTuple, Sequence
 
 
 class Sample(NamedTuple):
-    """One run. cpu and elapsed in seconds, memory in KiB at most resident."""
+    """One run. cpu and elapsed in seconds."""
 
     cpu: float
     elapsed: float
-    memory: int
     output: str
 
 
@@ -29,7 +28,7 @@ def once(command: Sequence[str], ok: Sequence[int] = (0,)) -> Sample:
     if process.returncode not in ok:
         raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
     spent = time.perf_counter() - start
-    return Sample(used.ru_utime + used.ru_stime, spent, used.ru_maxrss, output.decode(errors="replace"))
+    return Sample(used.ru_utime + used.ru_stime, spent, output.decode(errors="replace"))
 
 
 class Spread(NamedTuple):

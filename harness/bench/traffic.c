@@ -3,7 +3,8 @@
  *
  * CONNECTIONS Connections of the three Reliability Levels carry Sends, RDMA Writes and RDMA Reads, several at
  * a time; now and then one is disconnected and set up again. mixed has Messages from nothing to 64 KiB,
- * most of them of less than 8 KiB, small such of at most 64 bytes. Nothing in it breaks a rule. OUT may be
+ * most of them of less than 8 KiB, small such of at
+ * most 64 bytes on Connections that stay. Nothing in it breaks a rule. OUT may be
  * "-". */
 #define _POSIX_C_SOURCE 200809L
 #include "capture.h"
@@ -226,7 +227,7 @@ static void talk(struct world *w)
     pump(w);
     for (unsigned k = 0; k < BATCH; k++)
         reap(w, c[k]);
-    if (draw(w, REFRESH / BATCH) == 0)
+    if (!w->small && draw(w, REFRESH / BATCH) == 0)
         renew(w, c[0]);
 }
 

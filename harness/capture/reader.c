@@ -1,5 +1,5 @@
 /* Reading captures: pcap in place where it is of the usual kind, else through libpcap. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): fopencookie */
 #include "classic.h"
 #include "envelope.h"
 

@@ -51,9 +51,10 @@ static struct exchange *begin(struct seen *s, bool headless)
     uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(s->fc);
     struct exchange *x = s->x;
     bool reused = x != NULL;
-    if (x == NULL)
+    if (reused)
+        memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
+    else
         x = mon_pool_add(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to));
-    memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;
