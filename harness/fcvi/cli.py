@@ -25,7 +25,7 @@ EXIT_STATUS = """exit status:
 
 def _columns() -> int:
     try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size().columns
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size().columns or 80
     except (ValueError, OSError):
         return 80
 
@@ -44,8 +44,8 @@ class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"formatter_class": Formatter, **options})
+    def __init__(self, *, formatter_class: Any = Formatter, **options: Any) -> None:
+        super().__init__(formatter_class=formatter_class, **options)
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)
