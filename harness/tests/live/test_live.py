@@ -60,7 +60,7 @@ def _tshark_reads(wire: Path, frames: int) -> None:
 
 #: An upper tester that answers everything, and misbehaves on the wire at the first VIPL call.
 AGENT = f"""
-import json, os, socket, subprocess, sys, threading
+import json, os, socket, subprocess, sys, threading, zlib
 mode = sys.argv[1]
 def attack():
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -70,6 +70,17 @@ def attack():
     if mode == "floods":
         while True:
             s.send(frame)
+    if mode == "sends garbage at line rate":
+        noise = [head + os.urandom(n % 2144) for n in range(0, 40000, 97)]
+        while True:
+            for frame in noise:
+                s.send(frame)
+    if mode == "opens every exchange":
+        fc = "06010100" "00010200" "58290000" "00020000" "%04xffff" "00000000" + "00" * 64
+        for ox_id in range(65535):
+            data = bytes.fromhex(fc % ox_id)
+            crc = zlib.crc32(data).to_bytes(4, "little")
+            s.send(head + bytes(13) + b"\\x2e" + data + crc + b"\\x42\\0\\0\\0")
     for length in list(range(0, 64)) + [100, 1000, 2144] * 20:
         s.send(head + os.urandom(length))
         s.send(head[:12] + b"\\x89\\x14" + os.urandom(length))
@@ -80,7 +91,9 @@ for line in sys.stdin:
     if method == "hello":
         result = {{"implementation": "x", "version": "1", "clock": "real", "pics": {{"client": True, "server": True,
                   "class3": True, "unreliable_delivery": True, "send": True}}}}
-    elif method == "VipCreateVi" and mode != "is silent":
+    elif method.startswith("VipConnect") and mode == "has no exchange left":
+        result["return"] = "VIP_ERROR_RESOURCE"
+    elif method == "VipCreateVi" and mode not in ("is silent", "has no exchange left"):
         if mode == "goes down":
             subprocess.run(["ip", "link", "set", "{TESTER}", "down"])
         elif mode == "flaps":
@@ -91,7 +104,7 @@ for line in sys.stdin:
         answer = {{"jsonrpc": "2.0", "id": m["id"], "result": result}}
         if method.startswith("probe."):
             answer = {{"id": m["id"], "error": {{"code": -32601, "message": "no"}}}}
-        if not method.startswith("VipConnect"):
+        if not method.startswith("VipConnect") or mode == "has no exchange left":
             print(json.dumps(answer), flush=True)
 """
 ATTACKS = [
@@ -100,6 +113,9 @@ ATTACKS = [
     ("is silent", {"fail"}, "no FCVI_CONNECT_RQST"),
     ("floods", {"fail", "error"}, "floods|host lost"),
     ("sends garbage", {"fail", "error"}, ""),
+    ("sends garbage at line rate", {"fail", "error"}, "floods|host lost|malformed|no FCVI_CONNECT_RQST"),
+    ("opens every exchange", {"fail", "error"}, "floods|host lost"),
+    ("has no exchange left", {"fail"}, "no FCVI_CONNECT_RQST"),
 ]
 
 
