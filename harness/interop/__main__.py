@@ -38,7 +38,7 @@ def one(images: Path, mode: str) -> int:
             said = vm.ask(where, 'cd /sys/class/fc_host/host*; echo "guest: $(cat port_state) $(cat port_id)"')
             print(*(line for line in said.splitlines() if line.startswith("guest: ")), flush=True)
             if capture is not None:
-                net.stop(capture)
+                net.stop_capture(capture)
             return done.returncode
         except (AssertionError, subprocess.TimeoutExpired, OSError) as error:
             console = (where / "console.log").read_text(errors="replace")[-400:] if (where / "console.log").exists() else ""

@@ -47,7 +47,7 @@ def one(where: Path, device: str, select: Optional[str] = None) -> Outcome:
         done = net.fcvi(*words, "--dut", f"fcoe:{TESTER}", "--agent", agent, "--report", str(where / "report"),
                         timeout=_LONGEST_S)  # fmt: skip
         took = time.monotonic() - started
-        net.stop(capture)
+        net.stop_capture(capture)
     finally:
         net.close()
     (where / "run.log").write_text(done.stdout + done.stderr)
@@ -59,7 +59,7 @@ def one(where: Path, device: str, select: Optional[str] = None) -> Outcome:
     if done.returncode != 0:
         outcome.flaws.append(f"exit status {done.returncode}")
     frames = tshark_reads(where / "wire.pcapng", outcome.flaws)
-    outcome.summary = f"{counts}; {took:.0f} s; {len(again)} tried again; {frames} frames of the device read"
+    outcome.summary = f"{counts}; {took:.0f} s; tried again: {', '.join(again) or 'none'}; {frames} frames of the device read"
     return outcome
 
 

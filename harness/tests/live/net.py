@@ -16,6 +16,7 @@ import pytest
 from ..conftest import FCVI
 
 TESTER, DEVICE = "fcvi0", "fcvi1"
+_HANDED_OVER_S = 1.5
 _SETUP = (
     f"ip link add {TESTER} mtu 2500 type veth peer name {DEVICE} mtu 2500 && "
     f"for i in {TESTER} {DEVICE}; do ip link set $i up; done && echo ready && exec cat"
@@ -83,6 +84,11 @@ class Net:
         """End one that was started, and wait for it."""
         process.terminate()
         process.wait(timeout=20)
+
+    def stop_capture(self, dumpcap: subprocess.Popen[str]) -> None:
+        """End a capture; the kernel hands over what came last after a while only."""
+        time.sleep(_HANDED_OVER_S)
+        self.stop(dumpcap)
 
     def close(self) -> None:
         """End everything in the namespace."""
