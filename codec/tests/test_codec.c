@@ -632,6 +632,8 @@ static void compare_quick_look(const uint8_t *bytes, size_t length, uint8_t sof,
         return;
     fcvi_check_frame(&frame, &findings);
     ck_assert_uint_eq(findings.count, 0);
+    frame.input.crc = FCVI_CRC_BAD;
+    ck_assert(!fcvi_is_good_message(&frame));
     ++*passed;
 }
 
