@@ -346,7 +346,7 @@ fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-fra
 DEFECT_SECONDS ?= 600
 fuzz-defects: $(FUZZ_TARGETS) ## plant the defects of fuzz/defects.toml and see whether the fuzzers find them
 	@$(PYTHON) fuzz/defects.py --build $(BUILD) --compile '$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE)' --codec='$(FUZZ_CODEC)' --port='$(FUZZ_PORT)' \
-	  --link '$(CLANG) -fsanitize=fuzzer,address,undefined' --libs='$(FUZZ_LIBS)' --budget $(DEFECT_SECONDS)
+	  --link '$(CLANG) -fsanitize=fuzzer,address,undefined' --libs='$(FUZZ_LIBS)' --budget $(DEFECT_SECONDS) $(DEFECT_FLAGS) $(DEFECT_FLAGS)
 
 fuzz-campaign: $(FUZZ_TARGETS) ## every target in turn for FUZZ_SECONDS in all, with a log of CPU time and executions
 	@fuzz/campaign.sh $(BUILD) $(FUZZ_SECONDS) 300 $(FUZZ_TARGETS)

@@ -1,8 +1,8 @@
 /* Two reference ports over a faulty Fabric: the input is a program of VIPL calls on both, faults and time.
  *
  * Demands: every frame is clean; Descriptors complete once each and in order; a Descriptor that completes
- * well at the receiver has the bytes that were sent; faults over, both ports come to rest and the Fabric has
- * lost nothing that it cannot account for. */
+ * well at the receiver has the bytes that were sent, and none before it is missing on a reliable Connection;
+ * faults over, both ports come to rest and the Fabric has lost nothing that it cannot account for. */
 #include "oracle.h"
 
 #include <fcvi/fabric.h>
@@ -44,6 +44,10 @@ struct side {
     uint32_t mem, handle, conn;
     uint64_t va, posted;
     uint64_t next[VIS][2], received[VIS];
+    uint32_t numbered[VIS]; /* Messages posted that take a receive Descriptor: their Immediate Data */
+    uint32_t heard[VIS], last[VIS],
+        since[VIS]; /* receptions of this Connection; the last number among them, and when */
+    bool reliable[VIS];
 };
 
 struct pair {
@@ -132,17 +136,37 @@ static void demand_data(struct side *s, const struct fcvi_completion *c)
         DEMAND(bytes[i] == (uint8_t)(bytes[i - 1] + 3));
 }
 
+/* Immediate Data number the Messages. A reliable Connection loses none, another one may, and none turns
+ * around. */
+static void demand_turn(struct side *s, const struct fcvi_event *e)
+{
+    uint32_t vi = e->vi, heard = ++s->heard[vi];
+    if ((e->completion.status & FCVI_STATUS_IMMEDIATE) == 0)
+        return;
+    uint32_t number = e->completion.immediate;
+    if (s->since[vi] != 0 && s->reliable[vi])
+        DEMAND(number - s->last[vi] == heard - s->since[vi]);
+    if (s->since[vi] != 0)
+        DEMAND(number - s->last[vi] >= heard - s->since[vi] && number > s->last[vi]);
+    s->last[vi] = number;
+    s->since[vi] = heard;
+}
+
 static void on_event(void *context, uint64_t now, uint32_t port, const struct fcvi_event *e)
 {
     struct side *s = &((struct pair *)context)->side[port];
     (void)now;
     if (e->kind == FCVI_EVENT_CALL && e->token == 1)
         s->conn = e->conn;
+    if (e->kind == FCVI_EVENT_STATE)
+        s->heard[e->vi] = s->since[e->vi] = 0;
     if (e->kind != FCVI_EVENT_COMPLETION)
         return;
     demand_next(&s->next[e->vi][e->recv], e->completion.cookie);
     bool good = (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0;
     bool sent = (e->completion.status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_RECEIVE;
+    if (good && e->recv)
+        demand_turn(s, e);
     if (good && e->recv && sent)
         demand_data(s, &e->completion);
 }
@@ -179,11 +203,20 @@ static void post(struct pair *p, struct side *s, uint64_t now, uint32_t vi)
     uint32_t slot = recv ? 2 + vi * 4 + (uint32_t)(s->received[vi] % 4) : d.op == FCVI_RDMA_READ;
     d.segment[0] = (struct fcvi_segment){s->mem, slot * SLOT, recv ? SLOT : length * 2u};
     d.cookie = s->posted * 16 + slot;
+    bool takes_one = d.op == FCVI_SEND || (d.op == FCVI_RDMA_WRITE && d.has_immediate);
+    d.immediate = vi < VIS ? s->numbered[vi] + 1 : 0;
     if (fcvi_vip_post(s->port, now, vi, &d) != VIP_SUCCESS)
         return;
     s->posted++;
+    s->numbered[vi] += takes_one;
     if (recv)
         s->received[vi]++;
+}
+
+static void begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
+{
+    s->next[vi][0] = s->next[vi][1] = 0;
+    s->reliable[vi] = a->reliability != FCVI_UNRELIABLE;
 }
 
 static void create(struct pair *p, struct side *s, uint64_t now)
@@ -192,7 +225,7 @@ static void create(struct pair *p, struct side *s, uint64_t now)
     uint32_t vi;
     struct fcvi_attributes a = {.reliability = (uint8_t)(1 + how % 3), .pipeline_depth = how >> 2 & 3};
     if (fcvi_vip_create_vi(s->port, now, &a, &vi) == VIP_SUCCESS)
-        s->next[vi][0] = s->next[vi][1] = 0;
+        begin(s, vi, &a);
 }
 
 static void call(struct pair *p, struct side *s, uint64_t now)
@@ -330,7 +363,8 @@ static void furnish(struct blocks *b, uint8_t level)
         for (uint32_t k = 0; k < REGION; k++)
             bytes[k] = (uint8_t)(i * 50 + k * 3);
         for (unsigned k = 0; k + 1 < VIS; k++)
-            fcvi_vip_create_vi(s->port, 0, &a, &vi);
+            if (fcvi_vip_create_vi(s->port, 0, &a, &vi) == VIP_SUCCESS)
+                begin(s, vi, &a);
     }
     if (level != 0)
         meet(&p);

@@ -114,13 +114,16 @@ static size_t build_iu(uint8_t *bytes, struct program *p, const struct peer *pee
         return length + 340;
     }
     fcvi_set_FC_Relative_Offset_Present(bytes, 1);
-    fcvi_set_FC_Parameter(bytes, how & 32 ? take(p) * 16u : 0);
+    uint32_t offset = how & 32 ? take(p) * 16u : 0;
+    fcvi_set_FC_Parameter(bytes,
+                          how & 64 ? 0u - offset / 2 : offset); /* or near the end of what 32 bits hold */
     return length + take(p) * 8u;
 }
 
 static size_t build_els(uint8_t *bytes, struct program *p, const struct peer *peer)
 {
-    static const uint8_t commands[] = {0x01, 0x02, 0x03, 0x04, 0x05, 0x12, 0x52, 0x54, 0x55, 0x60, 0x20};
+    static const uint8_t commands[] = {0x01, 0x02, 0x03, 0x04, 0x05, 0x12,
+                                       0x52, 0x54, 0x55, 0x60, 0x61, 0x20};
     bool reply = take(p) & 1;
     fcvi_set_FC_R_CTL(bytes, reply ? 0x23 : 0x22);
     fcvi_set_FC_TYPE(bytes, 0x01);

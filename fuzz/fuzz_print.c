@@ -44,13 +44,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fcvi_frame frame;
     if (size < 3 || size > LONGEST)
         return 0;
-    struct fcvi_input in = {data, size - 3, data[size - 3], data[size - 2], data[size - 1] % 3};
+    struct fcvi_input in = {data, size - 3, data[size - 3], data[size - 2],
+                            data[size - 1] < 252 ? data[size - 1] % 3 : 3 /* no such state */};
     fcvi_decode(&in, &frame, NULL);
     printer *print = printers[data[size - 1] / 3 % 3];
     size_t length = print(&frame, text, sizeof text);
     DEMAND(length < sizeof text && strlen(text) == length);
     if (print == fcvi_print_json)
         demand_json(text);
+    DEMAND(fcvi_reason_name(data[0])[0] != '\0' && fcvi_kind_name((enum fcvi_kind)data[0]) != NULL &&
+           fcvi_class_name((enum fcvi_class)data[0]) != NULL);
     demand_prefix(print, &frame, text, length, (size_t)data[size - 1] << 4);
     return 0;
 }

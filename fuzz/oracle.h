@@ -36,6 +36,7 @@ static inline void demand_round_trip(const struct fcvi_frame *frame, uint8_t *ou
         return;
     DEMAND(fcvi_encode(&values, out, room) == frame->input.length);
     DEMAND(memcmp(out, frame->input.bytes, frame->input.length) == 0);
+    DEMAND(fcvi_encode(&values, out, frame->input.length - 1) == 0);
 }
 
 /* Strict and lenient see the same frame. */

@@ -60,10 +60,50 @@ def of_capture(path: Path) -> Iterator[tuple[str, bytes]]:
             if record.kind != "frame":
                 continue
             yield from of_frame(record)
+            yield from (("port", program) for program in programs(record))
             records += len(record.data).to_bytes(2, "big") + bytes([record.sof, record.eof, 0, 0]) + record.data
     if records:
         yield "frames", records
         yield "monitor", records
+
+
+# what a program of fuzz_port is made of, as that file reads it
+_ROUTES = {0x22: 0, 0x23: 1, 0x03: 2, 0x02: 3}
+_SOURCES = {0x010100: 0, 0xFFFFFE: 1, 0xFFFFFC: 2, 0x010300: 3, 0xFFFFFD: 4}
+_SETTINGS = (0x00, 0x0C, 0x10, 0x20, 0x30, 0x40, 0x54, 0x58, 0xC8)
+_CONNECT = bytes([2, 1, 0, 0, 0, 0, 2, 1, 0, 2, 200])  # VipCreateVi, VipConnectRequest: the port logs in and asks for names
+_MOST_PAYLOAD = 124
+
+
+def _packed(payload: bytes) -> bytes:
+    """Zeros as one byte and how many more there are."""
+    out, at = bytearray(), 0
+    while at < len(payload):
+        byte = payload[at]
+        at += 1
+        out.append(byte)
+        if byte == 0:
+            run = min(63, len(payload) - at - len(payload[at:].lstrip(b"\0")))
+            out.append(run)
+            at += run
+    return bytes(out)
+
+
+def programs(record: Record) -> Iterator[bytes]:
+    """The link service or CT_IU of a capture as a step of the port's target: unasked, and as an answer."""
+    data = record.data
+    if len(data) < 28 or data[0] not in _ROUTES or data[8] not in (0x01, 0x20):
+        return
+    route, source = _ROUTES[data[0]], _SOURCES.get(int.from_bytes(data[5:8], "big"), 0)
+    payload = data[24 : 24 + _MOST_PAYLOAD]
+    body = bytes([source, len(payload) // 4]) + _packed(payload)
+    for setting in _SETTINGS:
+        begin = bytes([setting, 1, 4]) + _CONNECT
+        if data[0] in (0x22, 0x02):
+            yield begin + bytes([73, 7, route, 0, 1]) + body
+        else:
+            for seen in range(3):
+                yield begin + bytes([73, 7, route, 1, seen]) + body
 
 
 def main() -> int:
