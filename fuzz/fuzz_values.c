@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fcvi_decode(&in, &frame, &findings);
     demand_same_view(&frame);
     /* what an LS_ACC or CT_ACC answers: nothing known, PLOGI, FLOGI, ADISC, RRQ, GID_IPP */
-    static const uint16_t asked[] = {0, 0, 0, 0x03, 0x04, 0x52, 0x12, 0x0156};
+    static const uint16_t asked[] = {0, 0, 0, 0x03, 0x04, 0x52, 0x12, 0x01B1};
     frame.answers = asked[data[size - 1] / 3 % (sizeof asked / sizeof asked[0])];
     demand_round_trip(&frame, out, sizeof out);
     return 0;

@@ -124,7 +124,7 @@ static void build_els(struct buffer *b, uint64_t *random)
 static void build_ct(struct buffer *b, uint64_t *random)
 {
     bool reply = one_in(random, 2);
-    static const uint8_t gid_ipp[] = {1, 0, 0, 0, 0xFC, 2, 0, 0, 0x01, 0x56, 0, 0};
+    static const uint8_t gid_ipp[] = {1, 0, 0, 0, 0xFC, 2, 0, 0, 0x01, 0xB1, 0, 0};
     fcvi_set_FC_R_CTL(b->bytes, reply ? 0x03 : 0x02);
     fcvi_set_FC_TYPE(b->bytes, 0x20);
     fcvi_store(b->bytes + 9, 3, reply ? 0x990000 : 0x290000);
