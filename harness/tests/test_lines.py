@@ -27,7 +27,7 @@ _ASKED: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 1}},
     {"jsonrpc": "2.0", "id": 2, "method": "reset", "params": {"r_a_tov_us": 1000000, "peer": {"n_port_id": "010100"}}},
     {"jsonrpc": "2.0", "id": 3, "method": "clock.advance", "params": {"us": 10}},
-    {"jsonrpc": "2.0", "id": 4, "method": "VipCreateVi", "params": {"ViAttribs": {"ReliabilityLevel": "VIP_SERVICE_UNRELIABLE"}}},
+    {"jsonrpc": "2.0", "id": 4, "method": "VipCreateVi", "params": {"ViAttribs": {"MaxTransferSize": 4096}}},
     {"jsonrpc": "2.0", "id": 5, "method": "VipPostSend", "params": {"vi": 1, "op": "send", "segments": [{"mem": 1, "length": 4}]}},
     {"jsonrpc": "2.0", "id": 6, "method": "mem.write", "params": {"mem": 1, "offset": 0, "hex": "00"}},
     {"jsonrpc": "2.0", "method": "frame", "params": {"hex": CONNECT_RQST, "sof": "i3", "eof": "t", "crc_ok": True}},
@@ -37,7 +37,8 @@ _ODD = st.one_of(
     st.none(), st.booleans(), st.integers(), st.integers(-(10**30), 10**30), st.floats(), st.text(max_size=12), st.just("\ud800"),
     st.just([]), st.just({}), st.just([[]]),
 )  # fmt: skip
-_HOSTILE = [b"1" * 5000, b'{"id":' + b"9" * 5000 + b"}", b"[" * 5000, b'{"method":"\\ud800"}', b'{"id":1,"result":{"now_us":1e999}}', b"",
+_HOSTILE = [b"1" * 5000, b'{"id":' + b"9" * 5000 + b"}", b"[" * 5000, b'{"method":"\\ud800"}',
+            b'{"id":1,"result":{"now_us":1e999}}', b"",
             b"\xff", b"NaN", b'"\\ud800"', b'{"id":1,"error":{"code":' + b"1" * 4000 + b"}}"]  # fmt: skip
 
 
