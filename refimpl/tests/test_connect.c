@@ -319,6 +319,34 @@ START_TEST(longest_discriminator)
 }
 END_TEST
 
+/* What the standard leaves open differs from seed to seed: OX_ID, RX_ID, handle and FCVI_CONNECTION_ID. */
+START_TEST(choices_by_seed)
+{
+    uint32_t ox[2], rx[2], handle[2], id[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        struct fcvi_port_config c = b_config();
+        c.seed = 1 + k;
+        struct bench *b = b_begin(&b_limits, &c);
+        uint32_t vi = b_vi(b), server = b_vi(b);
+        b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+        ox[k] = ox_of(b, 0);
+        id[k] = id_at(b, 0);
+        b_wait(b, FCVI_NEVER, 1);
+        hear_rqst(b, 1, OX, ID, HANDLE);
+        ck_assert_int_eq(fcvi_vip_connect_accept(b->port, 0, b_return(b, 1)->conn, server, 2),
+                         FCVI_VIP_PENDING);
+        collect(b);
+        rx[k] = word_of(b, 1, 18, 2);
+        handle[k] = own_handle_at(b, 1);
+        b_end(b);
+    }
+    ck_assert_uint_ne(ox[0], ox[1]);
+    ck_assert_uint_ne(rx[0], rx[1]);
+    ck_assert_uint_ne(handle[0], handle[1]);
+    ck_assert_uint_ne(id[0], id[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("connect");
@@ -331,6 +359,7 @@ int main(void)
     tcase_add_loop_test(t, iu_out_of_turn, 0, 4 * STATES);
     tcase_add_loop_test(t, attributes_on_the_wire, 0, 4);
     tcase_add_test(t, provider_information);
+    tcase_add_test(t, choices_by_seed);
     tcase_add_test(t, longest_discriminator);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -1,7 +1,9 @@
-/* What a host may ask for in struct fcvi_port_limits, and what zero stands for (port.h). */
+/* What a host may ask for in struct fcvi_port_limits, and what zero stands for, and the bounds of the
+ * configuration (port.h). */
 #include <check.h>
 #include <fcvi/port.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 static const struct fcvi_port_limits least = {.vis = 1,
                                               .connectionpoints = 1,
@@ -89,6 +91,60 @@ START_TEST(defaults)
 }
 END_TEST
 
+/* ---- the configuration ---- */
+
+static struct fcvi_port_config good(void)
+{
+    return (struct fcvi_port_config){.topology = FCVI_POINT_TO_POINT,
+                                     .service_class = 3,
+                                     .e_d_tov_us = 1,
+                                     .r_a_tov_us = 1,
+                                     .receive_size = 256,
+                                     .self = {.n_port_id = 1, .hosts = 1},
+                                     .peer = {.n_port_id = 2}};
+}
+
+static bool works(const struct fcvi_port_config *c)
+{
+    size_t size = fcvi_port_size(&least);
+    void *block = malloc(size);
+    bool made = fcvi_port_init(block, size, &least, c) != NULL;
+    ck_assert_ptr_null(fcvi_port_init(block, size - 1, &least, c));
+    free(block);
+    return made;
+}
+
+#define WORKS(wanted, change)                                                                                \
+    do {                                                                                                     \
+        struct fcvi_port_config c = good();                                                                  \
+        c.change;                                                                                            \
+        ck_assert_msg(works(&c) == (wanted), "%s", #change);                                                 \
+    } while (0)
+
+START_TEST(bounds_of_the_configuration)
+{
+    WORKS(true, seed = 7);
+    WORKS(true, self.n_port_id = 0xFFFFFF);
+    WORKS(false, self.n_port_id = 0x1000000);
+    WORKS(true, peer.n_port_id = 0xFFFFFF);
+    WORKS(false, peer.n_port_id = 0x1000000);
+    WORKS(true, self.hosts = FCVI_MAX_HOSTS);
+    WORKS(false, self.hosts = FCVI_MAX_HOSTS + 1);
+    WORKS(false, self.hosts = 0);
+    WORKS(true, peer.hosts = FCVI_MAX_HOSTS);
+    WORKS(false, peer.hosts = FCVI_MAX_HOSTS + 1);
+    WORKS(true, topology = FCVI_FABRIC);
+    WORKS(false, topology = FCVI_FABRIC + 1);
+    WORKS(true, service_class = 2);
+    WORKS(false, service_class = 1);
+    WORKS(false, service_class = 4);
+    WORKS(false, r_a_tov_us = 0);
+    WORKS(false, receive_size = 255);
+    WORKS(true, receive_size = 2112);
+    WORKS(false, receive_size = 2113);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("layout");
@@ -96,6 +152,7 @@ int main(void)
     tcase_add_loop_test(tc, bounds_of_each_limit, 0, sizeof bounds / sizeof bounds[0]);
     tcase_add_test(tc, bound_of_all_descriptors);
     tcase_add_test(tc, defaults);
+    tcase_add_test(tc, bounds_of_the_configuration);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
