@@ -156,7 +156,7 @@ def main(argv: list[str]) -> int:
     build = ROOT / "build"
     parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each judged")
     parser.add_argument("--resume", action="store_true", help="go on after an interrupt: what has a result is not judged again")
-    parser.add_argument("--again", action="store_true", help="judge the survivors again, and what has no result")
+    parser.add_argument("--again", action="store_true", help="judge the survivors again")
     parser.add_argument("--longest", type=float, default=math.inf, metavar="S",
                         help="only with programs that take S seconds at most; then --again for what lived")  # fmt: skip
     parser.add_argument("--programs", default="*", metavar="GLOB,...", help="only with these: with --again, what a new test finds")
@@ -175,7 +175,7 @@ def main(argv: list[str]) -> int:
         options.results.unlink(missing_ok=True)
     results = read_results(options.results)
     why = explanations(EXPLAINED.read_text(encoding="utf-8"))
-    left = [m for m in chosen if m.key not in results or (options.again and results[m.key].verdict in LIVING)]
+    left = [m for m in chosen if (m.key in results and results[m.key].verdict in LIVING if options.again else m.key not in results)]
     if left and not options.list:
         _bench.longest, _bench.explained = options.longest, set(why)
         try:
