@@ -390,7 +390,7 @@ fuzz-coverage: ## branches of codec and refimpl that the corpora of the reposito
 # Everything stands on a shared libfcvi, so that one library with one changed object serves every program: as it is,
 # with coverage (which program runs which line) and with sanitizers.
 MUT := $(BUILD)/mut
-MUT_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE -fPIC -w $(INCLUDES)
+MUT_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE -DFCVI_INTERNALS_IN_SIGHT -fPIC -w $(INCLUDES)
 MUT_TESTS := $(patsubst %.c,$(MUT)/unit/%,$(TEST_SRC) $(FUZZ_TEST_SRC)) $(patsubst %.c,$(MUT)/vipl/%,$(VIPL_TEST_SRC))
 MUT_REPLAYS := $(patsubst fuzz/fuzz_%.c,$(MUT)/fuzz/%,$(filter-out fuzz/fuzz_empty.c,$(FUZZ_SRC)))
 MUT_LIBS := $(foreach kind,plain cov san,$(MUT)/$(kind)/libfcvi.so)

@@ -5,7 +5,9 @@
 #include <fcvi/codec.h>
 #include <fcvi/table.h>
 
+#ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
+#endif
 
 #define FCVI_VERSION "0.1.0"
 
@@ -119,6 +121,8 @@ bool fcvi_is_name_server(const uint8_t *ct);
 /** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
 bool fcvi_is_whole_iu(const struct fcvi_frame *frame);
 
+#ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop
+#endif
 
 #endif

@@ -14,7 +14,7 @@ from pathlib import Path
 from conformance.tests.mutant_programs import MUT, SPARE_S, TIMES, Places, Program, measure, places, programs
 from conformance.tests.mutant_source import ROOT, SOURCES, Mutant
 
-FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-fPIC", "-w", *(f"-I{ROOT / d}" for d in (
+FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-DFCVI_INTERNALS_IN_SIGHT", "-fPIC", "-w", *(f"-I{ROOT / d}" for d in (
     "codec/include", "refimpl/include", "conformance/monitor/include", "refimpl/vipl/include", "harness/capture"))]  # fmt: skip
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 OTHERS = sorted(ROOT.glob("conformance/monitor/src/*.c"))

@@ -8,7 +8,9 @@
 #include <string.h>
 
 /* Everything here is the monitor's own: calls need not go through the tables of a shared library. */
+#ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
+#endif
 
 #define NONE UINT32_MAX
 #define NEVER UINT64_MAX
@@ -359,6 +361,8 @@ void mon_login_services(struct seen *s);
 void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all);
 void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x);
 
+#ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop
+#endif
 
 #endif
