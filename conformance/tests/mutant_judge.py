@@ -39,6 +39,13 @@ def build(command: list[str]) -> bool:
 
 
 @functools.cache
+def compiler_library() -> str:
+    """What the compiler's own functions are in, for a linker that is not called by the compiler."""
+    asked = subprocess.run(["gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True)
+    return asked.stdout.strip()
+
+
+@functools.cache
 def sanitizers() -> str:
     """What to preload, so that programs without sanitizers run a library with them."""
     names = ("libasan.so", "libubsan.so")
@@ -65,6 +72,20 @@ class Bench:
         self.found = [p for p in programs() if any(fnmatch(p.name, glob) for glob in globs)]
         measure(self.found)
         self.known = places()
+        self._control()
+
+    def _control(self) -> None:
+        """No file without a mutant may fail, built just as mutants are."""
+        self.begin()
+        try:
+            for file in SOURCES[:: len(SOURCES) // 2]:
+                nothing = Mutant(file, 1, *[file.read_text(encoding="utf-8").splitlines()[0]] * 2)
+                library = self.library(nothing, file, "plain", ["-O0"])
+                for program in self.found:
+                    if program.cpu < EXPLAINED_S and (library is None or program.run(library, 60)):
+                        raise RuntimeError(f"{program.name} fails with {file.name} unchanged")
+        finally:
+            self.end()
 
     def begin(self) -> None:
         """In a process of its own: a directory for its libraries."""
@@ -99,8 +120,9 @@ class Bench:
         others = [str(MUT / kind / file.relative_to(ROOT).with_suffix(".o")) for file in (*SOURCES, *OTHERS) if file != mutant.file]
         linker = ["ld"] if kind == "plain" else ["gcc", *SANITIZE]
         soname = ["-Bsymbolic", "-soname", "libfcvi.so"] if kind == "plain" else ["-Wl,-Bsymbolic", "-Wl,-soname,libfcvi.so"]
-        target = place / "libfcvi.so"
-        return place if build([*linker, "-shared", *soname, *others, str(changed), "-lisal", "-o", str(target)]) else None
+        objects = [*others, str(changed), "-lisal", compiler_library()]
+        command = [*linker, "-shared", *soname, *objects, "-o", str(place / "libfcvi.so")]
+        return place if build(command) else None
 
     def same(self, mutant: Mutant, source: Path) -> bool:
         """Whether the compiler makes the same of it: then nothing can tell it apart."""
