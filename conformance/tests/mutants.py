@@ -96,14 +96,14 @@ def report(every: Iterable[Mutant], results: dict[Key, Verdict], why: dict[tuple
     parts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     files: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     stages: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    judged = set()
+    judged: set[tuple[str, str, str]] = set()
     for mutant in every:
         verdict = results.get(mutant.key)
         if verdict is None:
             continue
         file, said = mutant.key[0], verdict.verdict
-        judged.add(file)
         key = file, mutant.old.strip(), mutant.new.strip()
+        judged.add(key)
         if key in why and (said in LIVING or said == "equivalent"):
             used.add(key)
         if said in LIVING and key in why:
@@ -115,7 +115,7 @@ def report(every: Iterable[Mutant], results: dict[Key, Verdict], why: dict[tuple
         files[file][said] += 1
         if verdict.stage:
             stages[mutant.part][verdict.stage] += 1
-    stale = [f"stale explanation: {f}: {a}  ->  {b}" for f, a, b in why if f in judged and (f, a, b) not in used]
+    stale = [f"stale explanation: {f}: {a}  ->  {b}" for f, a, b in why if (f, a, b) in judged - used]
     scores = [f"{file}: {_score(counts)}" for file, counts in sorted(files.items())]
     lines = [*survivors, "", *explained, "", *stale, "", *scores, ""]
     for part, counts in sorted(parts.items()):
