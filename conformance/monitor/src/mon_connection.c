@@ -17,21 +17,18 @@ struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
 /* A frame with this handle goes to that Endpoint, which a setup bound to its sender; without a whole view
  * only when RESP2 or RESP3 confirmed it not longer ago than R_A_TOV, before which no handle is used again
  * (8.4.2 f). */
-struct end *mon_end_known(struct seen *s, uint32_t handle)
+bool mon_end_ask(struct seen *s)
 {
-    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, handle);
-    bool certain = e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id &&
-                   !mon_end_gone(s->m, s->in->network, e);
+    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    bool certain = e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_end_gone(s, e);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
         certain = e->firm && !mon_stale(s->m, e->touched, s->in->time_us);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
         certain = e->bound > s->m->last_gap;
-    if (!certain) {
-        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
-        return NULL;
-    }
-    e->touched = s->in->time_us;
-    return e;
+    s->target = e;
+    if (certain)
+        e->touched = s->in->time_us;
+    return certain;
 }
 
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
@@ -95,7 +92,7 @@ void mon_connection_payload(struct seen *s)
 static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer_handle, uint8_t level,
                      uint8_t pref)
 {
-    bool alive = e->bound != 0 && e->closed == 0 && !mon_end_gone(s->m, s->in->network, e);
+    bool alive = e->bound != 0 && e->closed == 0 && !mon_end_gone(s, e);
     bool same = alive && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
     /* Peers: the Endpoint's own request and one that it accepted may lead to two ends; one of them fails */
     bool crosses = s->x->setup.mode != 1 && alive && (e->peer != peer || e->peer_handle != peer_handle);

@@ -21,19 +21,12 @@ void fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *
 {
     if (frame->fc == NULL)
         return;
-    uint32_t s_id = (uint32_t)fcvi_FC_S_ID(frame->fc), d_id = (uint32_t)fcvi_FC_D_ID(frame->fc);
+    uint32_t s_id = mon_port_at(frame->fc + FCVI_FC_S_ID_BYTE),
+             d_id = mon_port_at(frame->fc + FCVI_FC_D_ID_BYTE);
     uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(frame->fc);
     bool responder = fcvi_FC_Exchange_Context(frame->fc);
     mon_pool_expect(m, &m->exchanges, x_key(network, ox_id),
                     responder ? port_key(d_id, s_id) : port_key(s_id, d_id));
-}
-
-/* What names the Message or setup that a frame belongs to; the low half is the same on both sides. */
-static uint64_t identity(const struct seen *s)
-{
-    if (s->group == G_MESSAGE)
-        return fcvi_DH_FCVI_HANDLE(s->dh) << 32 | fcvi_DH_FCVI_MSG_ID(s->dh);
-    return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
 }
 
 /* The frame looks like the first of its Exchange. */
@@ -70,11 +63,10 @@ static struct exchange *begin(struct seen *s, bool headless)
 /* The frame names the same Message or setup as those seen before. */
 static bool fits(const struct seen *s, const struct exchange *x)
 {
-    uint64_t id = identity(s);
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
-    if (x->group != s->group || (own->frame != 0 && own->id != id))
+    if (x->group != s->group || (own->frame != 0 && own->id != s->id))
         return false;
-    return far->frame == 0 || (uint32_t)far->id == (uint32_t)id;
+    return far->frame == 0 || (uint32_t)far->id == (uint32_t)s->id;
 }
 
 /* A request that the Fabric delivered twice is answered twice: the responder begins again. */
@@ -112,7 +104,7 @@ static bool take_exactly(struct seen *s)
         return true;
     }
     bool ended = x->over != 0 || x->aborted != 0;
-    bool other = x->side[s->who].frame != 0 && x->side[s->who].id != identity(s);
+    bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
     if (x->group == s->group && !other && x->side[s->who].refused != 0)
         return true; /* a frame that was sent back may come again */
     bool again = s->who == 0 && fcvi_FC_SEQ_CNT(s->fc) == 0 && other && ended;
@@ -152,7 +144,7 @@ void mon_exchange_note(struct seen *s)
 {
     struct exchange *x = s->x;
     if (s->own->frame == 0 || !x->headless)
-        s->own->id = identity(s);
+        s->own->id = s->id;
     s->own->frame = s->in->number;
     x->touched = s->in->time_us;
     if (s->in->broken)

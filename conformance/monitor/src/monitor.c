@@ -4,19 +4,21 @@
 static uint64_t lay(uint64_t *end, uint64_t bytes)
 {
     uint64_t start = *end;
-    *end = (start + bytes + 15) & ~(uint64_t)15;
+    *end = (start + bytes + 63) & ~(uint64_t)63; /* lines of the caches, when the block begins with one */
     return start;
 }
 
 static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
 {
     uint32_t slots = 16;
-    while (slots < 2 * count) /* half of them are empty, or more */
+    while (
+        slots <
+        4 * count) /* three quarters of them are empty, or more: what is looked for is mostly found at once */
         slots *= 2;
-    p->count = count;
     p->size = (uint32_t)size;
     p->mask = slots - 1;
-    p->items = lay(end, (uint64_t)count * size);
+    p->items = (uint32_t)lay(end, (uint64_t)count * size);
+    p->end = p->items + count * p->size;
     p->slots = lay(end, (uint64_t)slots * sizeof(uint64_t));
 }
 
@@ -59,6 +61,8 @@ struct fcvi_monitor *fcvi_monitor_init(void *memory, size_t size, const struct f
     memset(m, 0, sizeof *m);
     m->config = *config;
     m->knows_r_a_tov = config->r_a_tov_us != 0;
+    const unsigned both = FCVI_TRUST_ALL | FCVI_TRUST_ORDER;
+    m->whole = (config->trust & both) == both;
     if (m->config.r_a_tov_us == 0)
         m->config.r_a_tov_us = 10000000;
     layout(m, &config->limits);
@@ -171,6 +175,13 @@ static bool understood(const struct seen *s)
            mon_is(f->iu, of_responder) == (s->who == 1);
 }
 
+static uint64_t identity(const struct seen *s)
+{
+    if (s->group == G_MESSAGE)
+        return fcvi_DH_FCVI_HANDLE(s->dh) << 32 | fcvi_DH_FCVI_MSG_ID(s->dh);
+    return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+}
+
 static void iu(struct seen *s)
 {
     if (!understood(s)) { /* what it would have changed is not known */
@@ -182,6 +193,7 @@ static void iu(struct seen *s)
     s->base = (uint16_t)(s->dh - s->fc);
     s->iu = s->f->iu;
     s->group = (uint8_t)mon_group(s->iu);
+    s->id = identity(s);
     s->end = fcvi_FC_End_Sequence(s->fc);
     s->last = fcvi_FC_Last_Sequence(s->fc);
     judge_iu(s);
@@ -197,8 +209,8 @@ void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame 
         fcvi_monitor_gap(m);
         return;
     }
-    s.s_id = (uint32_t)fcvi_FC_S_ID(s.fc);
-    s.d_id = (uint32_t)fcvi_FC_D_ID(s.fc);
+    s.s_id = mon_port_at(s.fc + FCVI_FC_S_ID_BYTE);
+    s.d_id = mon_port_at(s.fc + FCVI_FC_D_ID_BYTE);
     s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;
     if (s.f->kind == FCVI_KIND_IU)
         iu(&s);

@@ -21,11 +21,11 @@ static uint32_t hash_of(const struct fcvi_monitor *m, uint64_t k0, uint64_t k1)
 static void unline(struct fcvi_monitor *m, struct pool *p, struct node *n)
 {
     if (n->older != NONE)
-        mon_pool_at(m, p, n->older)->newer = n->newer;
+        mon_pool_at(m, n->older)->newer = n->newer;
     else
         p->oldest = n->newer;
     if (n->newer != NONE)
-        mon_pool_at(m, p, n->newer)->older = n->older;
+        mon_pool_at(m, n->newer)->older = n->older;
     else
         p->newest = n->older;
 }
@@ -35,10 +35,10 @@ static void line_up(struct fcvi_monitor *m, struct pool *p, struct node *n)
     n->older = p->newest;
     n->newer = NONE;
     if (p->newest != NONE)
-        mon_pool_at(m, p, p->newest)->newer = n->number;
+        mon_pool_at(m, p->newest)->newer = n->place;
     else
-        p->oldest = n->number;
-    p->newest = n->number;
+        p->oldest = n->place;
+    p->newest = n->place;
 }
 
 /* ---- by key ---- */
@@ -50,7 +50,7 @@ static struct node *look(struct fcvi_monitor *m, const struct pool *p, uint64_t 
     for (uint32_t i = hash & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
         if ((uint32_t)(slots[i] >> 32) != hash)
             continue;
-        struct node *n = mon_pool_at(m, p, (uint32_t)slots[i] - 1);
+        struct node *n = mon_pool_at(m, (uint32_t)slots[i]);
         if (n->k0 == k0 && n->k1 == k1)
             return n;
     }
@@ -69,7 +69,7 @@ static void put(struct fcvi_monitor *m, const struct pool *p, const struct node 
     uint32_t i = n->hash & p->mask;
     while (slots[i] != 0)
         i = (i + 1) & p->mask;
-    slots[i] = (uint64_t)n->hash << 32 | (n->number + 1);
+    slots[i] = (uint64_t)n->hash << 32 | n->place;
 }
 
 /* What stands behind the slot moves up, where it may stand. */
@@ -77,7 +77,7 @@ static void take_out(struct fcvi_monitor *m, const struct pool *p, const struct 
 {
     uint64_t *slots = slots_of(m, p);
     uint32_t gap = n->hash & p->mask;
-    while ((uint32_t)slots[gap] != n->number + 1)
+    while ((uint32_t)slots[gap] != n->place)
         gap = (gap + 1) & p->mask;
     for (uint32_t i = (gap + 1) & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
         uint32_t home = (uint32_t)(slots[i] >> 32) & p->mask;
@@ -94,40 +94,38 @@ static void take_out(struct fcvi_monitor *m, const struct pool *p, const struct 
 void mon_pool_clear(struct fcvi_monitor *m, struct pool *p)
 {
     memset(slots_of(m, p), 0, ((size_t)p->mask + 1) * sizeof(uint64_t));
-    p->fresh = 0;
+    p->fresh = p->items;
     p->oldest = p->newest = NONE;
 }
 
 void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
     /* a stream goes back and forth between few things: the one used before the last is looked at first */
-    struct node *n = p->newest != NONE && mon_pool_at(m, p, p->newest)->older != NONE
-                         ? mon_pool_at(m, p, mon_pool_at(m, p, p->newest)->older)
+    struct node *n = p->newest != NONE && mon_pool_at(m, p->newest)->older != NONE
+                         ? mon_pool_at(m, mon_pool_at(m, p->newest)->older)
                          : NULL;
     if (n == NULL || n->k0 != k0 || n->k1 != k1)
         n = look(m, p, k0, k1);
-    if (n != NULL && p->newest != n->number) {
-        unline(m, p, n);
-        line_up(m, p, n);
-    }
+    if (n != NULL)
+        mon_pool_touch(m, p, n);
     return n;
 }
 
 /* The entries that make room next are far from any cache; by the time they are needed they will be near. */
 static void fetch_next(struct fcvi_monitor *m, const struct pool *p)
 {
-    const struct node *n = mon_pool_at(m, p, p->oldest);
+    const struct node *n = mon_pool_at(m, p->oldest);
     __builtin_prefetch(slots_of(m, p) + (n->hash & p->mask), 1);
     if (n->newer == NONE)
         return;
-    const uint8_t *next = (const uint8_t *)mon_pool_at(m, p, n->newer);
+    const uint8_t *next = (const uint8_t *)mon_pool_at(m, n->newer);
     for (uint32_t at = 0; at < p->size; at += LINE)
         __builtin_prefetch(next + at, 1);
 }
 
 static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
 {
-    struct node *n = mon_pool_at(m, p, p->oldest);
+    struct node *n = mon_pool_at(m, p->oldest);
     take_out(m, p, n);
     unline(m, p, n);
     p->evicted++;
@@ -137,14 +135,15 @@ static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
 
 void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    bool fresh = p->fresh < p->count;
-    struct node *n = fresh ? mon_pool_at(m, p, p->fresh) : make_room(m, p);
-    uint32_t number = fresh ? p->fresh++ : n->number;
+    bool fresh = p->fresh < p->end;
+    struct node *n = fresh ? mon_pool_at(m, p->fresh) : make_room(m, p);
+    uint32_t place = fresh ? p->fresh : n->place;
+    p->fresh += fresh ? p->size : 0;
     memset(n, 0, p->size);
     n->k0 = k0;
     n->k1 = k1;
     n->hash = hash_of(m, k0, k1);
-    n->number = number;
+    n->place = place;
     put(m, p, n);
     line_up(m, p, n);
     return n;

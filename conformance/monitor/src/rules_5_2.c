@@ -27,7 +27,7 @@ static bool check_level(struct seen *s)
     bool response = s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP;
     if (!response && s->iu != FCVI_IU_READ_RQST)
         return true;
-    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    const struct end *e = mon_end_known(s);
     if (e == NULL || e->level == 0)
         return true;
     uint8_t request = s->iu == FCVI_IU_SEND_RESP ? FCVI_IU_SEND_RQST : FCVI_IU_WRITE_RQST;
@@ -104,7 +104,7 @@ static void check_bit(struct seen *s, struct fcvi_place place, uint64_t seen, ui
 static void check_last_request(struct seen *s)
 {
     bool send = s->iu == FCVI_IU_SEND_RQST;
-    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    const struct end *e = mon_end_known(s);
     if (e == NULL || e->level == 0)
         return;
     if (e->level != 3) {

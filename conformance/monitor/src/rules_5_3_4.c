@@ -2,9 +2,9 @@
 #include "state.h"
 
 /* Port_Names of the sender and of the port that it answers, from their login or from the caller. */
-static bool names(const struct seen *s, uint64_t *mine, uint64_t *theirs)
+static bool names(struct seen *s, uint64_t *mine, uint64_t *theirs)
 {
-    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    const struct pair *p = mon_pair_here(s);
     if (p == NULL || s->s_id == s->d_id)
         return false;
     const struct name *n = &p->name[mon_pair_index(s->s_id, s->d_id)],

@@ -70,6 +70,10 @@ void mon_rules_5_5(struct seen *s)
         check_start(s, begins);
         check_first(s);
     }
+    s->own->open = !s->end;
+    s->own->seq_id = seq_id;
+    if (!s->m->whole)
+        return; /* which Sequence a SEQ_ID names is judged only where nothing is missing */
     struct sequence *q = sequence_of(s, seq_id);
     uint8_t sof = s->f->input.sof;
     if (q->frame != 0 && begins)
@@ -82,9 +86,6 @@ void mon_rules_5_5(struct seen *s)
     q->frame = s->in->number;
     q->open = !s->end;
     q->class2 = sof == FCVI_SOF_I2 || sof == FCVI_SOF_N2;
-    s->x->class2 = q->class2;
-    s->own->open = !s->end;
-    s->own->seq_id = seq_id;
 }
 
 void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all)

@@ -124,7 +124,7 @@ bool mon_rules_5_6(struct seen *s)
  * in. */
 void mon_rules_5_6_login(struct seen *s)
 {
-    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    const struct pair *p = mon_pair_here(s);
     bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);
     if (p == NULL || (s->iu != FCVI_IU_CONNECT_RQST && !accept) || !mon_exact(s->m, s->x))
         return;

@@ -11,7 +11,7 @@ static void breach(struct seen *s, const char *id, const char *words, const char
 /* FCVI-4.2-01, 5.9.2-01: no setup gave the sender this handle. Only who saw everything can say so. */
 static void unknown_handle(struct seen *s)
 {
-    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    const struct pair *p = mon_pair_here(s);
     if (!mon_knows_all(s->m))
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
     else if (p == NULL || p->connections == 0)
@@ -24,9 +24,9 @@ static void unknown_handle(struct seen *s)
 
 /* FCVI-5.9.3-03 (E74): the client has sent RESP2, the server RESP3, before its first Message; FCVI-8.1-01:
  * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. */
-static void check_own_end(struct seen *s, const struct end *e)
+static void check_own_end(struct seen *s, struct end *e)
 {
-    const struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+    const struct end *mine = mon_end_beside(s->m, s->in->network, s->s_id, e);
     if (mine == NULL || mine->bound == 0 || mine->peer != s->d_id || mine->peer_handle != e->handle)
         return;
     if (mine->closed != 0)
@@ -43,7 +43,7 @@ static struct end *check_handle(struct seen *s)
         unknown_handle(s);
         return NULL;
     }
-    if (e->tainted || mon_end_gone(s->m, s->in->network, e) || e->bound <= s->m->last_gap) {
+    if (e->tainted || mon_end_gone(s, e) || e->bound <= s->m->last_gap) {
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
         return NULL;
     }
@@ -80,10 +80,11 @@ static void check_next(struct seen *s, struct end *e, uint32_t id)
 static void check_twice(struct seen *s, uint32_t handle, uint32_t id)
 {
     struct end *e = mon_end_make(s, s->d_id, handle);
-    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    const struct pair *p = mon_pair_here(s);
     for (unsigned i = 0; i < RECENT; i++) {
         const struct recent *r = &e->recent[i];
-        if (!r->used || r->id != id || r->sender != s->s_id || (p != NULL && p->epoch > r->frame))
+        if (e->recent_id[i] != id || r->frame == 0 || r->sender != s->s_id ||
+            (p != NULL && p->epoch > r->frame))
             continue;
         if (r->ox_id == s->x->ox_id || s->in->time_us - r->time >= s->m->config.r_a_tov_us)
             return;
@@ -94,8 +95,8 @@ static void check_twice(struct seen *s, uint32_t handle, uint32_t id)
                    r->frame);
         return;
     }
-    e->recent[e->slot % RECENT] =
-        (struct recent){s->in->time_us, s->in->number, id, s->s_id, s->x->ox_id, true};
+    e->recent_id[e->slot % RECENT] = id;
+    e->recent[e->slot % RECENT] = (struct recent){s->in->time_us, s->in->number, s->s_id, s->x->ox_id};
     e->slot = (uint8_t)((e->slot + 1) % RECENT);
 }
 

@@ -32,7 +32,7 @@ static void check_completed(struct seen *s, const struct end *a, const char *id)
     const struct end *b = mon_end_find(s->m, s->in->network, a->peer, a->peer_handle);
     bool whole = b != NULL && b->peer == a->owner && b->peer_handle == a->handle && a->bound != 0 &&
                  b->bound != 0 && a->counting && b->counting && !a->tainted && !b->tainted &&
-                 a->bound > s->m->last_gap && !mon_end_gone(s->m, s->in->network, a);
+                 a->bound > s->m->last_gap && !mon_end_gone(s, a);
     if (!whole || a->highest > UINT32_MAX / 2 || b->highest > UINT32_MAX / 2)
         return;
     uint32_t most = a->highest > b->highest ? a->highest : b->highest;
@@ -69,7 +69,7 @@ static bool linked(struct seen *s)
         return d->rqst != 0;
     if (d->rqst == 0 || s->x->headless)
         return false;
-    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    const struct end *e = mon_end_known(s);
     return e != NULL && e->peer_handle == d->handle;
 }
 
@@ -107,7 +107,7 @@ static void check_handle(struct seen *s, const struct end *mine)
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
     bool known = mine != NULL && mine->closed == 0 && mine->bound > s->m->last_gap && !mine->tainted &&
                  mon_exact(s->m, s->x) && !fcvi_DH_CONN_SETUP_ABORT(s->dh) && !fcvi_DH_DISC_CONN_STS(s->dh) &&
-                 !mon_end_gone(s->m, s->in->network, mine);
+                 !mon_end_gone(s, mine);
     if (known && seen != mine->peer_handle && seen != FCVI_UNASSIGNED)
         mon_report(s, DH(s, FCVI_HANDLE), seen,
                    FCVI_BREACH("FCVI-6.13.2-02", "FCVI_HANDLE is not that of the requesting Endpoint",

@@ -96,7 +96,7 @@ bool mon_message_linked(struct seen *s)
         return t->request != 0;
     if (t->request == 0 || s->x->headless)
         return false;
-    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    const struct end *e = mon_end_known(s);
     return e != NULL && e->peer_handle == t->handle;
 }
 
@@ -109,7 +109,7 @@ static void response_handle(struct seen *s, uint32_t seen)
     const struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, s->x->message.handle);
     bool known = mine != NULL && mine->bound != 0 && mine->bound > s->m->last_gap &&
                  mine->bound < s->x->born && mine->peer == s->d_id && !mine->tainted &&
-                 !mon_end_gone(s->m, s->in->network, mine);
+                 !mon_end_gone(s, mine);
     if (known && mine->peer_handle != seen)
         mon_report(
             s, DH(s, FCVI_HANDLE), seen,

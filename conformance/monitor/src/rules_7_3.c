@@ -23,8 +23,8 @@ void mon_rules_5_8_2(struct seen *s)
 {
     if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || fcvi_FC_Priority_Enable(s->fc))
         return;
-    const struct end *e = mon_end_known(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
-    const struct end *mine = e == NULL ? NULL : mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+    struct end *e = mon_end_known(s);
+    const struct end *mine = e == NULL ? NULL : mon_end_beside(s->m, s->in->network, s->s_id, e);
     if (mine == NULL || mine->peer_handle != e->handle || mine->peer != s->d_id || mine->level == 0)
         return;
     uint64_t seen = fcvi_FC_PREF(s->fc);
@@ -53,9 +53,9 @@ void mon_rules_7_3_depth(struct seen *s)
         e->unconfirmed -= e->unconfirmed > 0;
         return;
     }
-    const struct end *far = mon_end_find(s->m, network, e->peer, e->peer_handle);
+    const struct end *far = mon_end_beside(s->m, network, e->peer, e);
     e->unconfirmed++;
-    if (e->level != 3 || e->tainted || far == NULL || !e->counting || mon_end_gone(s->m, network, e))
+    if (e->level != 3 || e->tainted || far == NULL || !e->counting || mon_end_gone(s, e))
         return;
     uint64_t most = (uint64_t)(e->depth > far->depth ? e->depth : far->depth) + 1;
     if (e->unconfirmed > most)

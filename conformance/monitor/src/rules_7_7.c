@@ -22,7 +22,7 @@ static void check_size(struct seen *s, const struct pair *p)
  * another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
 void mon_rules_7_7(struct seen *s)
 {
-    const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    const struct pair *p = mon_pair_here(s);
     if (p == NULL || !mon_exact(s->m, s->x))
         return;
     check_size(s, p);
@@ -101,7 +101,7 @@ void mon_login_services(struct seen *s)
         request(s, mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true), me, command);
         return;
     }
-    struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    struct pair *p = mon_pair_here(s);
     if (p == NULL || r_ctl != REPLY || p->els[far] == 0 || p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
         return;
     p->epoch = s->in->number;

@@ -63,7 +63,7 @@ void mon_rules_8_4(struct seen *s)
         return;
     const struct end *e =
         mon_end_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);
-    if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_end_gone(s->m, s->in->network, e) ||
+    if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_end_gone(s, e) ||
         e->bound <= s->m->last_gap || (s->m->config.trust & FCVI_TRUST_ORDER) == 0)
         return;
     if (e->peer == s->d_id && (request ? fcvi_DH_RQST_RETRY(s->dh) : fcvi_DH_RESP_RETRY(s->dh)))

@@ -17,19 +17,22 @@
 
 /* ---- tables ---- */
 
-/** Every entry of a table begins with this. */
+/** Every entry of a table begins with this. An entry is named by its place: bytes from the start of the
+ * block.
+ */
 struct node {
     uint64_t k0, k1;
     uint32_t older, newer; /* by last use */
-    uint32_t hash, number;
+    uint32_t hash, place;
 };
 
 /** A hash table with its entries; offsets are bytes from the start of the block. A slot has the hash of an
- *  entry above its number, so that a search touches no other entry; number 0 is an empty slot. */
+ *  entry above its place, so that a search touches no other entry; place 0 is an empty slot. */
 struct pool {
-    uint64_t items, slots;
+    uint64_t slots;
     uint64_t evicted;
-    uint32_t size, count, mask;
+    uint32_t items, end; /* of the entries */
+    uint32_t size, mask;
     uint32_t fresh; /* entries from here on were never used */
     uint32_t oldest, newest;
 };
@@ -40,6 +43,7 @@ struct fcvi_monitor {
     uint64_t last_gap; /* number of the last frame before which frames are missing; 0: none are */
     uint64_t latest;   /* number of the latest frame */
     bool knows_r_a_tov;
+    bool whole; /* nothing is missing and nothing out of order, gaps apart */
     struct pool exchanges, ends, setups, sequences, pairs;
 };
 
@@ -51,20 +55,42 @@ void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint64_
 /** A zeroed entry for a key that the table does not have. The one idle longest makes room. */
 void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
 
-static inline struct node *mon_pool_at(struct fcvi_monitor *m, const struct pool *p, uint32_t index)
+static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 {
-    return (struct node *)(void *)((uint8_t *)m + p->items + (uint64_t)index * p->size);
+    return (struct node *)(void *)((uint8_t *)m + place);
+}
+
+/** The entry is the one used last. */
+static inline void mon_pool_touch(struct fcvi_monitor *m, struct pool *p, struct node *n)
+{
+    if (n->newer == NONE)
+        return;
+    mon_pool_at(m, n->newer)->older = n->older;
+    if (n->older != NONE)
+        mon_pool_at(m, n->older)->newer = n->newer;
+    else
+        p->oldest = n->newer;
+    mon_pool_at(m, p->newest)->newer = n->place;
+    n->older = p->newest;
+    n->newer = NONE;
+    p->newest = n->place;
 }
 
 /** As mon_pool_search; quick when it is the one used last, as it mostly is. */
 static inline void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
     if (p->newest != NONE) {
-        struct node *n = mon_pool_at(m, p, p->newest);
+        struct node *n = mon_pool_at(m, p->newest);
         if (n->k0 == k0 && n->k1 == k1)
             return n;
     }
     return mon_pool_search(m, p, k0, k1);
+}
+
+/** An N_Port Identifier of a Frame_Header, with one load: a byte of the header stands before each. */
+static inline uint32_t mon_port_at(const uint8_t *field)
+{
+    return (uint32_t)fcvi_load(field - 1, 4) & 0xFFFFFFu;
 }
 
 /* ---- what is known ---- */
@@ -127,7 +153,6 @@ struct exchange {
     bool two_answers; /* the responder answered twice: whose RX_ID holds is not known */
     bool has_rx_id;
     bool shared_count; /* the responder goes on from the originator's SEQ_CNT (E18) */
-    bool class2;
     union {
         struct setup_facts setup;
         struct message_facts message;
@@ -137,19 +162,33 @@ struct exchange {
 
 /** A Message that arrived at an Endpoint not long ago. */
 struct recent {
-    uint64_t time, frame;
-    uint32_t id, sender;
+    uint64_t time, frame; /* frame 0: none */
+    uint32_t sender;
     uint16_t ox_id;
-    bool used;
 };
 enum { RECENT = 8 };
 
-/** One Endpoint by the handle that its port gave it. */
+/** One Endpoint by the handle that its port gave it. What every Message needs stands first. */
 struct end {
     struct node node;
-    uint64_t born, touched;
+    uint64_t touched;
+    uint64_t bound; /* frame of the accepting RESP1 that made the Connection; 0: its setup was not seen */
+    uint32_t owner, handle, peer, peer_handle;
+    uint32_t beside;     /* place of what was its peer's entry when last looked for; 0: it was not */
+    uint8_t level, pref; /* of its attributes; level 0: not known */
+    uint8_t slot;
+    bool firm; /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
+    bool tainted;
+    bool counting;              /* next is known */
+    uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
+    uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
+    uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
+    uint32_t unconfirmed;       /* Messages to it that were not answered yet */
+    uint32_t next;              /* FCVI_MSG_ID of the next Message to it */
+    uint32_t highest;           /* of those to it */
+    struct recent recent[RECENT];
+    uint64_t born;
     uint64_t asked;     /* frame of the last CONNECT_RQST with this handle */
-    uint64_t bound;     /* frame of the accepting RESP1 that made the Connection; 0: its setup was not seen */
     uint64_t speaks;    /* frame from which on its port may send Messages: RESP2 or RESP3 */
     uint64_t closed;    /* frame in which its port sent a Disconnect IU */
     uint64_t closed_at; /* and when */
@@ -157,19 +196,7 @@ struct end {
     uint64_t last_at;   /* and when */
     uint64_t spoke_at;  /* when its port finished the setup */
     uint64_t answered;  /* frame that completed a Disconnect of its Connection */
-    uint32_t owner, handle, peer, peer_handle;
     uint32_t asked_peer, asked_id;
-    uint32_t depth;       /* FCVI_PIPELINE_DEPTH of its attributes */
-    uint32_t unconfirmed; /* Messages to it that were not answered yet */
-    uint32_t next;        /* FCVI_MSG_ID of the next Message to it */
-    uint32_t highest;     /* of those to it */
-    uint8_t asked_retry;  /* RETRY of that CONNECT_RQST */
-    uint8_t level, pref;  /* of its attributes; level 0: not known */
-    uint8_t slot;
-    bool counting; /* next is known */
-    bool firm;     /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
-    bool tainted;
-    struct recent recent[RECENT];
 };
 
 /** An FCVI_CONNECTION_ID by its originator. */
@@ -230,12 +257,16 @@ struct seen {
     const uint8_t *fc, *dh;
     struct exchange *x;
     struct side *own, *far;
+    struct end *target;   /* what mon_end_known found */
+    struct pair *between; /* the two ports; NULL: not looked for, or not there */
+    uint64_t id;          /* what names the Message or setup; the low half is the same on both sides */
     uint32_t s_id, d_id;
     uint16_t base; /* of the Device_Header in the frame */
     uint8_t iu, who, group;
     bool end, last, starts; /* End_Sequence, Last_Sequence, begins an Exchange */
     bool misplaced;         /* 5.6 found its SEQ_CNT or Relative Offset wrong */
     bool part;              /* of a Sequence that was open before this frame */
+    bool asked, certain;    /* mon_end_known has been asked; it is the sender's peer */
 };
 
 /** Report a breach of the frame at hand; other: the frame it contradicts. */
@@ -255,8 +286,7 @@ static inline void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudg
 /** Nothing is missing and nothing out of order since the Exchange began. */
 static inline bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x)
 {
-    const unsigned both = FCVI_TRUST_ALL | FCVI_TRUST_ORDER;
-    return (m->config.trust & both) == both && !x->headless && x->born > m->last_gap;
+    return m->whole && !x->headless && x->born > m->last_gap;
 }
 /** Whatever goes on was seen from its beginning. */
 bool mon_knows_all(const struct fcvi_monitor *m);
@@ -300,8 +330,34 @@ static inline struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network,
     return mon_pool_find(m, &m->ends, mon_end_key(network, owner), handle);
 }
 struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle);
-/** The Endpoint that a Message IU is for, when the setup tells for certain that it is the sender's peer. */
-struct end *mon_end_known(struct seen *s, uint32_t handle);
+/** The other Endpoint of its Connection: that of `port` with the handle e->peer_handle. */
+static inline struct end *mon_end_beside(struct fcvi_monitor *m, uint32_t network, uint32_t port,
+                                         struct end *e)
+{
+    struct node *n = mon_pool_at(m, e->beside != 0 ? e->beside : e->node.place);
+    if (n->k0 != mon_end_key(network, port) || n->k1 != e->peer_handle)
+        n = mon_pool_find(m, &m->ends, mon_end_key(network, port), e->peer_handle);
+    if (n == NULL)
+        return NULL;
+    mon_pool_touch(m, &m->ends, n);
+    e->beside = n->place;
+    return (struct end *)(void *)n;
+}
+/** The Endpoint that an IU of a Message or a Disconnect is for, when the setup tells for certain that it is
+ *  the sender's peer. Looked for once in a frame. */
+bool mon_end_ask(struct seen *s);
+static inline struct end *mon_end_known(struct seen *s)
+{
+    if (!s->asked)
+        s->certain = mon_end_ask(s);
+    else if (s->target != NULL)
+        mon_pool_touch(s->m, &s->m->ends, &s->target->node);
+    s->asked = true;
+    if (s->certain)
+        return s->target;
+    mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+    return NULL;
+}
 static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network, uint32_t a, uint32_t b,
                                        bool make)
 {
@@ -310,6 +366,15 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
     if (p == NULL && make)
         p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
     return p;
+}
+/** The two ports of the frame at hand. */
+static inline struct pair *mon_pair_here(struct seen *s)
+{
+    if (s->between != NULL)
+        mon_pool_touch(s->m, &s->m->pairs, &s->between->node);
+    else
+        s->between = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
+    return s->between;
 }
 static inline unsigned mon_pair_index(uint32_t port, uint32_t other)
 {
@@ -322,9 +387,11 @@ void mon_connection_note(struct seen *s);
 void mon_connection_closed(struct seen *s, struct end *mine);
 /** A login or logout ended its Connection (7.7.1, E86); what is sent before both sides know cannot be told
  *  from what is sent after. */
-static inline bool mon_end_gone(struct fcvi_monitor *m, uint32_t network, const struct end *e)
+static inline bool mon_end_gone(struct seen *s, const struct end *e)
 {
-    const struct pair *p = mon_pair_of(m, network, e->owner, e->peer, false);
+    bool here = (e->owner == s->d_id && e->peer == s->s_id) || (e->owner == s->s_id && e->peer == s->d_id);
+    const struct pair *p =
+        here ? mon_pair_here(s) : mon_pair_of(s->m, s->in->network, e->owner, e->peer, false);
     return p != NULL && p->voided > e->bound;
 }
 /** The response at hand answers the request that was seen. */
