@@ -51,7 +51,7 @@ int main(int argc, char **argv)
         return 2;
     }
     size_t size = fcvi_monitor_size(&config.limits);
-    void *memory = strcmp(argv[2], "lint") == 0 ? malloc(size) : NULL;
+    void *memory = strcmp(argv[2], "lint") == 0 ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
     uint64_t frames = 0, passes = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     double start = seconds();
     for (uint64_t i = 0; i < passes; i++)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _ERROR_SIZE, _FINDINGS = 512, 64
 _EXCHANGES, _ENDPOINTS = 16384, 8192
+_LINE = 64  # of a cache
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 
 
@@ -30,8 +31,9 @@ class Watch:
         config.limits.setups = config.limits.sequences = config.limits.pairs = _EXCHANGES // 4
         config.trust, config.r_a_tov_us = trust, r_a_tov_us
         size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
-        self._memory = _uncleared("uint64_t[]", size // 8 + 1)  # pages that are not used are never there
-        self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
+        self._memory = _uncleared("uint64_t[]", size // 8 + 9)  # pages that are not used are never there
+        aligned = self._memory + -int(ffi.cast("uintptr_t", self._memory)) % _LINE // 8
+        self.pointer = lib.fcvi_monitor_init(aligned, size, config)
         self.frames = 0  # of the files before
 
     def gap(self) -> None:
