@@ -3,6 +3,10 @@
 # an input that breaks something is written to BUILD/fuzz and ends the run.
 set -eu
 build=$1 seconds=$2
+if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then # libFuzzer takes 0 for no limit at all
+  echo "fuzz: FUZZ_SECONDS is a number of seconds above 0, not '$seconds'" >&2
+  exit 2
+fi
 shift 2
 here=$(dirname "$0")
 for target in "$@"; do
