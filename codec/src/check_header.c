@@ -1,40 +1,24 @@
 /* The Frame_Header of an FC-VI IU: R_CTL, F_CTL, DF_CTL, CS_CTL, Parameter and delimiters (Table 1, 5.8). */
+#include "f_ctl.h"
 #include "internal.h"
 
-/* What F_CTL has to say of each IU. Sequence Initiative means something with End_Sequence only. */
-enum { ANY, ZERO, ONE };
 struct f_ctl_rule {
-    uint8_t responder;  /* Exchange_Context */
-    uint8_t first;      /* First_Sequence */
-    uint8_t last;       /* Last_Sequence: ONE in the frame that ends the Sequence */
-    uint8_t initiative; /* Sequence_Initiative */
-    uint8_t one_frame;  /* the IU is one frame */
+    uint8_t responder, first, last, initiative, one_frame;
     const char *last_id, *initiative_id, *one_frame_id;
 };
 
 static const struct f_ctl_rule rules[] = {
-    [FCVI_IU_SEND_RQST] = {ZERO, ANY, ANY, ANY, 0, NULL, NULL, NULL},
-    [FCVI_IU_WRITE_RQST] = {ZERO, ANY, ANY, ANY, 0, NULL, NULL, NULL},
-    [FCVI_IU_READ_RQST] = {ZERO, ONE, ZERO, ONE, 1, "FCVI-T01-READ_RQST-pos", "FCVI-6.6.1-05",
-                           "FCVI-6.6.1-04"},
-    [FCVI_IU_SEND_RESP] = {ONE, ZERO, ONE, ANY, 1, "FCVI-6.3.1-06", NULL, "FCVI-6.3.1-05"},
-    [FCVI_IU_WRITE_RESP] = {ONE, ZERO, ONE, ANY, 1, "FCVI-6.5.1-06", NULL, "FCVI-6.5.1-05"},
-    [FCVI_IU_READ_RESP] = {ONE, ZERO, ANY, ANY, 0, NULL, NULL, NULL},
-    [FCVI_IU_CONNECT_RQST] = {ZERO, ONE, ZERO, ONE, 0, "FCVI-T01-CONNECT_RQST-pos", "FCVI-5.8.4-04", NULL},
-    [FCVI_IU_DISCONNECT_RQST] = {ZERO, ONE, ZERO, ONE, 1, "FCVI-T01-DISCONNECT_RQST-pos", "FCVI-5.8.4-06",
-                                 "FCVI-6.12.1-04"},
-    [FCVI_IU_CONNECT_RESP1] = {ONE, ZERO, ZERO, ONE, 0, "FCVI-T01-CONNECT_RESP1-pos", "FCVI-5.8.4-04", NULL},
-    [FCVI_IU_CONNECT_RESP2] = {ZERO, ZERO, ZERO, ONE, 1, "FCVI-T01-CONNECT_RESP2-pos", "FCVI-5.8.4-04",
-                               "FCVI-6.10.1-04"},
-    [FCVI_IU_CONNECT_RESP3] = {ONE, ZERO, ONE, ZERO, 1, "FCVI-5.8.4-05", "FCVI-5.3.1-04", "FCVI-6.11.1-04"},
-    [FCVI_IU_DISCONNECT_RESP] = {ONE, ZERO, ONE, ZERO, 1, "FCVI-5.8.4-07", "FCVI-5.3.1-04", "FCVI-6.13.1-03"},
+#define ROW(ident, responder, first, last, initiative, ...)                                                  \
+    [FCVI_IU_##ident] = {FCVI_##responder, FCVI_##first, FCVI_##last, FCVI_##initiative, __VA_ARGS__},
+    FCVI_F_CTL_TABLE(ROW)
+#undef ROW
 };
 
 static void bit(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen, uint8_t wanted,
                 const char *id, const char *message)
 {
-    if (wanted != ANY && seen != (wanted == ONE))
-        fcvi_report(f, place, seen, FCVI_BREACH(id, message, wanted == ONE));
+    if (wanted != FCVI_ANY && seen != (wanted == FCVI_ONE))
+        fcvi_report(f, place, seen, FCVI_BREACH(id, message, wanted == FCVI_ONE));
 }
 
 static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -45,7 +29,7 @@ static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
     bool end = fcvi_FC_End_Sequence(fc);
     bit(f, FCVI_AT(0, FC, Exchange_Context), fcvi_FC_Exchange_Context(fc), rule->responder, "FCVI-5.8.1-01",
         "Exchange Context does not fit the IU's sender");
-    bit(f, FCVI_AT(0, FC, Sequence_Context), fcvi_FC_Sequence_Context(fc), ZERO, "FCVI-5.8.1-01",
+    bit(f, FCVI_AT(0, FC, Sequence_Context), fcvi_FC_Sequence_Context(fc), FCVI_ZERO, "FCVI-5.8.1-01",
         "a data frame comes from the Sequence Initiator");
     bit(f, FCVI_AT(0, FC, First_Sequence), fcvi_FC_First_Sequence(fc), rule->first, position,
         "First_Sequence does not fit the IU's place in its Exchange");
@@ -54,16 +38,16 @@ static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
             f, FCVI_AT(0, FC, End_Sequence), 0,
             FCVI_BREACH(rule->one_frame_id, "the IU has one frame, so that frame ends the Sequence", 1));
     /* Last_Sequence may be set before the last frame of the last Sequence, but has to be set there (FC-FS) */
-    if (rule->last == ZERO || (rule->last == ONE && end))
+    if (rule->last == FCVI_ZERO || (rule->last == FCVI_ONE && end))
         bit(f, FCVI_AT(0, FC, Last_Sequence), fcvi_FC_Last_Sequence(fc), rule->last, rule->last_id,
             "Last_Sequence does not fit the IU's place in its Exchange");
     if (!end)
         return;
     uint64_t initiative = fcvi_FC_Sequence_Initiative(fc);
-    if (rule->initiative == ONE)
-        bit(f, FCVI_AT(0, FC, Sequence_Initiative), initiative, ONE, rule->initiative_id,
+    if (rule->initiative == FCVI_ONE)
+        bit(f, FCVI_AT(0, FC, Sequence_Initiative), initiative, FCVI_ONE, rule->initiative_id,
             "Sequence Initiative is not passed");
-    if (rule->initiative == ZERO && initiative)
+    if (rule->initiative == FCVI_ZERO && initiative)
         fcvi_report(
             f, FCVI_AT(0, FC, Sequence_Initiative), initiative,
             FCVI_TOLERATED(rule->initiative_id, "E16", "Sequence Initiative on the last Sequence", 0));

@@ -1,35 +1,46 @@
 /* A quick look that passes nearly every good frame of a Message: what passes has no finding, what does not
  * goes through every check in its turn. It knows fewer things to be right than they do, never more. */
+#include "f_ctl.h"
 #include "internal.h"
 
 #define F_CTL(F) (1u << FCVI_FC_##F##_LO)
 
-enum {
-    SIDES = F_CTL(Exchange_Context) | F_CTL(Sequence_Context),
-    ALONE = SIDES | F_CTL(First_Sequence) | F_CTL(Last_Sequence) | F_CTL(End_Sequence),
-    READ = ALONE | F_CTL(Sequence_Initiative),
-    RESPONSE = F_CTL(Exchange_Context),
-    LAST_RESPONSE = RESPONSE | F_CTL(Last_Sequence) | F_CTL(End_Sequence),
-    FIRST_READ = F_CTL(First_Sequence) | F_CTL(End_Sequence) | F_CTL(Sequence_Initiative)
-};
+/* The bits of F_CTL that a rule fixes, and their values. What holds of the frame that ends the Sequence is
+ * asked of all: no more passes for it. */
+#define FIXED(F, RULE) (FCVI_##RULE != FCVI_ANY ? F_CTL(F) : 0)
+#define SET(F, RULE) (FCVI_##RULE == FCVI_ONE ? F_CTL(F) : 0)
 
-/* Table 1 with 5.8.4 and clause 6: of F_CTL the bits that the IU fixes, and their values; R_CTL; the
- * Device_Header; the flags that may be set. */
 struct shape {
-    uint32_t mask, value;
-    uint8_t r_ctl, dh_length, flags;
+    uint32_t mask, value; /* F_CTL: which bits the IU fixes, and their values */
+    uint8_t r_ctl, dh_length;
+    uint8_t flags;  /* those that may be set */
     bool payload;   /* it may have one */
     bool one_frame; /* it is one frame */
     bool no_va;     /* FCVI_RMT_VA and FCVI_RMT_VA_HANDLE are zero */
     bool total;     /* FCVI_TOT_LEN counts this payload */
 };
 static const struct shape shapes[] = {
-    [FCVI_IU_SEND_RQST] = {SIDES, 0, 0x01, 32, 1u << FCVI_DH_IMM_DATA_LO, true, false, true, true},
-    [FCVI_IU_WRITE_RQST] = {SIDES, 0, 0x01, 32, 1u << FCVI_DH_IMM_DATA_LO, true, false, false, true},
-    [FCVI_IU_READ_RQST] = {READ, FIRST_READ, 0x06, 32, 0, false, true, false, false},
-    [FCVI_IU_SEND_RESP] = {ALONE, LAST_RESPONSE, 0x07, 16, 0, false, true, false, false},
-    [FCVI_IU_WRITE_RESP] = {ALONE, LAST_RESPONSE, 0x07, 16, 0, false, true, false, false},
-    [FCVI_IU_READ_RESP] = {SIDES | F_CTL(First_Sequence), RESPONSE, 0x01, 32, 0, true, false, false, false},
+    /* 5.9.4.2, 6.2.2, 5.9.10; Immediate Data is nothing for an RDMA Read (6.6.2) */
+    [FCVI_IU_SEND_RQST].flags = 1u << FCVI_DH_IMM_DATA_LO,
+    [FCVI_IU_SEND_RQST].no_va = true,
+    [FCVI_IU_SEND_RQST].total = true,
+    [FCVI_IU_WRITE_RQST].flags = 1u << FCVI_DH_IMM_DATA_LO,
+    [FCVI_IU_WRITE_RQST].total = true,
+#define ROW(ident, OPCODE, R_CTL, DH_SIZE, PAYLOAD, CATEGORY)                                                \
+    [FCVI_IU_##ident].r_ctl = (R_CTL), [FCVI_IU_##ident].dh_length = (DH_SIZE),                              \
+    [FCVI_IU_##ident].payload = (PAYLOAD),
+    FCVI_IU_TABLE(ROW)
+#undef ROW
+#define ROW(ident, RESPONDER, FIRST, LAST, INITIATIVE, ONE_FRAME, ...)                                       \
+    [FCVI_IU_##ident].mask = F_CTL(Sequence_Context) | FIXED(Exchange_Context, RESPONDER) |                  \
+                             FIXED(First_Sequence, FIRST) | FIXED(Last_Sequence, LAST) |                     \
+                             FIXED(Sequence_Initiative, INITIATIVE) | (ONE_FRAME ? F_CTL(End_Sequence) : 0), \
+    [FCVI_IU_##ident].value = SET(Exchange_Context, RESPONDER) | SET(First_Sequence, FIRST) |                \
+                              SET(Last_Sequence, LAST) | SET(Sequence_Initiative, INITIATIVE) |              \
+                              (ONE_FRAME ? F_CTL(End_Sequence) : 0),                                         \
+    [FCVI_IU_##ident].one_frame = (ONE_FRAME),
+        FCVI_F_CTL_TABLE(ROW)
+#undef ROW
 };
 
 /* 4.2, 5.8.1: delimiters of class 2 or 3, or none, that fit the frame; and a CRC that is not wrong. */
