@@ -113,31 +113,30 @@ static void clear_table(struct fcvi_port *p, const struct table *t)
     memset((uint8_t *)p + t->buckets, 0xFF, ((size_t)t->mask + 1) * sizeof(uint32_t));
 }
 
-/* Everything is free: each free list goes through its whole array. */
+/* All objects of an array are free: a list through the links that they have `size` bytes from each other. */
+static void free_all(uint32_t *link, size_t size, uint32_t objects)
+{
+    for (uint32_t next = 1; next < objects; next++) {
+        *link = next;
+        link = (uint32_t *)(void *)((uint8_t *)link + size);
+    }
+    *link = NONE;
+}
+
 void layout_clear(struct fcvi_port *p)
 {
     const struct fcvi_port_limits *l = &p->limits;
     const uint32_t timers = timers_needed(l), frames = control_frames(l);
-    for (uint32_t i = 0; i < l->vis; i++)
-        vi_at(p, i)->next_free = i + 1 < l->vis ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->setups; i++)
-        setup_at(p, i)->next_free = i + 1 < l->setups ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->connectionpoints; i++)
-        point_at(p, i)->next_free = i + 1 < l->connectionpoints ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->exchanges; i++)
-        exchange_at(p, i)->next_free = i + 1 < l->exchanges ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->entries; i++)
-        entry_at(p, i)->next = i + 1 < l->entries ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->segments; i++)
-        segment_at(p, i)->next = i + 1 < l->segments ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->runs; i++)
-        run_at(p, i)->next = i + 1 < l->runs ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->held_frames; i++)
-        held_at(p, i)->next = i + 1 < l->held_frames ? i + 1 : NONE;
-    for (uint32_t i = 0; i < l->remote_ports; i++)
-        remote_at(p, i)->next_free = i + 1 < l->remote_ports ? i + 1 : NONE;
-    for (uint32_t i = 0; i < frames; i++)
-        control_at(p, i)->next = i + 1 < frames ? i + 1 : NONE;
+    free_all(&vi_at(p, 0)->next_free, sizeof(struct vi), l->vis);
+    free_all(&setup_at(p, 0)->next_free, sizeof(struct setup), l->setups);
+    free_all(&point_at(p, 0)->next_free, sizeof(struct point), l->connectionpoints);
+    free_all(&exchange_at(p, 0)->next_free, sizeof(struct exchange), l->exchanges);
+    free_all(&entry_at(p, 0)->next, sizeof(struct entry), l->entries);
+    free_all(&segment_at(p, 0)->next, sizeof(struct segment_node), l->segments);
+    free_all(&run_at(p, 0)->next, sizeof(struct run), l->runs);
+    free_all(&held_at(p, 0)->next, sizeof(struct held), l->held_frames);
+    free_all(&remote_at(p, 0)->next_free, sizeof(struct remote_port), l->remote_ports);
+    free_all(&control_at(p, 0)->next, sizeof(struct control_frame), frames);
     for (uint32_t i = 0; i < timers; i++)
         ARRAY(p, struct timer, timers, i)->place = NONE;
     p->free_x_tail = l->exchanges - 1;
