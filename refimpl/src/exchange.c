@@ -157,7 +157,7 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
     timer_stop(p, TIMER_EXCHANGE, index);
     if (x->abts_due)
         abts_forget(p, index);
-    sequence_id_done(p, x);
+    sequence_id_done(p, x); /* and whoever waits for an Exchange is woken */
     table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
     if (x->originator)
         id_mark(p, x->ox_id, false);
@@ -169,7 +169,6 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
         p->free_x_head = index;
     p->free_x_tail = index;
     p->used.exchanges--;
-    wake_starved(p);
 }
 
 /* ABTS; the record lives on until the answer has come. */

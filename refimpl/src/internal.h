@@ -180,7 +180,7 @@ struct point {
 
 /* ---- endpoints ---- */
 
-enum entry_state { ENTRY_POSTED, ENTRY_TAKEN, ENTRY_FINISHED, ENTRY_DONE };
+enum entry_state { ENTRY_POSTED, ENTRY_FINISHED, ENTRY_DONE };
 
 /** A posted Descriptor. */
 struct entry {
@@ -582,7 +582,6 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
                   struct fcvi_transmitted *meta);
 size_t data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
                   struct fcvi_transmitted *meta);
-void data_begin(struct fcvi_port *p, const struct exchange *x, struct message *m);
 
 /* message_response.c: Message Responses at the originator, and their absence (8.4.1 a, Annex B rule 9) */
 void response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);

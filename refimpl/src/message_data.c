@@ -15,12 +15,6 @@ static uint32_t iu_end(struct fcvi_port *p, const struct exchange *x, const stru
     return m->total - m->iu_start < size ? m->total : (uint32_t)(m->iu_start + size);
 }
 
-void data_begin(struct fcvi_port *p, const struct exchange *x, struct message *m)
-{
-    m->offset = m->iu_start = 0;
-    m->iu_end = iu_end(p, x, m);
-}
-
 static enum fcvi_iu iu_of(const struct exchange *x, const struct message *m)
 {
     static const uint8_t requests[] = {
@@ -127,10 +121,10 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
     bool request = x->originator && m->op == FCVI_RDMA_READ;
     if (!credit_left(p, x))
         return 0;
-    if (m->offset == m->iu_end && m->offset < m->total) { /* the next Sequence of the Message */
+    if (m->offset == m->iu_end) { /* the first Sequence of the Message, or the next one */
         if (x->unacked != 0)
             return 0; /* the one before is open until it is acknowledged (5.5) */
-        sequence_id_done(p, x);
+        x->sequence_open = false;
         m->iu_start = m->iu_end;
         m->iu_end = iu_end(p, x, m);
     }

@@ -21,7 +21,6 @@ void read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     uint32_t index = exchange_index(p, x);
     struct message *m = message_at(p, index);
     m->phase = RESPONDING;
-    data_begin(p, x, m);
     if (m->total > 0 && remote_memory(p, vi, m, 0, m->total) == NULL) {
         read_refused(p, vi, x);
         return;
@@ -36,5 +35,4 @@ void read_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     uint32_t index = exchange_index(p, x);
     list_remove(p, &vi->tx.jobs, index);
     exchange_free(p, index);
-    wake(p, vi);
 }

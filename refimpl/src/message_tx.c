@@ -66,7 +66,6 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
         queue_take(p, &vi->send);
         e->begun = true;
         e->msg_id = m->id;
-        data_begin(p, x, m);
         vi->tx.open++;
         vi->tx.reads += m->op == FCVI_RDMA_READ;
         vi->tx.current = index;
@@ -188,10 +187,7 @@ void messages_drop(struct fcvi_port *p, struct vi *vi)
         uint32_t index = vi->tx.list.head;
         list_remove(p, &vi->tx.list, index);
         run_drop(p, message_at(p, index));
-        if (exchange_at(p, index)->tx_cnt > 0)
-            exchange_abort(p, index);
-        else
-            exchange_free(p, index);
+        exchange_abort(p, index);
     }
     vi->tx.current = NONE;
     vi->tx.reads = 0;

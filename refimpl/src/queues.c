@@ -17,7 +17,6 @@ struct entry *queue_take(struct fcvi_port *p, struct queue *q)
     struct entry *e = queue_head(p, q);
     if (e == NULL)
         return NULL;
-    e->state = ENTRY_TAKEN;
     q->fresh = e->next;
     return e;
 }
@@ -91,10 +90,7 @@ void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
         e->completion.length = 0;
     }
     q->fresh = NONE;
-    bool confirmed = vi->connection.confirmed;
-    vi->connection.confirmed = true; /* nothing is to be waited for any more */
     release(p, vi, recv);
-    vi->connection.confirmed = confirmed;
 }
 
 /* The end of a connection for its Messages and its Descriptors. */
