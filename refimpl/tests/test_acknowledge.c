@@ -160,6 +160,46 @@ START_TEST(no_room_for_an_ack)
 }
 END_TEST
 
+/* 6.6.1: Unreliable Delivery knows no RDMA Read. */
+START_TEST(read_is_discarded)
+{
+    struct rig *r = rig2(FCVI_UNRELIABLE, false, false);
+    rig_message(r, OP_READ, 1, 4, RIG_VA, r->region);
+    next_ack(r, 0xC0, 0x290000 | ABTS_WANTED, 0, 0x701);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* Annex F: a Message shows that FCVI_CONNECT_RESP3 is lost. It is discarded. */
+START_TEST(message_instead_of_resp3)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.service_class = 2;
+    r->config.resp3_is_message_0 = true;
+    rig_start(r);
+    struct fcvi_address here = w_address(0, 0xDD), there = w_address(1, 0xDD);
+    ck_assert_int_eq(fcvi_vip_connect_request(r->w.port[0], r->w.now, r->vi, &here, &there, FCVI_NEVER, 1),
+                     FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    r->handle = rig_field(r, 0, 64, 4);
+    rig_hear(r,
+             "03 010100 00 010200 58 890008 06 02 0000 %04x 8001 00000000 "
+             "ffffffff 18 00 0000 00*8 00*12 %08x 00000000 0000 0001 0000abcd " RIG_HOST("a2")
+                 RIG_HOST("a1") "0000 02 03 %08x 00*16 00000007 00*4",
+             rig_ox(r, 0), rig_field(r, 0, 52, 4), (unsigned)RIG_BYTES);
+    ck_assert_uint_eq(w_state(&r->w, 0, r->vi), FCVI_STATE_CONNECTED);
+    r->seen = r->sent;
+    rig_message(r, OP_SEND, 1, 4, 0, 0);
+    next_ack(r, 0xC0, 0x380000 | ABTS_WANTED, 0, 0x701);
+    rig_next(r, "81 010200 00 010100 00 090000 .. 00 0000 %04x .... 00000000", rig_ox(r, 0));
+    rig_silent(r);
+    ck_assert_uint_eq(w_state(&r->w, 0, r->vi), FCVI_STATE_ERROR);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- connection IUs that come back ---- */
 
 static void come_back(struct rig *r, unsigned r_ctl, unsigned nth)
@@ -273,6 +313,8 @@ int main(void)
     rig_case(s, "class", class_of_the_frame, 0, 2);
     rig_case(s, "8.4.2 h", abort_sequence_condition, 0, 3);
     rig_case(s, "8.4.2 h", abort_out_of_order, 0, 3);
+    rig_case(s, "6.6.1", read_is_discarded, 0, 1);
+    rig_case(s, "Annex F", message_instead_of_resp3, 0, 1);
     rig_case(s, "room", no_room_for_an_ack, 0, 1);
     rig_case(s, "8.5.3", request_rejected, 0, 1);
     rig_case(s, "8.5.3", response_rejected, 0, 1);

@@ -706,6 +706,41 @@ START_TEST(sequence_errors)
 }
 END_TEST
 
+/* FCVI_TOT_LEN bytes have come when there is one more. */
+START_TEST(one_byte_too_many)
+{
+    struct bench *b = begin_i(_i);
+    struct unit all = {.id = 1, .length = PIECE, .total = PIECE};
+    struct unit more = {.id = 1, .cnt = 1, .offset = PIECE, .length = 1, .total = PIECE, .last = true};
+    post(b, 2);
+    say(b, &all);
+    say(b, &more);
+    lost(b);
+    ck_assert_uint_eq(b->bytes[PIECE], 0);
+    if (reliable_level(b)) {
+        flushed(b);
+        broken_connection(b, 1, PROTOCOL);
+    } else {
+        connected(b);
+    }
+    end(b);
+}
+END_TEST
+
+/* FC-FS: without Relative Offset Present the Parameter field of a frame says nothing. */
+START_TEST(empty_message)
+{
+    struct bench *b = begin_i(_i);
+    struct unit u = {.id = 1, .offset = 0x1234, .last = true};
+    post(b, 1);
+    say(b, &u);
+    got(b, 0, 1, 0);
+    answered_well(b, 1);
+    connected(b);
+    end(b);
+}
+END_TEST
+
 /* ---- rule 7 and Note 1 of 8.4.1: the rest of an open Message does not come ---- */
 
 START_TEST(rest_never_comes)
@@ -739,13 +774,14 @@ END_TEST
 
 static void abort_it(struct bench *b, unsigned ox_id)
 {
-    hear(b, "81 010100 00 010200 00 090000 07 00 0000 %04x ffff 00000000", ox_id);
+    hear(b, "81 010100 00 010200 00 090000 07 00 0000 %04x 8765 00000000", ox_id);
     /* BA_ACC: the whole Exchange, no SEQ_ID valid, SEQ_CNT 0000h to FFFFh */
     unsigned nth = b->sent - 1;
     while (b->frame[nth][0] != 0x84)
         nth--;
     ck_assert_uint_eq(b->length[nth], 36);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 28, 2), ox_id);
+    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 30, 2), 0x8765);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 32, 4), 0x0000FFFF);
 }
 
@@ -1186,6 +1222,8 @@ int main(void)
     add(s, "B.3.3.3", example_b333_in_time, 0, 3);
     add(s, "E89", first_frame_missing, 0, 6);
     add(s, "6a 6b", sequence_errors, 0, 6 * ODD_ONES);
+    add(s, "6a 6b", one_byte_too_many, 0, 6);
+    add(s, "in order", empty_message, 0, 6);
     add(s, "7", rest_never_comes, 0, 6);
     add(s, "ABTS", abts_of_an_open_message, 0, 6);
     add(s, "ABTS", abts_of_a_message_that_is_over, 0, 6);

@@ -32,6 +32,23 @@ START_TEST(credit)
 }
 END_TEST
 
+/* FC-FS: the frames of a Sequence have one SEQ_ID, also when none of them waits for its ACK in between. */
+START_TEST(one_sequence_id)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, 1);
+    rig_post(r, FCVI_SEND, 3 * PIECE);
+    unsigned first = r->seen;
+    for (uint32_t k = 0; k < 3; k++) {
+        unsigned nth = next_piece(r, k, 3 * PIECE);
+        ck_assert_uint_eq(rig_field(r, nth, 12, 1), rig_field(r, first, 12, 1));
+        rig_silent(r);
+        ack(r, nth);
+    }
+    w_done(&r->w, 0, r->vi, false, 0, 3 * PIECE);
+    rig_end(r);
+}
+END_TEST
+
 /* One ACK_0 for all frames up to its SEQ_CNT. */
 START_TEST(ack_0)
 {
@@ -194,6 +211,25 @@ END_TEST
 
 /* ---- what means nothing ---- */
 
+/* A Message that is acknowledged and waits for its response: busy comes too late. */
+START_TEST(busy_after_the_ack)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_RECEPTION, false, 2);
+    rig_post(r, FCVI_SEND, 4);
+    unsigned nth = next_piece(r, 0, 4);
+    ack(r, nth);
+    link_control(r, P_BSY, nth, 0, 0x01010000);
+    link_control(r, F_BSY, nth, 0, 0);
+    rig_silent(r);
+    rig_alive(r);
+    rig_hear(r,
+             "07 010100 00 010200 58 980000 09 01 0000 %04x 8001 00000000 %08x 08 00 0000 00000001 00000000",
+             rig_ox(r, nth), r->handle);
+    w_done(&r->w, 0, r->vi, false, 0, 4);
+    rig_end(r);
+}
+END_TEST
+
 START_TEST(hostile_link_control)
 {
     struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, _i, 2);
@@ -223,12 +259,14 @@ int main(void)
 {
     Suite *s = suite_create("class2");
     rig_case(s, "credit", credit, 0, 1);
+    rig_case(s, "FC-FS", one_sequence_id, 0, 1);
     rig_case(s, "ACK_0", ack_0, 0, 1);
     rig_case(s, "credit", large_credit, 0, 1);
     rig_case(s, "5.5", next_sequence_waits, 0, 1);
     rig_case(s, "5.5", more_sequences_than_seq_ids, 0, 1);
     rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
     rig_case(s, "9", time_for_acks, 0, 1);
+    rig_case(s, "8a", busy_after_the_ack, 0, 1);
     rig_case(s, "hostile", hostile_link_control, 0, 2);
     return rig_run(s);
 }

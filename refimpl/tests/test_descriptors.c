@@ -104,6 +104,7 @@ START_TEST(faulty_descriptor)
     } else { /* VI-ARCH 2.5.2: the connection is over */
         w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
         rig_silent(r);
+        ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_CONN_LOST));
         rig_broken(r, 0);
     }
     rig_end(r);
@@ -154,6 +155,26 @@ START_TEST(faulty_receive_descriptor)
         rig_alive(r);
     else
         rig_broken(r, REMOTE_DESCRIPTOR);
+    rig_end(r);
+}
+END_TEST
+
+/* A Descriptor has room for 2^32 - 1 bytes and no more: its Length field has 32 bits (VI-DG 5.2). _i: bytes
+ * more
+ */
+START_TEST(longest_receive_descriptor)
+{
+    struct rig *r = rig_begin(FCVI_UNRELIABLE);
+    struct fcvi_region all = {.va = 0, .length = UINT32_MAX, .bytes = r->bytes};
+    uint32_t mem, handle;
+    ck_assert_int_eq(fcvi_vip_register_region(r->w.port[0], r->w.now, &all, &mem, &handle), VIP_SUCCESS);
+    struct fcvi_descriptor d = {.op = FCVI_RECV, .segments = 2};
+    d.segment[0] = (struct fcvi_segment){mem, 0, UINT32_MAX - 1};
+    d.segment[1] = (struct fcvi_segment){mem, 0, 1 + (uint32_t)_i};
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    rig_message(r, OP_SEND, 1, 4, 0, 0);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | (_i == 0 ? 0 : FCVI_STATUS_LENGTH_ERROR),
+           _i == 0 ? 4 : 0);
     rig_end(r);
 }
 END_TEST
@@ -414,6 +435,7 @@ int main(void)
     rig_case(s, "VI-DG 5.2", faulty_descriptor, 0, 3 * FAULTS);
     rig_case(s, "VI-ARCH 6.4", fault_behind_an_open_message, 0, 1);
     rig_case(s, "VI-DG 5.2", faulty_receive_descriptor, 0, 15);
+    rig_case(s, "VI-DG 5.2", longest_receive_descriptor, 0, 2);
     rig_case(s, "VI-DG 5.2", faulty_for_immediate_data, 0, 3);
     rig_case(s, "VI-ARCH 6.3.1", passing_a_read, 0, 4);
     rig_case(s, "7.3", pipeline_depth, 0, 5);

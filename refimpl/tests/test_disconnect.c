@@ -81,6 +81,23 @@ START_TEST(connected)
 }
 END_TEST
 
+/* ... a Message sent, when none was received. */
+START_TEST(connected_and_sent)
+{
+    struct bench *b = b_new();
+    struct fcvi_descriptor d = {.op = FCVI_SEND};
+    uint32_t vi = b_connected(b);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_SUCCESS);
+    collect(b);
+    ck_assert_uint_eq(b->sent, 4);
+    disconnect(b, vi, 9);
+    expect_rqst(b, 4, 0xabcd, APPLICATION, 2, 0, 0);
+    hear_disconnected(b, 4);
+    b_end(b);
+}
+END_TEST
+
 /* Connected, but FCVI_CONNECT_RESP3 has not come. _i: it comes now, or T3 does. */
 START_TEST(before_resp3)
 {
@@ -281,6 +298,7 @@ int main(void)
     Suite *s = suite_create("disconnect");
     TCase *t = tcase_create("originator");
     tcase_add_loop_test(t, connected, 0, 3);
+    tcase_add_test(t, connected_and_sent);
     tcase_add_loop_test(t, before_resp3, 0, 2);
     tcase_add_loop_test(t, pending_client, 0, 3);
     tcase_add_loop_test(t, before_the_request, 0, 3);

@@ -62,6 +62,95 @@ START_TEST(sequence_ids_run_out)
 }
 END_TEST
 
+/* 5.5: FCVI_READ_RQST is acknowledged, so its SEQ_ID may be used again, though the data have not come. */
+START_TEST(reads_keep_no_sequence_id)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.service_class = 2;
+    r->limits.exchanges = r->limits.descriptors = 400;
+    r->limits.events = 1024;
+    r->attributes.pipeline_depth = 400;
+    struct many m = begin(r);
+    for (unsigned k = 0; k < 300; k++) {
+        post(&m, 0, FCVI_RDMA_READ, 4);
+        w_quiet(&r->w);
+        acknowledge(&m, r->seen++);
+        rig_silent(r);
+    }
+    post(&m, 1, FCVI_SEND, 4);
+    w_quiet(&r->w);
+    ck_assert_uint_eq(from(&m, r->seen++), 1);
+    w_free(&r->w); /* not rig_end: hundreds of ABTS */
+}
+END_TEST
+
+/* 4.1: 255 Sequences are open. Two VIs have a FCVI_READ_RESP to send, of _i bytes, and wait for a SEQ_ID. */
+START_TEST(responses_wait_for_a_sequence_id)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.service_class = 2;
+    r->config.e_d_tov_us = 1000 * (uint64_t)W_R_A_TOV;
+    r->limits.exchanges = 400;
+    r->limits.descriptors = 300;
+    r->attributes.pipeline_depth = 400;
+    struct many m = begin(r);
+    for (unsigned k = 0; k < 255; k++)
+        post(&m, 0, FCVI_SEND, 4);
+    w_quiet(&r->w);
+    unsigned open = r->seen;
+    r->seen += 255;
+    for (unsigned vi = 1; vi < 3; vi++) {
+        rig_hear(r,
+                 "06 010100 00 010200 58 290000 07 02 0000 %04x ffff 00000000 "
+                 "%08x 02 00 0000 00000001 00000000 0000000000010000 %08x %08x",
+                 0x700 + vi, m.handle[vi], r->region, _i);
+        ck_assert_uint_eq(rig_field(r, r->seen++, 0, 1), 0xC0);
+        rig_silent(r);
+    }
+    unsigned gone[VIS] = {0};
+    for (unsigned k = 0; k < 2; k++) {
+        acknowledge(&m, open + k);
+        ck_assert_uint_eq(rig_field(r, r->seen, 28, 1), OP_READ_RESP);
+        gone[from(&m, r->seen++)]++;
+        rig_silent(r);
+    }
+    ck_assert(gone[1] == 1 && gone[2] == 1);
+    rig_end(r);
+}
+END_TEST
+
+/* Four of the eight bytes of an RDMA Write: Message `id` of VI 0. */
+static void half(struct many *m, uint32_t id, bool second)
+{
+    rig_hear(m->r,
+             "01 010100 00 010200 58 %06x 07 02 %04x %04x ffff %08x %08x 01 00 0000 %08x 00000000 "
+             "0000000000010000 %08x 00000008 11223344",
+             second ? 0x290008 : 0x200008, second, 0x700 + id, 4 * second, m->handle[0], id, m->r->region);
+}
+
+/* 5.4: the RX_ID of a FCVI_DISCONNECT_RESP is not that of a Message which is still open. */
+START_TEST(rx_ids_differ)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_RECEPTION);
+    r->config.seed = 1 << 15; /* RX_IDs begin in the middle of all */
+    r->config.out_of_order = true;
+    struct many m = begin(r);
+    for (uint32_t id = 1; id <= 3; id++)
+        half(&m, id, false);
+    rig_hear(r, "02 010100 00 010200 58 290000 07 02 0000 0888 ffff 00000000 %08x 12 02 0000 00*8 00*16",
+             m.handle[1]);
+    ck_assert_uint_eq(rig_field(r, r->seen, 28, 1), 0x1b);
+    uint32_t rx_id = rig_field(r, r->seen++, 18, 2);
+    for (uint32_t id = 1; id <= 3; id++) {
+        half(&m, id, true);
+        ck_assert_uint_eq(rig_field(r, r->seen, 28, 1), OP_WRITE_RESP);
+        ck_assert_uint_ne(rig_field(r, r->seen++, 18, 2), rx_id);
+    }
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* 5.5: a SEQ_ID of an aborted Sequence rests until BA_ACC has come. _i: or none for R_A_TOV */
 START_TEST(sequence_is_recovered)
 {
@@ -139,11 +228,22 @@ START_TEST(many_aborts)
 }
 END_TEST
 
-/* More than 65536 Messages while thousands of RDMA Reads are open: no OX_ID is in use twice (5.4). */
+/* The OX_ID that has rested longest: the next free one after the last. FFFFh is none (FC-FS). */
+static uint32_t next_free(const bool *open, uint32_t last)
+{
+    do
+        last = (last + 1) % 0xFFFF;
+    while (open[last]);
+    return last;
+}
+
+/* More than 65536 Messages while thousands of RDMA Reads are open: no OX_ID is in use twice (5.4), and each
+ * rests as long as can be (E82). */
 START_TEST(ox_ids_come_round)
 {
     enum { READS = 4300 };
     static bool open[0x10000];
+    static const unsigned over[] = {4100, 4110}; /* Reads with an answer: gaps among the OX_IDs in use */
     struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
     r->limits.exchanges = READS + 400;
     r->limits.descriptors = READS;
@@ -152,23 +252,29 @@ START_TEST(ox_ids_come_round)
     r->attributes.pipeline_depth = READS;
     struct many m = begin(r);
     memset(open, 0, sizeof open);
+    uint32_t last = 0;
     for (unsigned k = 0; k < READS; k++) {
         post(&m, 0, FCVI_RDMA_READ, 0);
         r->sent = 0;
         w_quiet(&r->w);
-        ck_assert(!open[rig_ox(r, 0)]);
-        open[rig_ox(r, 0)] = true;
+        ck_assert(k == 0 || rig_ox(r, 0) == next_free(open, last));
+        last = rig_ox(r, 0);
+        open[last] = true;
+        if (k == over[0] || k == over[1]) {
+            answer_read(&m, 0);
+            open[last] = false;
+        }
     }
     unsigned rounds = 0;
-    for (uint32_t k = 0, last = 0; rounds < 3; k++) {
+    while (rounds < 3) {
         struct fcvi_completion c;
         post(&m, 1, FCVI_SEND, 0);
         r->sent = r->w.events[0] = 0;
         w_quiet(&r->w);
         uint32_t ox_id = rig_ox(r, 0);
-        ck_assert(!open[ox_id] && ox_id != 0xFFFF);
+        ck_assert_uint_eq(ox_id, next_free(open, last));
         ck_assert_int_eq(fcvi_vip_done(r->w.port[0], r->w.now, m.vi[1], false, &c), VIP_SUCCESS);
-        rounds += k > 0 && ox_id < last;
+        rounds += ox_id < last;
         last = ox_id;
     }
     w_free(&r->w); /* not rig_end: thousands of ABTS */
@@ -180,6 +286,9 @@ int main(void)
     Suite *s = suite_create("identifiers");
     rig_case(s, "5.5", sequence_ids_run_out, 0, 1);
     rig_case(s, "5.5", sequence_is_recovered, 0, 2);
+    rig_case(s, "5.5", reads_keep_no_sequence_id, 0, 1);
+    rig_case(s, "4.1", responses_wait_for_a_sequence_id, 0, 2);
+    rig_case(s, "5.4", rx_ids_differ, 0, 1);
     rig_case(s, "8.4.2", many_aborts, 0, 2);
     rig_case(s, "5.4", ox_ids_come_round, 0, 1);
     return rig_run(s);

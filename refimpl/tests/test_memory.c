@@ -24,6 +24,7 @@ START_TEST(own_memory)
     struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
     r->limits.regions = 8;
     rig_start(r);
+    ck_assert_int_eq(fcvi_vip_deregister_mem(r->w.port[0], r->w.now, r->mem), VIP_SUCCESS);
     uint64_t a_va = 0, b_va = 0, c_va = 0, va = 0;
     uint32_t a = arena(r, 1000, &a_va, VIP_SUCCESS);
     uint32_t b = arena(r, 1000, &b_va, VIP_SUCCESS);
@@ -65,6 +66,25 @@ START_TEST(handles)
     for (unsigned k = 2; k < r->limits.regions; k++)
         arena(r, 4, &va, VIP_SUCCESS);
     arena(r, 4, &va, VIP_ERROR_RESOURCE);
+    rig_end(r);
+}
+END_TEST
+
+/* Of all handles one names the region, also while Descriptors are posted and done. */
+START_TEST(one_handle)
+{
+    struct rig *r = rig_begin(FCVI_RELIABLE_DELIVERY);
+    uint32_t mem;
+    rig_post(r, FCVI_SEND, 4);
+    rig_post(r, FCVI_RDMA_READ, 4);
+    w_done(&r->w, 0, r->vi, false, 0, 4);
+    rig_post(r, FCVI_SEND, 4); /* it has passed the Read, which is not over */
+    rig_not_done(r, false);
+    for (uint32_t generation = 0; generation < 1 << 12; generation++)
+        for (uint32_t index = 0; index < 8; index++) {
+            uint32_t change = generation << 20 | index;
+            ck_assert(fcvi_port_region(r->w.port[0], r->region ^ change, &mem) == (change == 0));
+        }
     rig_end(r);
 }
 END_TEST
@@ -275,6 +295,7 @@ int main(void)
     Suite *s = suite_create("memory");
     rig_case(s, "VI-DG 3.4", own_memory, 0, 1);
     rig_case(s, "VI-DG 3.4", handles, 0, 1);
+    rig_case(s, "VI-DG 3.4", one_handle, 0, 1);
     rig_case(s, "VI-DG 3.4", attributes_of_a_region, 0, 1);
     rig_case(s, "VI-DG 5.3", gather, 0, 1);
     rig_case(s, "VI-DG 5.3", scatter, 0, 1);

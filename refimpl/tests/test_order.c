@@ -112,6 +112,7 @@ START_TEST(held_frame_starts_the_timer)
     struct rig *r = begin((uint8_t)_i);
     const uint8_t *slot = rig_receive(r);
     rig_receive(r);
+    w_run(&r->w, 1000);
     piece(r, 2, 8, 4, false);
     w_run(&r->w, W_R_A_TOV / 2);
     for (uint32_t k = 0; k < 3; k++)
@@ -127,6 +128,55 @@ START_TEST(held_frame_starts_the_timer)
 }
 END_TEST
 
+/* One run is all there is for pieces of Messages. The Message that has it is lost, or its connection is (_i):
+ * then others have it. */
+START_TEST(pieces_are_forgotten)
+{
+    struct rig *r = rig_new(FCVI_UNRELIABLE);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    rig_receive(r);
+    piece(r, 1, 4, 4, false);
+    if (_i == 0) {
+        rig_hear(r, "81 010100 00 010200 00 090000 07 00 0000 0701 ffff 00000000");
+        w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_TRANSPORT_ERROR, 0);
+    } else {
+        rig_hear(r, "02 010100 00 010200 58 290000 07 02 0000 0888 ffff 00000000 %08x 12 02 0000 00*8 00*16",
+                 r->handle);
+        w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        r->w.events[0] = 0;
+        r->vi = w_vi(&r->w, 0, &r->attributes);
+        r->handle = rig_serve(r, r->vi, 0xbeef, 0x124);
+    }
+    for (uint32_t id = _i == 0 ? 2 : 1, last = id + 2; id <= last; id++) {
+        const uint8_t *slot = rig_receive(r);
+        piece(r, id, 4, 8, false);
+        piece(r, id, 0, 4, false);
+        arrived(r, slot, id);
+    }
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* port.h: the host need not come back when nothing is waited for any more. _i: the Fabric */
+START_TEST(no_timer_is_left)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.out_of_order = _i;
+    rig_connect(r);
+    rig_receive(r);
+    piece(r, 1, 0, 4, false);
+    ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), r->w.now + W_R_A_TOV);
+    rig_hear(r, "02 010100 00 010200 58 290000 07 02 0000 0888 ffff 00000000 %08x 12 02 0000 00*8 00*16",
+             r->handle);
+    ck_assert_uint_eq(w_state(&r->w, 0, r->vi), FCVI_STATE_ERROR);
+    ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), FCVI_NEVER);
+    rig_end(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("order");
@@ -134,5 +184,7 @@ int main(void)
     rig_case(s, "held", held_frames_make_room, 1, 4);
     rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
     rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
+    rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);
+    rig_case(s, "8.4.1", no_timer_is_left, 0, 2);
     return rig_run(s);
 }

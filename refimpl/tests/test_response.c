@@ -52,6 +52,7 @@ static void read_failed(struct rig *r, unsigned nth, uint8_t reason)
     rig_next(r, "81 010200 00 010100 00 090000 .. 00 0000 %04x .... 00000000", rig_ox(r, nth));
     rig_silent(r);
     w_done(&r->w, 0, r->vi, false, READ_BITS | FCVI_STATUS_TRANSPORT_ERROR, 0);
+    ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_CONN_LOST));
     rig_broken(r, reason);
     rig_end(r);
 }
@@ -112,6 +113,56 @@ START_TEST(read_out_of_order)
     }
     read_arrived(r, 1, 16);
     rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
+/* What was kept about the pieces of one Read serves the next. There is one run of them for all. */
+START_TEST(read_after_read)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    for (uint32_t id = 1; id <= 3; id++) {
+        rig_post(r, FCVI_RDMA_READ, 8);
+        unsigned nth = next_read(r, id, 8);
+        struct read_resp second = {.cnt = 1, .offset = 4, .length = 4, .total = 8, .last = true};
+        struct read_resp first = {.length = 4, .total = 8};
+        respond(r, nth, &second);
+        respond(r, nth, &first);
+        read_arrived(r, id, 8);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* ... and that of a Read that is not answered in full before its connection ends. */
+START_TEST(read_after_a_disconnect)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    for (uint32_t k = 0; k < 2; k++) {
+        rig_post(r, FCVI_RDMA_READ, 8);
+        unsigned nth = next_read(r, 1, 8);
+        struct read_resp second = {.cnt = 1, .offset = 4, .length = 4, .total = 8, .last = true};
+        struct read_resp first = {.length = 4, .total = 8};
+        respond(r, nth, &second);
+        if (k == 0) {
+            rig_hear(r,
+                     "02 010100 00 010200 58 290000 07 02 0000 0888 ffff 00000000 %08x 12 02 0000 00*8 00*16",
+                     r->handle);
+            ck_assert_uint_eq(w_state(&r->w, 0, r->vi), FCVI_STATE_ERROR);
+            r->w.events[0] = 0;
+            r->vi = w_vi(&r->w, 0, &r->attributes);
+            r->handle = rig_serve(r, r->vi, 0xabcd, 0x124);
+        } else {
+            respond(r, nth, &first);
+            read_arrived(r, 1, 8);
+        }
+    }
     rig_end(r);
 }
 END_TEST
@@ -232,6 +283,27 @@ START_TEST(error_response)
 }
 END_TEST
 
+/* VI-ARCH 2.5.2, Annex E: on Reliable Delivery a Send passes a Read. When the Read then fails, the Send does
+ * not complete well. */
+START_TEST(read_fails_behind_a_send)
+{
+    struct rig *r = rig_begin(FCVI_RELIABLE_DELIVERY);
+    rig_post(r, FCVI_RDMA_READ, 8);
+    rig_post(r, FCVI_SEND, 8);
+    rig_not_done(r, false);
+    struct read_resp q = {.total = 8, .last = true, .flags = 5};
+    respond(r, r->sent - 2, &q);
+    w_done(&r->w, 0, r->vi, false, READ_BITS | FCVI_STATUS_RDMA_PROT_ERROR, 0);
+    w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+    for (unsigned k = 0, completions = 0; k < r->w.events[0]; k++) /* and nobody has heard that it did */
+        if (r->w.event[0][k].kind == FCVI_EVENT_COMPLETION)
+            ck_assert_uint_eq((r->w.event[0][k].completion.status & FCVI_STATUS_DESC_FLUSHED_ERROR) != 0,
+                              completions++ > 0);
+    rig_broken(r, 0);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- E45: responses to nothing ---- */
 
 static void send_resp(struct rig *r, unsigned nth, uint32_t handle, uint8_t opcode, uint32_t id,
@@ -301,10 +373,13 @@ int main(void)
     rig_case(s, "6.7", read_in_order, 0, 8);
     rig_case(s, "6.7", read_of_nothing, 0, 4);
     rig_case(s, "6.7", read_out_of_order, 0, 2);
+    rig_case(s, "6.7", read_after_read, 0, 1);
+    rig_case(s, "6.7", read_after_a_disconnect, 0, 1);
     rig_case(s, "E96", rest_of_the_data_is_missing, 0, 4);
     rig_case(s, "8.4.1", wrong_data, 0, 4 * WRONG);
     rig_case(s, "8.4.1", first_frame_missing, 0, 2);
     rig_case(s, "Table 6", error_response, 0, 24);
+    rig_case(s, "VI-ARCH 2.5.2", read_fails_behind_a_send, 0, 1);
     rig_case(s, "E45", response_to_nothing, 0, 1);
     rig_case(s, "E45", response_not_allowed, 0, 1);
     rig_case(s, "VI-DG 5.2", memory_gone_while_reading, 0, 4);

@@ -31,6 +31,32 @@ START_TEST(turns)
 }
 END_TEST
 
+/* 4.1: a VI that sends and answers RDMA Reads does so in turn, one Sequence each. */
+START_TEST(turns_of_one_vi)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.receive_size = 256;
+    r->config.iu_size = 2 * PIECE;
+    struct many m = begin(r);
+    uint8_t bytes[128];
+    char hex[RIG_HEX];
+    snprintf(hex, sizeof hex,
+             "06 010100 00 010200 58 290000 07 02 0000 0701 ffff 00000000 "
+             "%08x 02 00 0000 00000001 00000000 0000000000010000 %08x %08x",
+             m.handle[0], r->region, 6 * PIECE);
+    struct fcvi_input in = {bytes, from_hex(hex, bytes), FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK};
+    post(&m, 0, FCVI_SEND, 6 * PIECE);
+    fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    w_quiet(&r->w);
+    unsigned first = rig_field(r, r->seen, 28, 1);
+    for (unsigned k = 0; k < 12; k++)
+        ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), k % 4 < 2 ? first : OP_READ_RESP - first);
+    ck_assert(first == OP_SEND || first == OP_READ_RESP);
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* _i: which of them goes away while all have something to send */
 START_TEST(vi_goes_away)
 {
@@ -181,6 +207,7 @@ int main(void)
 {
     Suite *s = suite_create("scheduler");
     rig_case(s, "turns", turns, 0, 1);
+    rig_case(s, "turns", turns_of_one_vi, 0, 1);
     rig_case(s, "turns", vi_goes_away, 0, VIS);
     rig_case(s, "7.7.3", port_to_be_validated, 0, 1);
     rig_case(s, "Exchanges", exchanges_run_out, 0, 2);
