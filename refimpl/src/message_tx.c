@@ -189,8 +189,6 @@ void messages_drop(struct fcvi_port *p, struct vi *vi)
         run_drop(p, message_at(p, index));
         exchange_abort(p, index);
     }
-    vi->tx.current = NONE;
-    vi->tx.reads = 0;
     free_list(p, &vi->tx.jobs);
     free_list(p, &vi->rx.unanswered);
     free_list(p, &vi->rx.list);

@@ -69,10 +69,13 @@ static inline struct rig *rig_new(uint8_t level)
 
 /* ---- what the tester says ---- */
 
+/* In a block of its length: ASan sees what reads beyond it. */
 static inline void rig_hear_as(struct rig *r, const uint8_t *bytes, size_t n, uint8_t sof, uint8_t eof)
 {
-    struct fcvi_input in = {bytes, n, sof, eof, FCVI_CRC_OK};
+    uint8_t *block = malloc(n);
+    struct fcvi_input in = {memcpy(block, bytes, n), n, sof, eof, FCVI_CRC_OK};
     fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    free(block);
     w_quiet(&r->w);
 }
 

@@ -361,6 +361,26 @@ START_TEST(room_for_descriptors)
 }
 END_TEST
 
+/* What a Descriptor has taken is free with it. */
+START_TEST(segments_are_used_again)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->limits.segments = 2;
+    rig_connect(r);
+    struct fcvi_descriptor d = send_of(r, 4);
+    d.segments = 2;
+    d.segment[1] = (struct fcvi_segment){r->mem, 100, 8};
+    for (unsigned k = 0; k < 3; k++) {
+        ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+        ck_assert_int_eq(post(r, &d), VIP_ERROR_RESOURCE);
+        w_quiet(&r->w);
+        ck_assert_uint_eq(r->length[r->seen++], 24 + 32 + 12);
+        w_done(&r->w, 0, r->vi, false, 0, 12);
+    }
+    rig_end(r);
+}
+END_TEST
+
 /* ---- what stands in the frames ---- */
 
 /* Immediate Data in every frame (E43), the Preference bit in each frame of a Message (5.8.2), three fill
@@ -441,6 +461,7 @@ int main(void)
     rig_case(s, "7.3", pipeline_depth, 0, 5);
     rig_case(s, "C.5.1", client_before_resp3, 0, 2);
     rig_case(s, "VI-ARCH 5", states, 0, 1);
+    rig_case(s, "room", segments_are_used_again, 0, 1);
     rig_case(s, "room", room_for_descriptors, 0, 1);
     rig_case(s, "5.8.2", headers_of_the_frames, 0, 1);
     rig_case(s, "VI-DG 5.3", data_end_inside_a_segment, 0, 1);

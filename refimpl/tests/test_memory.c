@@ -74,6 +74,7 @@ END_TEST
 START_TEST(one_handle)
 {
     struct rig *r = rig_begin(FCVI_RELIABLE_DELIVERY);
+    struct fcvi_region out;
     uint32_t mem;
     rig_post(r, FCVI_SEND, 4);
     rig_post(r, FCVI_RDMA_READ, 4);
@@ -85,6 +86,8 @@ START_TEST(one_handle)
             uint32_t change = generation << 20 | index;
             ck_assert(fcvi_port_region(r->w.port[0], r->region ^ change, &mem) == (change == 0));
         }
+    for (mem = 1; mem < 8; mem++) /* nor does a number name another */
+        ck_assert_int_eq(fcvi_vip_query_mem(r->w.port[0], r->w.now, mem, &out), VIP_INVALID_PARAMETER);
     rig_end(r);
 }
 END_TEST
