@@ -350,25 +350,37 @@ struct fcvi_port {
 };
 
 #define ARRAY(port, type, member, index) (((type *)(void *)((uint8_t *)(port) + (port)->member)) + (index))
-#define AT(name, type, array)                                                                                \
+/* Behind each array lies another one of the same block, where the sanitizers see nothing wrong. */
+#ifdef __SANITIZE_ADDRESS__
+#define IN_BOUNDS(i, count) ((i) < (count) ? (i) : (__builtin_trap(), 0u))
+#else
+#define IN_BOUNDS(i, count) (i)
+#endif
+#define AT(name, type, array, count)                                                                         \
     static inline type *name(struct fcvi_port *p, uint32_t i)                                                \
     {                                                                                                        \
-        return ARRAY(p, type, array, i);                                                                     \
+        return ARRAY(p, type, array, IN_BOUNDS(i, p->limits.count));                                         \
     }
-AT(vi_at, struct vi, vis)
-AT(setup_at, struct setup, setups)
-AT(point_at, struct point, points)
-AT(exchange_at, struct exchange, exchanges)
-AT(message_at, struct message, messages)
-AT(region_at, struct region, regions)
-AT(entry_at, struct entry, entries)
-AT(segment_at, struct segment_node, segments)
-AT(run_at, struct run, runs)
-AT(held_at, struct held, held)
-AT(remote_at, struct remote_port, remotes)
-AT(mapping_at, struct mapping, mappings)
-AT(control_at, struct control_frame, control)
+AT(vi_at, struct vi, vis, vis)
+AT(setup_at, struct setup, setups, setups)
+AT(point_at, struct point, points, connectionpoints)
+AT(exchange_at, struct exchange, exchanges, exchanges)
+AT(message_at, struct message, messages, exchanges)
+AT(region_at, struct region, regions, regions)
+AT(entry_at, struct entry, entries, entries)
+AT(segment_at, struct segment_node, segments, segments)
+AT(run_at, struct run, runs, runs)
+AT(held_at, struct held, held, held_frames)
+AT(remote_at, struct remote_port, remotes, remote_ports)
 #undef AT
+static inline struct mapping *mapping_at(struct fcvi_port *p, uint32_t i)
+{
+    return ARRAY(p, struct mapping, mappings, IN_BOUNDS(i, p->limits.remote_ports * FCVI_MAX_HOSTS));
+}
+static inline struct control_frame *control_at(struct fcvi_port *p, uint32_t i)
+{
+    return ARRAY(p, struct control_frame, control, i);
+}
 
 static inline uint32_t vi_index(struct fcvi_port *p, const struct vi *vi)
 {
