@@ -205,9 +205,6 @@ void exchange_timeout(struct fcvi_port *p, struct exchange *x)
     case X_LOGIN:
         login_timeout(p, x);
         break;
-    case X_QUERY:
-        originator_unreachable(p, setup_at(p, x->owner));
-        break;
     case X_ABORTED:
         exchange_late(p, index);
         break;

@@ -10,29 +10,33 @@ struct remote_port *remote_find(struct fcvi_port *p, uint32_t id)
     return NULL;
 }
 
-static void forget(struct fcvi_port *p, uint32_t i)
+/* When the table is full, one that is not logged in makes room. */
+static uint32_t place_for_one(struct fcvi_port *p)
 {
-    struct remote_port *r = remote_at(p, i);
-    table_remove(p, &p->by_port, table_hash(r->id, 0), i);
-    r->used = false;
-    r->next_free = p->free_remote;
-    p->free_remote = i;
+    uint32_t i = p->free_remote;
+    if (i != NONE) {
+        p->free_remote = remote_at(p, i)->next_free;
+        return i;
+    }
+    for (i = 0; i < p->limits.remote_ports; i++) {
+        const struct remote_port *r = remote_at(p, i);
+        if (r->logged_in || r->login != NONE)
+            continue;
+        table_remove(p, &p->by_port, table_hash(r->id, 0), i);
+        return i;
+    }
+    return NONE;
 }
 
-/* When the table is full, one that is not logged in makes room. */
 struct remote_port *remote_get(struct fcvi_port *p, uint32_t id)
 {
     struct remote_port *r = remote_find(p, id);
     if (r != NULL)
         return r;
-    for (uint32_t i = 0; i < p->limits.remote_ports && p->free_remote == NONE; i++)
-        if (remote_at(p, i)->used && !remote_at(p, i)->logged_in && remote_at(p, i)->login == NONE)
-            forget(p, i);
-    uint32_t i = p->free_remote;
+    uint32_t i = place_for_one(p);
     if (i == NONE)
         return NULL;
     r = remote_at(p, i);
-    p->free_remote = r->next_free;
     *r = (struct remote_port){.used = true, .id = id, .login = NONE, .receive_size = 2112};
     table_add(p, &p->by_port, table_hash(id, 0), i);
     return r;

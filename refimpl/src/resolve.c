@@ -50,8 +50,8 @@ static void farp_ask(struct fcvi_port *p, const struct setup *s)
     fcvi_set_FARP_Requesting_N_Port_Identifier(farp, p->own_id);
     fcvi_set_FARP_Requesting_Port_Name(farp, p->config.self.port_name);
     fcvi_set_FARP_Requesting_Node_Name(farp, p->config.self.node_name);
-    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, s->local.host, 16);
-    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, s->remote.host, 16);
+    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, s->local.host, sizeof s->local.host);
+    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, s->remote.host, sizeof s->remote.host);
 }
 
 /* Steps 11 to 13; when one fails, nothing is done. */
@@ -89,14 +89,11 @@ static bool is_destination(const struct fcvi_port *p, uint32_t id)
 /* The setups that waited for this Host Address go on. */
 static void found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
 {
-    bool wanted = false;
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
         if (s->phase != SETUP_AWAIT_ADDRESS || memcmp(s->remote.host, host, 16) != 0)
             continue;
-        if (!wanted)
-            host_add(p, host, id);
-        wanted = true;
+        host_add(p, host, id);
         if (s->exchange != NONE)
             exchange_free(p, s->exchange);
         s->exchange = NONE;
@@ -121,11 +118,12 @@ void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 
 /* ---- Name Server ---- */
 
+/* The wait for the answer ends with the setup's own timer, which runs already. */
 static void query(struct fcvi_port *p, struct setup *s)
 {
     struct exchange *x = exchange_open(p, X_QUERY, setup_index(p, s), NAME_SERVER);
     if (x == NULL)
-        return; /* the setup's timer ends the wait */
+        return;
     uint8_t *out = control_new(p, 24 + FCVI_CT_LENGTH + FCVI_GID_IPP_LENGTH, eof_of(p, true));
     if (out == NULL) {
         exchange_free(p, exchange_index(p, x));
@@ -140,8 +138,7 @@ static void query(struct fcvi_port *p, struct setup *s)
     fcvi_set_CT_GS_Type(ct, DIRECTORY);
     fcvi_set_CT_GS_Subtype(ct, NAMES);
     fcvi_set_CT_CT_Command(ct, GID_IPP);
-    memcpy(ct + FCVI_CT_LENGTH, s->remote.host, 16);
-    timer_start(p, TIMER_EXCHANGE, s->exchange, 2 * p->config.r_a_tov_us);
+    memcpy(ct + FCVI_CT_LENGTH, s->remote.host, sizeof s->remote.host);
 }
 
 /* 7.4: the Name Server where there is one, otherwise FARP. */

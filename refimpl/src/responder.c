@@ -138,7 +138,6 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
             responder_refuse(p, retry, CONCURRENT_REQUESTS);
             return true;
         }
-        retry->vi = vi_index(p, vi);
         retry->local_handle = vi->connection.local_handle;
         retry->attributes = vi->attributes;
         connection_rename(p, vi, retry->connection_id);

@@ -18,7 +18,7 @@ static void changed(struct fcvi_port *p, const uint8_t *page)
 {
     for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
         struct remote_port *r = remote_at(p, i);
-        if (!r->used || r->id == p->own_id || !is_n_port_id(r->id) || !affected(r->id, page))
+        if (r->id == p->own_id || !is_n_port_id(r->id) || !affected(r->id, page))
             continue;
         if (r->logged_in)
             validate(p, r);
