@@ -25,6 +25,8 @@ START_TEST(plogi_byte_for_byte)
            "22 010100 00 010200 01 290000 .. 00 0000 .... ffff 00000000 03000000 "
            "........ 80020840 00ff.... 000007d0 10000000c9000002 20000000c9000002 00*16 00*16 "
            "8800 0000 0000 0840 .... 0000 0001 0000 00*16 00*16");
+    ck_assert_uint_ge(word_of(b, 0, 28, 2), 0x2020); /* FC-FS: the version, and room for a frame at least */
+    ck_assert_uint_ne(word_of(b, 0, 30, 2), 0);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_PENDING_CONNECT);
     hear_reply(b, 0, "010100", GOOD);
     ck_assert_uint_eq(b->sent, 2);
@@ -433,6 +435,7 @@ START_TEST(no_answer)
         "22 010300 00 010100 01 290000 01 00 0000 0aaa ffff 00000000 05000000 00010100 10000000c9000001",
         "22 010200 00 fffffe 01 290000 01 00 0000 0aaa ffff 00000000 60000000 00010200 00*16", /* FAN, no LIP
                                                                                                 */
+        "22 010300 00 fffffe 01 290000 01 00 0000 0aaa ffff 00000000 05000000 00fffffe 2000000000fffffe",
         "84 010200 00 010100 00 990000 00 00 0000 7777 ffff 00000000 0000 0000 7777 ffff 0000 ffff",
         "85 010200 00 010100 00 990000 00 00 0000 7777 ffff 00000000 00030000",
     };
@@ -556,7 +559,7 @@ int main(void)
     tcase_add_loop_test(t, logout_ends_every_connection, 0, 2);
     tcase_add_test(t, logout_of_our_own);
     tcase_add_loop_test(t, other_services, 0, 8);
-    tcase_add_loop_test(t, no_answer, 0, 7);
+    tcase_add_loop_test(t, no_answer, 0, 8);
     tcase_add_test(t, table_of_ports_is_full);
     tcase_add_test(t, no_room_for_a_login);
     tcase_add_test(t, table_of_hosts_is_full);

@@ -183,6 +183,35 @@ START_TEST(peer_gives_up_with_a_request_held)
 }
 END_TEST
 
+/* The other Peer repeats the request that was refused then (C rule 8), while the Endpoint accepts another
+ * one: that one keeps its FCVI_CONNECTION_ID, by which it can be aborted (6.12.2). */
+START_TEST(refused_request_is_repeated)
+{
+    struct bench *b = peers(WE_ARE_LOWER);
+    uint32_t vi = b_vi(b);
+    peer_request(b, vi, R_A_TOV / 2);
+    hear_their_request(b);
+    advance(b, R_A_TOV / 2);
+    ck_assert_int_eq(peer_done(b, vi), VIP_TIMEOUT);
+    expect_refusal(b, 1, 0x03);
+    peer_request(b, vi, FCVI_NEVER);
+    hear_rqst(b, PEER, 0x1300, 0x50, 6);
+    hear_resp1(b, 2, 1, 0x01, FCVI_UNASSIGNED); /* Table 2 case 2 */
+    ck_assert_uint_eq(b->sent, 5);
+    ck_assert_uint_eq(opcode_at(b, 4), 0x18);
+    ck_assert_uint_eq(id_at(b, 4), 0x50);
+    ck_assert_uint_eq(flags_at(b, 4), 0);
+    hear_rqst(b, PEER_RETRY, 0x1235, 0x43, THEIR_HANDLE);
+    ck_assert_uint_eq(id_at(b, 5), 0x43);
+    ck_assert_uint_eq(reason_at(b, 5), 0x03);
+    hear_disconnect(b, 6, 0x4000, 0x50, FCVI_UNASSIGNED);
+    ck_assert_uint_eq(opcode_at(b, 6), 0x1b);
+    ck_assert_uint_eq(flags_at(b, 6), 6); /* no status: it was there */
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+    b_end(b);
+}
+END_TEST
+
 /* ---- 5.3.4, Table 2, Annex A: concurrent requests ---- */
 
 static const struct {
@@ -1052,6 +1081,7 @@ int main(void)
     tcase_add_test(t, nobody_waits_for_the_peer);
     tcase_add_loop_test(t, peer_gives_up_at_t1, 0, 2);
     tcase_add_test(t, peer_gives_up_with_a_request_held);
+    tcase_add_test(t, refused_request_is_repeated);
     tcase_add_loop_test(t, we_are_peer_b, 0, TABLE_2);
     tcase_add_loop_test(t, we_are_peer_a, 0, 2 * TABLE_2);
     tcase_add_test(t, equal_port_names);

@@ -352,6 +352,21 @@ START_TEST(response_not_allowed)
 }
 END_TEST
 
+/* The other side gives up our Exchange (F_CTL bit 23: it comes from its responder): there will be no
+ * response. */
+START_TEST(exchange_is_aborted)
+{
+    struct rig *r = begin_i(_i);
+    rig_post(r, FCVI_RDMA_READ, 4);
+    unsigned nth = r->sent - 1;
+    r->seen = r->sent;
+    rig_hear(r, "81 010100 00 010200 00 890000 07 00 0000 %04x ffff 00000000", rig_ox(r, nth));
+    rig_next(r, "84 010200 00 010100 00 190000 .. 00 0000 %04x .... 00000000 00*4 %04x .... 0000 ffff",
+             rig_ox(r, nth), rig_ox(r, nth));
+    read_failed(r, nth, TRANSPORT);
+}
+END_TEST
+
 /* VI-DG 5.2: the memory read into was deregistered meanwhile. */
 START_TEST(memory_gone_while_reading)
 {
@@ -382,6 +397,7 @@ int main(void)
     rig_case(s, "VI-ARCH 2.5.2", read_fails_behind_a_send, 0, 1);
     rig_case(s, "E45", response_to_nothing, 0, 1);
     rig_case(s, "E45", response_not_allowed, 0, 1);
+    rig_case(s, "8.4.2", exchange_is_aborted, 0, 4);
     rig_case(s, "VI-DG 5.2", memory_gone_while_reading, 0, 4);
     return rig_run(s);
 }

@@ -101,6 +101,22 @@ START_TEST(mapping_is_forgotten)
 }
 END_TEST
 
+/* The Name Server is no port that could be another one now. */
+START_TEST(name_server_is_not_asked)
+{
+    struct fcvi_port_config c = b_config();
+    c.name_server = true;
+    struct bench *b = b_begin(&b_limits, &c);
+    hear(b,
+         ELS_FROM("fffffc") "03000000 " SERVICE("80020840", "2000000000fffffc", "1000000000000001", "0840"));
+    hear(b, RSCN "61040008 03000000");
+    ck_assert_uint_eq(b->frame[1][24], 0x02);
+    l_only(b, 2, L_ADISC, 1);
+    ck_assert_uint_eq(word_of(b, 2, 1, 3), 0x010100);
+    l_end(b);
+}
+END_TEST
+
 /* Lengths that cannot be: refused (protocol error, invalid payload length), and nothing happens. */
 START_TEST(lengths_that_lie)
 {
@@ -124,6 +140,7 @@ int main(void)
     tcase_add_test(t, port_has_gone);
     tcase_add_loop_test(t, formats, 0, 13);
     tcase_add_test(t, mapping_is_forgotten);
+    tcase_add_test(t, name_server_is_not_asked);
     tcase_add_loop_test(t, lengths_that_lie, 0, 5);
     suite_add_tcase(s, t);
     return run_suite(s);

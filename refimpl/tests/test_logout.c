@@ -1,0 +1,66 @@
+/* What a logout (7.7.1, E86) leaves as it is: Endpoints without a connection, and ports that it does not
+ * name. */
+#include "link.h"
+
+#define LOGO "05000000 00010100 10000000c9000001"
+
+/* Idle after a Disconnect, and in Error after the other side's: they have no connection left to lose. */
+START_TEST(ended_connections)
+{
+    struct bench *b = b_new();
+    uint32_t idle = b_connected(b), broken = b_connected(b);
+    unsigned request = b->sent - 2;
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, idle, 1), FCVI_VIP_PENDING);
+    collect(b);
+    hear_disconnected(b, b->sent - 1);
+    hear_disconnect(b, 2, 0x4000, 0, own_handle_at(b, request));
+    ck_assert_uint_eq(errors(b, broken, VIP_ERROR_CONN_LOST), 1);
+    hear(b, ELS_FROM("010100") LOGO);
+    ck_assert_uint_eq(state_of(b, idle), FCVI_STATE_IDLE);
+    ck_assert_uint_eq(errors(b, idle, VIP_ERROR_CONN_LOST), 0);
+    ck_assert_uint_eq(state_of(b, broken), FCVI_STATE_ERROR);
+    ck_assert_uint_eq(errors(b, broken, VIP_ERROR_CONN_LOST), 1);
+    b_end(b);
+}
+END_TEST
+
+/* T1 has nothing to end any more: Error lasts until a Disconnect. */
+START_TEST(t1_ends_with_it)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, THEIRS, R_A_TOV / 2, 1);
+    hear(b, ELS_FROM("010100") LOGO);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_NOT_REACHABLE);
+    advance(b, 3 * (uint64_t)R_A_TOV);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_NOT_REACHABLE);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+    b_end(b);
+}
+END_TEST
+
+/* A LOGO without its Port_Name is not about those whose name the host did not know. */
+START_TEST(nameless_ports)
+{
+    struct fcvi_port_config c = b_config();
+    c.peer.port_name = 0;
+    struct bench *b = b_begin(&b_limits, &c);
+    uint32_t vi = b_connected(b);
+    unsigned at = b->sent;
+    hear(b, ELS_FROM("010900") "05000000");
+    expect(b, at, "23 010900 00 010200 01 990000 .. 00 0000 0aaa .... 00000000 02000000");
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+    b_end(b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("logout");
+    TCase *t = tcase_create("logout");
+    tcase_add_test(t, ended_connections);
+    tcase_add_test(t, t1_ends_with_it);
+    tcase_add_test(t, nameless_ports);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
