@@ -156,8 +156,7 @@ static void put_message(struct writer *w, uint32_t index)
     copy.since = relative(w, copy.since);
     copy.last_frame = relative(w, copy.last_frame);
     put(w, &copy, sizeof copy);
-    bool received = copy.phase == RECEIVING || copy.phase == RECEIVED;
-    for (uint32_t i = received ? copy.runs : NONE; i != NONE; i = run_at(w->p, i)->next) {
+    for (uint32_t i = copy.runs; i != NONE; i = run_at(w->p, i)->next) {
         struct run run = *run_at(w->p, i);
         run.since = relative(w, run.since);
         put(w, &run, sizeof run);
