@@ -88,10 +88,10 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
             return 0;
         descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {
-        const uint8_t *from = remote_memory(p, vi, m, at->offset, at->length);
+        const uint8_t *from = remote_memory(p, vi, m, 0, m->total);
         if (from == NULL)
             return 0;
-        memcpy(payload, from, at->length);
+        memcpy(payload, from + at->offset, at->length);
     }
     memset(payload + at->length, 0, fill);
     *meta = (struct fcvi_transmitted){sof_of(p, at->starts), eof_of(p, at->ends)};

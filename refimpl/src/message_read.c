@@ -15,16 +15,11 @@ void read_refused(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     message_error(p, vi, NULL, REMOTE_RDMA_READ_PROTECTION, false);
 }
 
-/* The request is complete and its turn has come. */
+/* The request is complete. Whether it is allowed shows when it is answered, after those before it. */
 void read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
-    struct message *m = message_at(p, index);
-    m->phase = RESPONDING;
-    if (m->total > 0 && remote_memory(p, vi, m, 0, m->total) == NULL) {
-        read_refused(p, vi, x);
-        return;
-    }
+    message_at(p, index)->phase = RESPONDING;
     list_append(p, &vi->tx.jobs, index);
     wake(p, vi);
 }

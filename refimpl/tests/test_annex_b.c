@@ -885,6 +885,25 @@ START_TEST(lost_while_held)
 }
 END_TEST
 
+/* Rule 3a: its Descriptor completes in error when it is known which that is, not at its turn. */
+START_TEST(lost_before_the_connection)
+{
+    struct bench *b = begin(FCVI_UNRELIABLE, true);
+    post(b, 2);
+    piece(b, 2, 0, 2);
+    abort_it(b, 0x702);
+    piece(b, 1, 0, 2);
+    nothing(b);
+    fcvi_vip_disconnect(b->w.port[0], b->w.now, b->vi, 8);
+    w_quiet(&b->w);
+    flushed(b);
+    lost(b);
+    hear(b, "03 010100 00 010200 58 980000 06 02 0000 %04x 8001 00000000 00000000 1b 02 0000 00*8 00*16",
+         (unsigned)fcvi_load(b->frame[b->sent - 1] + 16, 2));
+    end(b);
+}
+END_TEST
+
 /* ---- Out-of-Order Fabric: duplicates, overtaking, room ---- */
 
 START_TEST(duplicates)
@@ -1230,6 +1249,7 @@ int main(void)
     add(s, "ABTS", abts_lets_the_next_message_through, 0, 1);
     add(s, "2", lost_ahead_of_its_turn, 0, 2);
     add(s, "2", lost_while_held, 0, 1);
+    add(s, "3a", lost_before_the_connection, 0, 1);
     add(s, "duplicates", duplicates, 1, 4);
     add(s, "duplicates", duplicate_in_order, 1, 4);
     add(s, "open", several_messages_open, 1, 4);

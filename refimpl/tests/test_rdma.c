@@ -313,6 +313,37 @@ START_TEST(read_is_forbidden)
 }
 END_TEST
 
+/* Those before it are answered first. */
+START_TEST(read_is_forbidden_later)
+{
+    struct rig *r = begin_read(_i);
+    struct target t;
+    char hex[RIG_HEX];
+    uint8_t bytes[128];
+    target_in(r, &t, TARGET_VA);
+    for (unsigned id = 1; id <= 2; id++) { /* the host takes no frame in between */
+        snprintf(hex, sizeof hex,
+                 "06 010100 00 010200 58 290000 07 02 0000 %04x ffff 00000000 "
+                 "%08x 02 00 0000 %08x 00000000 %016llx %08x 00000001",
+                 0x700 + id, r->handle, id, (unsigned long long)TARGET_VA + (id == 1 ? 0 : TARGET), t.key);
+        struct fcvi_input in = {bytes, from_hex(hex, bytes), FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+        fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    }
+    w_quiet(&r->w);
+    rig_next_data(r, t.bytes, 1,
+                  "01 010200 00 010100 58 98000b .. 02 0000 0701 .... 00000000 "
+                  "0000abcd 0a 00 0000 00000001 00000000 %016llx %08x 00000001",
+                  (unsigned long long)TARGET_VA, t.key);
+    rig_next(r,
+             "01 010200 00 010100 58 980000 .. 02 0000 0702 .... 00000000 "
+             "0000abcd 0a 05 0000 00000002 00000000 %016llx %08x 00000001",
+             (unsigned long long)TARGET_VA + TARGET, t.key);
+    rig_silent(r);
+    rig_broken(r, READ_PROTECTION);
+    rig_end(r);
+}
+END_TEST
+
 /* 6.6.1: the IU has no payload, and Unreliable Delivery knows no RDMA Read. */
 START_TEST(read_with_payload)
 {
@@ -337,6 +368,7 @@ int main(void)
     rig_case(s, "VI-ARCH 3.2.2", frame_behind_the_region, 0, 3);
     rig_case(s, "6.7", read_is_answered, 0, 4);
     rig_case(s, "E42", read_is_forbidden, 0, 4 * FORBIDDEN);
+    rig_case(s, "E42", read_is_forbidden_later, 0, 4);
     rig_case(s, "6.6.1", read_with_payload, 0, 4);
     return rig_run(s);
 }
