@@ -85,7 +85,7 @@ void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const u
         uint64_t seen = fcvi_load(bytes + r->byte, r->size) & r->mask;
         if (seen == 0 || (r->ius >> iu & 1u) == 0)
             continue;
-        struct fcvi_place place = {NULL, (uint16_t)(base + r->byte), r->index, 0, 0};
+        struct fcvi_place place = {.byte = (uint16_t)(base + r->byte), .size = r->index};
         fcvi_report(findings, place, seen >> r->lo,
                     FCVI_TOLERATED(r->requirement, NULL, "reserved bits are not zero", 0));
     }

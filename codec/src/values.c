@@ -6,10 +6,7 @@ static void add(struct fcvi_values *out, const struct fcvi_field *field, size_t 
 {
     struct fcvi_value *value = &out->list[out->count++];
     const uint8_t *at = bytes + base + field->byte;
-    value->field = (uint16_t)index;
-    value->base = (uint16_t)base;
-    value->u = 0;
-    value->bytes = NULL;
+    *value = (struct fcvi_value){.field = (uint16_t)index, .base = (uint16_t)base};
     if (field->kind == FCVI_F_BLOB)
         value->bytes = at;
     else

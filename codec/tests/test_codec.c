@@ -619,8 +619,19 @@ END_TEST
 
 /* ---- what is not an IU ---- */
 
-/* What the quick look passes goes through every other check as well: each golden frame with any one or two
- * bits of its headers turned, at every length, behind every delimiter. */
+/* Of Messages, but for ends of frames that nobody knows and responses that report an error. */
+static bool usual(const struct fcvi_frame *f)
+{
+    if (f->kind != FCVI_KIND_IU || f->iu > FCVI_IU_READ_RESP)
+        return false;
+    bool reports = f->iu >= FCVI_IU_SEND_RESP && fcvi_DH_FCVI_FLAGS(f->dh) != 0;
+    return !reports &&
+           (f->input.eof == FCVI_EOF_NONE || f->input.eof == FCVI_EOF_N || f->input.eof == FCVI_EOF_T);
+}
+
+/* What the quick look passes goes through every other check as well, and nothing usual that does is kept
+ * back: each golden frame with any one or two bits of its headers turned, at every length, behind every
+ * delimiter. */
 static void compare_quick_look(const uint8_t *bytes, size_t length, uint8_t sof, uint8_t eof,
                                unsigned *passed)
 {
@@ -628,10 +639,14 @@ static void compare_quick_look(const uint8_t *bytes, size_t length, uint8_t sof,
     struct fcvi_findings findings = {NULL, 0, 0, 0};
     struct fcvi_frame frame;
     fcvi_decode(&in, &frame, NULL);
-    if (!fcvi_is_good_message(&frame))
+    bool good = fcvi_is_good_message(&frame);
+    if (!good && !usual(&frame))
         return;
     fcvi_check_frame(&frame, &findings);
-    ck_assert_uint_eq(findings.count, 0);
+    if (good != (findings.count == 0))
+        ck_abort_msg("%zu findings in what is %s", findings.count, good ? "passed" : "kept back");
+    if (!good)
+        return;
     frame.input.crc = FCVI_CRC_BAD;
     ck_assert(!fcvi_is_good_message(&frame));
     ++*passed;

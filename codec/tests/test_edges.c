@@ -458,6 +458,8 @@ START_TEST(values_end_where_they_should)
         ck_assert_msg(v.rest_offset == frames[i].rest, "%zu: %zu", i, v.rest_offset);
         ck_assert_uint_eq(v.rest_length, t.input.length - frames[i].rest);
         ck_assert_ptr_eq(v.rest, t.bytes + frames[i].rest);
+        for (size_t k = 0; k < v.count; k++)
+            ck_assert(v.list[k].u == 0 || v.list[k].bytes == NULL);
         memset(out, 0xee, sizeof out);
         ck_assert_uint_eq(fcvi_encode(&v, out, t.input.length), t.input.length);
         ck_assert_mem_eq(out, t.bytes, t.input.length);

@@ -108,7 +108,8 @@ void fcvi_check_connect(enum fcvi_iu iu, const uint8_t *dh, const uint8_t *paylo
 
 enum { FCVI_MAX_VALUES = 128 };
 
-/** One leaf field of a frame. Numbers in u; byte strings in bytes (into the decoded buffer). */
+/** One leaf field of a frame. Numbers in u; byte strings in bytes (into the decoded buffer). The other one is
+ *  zero. */
 struct fcvi_value {
     uint16_t field; /* index into fcvi_field_table() */
     uint16_t base;  /* offset of the structure it belongs to */
