@@ -110,10 +110,8 @@ void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     els_reply(p, f, LS_ACC, 4);
     const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
     uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
-    uint8_t host[16];
-    memcpy(host, fcvi_FARP_Responding_IP_Address(farp), sizeof host);
     if (is_destination(p, id))
-        found(p, host, id);
+        found(p, fcvi_FARP_Responding_IP_Address(farp), id);
 }
 
 /* ---- Name Server ---- */
@@ -190,7 +188,6 @@ void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
         originator_unreachable(p, s);
         return;
     }
-    uint8_t host[16];
-    memcpy(host, s->remote.host, sizeof host);
-    found(p, host, id);
+    const struct fcvi_address wanted = s->remote; /* the setup may end at once */
+    found(p, wanted.host, id);
 }
