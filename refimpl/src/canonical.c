@@ -156,9 +156,10 @@ static void put_message(struct writer *w, uint32_t index)
     copy.since = relative(w, copy.since);
     copy.last_frame = relative(w, copy.last_frame);
     put(w, &copy, sizeof copy);
+    bool received = copy.phase == RECEIVING || copy.phase == RECEIVED;
     for (uint32_t i = copy.runs; i != NONE; i = run_at(w->p, i)->next) {
         struct run run = *run_at(w->p, i);
-        run.since = relative(w, run.since);
+        run.since = received ? relative(w, run.since) : 0; /* no timer of a Read goes by it (E96) */
         put(w, &run, sizeof run);
     }
 }

@@ -189,6 +189,8 @@ void messages_drop(struct fcvi_port *p, struct vi *vi)
         run_drop(p, message_at(p, index));
         exchange_abort(p, index);
     }
+    vi->tx.current = NONE; /* fewer states to explore; connection_begin makes it anew in any case */
+    vi->tx.reads = 0;
     free_list(p, &vi->tx.jobs);
     free_list(p, &vi->rx.unanswered);
     free_list(p, &vi->rx.list);
