@@ -680,6 +680,23 @@ START_TEST(the_quick_look_passes_nothing_bad)
 }
 END_TEST
 
+/* A frame from the middle of a Sequence, of the largest size (FC-FS: a Data_Field of 2,112 bytes). */
+START_TEST(the_quick_look_passes_the_largest)
+{
+    struct test t;
+    unsigned passed = 0;
+    load_hex(&t,
+             "01 010200 00 010100 58 200008 07 02 0000 1234 ffff 00000000 0000abcd 00 00 0000 00000001 00*16 "
+             "00001000 11*2080",
+             FCVI_SOF_I3, FCVI_EOF_N);
+    ck_assert_uint_eq(t.input.length, 24 + 2112);
+    compare_quick_look(t.bytes, t.input.length, FCVI_SOF_I3, FCVI_EOF_N, &passed);
+    ck_assert_uint_eq(passed, 1);
+    compare_quick_look(t.bytes, t.input.length + 4, FCVI_SOF_I3, FCVI_EOF_N, &passed);
+    ck_assert_uint_eq(passed, 1);
+}
+END_TEST
+
 START_TEST(other_frames_encode_to_themselves)
 {
     static const char *const frames[] = {
@@ -726,6 +743,7 @@ int main(void)
     tcase_add_test(tc, text_says_what_the_tables_say);
     tcase_add_test(tc, printing_is_bounded);
     tcase_add_loop_test(tc, the_quick_look_passes_nothing_bad, 0, GOLDEN_COUNT);
+    tcase_add_test(tc, the_quick_look_passes_the_largest);
     tcase_add_test(tc, other_frames_encode_to_themselves);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -246,11 +246,10 @@ void logout_explicit(struct fcvi_port *p, struct remote_port *r)
     logout(p, r->id);
 }
 
-/* Its sender may have got another N_Port Identifier: then the Port_Name tells who it was (7.7.1, 7.7.3). */
-void logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
+/* Its sender may have got another N_Port Identifier: then the Port_Name tells who it was (7.7.1, 7.7.3).
+ * Zero: a name that the host did not know. */
+static void logout_by_name(struct fcvi_port *p, uint64_t name)
 {
-    uint64_t name = f->payload_length >= 4 + FCVI_LOGO_LENGTH ? fcvi_LOGO_LOGO_Port_Name(f->payload + 4) : 0;
-    logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
     for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
         struct remote_port *r = remote_at(p, i);
         if (!r->logged_in || r->id == p->own_id || r->port_name != name || name == 0)
@@ -258,5 +257,12 @@ void logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
         hosts_forget(p, r->id);
         logout(p, r->id);
     }
+}
+
+void logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    if (f->payload_length >= 4 + FCVI_LOGO_LENGTH)
+        logout_by_name(p, fcvi_LOGO_LOGO_Port_Name(f->payload + 4));
     els_reply(p, f, LS_ACC, 4);
 }

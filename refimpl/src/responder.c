@@ -253,7 +253,6 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
         if (!failed)
             set_state(p, vi, FCVI_STATE_CONNECTED);
         finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
-        receive_confirmed(p, vi);
     }
     setup_free(p, s);
 }

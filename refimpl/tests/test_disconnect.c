@@ -269,6 +269,11 @@ START_TEST(no_answer_at_all)
     hear_disconnected(b, 5);
     ck_assert_int_eq(b_return(b, 10)->vip, VIP_SUCCESS);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    advance(b, (_i % 2 == 0 ? 1 : 2) * (uint64_t)R_A_TOV - 1);
+    ck_assert_uint_eq(counts(b).exchanges,
+                      1); /* E82: R_A_TOV from the BA_ACC on, or from when it is given up */
+    advance(b, 1);
+    ck_assert_uint_eq(counts(b).exchanges, 0);
     b_end(b);
 }
 END_TEST

@@ -87,6 +87,33 @@ START_TEST(identifier_of_a_login_under_way)
 }
 END_TEST
 
+/* Our own addresses are ours under any identifier, and known without asking (7.4). _i: the first, the last.
+ */
+START_TEST(our_own_addresses)
+{
+    static const char *const ours[] = {OURS, "fe8000000000000000000000000000b9"};
+    struct fcvi_port_config c = b_config();
+    c.topology = FCVI_PRIVATE_LOOP;
+    c.self.hosts = 2;
+    from_hex(ours[1], c.self.host[1]);
+    struct bench *b = b_begin(&b_limits, &c);
+    fcvi_port_lip(b->port, b->now, 0x010300);
+    collect(b);
+    unsigned at = b->sent;
+    struct fcvi_address here = address(ours[_i]);
+    ck_assert_int_eq(fcvi_vip_connect_wait(b->port, b->now, &here, R_A_TOV, 1), FCVI_VIP_PENDING);
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, ours[_i], FCVI_NEVER, 2);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, b_return(b, 1)->conn), VIP_SUCCESS);
+    collect(b);
+    ck_assert_int_eq(b_return(b, 2)->vip, VIP_REJECT);
+    ck_assert_uint_eq(b->sent, at);
+    ck_assert_uint_eq(l_begins_with(b, "00*16"), L_FARP); /* what stands behind the last is none */
+    l_end(b);
+}
+END_TEST
+
 /* Eight places for Host Addresses: of sixty the last eight are known, the others are asked for. */
 START_TEST(last_addresses_are_known)
 {
@@ -124,6 +151,7 @@ int main(void)
     tcase_add_test(t, everyone_has_a_place);
     tcase_add_loop_test(t, the_first_place_is_like_any_other, 0, 3);
     tcase_add_test(t, identifier_of_a_login_under_way);
+    tcase_add_loop_test(t, our_own_addresses, 0, 2);
     tcase_add_test(t, last_addresses_are_known);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -357,6 +357,26 @@ START_TEST(read_with_payload)
 }
 END_TEST
 
+/* Annex B rule 1: nothing is received any more once the application has disconnected, answered or not. */
+START_TEST(write_after_the_disconnect)
+{
+    struct rig *r = begin_i(_i);
+    struct target t, before;
+    target_in(r, &t, TARGET_VA);
+    before = t;
+    unsigned nth = r->sent;
+    ck_assert_int_eq(fcvi_vip_disconnect(r->w.port[0], r->w.now, r->vi, 8), FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    rig_message(r, OP_WRITE, 1, 8, TARGET_VA, t.key);
+    ck_assert_uint_eq(r->sent, nth + 1);
+    ck_assert_mem_eq(t.bytes, before.bytes, TARGET);
+    rig_hear(r, "03 010100 00 010200 58 980000 06 02 0000 %04x 8001 00000000 00000000 1b 02 0000 00*8 00*16",
+             rig_ox(r, nth));
+    r->seen = r->sent;
+    rig_end(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("rdma");
@@ -370,5 +390,6 @@ int main(void)
     rig_case(s, "E42", read_is_forbidden, 0, 4 * FORBIDDEN);
     rig_case(s, "E42", read_is_forbidden_later, 0, 4);
     rig_case(s, "6.6.1", read_with_payload, 0, 4);
+    rig_case(s, "Annex B", write_after_the_disconnect, 0, 6);
     return rig_run(s);
 }

@@ -166,6 +166,7 @@ START_TEST(one_reply_for_all_that_wait)
     ck_assert_uint_eq(b->sent, 3);
     for (unsigned i = 0; i < 3; i++)
         ck_assert_uint_eq(b->frame[i][24], FARP_REQ);
+    ck_assert_uint_ne(ox_of(b, 0), ox_of(b, 1)); /* E82: none again within R_A_TOV */
     hear(b, FARP_REPLY("010900", WANTED));
     hear_reply(b, find(b, 0, ELS, PLOGI), "010900", LOGIN_OF_9);
     unsigned first = find(b, 0, FCVI, 0x10), second = find(b, first + 1, FCVI, 0x10);

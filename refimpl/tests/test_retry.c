@@ -274,6 +274,31 @@ START_TEST(no_room_for_the_retry)
 }
 END_TEST
 
+/* C.5.1: each setup has a FCVI_CONNECT_RESP3 of its own. That of a request which the application has given up
+ * confirms nothing of the next one. */
+START_TEST(resp3_of_another_setup)
+{
+    static const struct fcvi_descriptor d = {.op = FCVI_SEND, .has_immediate = true, .immediate = 7};
+    struct fcvi_completion done;
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, THEIRS, R_A_TOV / 2, 1);
+    advance(b, R_A_TOV / 2);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_TIMEOUT);
+    hear_resp1(b, 0, 0, 0, 0xabcd);
+    expect_resp2(b, 1, 0, 1, 0x02, 0xabcd);
+    b_request(b, vi, THEIRS, FCVI_NEVER, 2);
+    hear_resp1(b, 2, 0, 0, 0xabce);
+    ck_assert_int_eq(fcvi_vip_post(b->port, b->now, vi, &d), VIP_SUCCESS);
+    collect(b);
+    hear_resp3(b, 0, 0, own_handle_at(b, 0));
+    ck_assert_int_eq(fcvi_vip_done(b->port, b->now, vi, false, &done), VIP_NOT_DONE);
+    hear_resp3(b, 2, 0, own_handle_at(b, 2));
+    ck_assert_int_eq(fcvi_vip_done(b->port, b->now, vi, false, &done), VIP_SUCCESS);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("retry");
@@ -286,6 +311,7 @@ int main(void)
     tcase_add_loop_test(t, t1_and_the_retry, 0, 2);
     tcase_add_loop_test(t, retry_refused, 0, 7);
     tcase_add_test(t, no_room_for_the_retry);
+    tcase_add_test(t, resp3_of_another_setup);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
