@@ -91,10 +91,9 @@ enum message_phase {
     SENDING,   /* own request: frames are still to be sent */
     AWAIT_ACK, /* class 2: all sent, not all acknowledged */
     AWAIT_RESPONSE,
-    RECEIVING,     /* request of the other side: frames are still to come */
-    RECEIVED,      /* complete, but an earlier Message is not (Out-of-Order Fabric) */
-    AWAIT_CONFIRM, /* complete, to be answered once FCVI_CONNECT_RESP3 has come (C.5.10) */
-    RESPONDING     /* FCVI_READ_RESP is being sent */
+    RECEIVING, /* request of the other side: frames are still to come, or FCVI_CONNECT_RESP3 (C.5.10) */
+    RECEIVED,  /* complete, but an earlier Message is not (Out-of-Order Fabric) */
+    RESPONDING /* FCVI_READ_RESP is being sent */
 };
 
 enum message_fault { FAULT_NONE, FAULT_QUEUE_EMPTY, FAULT_DESCRIPTOR, FAULT_RDMA };

@@ -84,7 +84,7 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     put_device_header(out + 24, vi, m, opcode);
     uint8_t *payload = out + 24 + DH32;
     if (x->originator) {
-        if (at->length > 0 && !descriptor_in_memory(p, vi, entry_at(p, m->entry)))
+        if (!descriptor_in_memory(p, vi, entry_at(p, m->entry)))
             return 0;
         descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {

@@ -128,7 +128,6 @@ static void answer(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     bool held = vi->connection.originator && !vi->connection.confirmed;
     bool answered = m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
     if (answered && held) {
-        m->phase = AWAIT_CONFIRM;
         list_append(p, &vi->rx.unanswered, index);
         return;
     }

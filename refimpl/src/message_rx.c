@@ -90,13 +90,13 @@ static bool in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame
     if (fcvi_FC_SEQ_CNT(f->fc) !=
         expected) /* rules 4a b, 6c, 6d; also when the first frame is missing (E89) */
         return broken(p, vi, message, TRANSPORT_ERROR);
-    if (x == NULL)
+    if (x == NULL) {
         x = receive_begin(p, vi, f);
-    if (x == NULL)
-        return broken(p, vi, message, TRANSPORT_ERROR);
-    struct message *m = message_at(p, exchange_index(p, x));
-    if (m->phase == RECEIVING && vi->rx.list.head == NONE)
+        if (x == NULL)
+            return broken(p, vi, message, TRANSPORT_ERROR);
         list_append(p, &vi->rx.list, exchange_index(p, x));
+    }
+    struct message *m = message_at(p, exchange_index(p, x));
     bool next = f->payload_length == 0 || fcvi_FC_Parameter(f->fc) == m->offset;
     if (!receive_fits(m, f) || !next || fcvi_FC_OX_ID(f->fc) != x->ox_id)
         return broken(p, vi, message, PROTOCOL_ERROR); /* rules 6a and 6b: a Sequence error */

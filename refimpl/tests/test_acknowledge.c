@@ -160,6 +160,24 @@ START_TEST(no_room_for_an_ack)
 }
 END_TEST
 
+/* A Message Response is acknowledged without an ABTS being asked for. */
+START_TEST(response_is_acknowledged)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_RECEPTION, false, false);
+    rig_post(r, FCVI_SEND, 4);
+    unsigned nth = r->seen++;
+    rig_hear(r, "c0 010100 00 010200 00 c00000 %02x 00 0000 %04x 8001 00000001", rig_field(r, nth, 12, 1),
+             rig_ox(r, nth));
+    rig_hear(r,
+             "07 010100 00 010200 58 980000 07 01 0000 %04x 8001 00000000 %08x 08 00 0000 00000001 00000000",
+             rig_ox(r, nth), r->handle);
+    rig_next(r, "c0 010200 00 010100 00 580000 07 00 0000 %04x 8001 00000001", rig_ox(r, nth));
+    rig_silent(r);
+    w_done(&r->w, 0, r->vi, false, 0, 4);
+    rig_end(r);
+}
+END_TEST
+
 /* 6.6.1: Unreliable Delivery knows no RDMA Read. */
 START_TEST(read_is_discarded)
 {
@@ -313,6 +331,7 @@ int main(void)
     rig_case(s, "class", class_of_the_frame, 0, 2);
     rig_case(s, "8.4.2 h", abort_sequence_condition, 0, 3);
     rig_case(s, "8.4.2 h", abort_out_of_order, 0, 3);
+    rig_case(s, "ACK", response_is_acknowledged, 0, 1);
     rig_case(s, "6.6.1", read_is_discarded, 0, 1);
     rig_case(s, "Annex F", message_instead_of_resp3, 0, 1);
     rig_case(s, "room", no_room_for_an_ack, 0, 1);

@@ -99,6 +99,30 @@ START_TEST(numbers_of_no_vi)
 }
 END_TEST
 
+/* ... the number behind the last VI, while a setup waits for Fabric Login. */
+START_TEST(number_behind_the_last_vi)
+{
+    struct fcvi_port_config c = b_config();
+    c.fabric_login = true;
+    struct bench *b = b_begin(&b_limits, &c);
+    struct fcvi_attributes a = unreliable();
+    struct fcvi_address from = address(OURS), to = address(THEIRS);
+    struct fcvi_descriptor d = {.op = FCVI_SEND};
+    struct fcvi_completion done;
+    struct fcvi_vi_info info;
+    uint32_t vi = b_limits.vis;
+    fcvi_vip_connect_request(b->port, 0, b_vi(b), &from, &to, FCVI_NEVER, 1);
+    ck_assert_int_eq(fcvi_vip_post(b->port, 0, vi, &d), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(fcvi_vip_done(b->port, 0, vi, false, &done), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(fcvi_vip_query_vi(b->port, 0, vi, &info), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(fcvi_vip_set_vi(b->port, 0, vi, &a), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, 0, vi, 1), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, 0, vi), VIP_INVALID_PARAMETER);
+    free(b->memory);
+    free(b);
+}
+END_TEST
+
 /* VI-DG 3.2.2, 3.2.3: a VI goes, and changes, only while it is Idle, and goes only with empty queues. */
 START_TEST(vi_that_is_not_idle)
 {
@@ -304,6 +328,7 @@ int main(void)
     tcase_add_loop_test(t, attributes_of_a_vi, 0, ATTRIBUTES);
     tcase_add_test(t, vis_run_out);
     tcase_add_loop_test(t, numbers_of_no_vi, 0, 4);
+    tcase_add_test(t, number_behind_the_last_vi);
     tcase_add_test(t, vi_that_is_not_idle);
     tcase_add_loop_test(t, arguments_of_connect_wait, 0, sizeof waits / sizeof waits[0]);
     tcase_add_test(t, connectionpoints_run_out);

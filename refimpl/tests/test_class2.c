@@ -211,7 +211,28 @@ END_TEST
 
 /* ---- what means nothing ---- */
 
-/* A Message that is acknowledged and waits for its response: busy comes too late. */
+/* Nothing waits for its ACK while the host does not ask for the next frame: E_D_TOV does not matter (8e). */
+START_TEST(slow_host)
+{
+    struct rig *r = rig2((uint8_t)_i, false, 1);
+    rig_post(r, FCVI_SEND, 2 * PIECE);
+    unsigned nth = next_piece(r, 0, 2 * PIECE);
+    char hex[RIG_HEX];
+    uint8_t bytes[64];
+    snprintf(hex, sizeof hex, "c0 010100 00 010200 00 c00000 %02x 00 0000 %04x 8001 00000001",
+             rig_field(r, nth, 12, 1), rig_ox(r, nth));
+    struct fcvi_input in = {bytes, from_hex(hex, bytes), FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+    fcvi_port_receive(r->w.port[0], r->w.now, &in);
+    fcvi_port_run(r->w.port[0], r->w.now += 2 * W_E_D_TOV);
+    w_quiet(&r->w);
+    next_piece(r, 1, 2 * PIECE);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* A Message that is acknowledged and waits for its response: busy, or a reject, comes too late. */
 START_TEST(busy_after_the_ack)
 {
     struct rig *r = rig2(FCVI_RELIABLE_RECEPTION, false, 2);
@@ -220,6 +241,8 @@ START_TEST(busy_after_the_ack)
     ack(r, nth);
     link_control(r, P_BSY, nth, 0, 0x01010000);
     link_control(r, F_BSY, nth, 0, 0);
+    link_control(r, P_RJT, nth, 0, 0x010d0000);
+    link_control(r, F_RJT, nth, 0, 0x010d0000);
     rig_silent(r);
     rig_alive(r);
     rig_hear(r,
@@ -266,6 +289,7 @@ int main(void)
     rig_case(s, "5.5", more_sequences_than_seq_ids, 0, 1);
     rig_case(s, "8a 8c 8d 8e", message_fails, 0, 36);
     rig_case(s, "9", time_for_acks, 0, 1);
+    rig_case(s, "8e", slow_host, 1, 4);
     rig_case(s, "8a", busy_after_the_ack, 0, 1);
     rig_case(s, "hostile", hostile_link_control, 0, 2);
     return rig_run(s);

@@ -105,6 +105,61 @@ START_TEST(piece_lost)
 }
 END_TEST
 
+/* FC-FS: the Parameter field is a Relative Offset only when F_CTL says so, and of no frame without a payload.
+ */
+START_TEST(parameter_of_no_offset)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    b_wait(b, FCVI_NEVER, 1);
+    uint8_t bytes[FRAME], whole[1024];
+    size_t length = from_hex(RQST_PAYLOAD, whole);
+    for (unsigned n = 0; n < 2; n++) {
+        char hex[512];
+        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200008") : RQST_FRAME("290000"), n, OX, /* NOLINT */
+                 n == 0 ? 0 : 0x1234u, 1u, ID);
+        size_t head = from_hex(hex, bytes), part = n == 0 ? 100 : length - 100;
+        memcpy(bytes + head, whole + (n == 0 ? 0 : 100), part);
+        hear_bytes(b, bytes, head + part);
+    }
+    ck_assert_ptr_nonnull(b_return(b, 1));
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_connect_accept(b->port, 0, b_return(b, 1)->conn, vi, 2), FCVI_VIP_PENDING);
+    collect(b);
+    hear(b, "03 010200 00 010100 58 090008 06 02 0002 1234 ffff 00009999 %08x 19 00 0000 00*20 00000042",
+         own_handle_at(b, 0));
+    ck_assert_int_eq(b_return(b, 2)->vip, VIP_SUCCESS);
+    b_end(b);
+}
+END_TEST
+
+/* A piece of one byte is in its place, or not. _i: how far from it */
+START_TEST(piece_of_one_byte)
+{
+    struct bench *b = b_new();
+    b_wait(b, R_A_TOV, 1);
+    uint8_t whole[1024], bytes[FRAME];
+    size_t length = from_hex(RQST_PAYLOAD, whole);
+    for (uint32_t n = 0; n < 2; n++) {
+        char hex[512];
+        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200009") : RQST_FRAME("29000b"), n, OX, /* NOLINT */
+                 n == 0 ? 0 : (uint32_t)(length - 1) + (uint32_t)_i, 1u, ID);
+        size_t head = from_hex(hex, bytes), part = n == 0 ? length - 1 : 1;
+        memcpy(bytes + head, whole + (n == 0 ? 0 : length - 1), part);
+        memset(bytes + head + part, 0, 3);
+        hear_bytes(b, bytes, head + part + (n == 0 ? 1 : 3));
+    }
+    ck_assert_int_eq(b_return(b, 1) != NULL, _i == 0);
+    ck_assert_uint_eq(counts(b).setups, _i == 0);
+    if (_i == 0)
+        ck_assert_int_eq(fcvi_vip_connect_reject(b->port, 0, b_return(b, 1)->conn), VIP_SUCCESS);
+    else
+        advance(b, R_A_TOV);
+    collect(b);
+    b_end(b);
+}
+END_TEST
+
 /* A request of which something has come: aborted, or repeated, or followed by something else. */
 START_TEST(request_not_complete)
 {
@@ -353,6 +408,8 @@ int main(void)
     TCase *t = tcase_create("one port");
     tcase_add_loop_test(t, setup_in_pieces, 0, PIECES);
     tcase_add_loop_test(t, piece_lost, 0, 4);
+    tcase_add_test(t, parameter_of_no_offset);
+    tcase_add_loop_test(t, piece_of_one_byte, 0, 2);
     tcase_add_loop_test(t, request_not_complete, 0, 4);
     tcase_add_test(t, request_that_does_not_begin);
     tcase_add_test(t, connect_info_and_preference);

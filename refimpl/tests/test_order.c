@@ -169,6 +169,11 @@ START_TEST(no_timer_is_left)
     rig_receive(r);
     piece(r, 1, 0, 4, false);
     ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), r->w.now + W_R_A_TOV);
+    piece(r, 1, 4, 4, false);
+    piece(r, 1, 8, 4, false);
+    ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), FCVI_NEVER);
+    piece(r, 2, 0, 4, false);
+    ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), r->w.now + W_R_A_TOV);
     rig_hear(r, "02 010100 00 010200 58 290000 07 02 0000 0888 ffff 00000000 %08x 12 02 0000 00*8 00*16",
              r->handle);
     ck_assert_uint_eq(w_state(&r->w, 0, r->vi), FCVI_STATE_ERROR);

@@ -7,7 +7,7 @@ enum { READ_BITS = FCVI_STATUS_OP_RDMA_READ };
 /* One frame of FCVI_READ_RESP to a read of `total` bytes. */
 struct read_resp {
     uint32_t cnt, offset, length, total;
-    bool last;
+    bool last, end; /* of the Message; of a Sequence before */
     uint8_t flags;
     uint32_t other_va, other_key, other_id, other_ox;
 };
@@ -20,8 +20,8 @@ static void respond(struct rig *r, unsigned nth, const struct read_resp *q)
     snprintf(hex, sizeof hex,
              "01 010100 00 010200 58 %06x 09 02 %04x %04x 8001 %08x "
              "%08x 0a %02x 0000 %08x 00000000 %016llx %08x %08x",
-             0x800000 | (q->last ? 0x180000 : 0) | (q->length > 0 ? 8 : 0) | fill, q->cnt & 0xFFFF,
-             rig_ox(r, nth) ^ q->other_ox, q->offset, r->handle, q->flags, id ^ q->other_id,
+             0x800000 | (q->last ? 0x180000 : 0) | (q->end ? 0x080000 : 0) | (q->length > 0 ? 8 : 0) | fill,
+             q->cnt & 0xFFFF, rig_ox(r, nth) ^ q->other_ox, q->offset, r->handle, q->flags, id ^ q->other_id,
              0x7000ull ^ q->other_va, 0x77 ^ q->other_key, q->total);
     size_t n = from_hex(hex, bytes);
     for (uint32_t k = 0; k < q->length; k++)
@@ -82,6 +82,23 @@ START_TEST(read_in_order)
     }
     read_arrived(r, 1, 11);
     rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
+/* 5.2.1: several Information Units, a Sequence each. */
+START_TEST(read_in_two_sequences)
+{
+    struct rig *r = begin_i(_i);
+    rig_post(r, FCVI_RDMA_READ, 8);
+    unsigned nth = next_read(r, 1, 8);
+    struct read_resp first = {.length = 4, .total = 8, .end = true};
+    struct read_resp second = {.cnt = 1, .offset = 4, .length = 4, .total = 8, .last = true};
+    respond(r, nth, &first);
+    rig_not_done(r, false);
+    rig_alive(r);
+    respond(r, nth, &second);
+    read_arrived(r, 1, 8);
     rig_end(r);
 }
 END_TEST
@@ -386,6 +403,7 @@ int main(void)
 {
     Suite *s = suite_create("response");
     rig_case(s, "6.7", read_in_order, 0, 8);
+    rig_case(s, "6.7", read_in_two_sequences, 0, 4);
     rig_case(s, "6.7", read_of_nothing, 0, 4);
     rig_case(s, "6.7", read_out_of_order, 0, 2);
     rig_case(s, "6.7", read_after_read, 0, 1);
