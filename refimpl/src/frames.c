@@ -2,6 +2,8 @@
  * (Table 1, 5.8). */
 #include "internal.h"
 
+enum { ABTS = 0x81 };
+
 /* ---- the queue of frames to send ---- */
 
 uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
@@ -50,14 +52,37 @@ static void unlink_frame(struct fcvi_port *p, uint32_t before, uint32_t at)
     p->used.frames--;
 }
 
-/* The oldest frame that may go; FC-VI IUs to a port that is not validated wait (7.7.3). */
+/* A frame before this one in the queue is of the same own Exchange. */
+static bool follows_own(struct fcvi_port *p, uint32_t at)
+{
+    const uint8_t *frame = control_at(p, at)->bytes;
+    for (uint32_t i = p->control_head; i != at; i = control_at(p, i)->next) {
+        const uint8_t *earlier = control_at(p, i)->bytes;
+        if (fcvi_FC_D_ID(earlier) == fcvi_FC_D_ID(frame) && fcvi_FC_OX_ID(earlier) == fcvi_FC_OX_ID(frame) &&
+            !fcvi_FC_Exchange_Context(earlier))
+            return true;
+    }
+    return false;
+}
+
+/* FC-VI IUs to a port that is not validated wait (7.7.3), and an ABTS does not overtake them. */
+static bool waits(struct fcvi_port *p, uint32_t at)
+{
+    const uint8_t *frame = control_at(p, at)->bytes;
+    bool abts = fcvi_FC_R_CTL(frame) == ABTS && !fcvi_FC_Exchange_Context(frame);
+    if (fcvi_FC_TYPE(frame) != FCVI_TYPE && !abts)
+        return false;
+    return !may_send_to(p, (uint32_t)fcvi_FC_D_ID(frame)) && (!abts || follows_own(p, at));
+}
+
+/* The oldest frame that may go. */
 size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
     uint32_t before = NONE;
     exchange_abts_due(p);
     for (uint32_t at = p->control_head; at != NONE; before = at, at = control_at(p, at)->next) {
         struct control_frame *c = control_at(p, at);
-        if (fcvi_FC_TYPE(c->bytes) == FCVI_TYPE && !may_send_to(p, (uint32_t)fcvi_FC_D_ID(c->bytes)))
+        if (waits(p, at))
             continue;
         unlink_frame(p, before, at);
         memcpy(out, c->bytes, c->length);
@@ -224,7 +249,7 @@ void send_abts(struct fcvi_port *p, const struct exchange *x)
     uint8_t *out = control_new(p, 24, eof_of(p, true));
     if (out == NULL)
         return;
-    put_header(p, out, 0x81, 0, x->peer);
+    put_header(p, out, ABTS, 0, x->peer);
     put_exchange(out, x, 0);
 }
 

@@ -127,6 +127,27 @@ START_TEST(disconnect_waits_for_adisc)
 }
 END_TEST
 
+/* The Disconnect is given up while it waits: its ABTS does not overtake it. */
+START_TEST(abts_waits_for_adisc)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    unsigned adisc = lip_with_a_disconnect(r);
+    w_run(&r->w, W_R_A_TOV + 1);
+    ck_assert_int_eq(w_return(&r->w, 0, 7)->vip, VIP_NOT_REACHABLE);
+    rig_silent(r);
+    rig_hear(r,
+             "23 010100 00 010200 01 990000 01 00 0000 %04x ffff 00000000 "
+             "02000000 00000000 10000000c9000002 20000000c9000002 00010200",
+             rig_ox(r, adisc));
+    ck_assert_uint_eq(rig_field(r, r->seen, 28, 1), 0x12);
+    unsigned ox_id = rig_ox(r, r->seen++);
+    ck_assert_uint_eq(rig_field(r, r->seen, 0, 1), 0x81);
+    ck_assert_uint_eq(rig_ox(r, r->seen++), ox_id);
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* 7.7.1: after a logout no FC-VI IU goes there any more. */
 START_TEST(disconnect_dropped_by_logout)
 {
@@ -254,6 +275,7 @@ int main(void)
     rig_case(s, "flood", disconnect_in_a_flood, 0, 1);
     rig_case(s, "flood", setup_in_a_flood, 0, 1);
     rig_case(s, "7.7.3", disconnect_waits_for_adisc, 0, 1);
+    rig_case(s, "7.7.3", abts_waits_for_adisc, 0, 1);
     rig_case(s, "7.7.1", disconnect_dropped_by_logout, 0, 1);
     rig_case(s, "7.7.1", frames_before_a_dropped_one, 0, 1);
     rig_case(s, "E45", any_content, 0, 12);
