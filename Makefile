@@ -301,12 +301,9 @@ FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
 FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
-# comparisons are traced where no mutator knows what they are about
-FUZZ_PORT := -fsanitize-coverage=trace-cmp
-$(BUILD)/fuzz/obj/refimpl/%.o: FUZZ_COVERAGE += $(FUZZ_PORT)
 # what the engine does with each counter costs more than a check of the codec: blocks rather than edges, and sanitizers
 # that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks
-FUZZ_CODEC := -fsanitize-coverage=bb -fsanitize-recover=undefined
+FUZZ_CODEC := -fsanitize-coverage=bb -fsanitize-coverage-ignorelist=fuzz/straight.txt -fsanitize-recover=undefined
 $(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += $(FUZZ_CODEC)
 FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
@@ -345,8 +342,8 @@ fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-fra
 
 DEFECT_SECONDS ?= 600
 fuzz-defects: $(FUZZ_TARGETS) ## plant the defects of fuzz/defects.toml and see whether the fuzzers find them
-	@$(PYTHON) fuzz/defects.py --build $(BUILD) --compile '$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE)' --codec='$(FUZZ_CODEC)' --port='$(FUZZ_PORT)' \
-	  --link '$(CLANG) -fsanitize=fuzzer,address,undefined' --libs='$(FUZZ_LIBS)' --budget $(DEFECT_SECONDS) $(DEFECT_FLAGS) $(DEFECT_FLAGS)
+	@$(PYTHON) fuzz/defects.py --build $(BUILD) --compile '$(CLANG) $(FUZZ_SANITIZE) $(FUZZ_COVERAGE)' --codec='$(FUZZ_CODEC)' \
+	  --link '$(CLANG) -fsanitize=fuzzer,address,undefined' --libs='$(FUZZ_LIBS)' --budget $(DEFECT_SECONDS) $(DEFECT_FLAGS)
 
 fuzz-campaign: $(FUZZ_TARGETS) ## every target in turn for FUZZ_SECONDS in all, with a log of CPU time and executions
 	@fuzz/campaign.sh $(BUILD) $(FUZZ_SECONDS) 300 $(FUZZ_TARGETS)

@@ -29,16 +29,10 @@ while [ "$SECONDS" -lt "$end" ]; do
     [ "$left" -gt 0 ] || break
     corpus=$build/fuzz/corpus-$name out=$copies/$name.log
     mkdir -p "$corpus"
-    seeds=()
-    for folder in "$here/corpus/${name#fuzz_}" "$here/regressions/${name#fuzz_}" "$build/fuzz/seeds/${name#fuzz_}"; do
-      [ -d "$folder" ] && seeds+=("$folder")
-    done
-    read -r -a schedule < <("$here/schedule.sh" "$name"; echo)
-    dictionary=()
-    [ -e "$build/fuzz/fcvi.dict" ] && dictionary=(-dict="$build/fuzz/fcvi.dict")
+    mapfile -t arguments < <("$here/arguments.sh" "$name" "$build")
     status=0
-    times=$({ time "$copies/$name" -max_len="$("$here/length.sh" "$name")" "${schedule[@]}" -max_total_time=$((left < slice ? left : slice)) \
-      -print_final_stats=1 -artifact_prefix="$found/$name-" "${dictionary[@]}" "$corpus" "${seeds[@]}" > "$out" 2>&1; } 2>&1) || status=$?
+    times=$({ time "$copies/$name" -max_total_time=$((left < slice ? left : slice)) -print_final_stats=1 \
+      -artifact_prefix="$found/$name-" "$corpus" "${arguments[@]}" > "$out" 2>&1; } 2>&1) || status=$?
     [ "$status" -eq 0 ] || cp "$out" "$found/$name-$(date -u +%H%M%S).log"
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out")
     printf '%s\t%s\t%s\t%s\t%d\n' "$(date -u +%FT%TZ)" "$name" "$(bc <<< "$times")" "${executions:-0}" "$status" >> "$log"

@@ -1,6 +1,6 @@
 """Do the fuzzers find what they should? Defects of fuzz/defects.toml, each planted in a copy of one file, and looked for.
 
-    python defects.py --build BUILD --compile 'CLANG FLAGS' --codec FLAGS --port FLAGS --link 'CLANG FLAGS' --libs LIBS
+    python defects.py --build BUILD --compile 'CLANG FLAGS' --codec FLAGS --link 'CLANG FLAGS' --libs LIBS
                       [--budget CPU_SECONDS] [--slice SECONDS] [--only NAME,...]
 
 Nobody tells the fuzzers where to look: the targets take turns, from the corpora of the repository, until one of them
@@ -71,9 +71,9 @@ class Bench:
             raise SystemExit(f"defects.toml: {defect['name']}: `old` stands {text.count(defect['old'])} times in {source}")
         copy = folder / source.name
         copy.write_text(text.replace(defect["old"], defect["new"]), encoding="utf-8")
-        flags = self.args.codec if source.parts[0] == "codec" else self.args.port
+        flags = shlex.split(self.args.codec) if source.parts[0] == "codec" else []
         compiled = copy.with_suffix(".o")
-        _run([*shlex.split(self.args.compile), *shlex.split(flags), f"-I{source.parent}", "-c", str(copy), "-o", str(compiled)])
+        _run([*shlex.split(self.args.compile), *flags, f"-I{source.parent}", "-c", str(copy), "-o", str(compiled)])
         return compiled
 
     def search(self, binaries: dict[str, Path], folder: Path) -> Found:
@@ -91,11 +91,9 @@ class Bench:
     def _slice(self, name: str, binary: Path, folder: Path, turn: int) -> tuple[float, int, str]:
         grown = folder / f"corpus-{binary.name}"
         grown.mkdir(exist_ok=True)
-        length = subprocess.run([str(_HERE / "length.sh"), f"fuzz_{name}"], check=True, capture_output=True, text=True).stdout
-        command = [str(binary), f"-max_len={length.strip()}", f"-max_total_time={self.args.slice}", "-print_final_stats=1",
-                   f"-timeout={_HANG}", f"-seed={turn + 1}", f"-artifact_prefix={folder}/", str(grown)]
-        if (_HERE / "corpus" / name).is_dir():
-            command.append(str(_HERE / "corpus" / name))
+        told = subprocess.run([str(_HERE / "arguments.sh"), name], check=True, capture_output=True, text=True).stdout
+        command = [str(binary), f"-max_total_time={self.args.slice}", "-print_final_stats=1", f"-timeout={_HANG}",
+                   f"-seed={turn + 1}", f"-artifact_prefix={folder}/", str(grown), *told.splitlines()]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -118,7 +116,7 @@ def main() -> int:
     """Plant, look, tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
-    for flag in ("compile", "codec", "port", "link", "libs"):
+    for flag in ("compile", "codec", "link", "libs"):
         parser.add_argument(f"--{flag}", required=True)
     parser.add_argument("--budget", type=float, default=600, help="CPU seconds for each defect, 600 unless told")
     parser.add_argument("--slice", type=int, default=5, help="seconds of each turn")

@@ -9,6 +9,8 @@
 
 enum { LONGEST = 1 << 16, FINDINGS = 8, ERROR = 256 };
 
+const char fcvi_fuzz_allocates = 1;
+
 static int in_memory(const uint8_t *data, size_t size)
 {
     static int fd = -1;

@@ -14,6 +14,8 @@
 
 enum { HANDLES = 1 << 20 };
 
+const char fcvi_fuzz_allocates = 1;
+
 static unsigned handles;
 static VIP_DESCRIPTOR *posted[2];
 

@@ -9,11 +9,9 @@ out=$here/corpus/${name#fuzz_}
 fresh=$build/fuzz/minimised-$name
 rm -rf "$fresh"
 mkdir -p "$fresh" "$out"
-sources=("$out")
-for folder in "$build/fuzz/corpus-$name" "$build/fuzz/seeds/${name#fuzz_}" "$here/regressions/${name#fuzz_}"; do
-  [ -d "$folder" ] && sources+=("$folder")
-done
-"$target" -merge=1 -use_value_profile=0 -max_len="$("$here/length.sh" "$name")" "$fresh" "${sources[@]}" > "$build/fuzz/minimise-$name.log" 2>&1 ||
+mapfile -t arguments < <("$here/arguments.sh" "$name" "$build")
+[ ! -d "$build/fuzz/corpus-$name" ] || arguments+=("$build/fuzz/corpus-$name")
+"$target" -merge=1 -use_value_profile=0 "$fresh" "${arguments[@]}" > "$build/fuzz/minimise-$name.log" 2>&1 ||
   { tail -20 "$build/fuzz/minimise-$name.log"; exit 1; }
 rm -rf "$out"
 mv "$fresh" "$out"

@@ -13,15 +13,8 @@ for target in "$@"; do
   name=$(basename "$target")
   corpus=$build/fuzz/corpus-$name
   mkdir -p "$corpus"
-  seeds=()
-  for folder in "$here/corpus/${name#fuzz_}" "$here/regressions/${name#fuzz_}" "$build/fuzz/seeds/${name#fuzz_}"; do
-    [ -d "$folder" ] && seeds+=("$folder")
-  done
-  read -r -a schedule < <("$here/schedule.sh" "$name"; echo)
-  dictionary=()
-  [ -e "$build/fuzz/fcvi.dict" ] && dictionary=(-dict="$build/fuzz/fcvi.dict")
+  mapfile -t arguments < <("$here/arguments.sh" "$name" "$build")
   echo "== $name"
-  "$target" -max_len="$("$here/length.sh" "$name")" "${schedule[@]}" -max_total_time="$seconds" -print_final_stats=1 \
-    -artifact_prefix="$build/fuzz/" "${dictionary[@]}" "$corpus" "${seeds[@]}" 2>&1 | grep -av '^#\|^"\|^stat::peak\|NEW_FUNC'
+  "$target" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/fuzz/" "$corpus" "${arguments[@]}" 2>&1 | grep -av '^#\|^"\|^stat::peak\|NEW_FUNC'
   test "${PIPESTATUS[0]}" -eq 0
 done

@@ -32,9 +32,9 @@ class Row(NamedTuple):
     measure: Callable[[], float]
 
 
-def _words(script: str, name: str) -> list[str]:
-    command = [str(_HERE / script), name]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+def _arguments(name: str) -> list[str]:
+    command = [str(_HERE / "arguments.sh"), name]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def _cpu() -> float:
@@ -42,13 +42,10 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def libfuzzer(binary: Path, name: str, corpus: str | None, seconds: int) -> float:
-    """Executions per CPU second of a libFuzzer target, from a corpus of the repository."""
+def libfuzzer(binary: Path, name: str, seconds: int) -> float:
+    """Executions per CPU second of a libFuzzer target, run with what a target of the repository is run with."""
     with tempfile.TemporaryDirectory() as found:
-        command = [str(binary), f"-max_total_time={seconds}", "-print_final_stats=1", *_words("schedule.sh", name),
-                   f"-max_len={_words('length.sh', name)[0]}", found]
-        if corpus is not None:
-            command.append(str(_HERE / "corpus" / corpus))
+        command = [str(binary), f"-max_total_time={seconds}", "-print_final_stats=1", found, *_arguments(name)]
         before = _cpu()
         run = subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
         spent = _cpu() - before
@@ -77,17 +74,16 @@ def rows(build: Path, seconds: int) -> list[Row]:
     """What is measured, the empty target first."""
     fuzz = build / "fuzz"
 
-    def row(name: str, base: str, binary: str, corpus: str | None) -> Row:
-        like = "fuzz_" + (corpus or "frame")
-        return Row(name, base, lambda: libfuzzer(fuzz / binary, like, corpus, seconds))
+    def row(name: str, binary: str, like: str) -> Row:
+        return Row(name, "empty", lambda: libfuzzer(fuzz / binary, like, seconds))
 
     table = [
-        row("empty", "empty", "fuzz_empty", None),
-        row("empty, long inputs", "empty", "fuzz_empty_long", "frame"),
-        row("frame", "empty", "plain-frame", "frame"),
-        row("frame with mutator", "empty", "fuzz_frame", "frame"),
-        row("port", "empty", "fuzz_port", "port"),
-        row("pair", "empty", "fuzz_pair", "pair"),
+        row("empty", "fuzz_empty", "frame"),
+        row("empty, long inputs", "fuzz_empty_long", "frame"),
+        row("frame", "plain-frame", "frame"),
+        row("frame with mutator", "fuzz_frame", "frame"),
+        row("port", "fuzz_port", "port"),
+        row("pair", "fuzz_pair", "pair"),
     ]
     if all((fuzz / f"afl-fuzz_{name}").exists() for name in ("empty", "frame", "port")):
         for name, shown in (("empty", "frame"), ("frame", "frame"), ("port", "port")):

@@ -22,5 +22,5 @@ for target in fuzz/fuzz_*.c; do
   done
   [ ${#folders[@]} -eq 0 ] || zip -qjr "$OUT/${name}_seed_corpus.zip" "${folders[@]}"
   cp build/fuzz/fcvi.dict "$OUT/$name.dict"
-  printf '[libfuzzer]\nmax_len = %s\n' "$(fuzz/length.sh "$name")" > "$OUT/$name.options"
+  printf '[libfuzzer]\nmax_len = %s\n' "$(fuzz/arguments.sh "$name" | sed -n 's/^-max_len=//p')" > "$OUT/$name.options"
 done
