@@ -1,9 +1,11 @@
 /* Two reference ports over a faulty Fabric: the input is a program of VIPL calls on both, faults and time.
  *
- * Demands: every frame is clean; Descriptors complete once each and in order; a Descriptor that completes
- * well at the receiver has the bytes that were sent, and none before it is missing on a reliable Connection;
- * faults over, both ports come to rest and the Fabric has lost nothing that it cannot account for. */
-#include "oracle.h"
+ * Demands: every frame is clean, and the monitor finds nothing in all of them; Endpoints change their states
+ * as they may; Descriptors complete once each and in order; a Message Request is out before its Descriptor
+ * completes well; a Descriptor that completes well at the receiver has the bytes that were sent, and none
+ * before it is missing on a reliable Connection; faults over, both ports come to rest and the Fabric has lost
+ * nothing that it cannot account for. */
+#include "watch.h"
 
 #include <fcvi/fabric.h>
 
@@ -48,17 +50,21 @@ struct side {
     uint32_t heard[VIS], last[VIS],
         since[VIS]; /* receptions of this Connection; the last number among them, and when */
     bool reliable[VIS];
+    uint8_t state[VIS];
+    struct requests requests;
 };
 
 struct pair {
     struct fcvi_fabric *fabric;
+    struct watch watch;
     struct side side[PORTS];
     struct program program;
 };
 
 /* The blocks as they are before the program, one of each setting, and the ones that run. */
 struct blocks {
-    uint64_t *fabric, *port[PORTS];
+    uint64_t *fabric, *port[PORTS], *monitor;
+    struct watch watch;
     struct side side[PORTS];
 };
 
@@ -90,6 +96,7 @@ static struct fcvi_port_config port_config(unsigned i, uint8_t setting)
                                  .r_a_tov_us = R_A_TOV,
                                  .receive_size = setting >> 5 & 1 ? 256 : 2112,
                                  .iu_size = setting >> 5 & 1 ? 600 : 0,
+                                 .end_to_end_credit = setting >> 5 & 1 ? 1 : 0,
                                  .seed = 7 + i};
     if (!c.explicit_login)
         c.peer = identity(!i, setting);
@@ -117,13 +124,24 @@ static uint64_t *room(size_t size)
 
 /* ---- what the ports say ---- */
 
-static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcvi_input *frame)
+static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcvi_input *in)
 {
-    struct fcvi_transmitted meta = {frame->sof, frame->eof};
-    (void)context;
-    (void)now;
-    (void)from;
-    demand_clean(frame->bytes, frame->length, &meta);
+    struct pair *p = context;
+    struct fcvi_frame frame;
+    demand_clean(in, &frame);
+    demand_unbroken(&p->watch, &frame, now);
+    note_request(&p->side[from].requests, &frame);
+}
+
+/* The monitor sees what the Fabric says, too. */
+static void on_delivered(void *context, uint64_t now, uint32_t from, uint32_t to, const struct fcvi_input *in)
+{
+    struct fcvi_frame frame;
+    (void)to;
+    if (from != FCVI_FABRIC_ITSELF)
+        return;
+    fcvi_decode(in, &frame, NULL);
+    demand_unbroken(&((struct pair *)context)->watch, &frame, now);
 }
 
 /* Every Message is a run of bytes, each three more than the one before. */
@@ -158,13 +176,17 @@ static void on_event(void *context, uint64_t now, uint32_t port, const struct fc
     (void)now;
     if (e->kind == FCVI_EVENT_CALL && e->token == 1)
         s->conn = e->conn;
-    if (e->kind == FCVI_EVENT_STATE)
+    if (e->kind == FCVI_EVENT_STATE) {
+        demand_step(&s->state[e->vi], e->state);
         s->heard[e->vi] = s->since[e->vi] = 0;
+    }
     if (e->kind != FCVI_EVENT_COMPLETION)
         return;
     demand_next(&s->next[e->vi][e->recv], e->completion.cookie);
     bool good = (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0;
     bool sent = (e->completion.status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_RECEIVE;
+    if (good && !e->recv)
+        demand_sent(&s->requests);
     if (good && e->recv)
         demand_turn(s, e);
     if (good && e->recv && sent)
@@ -173,7 +195,7 @@ static void on_event(void *context, uint64_t now, uint32_t port, const struct fc
 
 static void run(struct pair *p, uint64_t us)
 {
-    struct fcvi_fabric_observer observer = {p, on_sent, NULL, on_event};
+    struct fcvi_fabric_observer observer = {p, on_sent, on_delivered, on_event};
     struct fcvi_port *ports[PORTS] = {p->side[0].port, p->side[1].port};
     uint64_t now = fcvi_fabric_now(p->fabric);
     fcvi_fabric_run(p->fabric, ports, PORTS, us == FCVI_NEVER ? us : now + us, &observer);
@@ -187,11 +209,10 @@ static struct fcvi_address address(unsigned i)
 }
 
 /* The cookie is the number of the Descriptor and its slot. */
-static void post(struct pair *p, struct side *s, uint64_t now, uint32_t vi)
+static void post(struct pair *p, struct side *s, uint32_t vi, uint8_t how, uint8_t length)
 {
     static struct fcvi_descriptor d;
     const struct side *other = &p->side[s == &p->side[0]];
-    uint8_t how = take(&p->program), length = take(&p->program);
     memset(&d, 0, offsetof(struct fcvi_descriptor, segment));
     d.op = how % 4;
     d.has_immediate = how >> 2 & 1;
@@ -205,7 +226,7 @@ static void post(struct pair *p, struct side *s, uint64_t now, uint32_t vi)
     d.cookie = s->posted * 16 + slot;
     bool takes_one = d.op == FCVI_SEND || (d.op == FCVI_RDMA_WRITE && d.has_immediate);
     d.immediate = vi < VIS ? s->numbered[vi] + 1 : 0;
-    if (fcvi_vip_post(s->port, now, vi, &d) != VIP_SUCCESS)
+    if (fcvi_vip_post(s->port, fcvi_fabric_now(p->fabric), vi, &d) != VIP_SUCCESS)
         return;
     s->posted++;
     s->numbered[vi] += takes_one;
@@ -213,8 +234,20 @@ static void post(struct pair *p, struct side *s, uint64_t now, uint32_t vi)
         s->received[vi]++;
 }
 
+/* Messages one after the other, each with its number, and as many Descriptors to receive them. */
+static void exchange(struct pair *p, struct side *s, uint32_t vi)
+{
+    enum { IMMEDIATE = 4 };
+    uint8_t how = take(&p->program), length = take(&p->program);
+    for (unsigned i = 0; i <= (how >> 1 & 3u); i++) {
+        post(p, &p->side[s == &p->side[0]], vi, FCVI_RECV, 0);
+        post(p, s, vi, IMMEDIATE | (how & 1 ? FCVI_RDMA_WRITE : FCVI_SEND), length);
+    }
+}
+
 static void begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
 {
+    s->state[vi] = FCVI_STATE_IDLE;
     s->next[vi][0] = s->next[vi][1] = 0;
     s->reliable[vi] = a->reliability != FCVI_UNRELIABLE;
 }
@@ -264,12 +297,18 @@ static void call(struct pair *p, struct side *s, uint64_t now)
     case 8:
         fcvi_vip_done(s->port, now, vi, how >> 6 & 1, &c);
         break;
-    case 9:
+    case 9: /* ends logins without a frame that the monitor would see */
+        fcvi_monitor_forget(p->watch.monitor);
         fcvi_port_link(s->port, now, (enum fcvi_link)(take(&p->program) % 5));
         break;
-    default:
-        post(p, s, now, vi);
+    case 10:
+        exchange(p, s, vi);
         break;
+    default: {
+        uint8_t bits = take(&p->program);
+        post(p, s, vi, bits, take(&p->program));
+        break;
+    }
     }
 }
 
@@ -301,6 +340,7 @@ static void disturb(struct pair *p)
     rule.skip = which & 3;
     rule.count = 1 + (which >> 2 & 3);
     rule.delay_us = (uint64_t)take(&p->program) * 16;
+    p->watch.outlived |= rule.action == FCVI_ACT_HOLD || rule.delay_us >= R_A_TOV / 2;
     fcvi_fabric_rule_add(p->fabric, &rule);
 }
 
@@ -335,11 +375,14 @@ static void make(struct blocks *b, uint8_t setting)
         DEMAND(port != NULL && fcvi_fabric_attach(fabric, &c.self, FCVI_PLACE_FABRIC) == i);
         fcvi_port_link(port, 0, FCVI_LINK_UP);
     }
+    b->monitor = room(fcvi_monitor_size(&watch_limits));
+    watch_begin(&b->watch, b->monitor, R_A_TOV);
 }
 
 static struct pair pair_of(struct blocks *b)
 {
-    struct pair p = {.fabric = (struct fcvi_fabric *)(void *)b->fabric};
+    struct pair p = {.fabric = (struct fcvi_fabric *)(void *)b->fabric, .watch = b->watch};
+    p.watch.monitor = (struct fcvi_monitor *)(void *)b->monitor;
     for (unsigned i = 0; i < PORTS; i++) {
         p.side[i] = b->side[i];
         p.side[i].port = (struct fcvi_port *)(void *)b->port[i];
@@ -370,11 +413,14 @@ static void furnish(struct blocks *b, uint8_t level)
         meet(&p);
     for (unsigned i = 0; i < PORTS; i++)
         b->side[i] = p.side[i];
+    b->watch = p.watch;
 }
 
 static void copy(struct blocks *to, const struct blocks *from)
 {
     memcpy(to->fabric, from->fabric, fcvi_fabric_size(&fabric_limits));
+    memcpy(to->monitor, from->monitor, fcvi_monitor_size(&watch_limits));
+    to->watch = from->watch;
     for (unsigned i = 0; i < PORTS; i++) {
         memcpy(to->port[i], from->port[i], fcvi_port_size(&port_limits));
         to->side[i] = from->side[i];

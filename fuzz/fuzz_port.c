@@ -2,8 +2,9 @@
  *
  * Frames of the peer are built from the field table; most of them answer or continue what the port has sent,
  * so that they reach the states behind a setup. Oracles: no frame of the port breaks a rule of the codec,
- * every Descriptor completes at most once and in order, and once everything has timed out no timer runs on
- * and no Exchange is left but those of requests that the application has not answered. */
+ * Endpoints change their states as they may, every Descriptor completes at most once and in order, and once
+ * everything has timed out no timer runs on and no Exchange is left but those of requests that the
+ * application has not answered. */
 #include "oracle.h"
 
 enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 256 };
@@ -34,6 +35,7 @@ struct peer {
     uint32_t region_handle; /* of the last region registered */
     uint64_t va;
     uint64_t next_cookie[VIS][2], posted;
+    uint8_t state[VIS];
 };
 
 static uint8_t take(struct program *p)
@@ -45,10 +47,12 @@ static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
 {
     uint8_t bytes[FRAME];
     struct fcvi_transmitted meta;
+    struct fcvi_frame frame;
     struct fcvi_event event;
     for (size_t n = fcvi_port_transmit(port, now, bytes, FRAME, &meta); n != 0;
          n = fcvi_port_transmit(port, now, bytes, FRAME, &meta)) {
-        demand_clean(bytes, n, &meta);
+        struct fcvi_input in = {bytes, n, meta.sof, meta.eof, FCVI_CRC_OK};
+        demand_clean(&in, &frame);
         memset(bytes + n, 0, n < 128 ? 128 - n : 0);
         memcpy(peer->sent[peer->count % MEMORY], bytes, 56);
         memcpy(peer->sent[peer->count++ % MEMORY] + 56, bytes + 56 + 8, 8); /* FCVI_RQST_HANDLE or RESP */
@@ -56,6 +60,8 @@ static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
     while (fcvi_port_event(port, &event)) {
         if (event.kind == FCVI_EVENT_CALL && event.token == 1)
             peer->conn = event.conn;
+        if (event.kind == FCVI_EVENT_STATE)
+            demand_step(&peer->state[event.vi], event.state);
         if (event.kind != FCVI_EVENT_COMPLETION)
             continue;
         demand_next(&peer->next_cookie[event.vi][event.recv], event.completion.cookie);
@@ -200,6 +206,12 @@ static void post(struct fcvi_port *port, uint64_t now, uint32_t vi, struct progr
     fcvi_vip_post(port, now, vi, &d);
 }
 
+static void begin(struct peer *peer, uint32_t vi)
+{
+    peer->next_cookie[vi][0] = peer->next_cookie[vi][1] = 0;
+    peer->state[vi] = FCVI_STATE_IDLE;
+}
+
 static void call(struct fcvi_port *port, uint64_t now, struct program *p, struct peer *peer)
 {
     struct fcvi_address own = address(2, 0), remote = address(take(p) % 4, 0);
@@ -212,7 +224,7 @@ static void call(struct fcvi_port *port, uint64_t now, struct program *p, struct
         attributes.rdma_read = attributes.reliability > 1;
         attributes.pipeline_depth = take(p) % 4;
         if (fcvi_vip_create_vi(port, now, &attributes, &number) == VIP_SUCCESS)
-            peer->next_cookie[number][0] = peer->next_cookie[number][1] = 0;
+            begin(peer, number);
         break;
     case 1:
         fcvi_vip_connect_wait(port, now, &own, take(p) * 20u, 1);
@@ -429,7 +441,7 @@ static void odd(struct fcvi_port *port, uint64_t now, struct program *p, struct 
     case 3:
         a = odd_attributes(p);
         if (fcvi_vip_create_vi(port, now, &a, &vi) == VIP_SUCCESS)
-            peer->next_cookie[vi][0] = peer->next_cookie[vi][1] = 0;
+            begin(peer, vi);
         break;
     case 4:
         odd_setup(port, now, p);

@@ -16,13 +16,11 @@
     } while (0)
 
 /* A frame that the reference port sends breaks no rule of the codec. */
-static inline void demand_clean(const uint8_t *bytes, size_t n, const struct fcvi_transmitted *meta)
+static inline void demand_clean(const struct fcvi_input *in, struct fcvi_frame *frame)
 {
     struct fcvi_finding list[4];
     struct fcvi_findings findings = {list, 4, 0, 0};
-    struct fcvi_frame frame;
-    struct fcvi_input in = {bytes, n, meta->sof, meta->eof, FCVI_CRC_OK};
-    fcvi_decode(&in, &frame, &findings);
+    fcvi_decode(in, frame, &findings);
     if (findings.worst > 1 + FCVI_NOTICE)
         fprintf(stderr, "%s: %s\n", list[0].requirement, list[0].message);
     DEMAND(findings.worst <= 1 + FCVI_NOTICE);
@@ -57,6 +55,23 @@ static inline void demand_next(uint64_t *next, uint64_t cookie)
     *next = cookie + 1;
 }
 
+/* 8.2 and VI-ARCH 5: what an Endpoint's state may become. Only a Disconnect ends Error, and no setup begins
+ * but from Idle. A Peer whose own request is being retried may yet accept the other's (5.3.4), which makes it
+ * Pending Connect. */
+static inline void demand_step(uint8_t *state, uint8_t next)
+{
+    enum { IDLE = 1, PENDING = 2, RETRY = 4, CONNECTED = 8, ERROR = 16 };
+    static const uint8_t after[] = {[FCVI_STATE_IDLE] = PENDING,
+                                    [FCVI_STATE_PENDING_CONNECT] = IDLE | RETRY | CONNECTED | ERROR,
+                                    [FCVI_STATE_PENDING_CONNECT_RETRY] = PENDING | IDLE | CONNECTED | ERROR,
+                                    [FCVI_STATE_CONNECTED] = IDLE | ERROR,
+                                    [FCVI_STATE_ERROR] = IDLE};
+    if (next > FCVI_STATE_ERROR || (after[*state] >> next & 1u) == 0)
+        fprintf(stderr, "from %s to %s\n", fcvi_vi_state_name(*state), fcvi_vi_state_name(next));
+    DEMAND(next <= FCVI_STATE_ERROR && (after[*state] >> next & 1u));
+    *state = next;
+}
+
 /* All has timed out: no timer runs on, and no Exchange is left but those of setups that the application has
  * not answered. */
 static inline void demand_quiet(const struct fcvi_port *port)
@@ -67,6 +82,9 @@ static inline void demand_quiet(const struct fcvi_port *port)
     DEMAND(c.exchanges <= c.setups);
     DEMAND(c.held_frames == 0 && c.frames == 0);
 }
+
+/* Of a target whose code allocates memory (options.c). */
+extern const char fcvi_fuzz_allocates;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
