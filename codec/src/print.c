@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A bounded output that goes on counting past its end, as snprintf does, and ends with a NUL as its does. */
 struct text {
@@ -23,8 +24,16 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
 
 static void say_hex(struct text *t, const uint8_t *bytes, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        say(t, "%02x", bytes[i]);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < length; i++) {
+        const char pair[] = {digits[bytes[i] >> 4], digits[bytes[i] & 15], '\0'};
+        if (t->length + sizeof pair <= t->capacity) {
+            memcpy(t->out + t->length, pair, sizeof pair);
+            t->length += 2;
+        } else {
+            say(t, "%s", pair);
+        }
+    }
 }
 
 /* ---- names of the frame as a whole ---- */
