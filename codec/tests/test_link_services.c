@@ -3,7 +3,7 @@
  * 2625 and FC-GS. */
 #include "golden.h"
 
-#include <check.h>
+#include "quiet_check.h"
 #include <fcvi/table.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Frames in words and as JSON: every character of it, and never more than there is room for. */
 #include "golden.h"
 
-#include <check.h>
+#include "quiet_check.h"
 
 struct test {
     uint8_t bytes[GOLDEN_MAX];

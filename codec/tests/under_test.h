@@ -4,7 +4,7 @@
 
 #include "golden.h"
 
-#include <check.h>
+#include "quiet_check.h"
 
 enum { MOST = 64 };
 

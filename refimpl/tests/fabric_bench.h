@@ -4,7 +4,7 @@
 
 #include "../../codec/tests/golden.h"
 
-#include <check.h>
+#include "../../codec/tests/quiet_check.h"
 #include <fcvi/fabric.h>
 #include <stdarg.h>
 #include <stdio.h>

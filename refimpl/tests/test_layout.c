@@ -1,6 +1,6 @@
 /* What a host may ask for in struct fcvi_port_limits, and what zero stands for, and the bounds of the
  * configuration (port.h). */
-#include <check.h>
+#include "../../codec/tests/quiet_check.h"
 #include <fcvi/port.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The reference port against frames and times worked out by hand from clauses 5, 6, 8 and Annexes C and D. */
 #include "../../codec/tests/golden.h"
 
-#include <check.h>
+#include "../../codec/tests/quiet_check.h"
 #include <fcvi/port.h>
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #ifndef FCVI_TEST_WORLD_H
 #define FCVI_TEST_WORLD_H
 
-#include <check.h>
+#include "../../codec/tests/quiet_check.h"
 #include <fcvi/port.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef FCVI_TEST_STREAM_H
 #define FCVI_TEST_STREAM_H
 
-#include <check.h>
+#include "../../../codec/tests/quiet_check.h"
 #include <fcvi/monitor.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The mutator: bounded, repeatable, and what it makes still reaches the depths of a parser. */
 #include "../fcvi_mutator.h"
 
-#include <check.h>
+#include "../../../codec/tests/quiet_check.h"
 #include <fcvi/codec.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef FCVI_VIPL_TEST_BENCH_H
 #define FCVI_VIPL_TEST_BENCH_H
 
-#include <check.h>
+#include "../../../codec/tests/quiet_check.h"
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
 #include <vipl.h>

@@ -2,7 +2,7 @@
  * that it is for, in the four topologies of 7.7, on In-Order and Out-of-Order Fabrics, in class 2 and 3. */
 #include "net.h"
 
-#include <check.h>
+#include "../../../codec/tests/quiet_check.h"
 #include <stdlib.h>
 #include <vipl.h>
 
