@@ -119,9 +119,9 @@ $(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcar
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 
-$(BUILD)/san/fcvi-agent: $(AGENT_SRC) $(AGENT_PORT_SRC) $(VIPL_SRC) $(wildcard harness/agent/*.h) $(BUILD)/san/libfcvi.a
+$(BUILD)/san/fcvi-agent: $(AGENT_SRC) $(AGENT_PORT_SRC) $(VIPL_SRC:%.c=$(BUILD)/san/obj/%.o) $(wildcard harness/agent/*.h) $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $(filter %.c %.a,$^) $(LIBS) -ljansson -lpcap -lpthread -o $@
+	$(SAN_CC) $(filter %.c %.o %.a,$^) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 $(EXTENSION): harness/ffi/build.py $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
@@ -207,24 +207,31 @@ $(BUILD)/bench: codec/bench/bench.c $(BUILD)/libfcvi.a
 
 # ---- checks ----
 
+# the test programs themselves are not what has to be fast, and with -flto each would optimise the library anew
+TEST_CFLAGS := -Og -fno-lto
 $(BUILD)/tests/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $< $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
+	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $< $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
 
 $(BUILD)/tests/%: %.c $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-$(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_SRC) $(VIPL_TEST_PARTS) $(BUILD)/san/libfcvi.a
+SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE)
+$(BUILD)/san/libvipl.a: $(VIPL_SRC:%.c=$(BUILD)/san/obj/%.o) $(VIPL_TEST_PARTS:%.c=$(BUILD)/san/obj/%.o)
+	rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(VIPL_TEST_PARTS) $(VIPL_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
+	$(SAN_CC) $(TEST_CFLAGS) $^ $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
 
 LIB_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h \
-                 conformance/monitor/include/fcvi/*)
+                 conformance/monitor/include/fcvi/* refimpl/vipl/*/*.h refimpl/vipl/include/fcvi/*)
 $(BUILD)/san/obj/%.o: %.c $(LIB_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) -c $< -o $@
+	$(SAN_CC) -c $< -o $@
 
 $(BUILD)/san/libfcvi.a: $(LIB_SRC:%.c=$(BUILD)/san/obj/%.o)
 	rm -f $@
@@ -232,7 +239,7 @@ $(BUILD)/san/libfcvi.a: $(LIB_SRC:%.c=$(BUILD)/san/obj/%.o)
 
 $(BUILD)/san/%: %.c $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+	$(SAN_CC) $(TEST_CFLAGS) $< $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 check: ## every test; says at the end how many stages passed
 	@harness/check.sh
@@ -291,11 +298,11 @@ $(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a fuzz/mutator/expo
 
 $(BUILD)/tests/fuzz/%: fuzz/%.c $(MUTATOR_OBJ) $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $< $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $< $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 $(BUILD)/san/fuzz/%: fuzz/%.c $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE) $< $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
+	$(SAN_CC) $(TEST_CFLAGS) $< $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
@@ -454,7 +461,7 @@ $(BUILD)/cov/%.o: %.c $(LIB_HEADERS)
 
 $(BUILD)/cov/%: %.c $(COV_OBJ)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g $(INCLUDES) $< $(COV_OBJ) -lgcov $(LIBS) $$(pkg-config --libs check) -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(TEST_CFLAGS) $(INCLUDES) $< $(COV_OBJ) -lgcov $(LIBS) $$(pkg-config --libs check) -o $@
 
 coverage: $(COV_TESTS) ## line and branch coverage of codec and refimpl by the C tests
 	find $(BUILD)/cov -name '*.gcda' -delete
