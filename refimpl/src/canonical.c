@@ -130,7 +130,6 @@ static void put_held(struct writer *w, uint32_t first)
         const struct held *h = held_at(w->p, i);
         uint64_t since = relative(w, h->since);
         put_number(w, i);
-        put_number(w, (uint32_t)h->sof << 8 | h->eof);
         put(w, &since, sizeof since);
         put(w, h->bytes, h->length);
     }

@@ -128,7 +128,6 @@ struct run {
 struct held {
     uint32_t next;
     uint16_t length;
-    uint8_t sof, eof;
     uint64_t since;
     uint8_t bytes[LONGEST];
 };

@@ -41,8 +41,6 @@ static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
     p->free_held = h->next;
     p->used.held_frames++;
     h->length = (uint16_t)f->input.length;
-    h->sof = f->input.sof;
-    h->eof = f->input.eof;
     h->since = p->now;
     h->next = NONE;
     memcpy(h->bytes, f->input.bytes, f->input.length);
@@ -83,7 +81,7 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
     while (*link != NONE) {
         uint32_t i = *link;
         struct held *h = held_at(p, i);
-        struct fcvi_input in = {h->bytes, h->length, h->sof, h->eof, FCVI_CRC_OK};
+        struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
         struct fcvi_frame f;
         fcvi_decode(&in, &f, NULL);
         if (fcvi_DH_FCVI_MSG_ID(f.dh) != m->id) {
@@ -178,21 +176,17 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Since when something has been missing that must come before a Message, or its end, is reached. */
+/* Since when something has been missing that must come before a Message, or its end, is reached. All that is
+ * complete is out of the list: whatever stands behind Mexp waits. */
 static uint64_t missing_since(struct fcvi_port *p, const struct vi *vi)
 {
     uint64_t since = FCVI_NEVER;
-    uint32_t id = vi->rx.expected;
-    bool waiting = false; /* a Message before this one is not whole */
     for (uint32_t i = vi->rx.list.head; i != NONE; i = message_of(p, i)->next) {
         const struct message *m = message_of(p, i);
-        if (waiting || m->id != id)
+        if (m->id != vi->rx.expected)
             since = sooner(since, m->since); /* rules 4c a and b */
-        id = m->id + 1;
-        if (whole(p, m))
-            continue;
-        waiting = true;
-        since = sooner(since, sooner(run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
+        if (!whole(p, m))
+            since = sooner(since, sooner(run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
     }
     return since;
 }

@@ -172,7 +172,7 @@ void message_aborted(struct fcvi_port *p, struct exchange *x)
     struct vi *vi = vi_at(p, x->owner);
     uint32_t id = message_at(p, exchange_index(p, x))->id;
     if (reliable(vi)) {
-        if (x == current(p, vi) && id == vi->rx.expected)
+        if (x == current(p, vi))
             message_lost(p, vi, x);
         message_error(p, vi, NULL, TRANSPORT_ERROR, true);
         return;

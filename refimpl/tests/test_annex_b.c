@@ -673,6 +673,7 @@ static const struct unit odd_ones[] = {
     {.id = 1, .cnt = 1, .offset = 4, .length = 4, .total = 12, .last = true},  /* it ends before its end */
     {.id = 1, .cnt = 1, .offset = 8, .length = 4, .total = 12, .last = true},  /* Relative Offset jumps */
     {.id = 1, .cnt = 1, .offset = 0, .length = 4, .total = 12},                /* ... and goes back */
+    {.id = 1, .cnt = 1, .offset = 8, .length = 1, .total = 12},                /* ... for one byte */
 };
 enum { ODD_ONES = sizeof odd_ones / sizeof odd_ones[0], DETECTED_AT_ONCE = 7 };
 
@@ -721,6 +722,42 @@ START_TEST(one_byte_too_many)
         flushed(b);
         broken_connection(b, 1, PROTOCOL);
     } else {
+        connected(b);
+    }
+    end(b);
+}
+END_TEST
+
+/* The last frame has one byte. */
+START_TEST(tail_of_one_byte)
+{
+    struct bench *b = begin_i(_i);
+    struct unit head = {.id = 1, .length = PIECE, .total = PIECE + 1};
+    struct unit tail = {.id = 1, .cnt = 1, .offset = PIECE, .length = 1, .total = PIECE + 1, .last = true};
+    post(b, 1);
+    say(b, &head);
+    say(b, &tail);
+    got(b, 0, 1, PIECE + 1);
+    answered_well(b, 1);
+    connected(b);
+    end(b);
+}
+END_TEST
+
+/* E88: the first frame of all has more than FCVI_TOT_LEN bytes. Its Descriptor completes in error. */
+START_TEST(first_frame_is_odd)
+{
+    struct bench *b = begin_i(_i);
+    struct unit odd = {.id = 1, .length = PIECE, .total = PIECE - 1, .last = true};
+    post(b, 2);
+    say(b, &odd);
+    lost(b);
+    if (reliable_level(b)) {
+        flushed(b);
+        broken_connection(b, 2, PROTOCOL);
+    } else {
+        piece(b, 2, 0, 1);
+        got(b, 1, 2, PIECE);
         connected(b);
     }
     end(b);
@@ -1176,6 +1213,24 @@ START_TEST(message_before_resp3)
 }
 END_TEST
 
+/* Annex F says nothing of a Message that comes when it may. _i: to a client after RESP3, to a server */
+START_TEST(message_after_the_setup)
+{
+    struct bench *b = fresh(FCVI_RELIABLE_DELIVERY, false, true);
+    post(b, 1);
+    if (_i == 0) {
+        request(b);
+        confirm(b);
+    } else {
+        serve(b);
+    }
+    piece(b, 1, 0, 1);
+    got(b, 0, 1, PIECE);
+    connected(b);
+    end(b);
+}
+END_TEST
+
 /* ---- E45: what must not be taken for a Message ---- */
 
 START_TEST(frames_that_fit_nowhere)
@@ -1242,7 +1297,9 @@ int main(void)
     add(s, "E89", first_frame_missing, 0, 6);
     add(s, "6a 6b", sequence_errors, 0, 6 * ODD_ONES);
     add(s, "6a 6b", one_byte_too_many, 0, 6);
+    add(s, "6a 6b", first_frame_is_odd, 0, 6);
     add(s, "in order", empty_message, 0, 6);
+    add(s, "in order", tail_of_one_byte, 0, 6);
     add(s, "7", rest_never_comes, 0, 6);
     add(s, "ABTS", abts_of_an_open_message, 0, 6);
     add(s, "ABTS", abts_of_a_message_that_is_over, 0, 6);
@@ -1261,6 +1318,7 @@ int main(void)
     add(s, "1", handle_is_not_used_again, 0, 1);
     add(s, "9", rule_9, 0, 3);
     add(s, "Annex F", message_before_resp3, 0, 12);
+    add(s, "F", message_after_the_setup, 0, 2);
     add(s, "E45", frames_that_fit_nowhere, 0, 6);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

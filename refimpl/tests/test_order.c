@@ -106,6 +106,71 @@ START_TEST(later_message_starts_the_timer)
 }
 END_TEST
 
+/* Rule 4c a: a Message has been missing since the first frame of any later one came. What comes in between
+ * gives it no more time. */
+START_TEST(no_frame_gives_more_time)
+{
+    struct rig *r = begin((uint8_t)_i);
+    const uint8_t *slots[] = {rig_receive(r), rig_receive(r)};
+    w_run(&r->w, 1000);
+    for (uint32_t id = 3; id >= 2; id--) {
+        piece(r, id, 0, 12, false);
+        w_run(&r->w, W_R_A_TOV / 2);
+        if (id == 3)
+            rig_not_done(r, true);
+    }
+    if (_i == FCVI_UNRELIABLE) {
+        arrived(r, slots[0], 2);
+        arrived(r, slots[1], 3);
+        rig_alive(r);
+    } else {
+        w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE | FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        rig_broken(r, TRANSPORT);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* A Message of no data needs no room for pieces. */
+START_TEST(empty_behind_a_piece)
+{
+    struct rig *r = rig_new((uint8_t)_i);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    const uint8_t *slot = rig_receive(r);
+    rig_receive(r);
+    piece(r, 1, 4, 4, false);
+    rig_message(r, OP_SEND, 2, 0, 0, 0);
+    piece(r, 1, 0, 4, false);
+    piece(r, 1, 8, 4, false);
+    arrived(r, slot, 1);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 0);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* The longest frame can be held. */
+START_TEST(longest_frame_is_held)
+{
+    enum { MOST = 2112 - 32 };
+    struct rig *r = begin((uint8_t)_i);
+    for (unsigned k = 0; k < 2; k++)
+        ck_assert_int_eq(w_post(&r->w, 0, r->vi, FCVI_RECV, r->mem, 32768 + 4096 * k, MOST, 0, 0),
+                         VIP_SUCCESS);
+    rig_message(r, OP_SEND, 2, MOST, 0, 0);
+    rig_message(r, OP_SEND, 1, MOST, 0, 0);
+    for (uint32_t id = 1; id <= 2; id++) {
+        w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, MOST);
+        for (uint32_t k = 0; k < MOST; k++)
+            ck_assert_uint_eq(r->bytes[32768 + 4096 * (id - 1) + k], rig_value(id, k));
+    }
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* Rule 4c c: what a held frame shows to be missing has been missing since it came. */
 START_TEST(held_frame_starts_the_timer)
 {
@@ -189,6 +254,9 @@ int main(void)
     rig_case(s, "held", held_frames_make_room, 1, 4);
     rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
     rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
+    rig_case(s, "4c", no_frame_gives_more_time, 1, 4);
+    rig_case(s, "5.2.1", empty_behind_a_piece, 1, 4);
+    rig_case(s, "held", longest_frame_is_held, 1, 4);
     rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);
     rig_case(s, "8.4.1", no_timer_is_left, 0, 2);
     return rig_run(s);

@@ -126,6 +126,7 @@ START_TEST(no_descriptor_posted)
     rig_rqst(r, &q);
     /* VI-ARCH 7.1: on Unreliable Delivery the application hears of broken hardware only */
     ck_assert_int_eq(w_error(&r->w, 0, VIP_ERROR_RECVQ_EMPTY) != NULL, reliable_level(r));
+    ck_assert_ptr_null(w_error(&r->w, 0, VIP_ERROR_RDMAW_PROT));
     if (answers(r))
         rig_next_resp(r, q.opcode == OP_WRITE ? OP_WRITE_RESP : OP_SEND_RESP, 3, 1);
     rig_silent(r);
@@ -224,6 +225,7 @@ START_TEST(forbidden_with_immediate_data)
                      .key = r->region};
     rig_rqst(r, &q);
     w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_REMOTE_RDMA_WRITE | FCVI_STATUS_PROTECTION_ERROR, 0);
+    ck_assert_ptr_null(w_error(&r->w, 0, VIP_ERROR_RDMAW_PROT)); /* VI-DG 3.8.1: the Descriptor says it */
     if (answers(r))
         rig_next_resp(r, OP_WRITE_RESP, 5, 1);
     if (reliable_level(r))
