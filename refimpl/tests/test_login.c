@@ -38,6 +38,26 @@ START_TEST(plogi_byte_for_byte)
 }
 END_TEST
 
+/* FC-FS: one frame, which begins its Exchange; in class 2 the ACK ends the Sequence. */
+START_TEST(delimiters_of_plogi)
+{
+    struct fcvi_port_config c = b_config();
+    struct fcvi_address from = address(OURS), to = address(THEIRS);
+    struct fcvi_transmitted meta;
+    c.explicit_login = true;
+    c.service_class = (uint8_t)_i;
+    struct bench *b = b_begin(&b_limits, &c);
+    ck_assert_int_eq(fcvi_vip_connect_request(b->port, 0, b_vi(b), &from, &to, FCVI_NEVER, 1),
+                     FCVI_VIP_PENDING);
+    ck_assert_uint_ne(fcvi_port_transmit(b->port, 0, b->frame[0], FRAME, &meta), 0);
+    ck_assert_uint_eq(b->frame[0][24], PLOGI);
+    ck_assert_uint_eq(meta.sof, _i == 2 ? FCVI_SOF_I2 : FCVI_SOF_I3);
+    ck_assert_uint_eq(meta.eof, _i == 2 ? FCVI_EOF_N : FCVI_EOF_T);
+    advance(b, 4 * (uint64_t)R_A_TOV);
+    b_end(b);
+}
+END_TEST
+
 /* One login for all that wait; another port's is another matter. */
 START_TEST(several_requests_wait_for_one_login)
 {
@@ -545,6 +565,7 @@ int main(void)
     TCase *t = tcase_create("login");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, plogi_byte_for_byte);
+    tcase_add_loop_test(t, delimiters_of_plogi, 2, 4);
     tcase_add_test(t, several_requests_wait_for_one_login);
     tcase_add_loop_test(t, features_of_the_ls_acc, 0, 5);
     tcase_add_loop_test(t, features_of_their_plogi, 0, 5);
