@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
@@ -32,7 +33,7 @@ _F_CTL = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class RawFrame:
     """A frame ready to send."""
 
@@ -42,7 +43,7 @@ class RawFrame:
     crc_ok: bool = True
 
 
-@dataclass
+@dataclass(slots=True)
 class Envelope:
     """What the frame header needs beside the IU: addresses, Exchange and Sequence."""
 
@@ -58,27 +59,32 @@ class Envelope:
     fc: Mapping[str, int] = field(default_factory=dict)  # header fields to set differently, in every frame
 
 
-def header(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int]) -> bytearray:
-    """A 24-byte frame header with the named F_CTL and DF_CTL bits set."""
-    values: dict[str, int] = {
-        "R_CTL": r_ctl,
+def _header(base: int, envelope: Envelope, seq_cnt: int, parameter: int = 0) -> bytes:
+    """A frame header on what is prepared of it: R_CTL, TYPE and the bits of F_CTL and DF_CTL."""
+    values = {
         "D_ID": envelope.d_id,
         "S_ID": envelope.s_id,
-        "TYPE": frame_type,
         "SEQ_ID": envelope.seq_id,
-        "SEQ_CNT": envelope.seq_cnt,
+        "SEQ_CNT": seq_cnt,
         "OX_ID": envelope.ox_id,
         "RX_ID": envelope.rx_id,
-        **bits,
-        **envelope.fc,
     }
-    return bytearray(codec.pack("FC", values, HEADER))
+    if parameter:
+        values["Parameter"] = parameter
+    if envelope.fc:
+        values |= envelope.fc
+    return codec.pack("FC", values, HEADER, base)
+
+
+@functools.cache
+def _base(r_ctl: int, frame_type: int, **bits: int) -> int:
+    return int.from_bytes(codec.pack("FC", {"R_CTL": r_ctl, "TYPE": frame_type, **bits}, HEADER), "big")
 
 
 def frame_of(r_ctl: int, frame_type: int, envelope: Envelope, bits: Mapping[str, int], payload: bytes) -> RawFrame:
     """A Sequence of one frame that is no FC-VI IU: an ELS, a CT IU or a Basic Link Service."""
-    head = header(r_ctl, frame_type, envelope, bits)
-    return RawFrame(bytes(head) + payload, SOF[envelope.service_class][0], _last_eof(envelope))
+    head = _header(_base(r_ctl, frame_type, **bits), envelope, envelope.seq_cnt)
+    return RawFrame(head + payload, SOF[envelope.service_class][0], _last_eof(envelope))
 
 
 def structure(struct: str, values: Mapping[str, Any], length: int | None = None) -> bytes:
@@ -103,8 +109,7 @@ def iu_frames(
     name: str, envelope: Envelope, device_header: Mapping[str, int], payload: bytes = b""
 ) -> list[RawFrame]:
     """The frames of one IU, cut to the receive size; only the last one may carry fill bytes."""
-    opcode, r_ctl, dh_size, has_payload, _ = codec.IUS[name]
-    responder, first, last, initiative = _F_CTL[name]
+    opcode, _, dh_size, has_payload, _ = codec.IUS[name]
     dh = structure("DH", {"FCVI_OPCODE": opcode, **device_header}, 32)[:dh_size]
     room = (envelope.receive_size - dh_size) & ~3
     pieces = [payload[i : i + room] for i in range(0, len(payload), room)] or [b""]
@@ -113,22 +118,31 @@ def iu_frames(
     for index, piece in enumerate(pieces):
         end = index == len(pieces) - 1
         fill = -len(piece) % 4
-        bits = {
-            "Exchange_Context": responder,
-            "First_Sequence": first,
-            "Last_Sequence": last if end else 0,
-            "End_Sequence": int(end),
-            "Sequence_Initiative": initiative if end else 0,
-            "Device_Header": 1 if dh_size == 16 else 2,
-            "Relative_Offset_Present": int(bool(has_payload and payload)),
-            "Fill_Bytes": fill,
-            "Parameter": envelope.offset + index * room if has_payload else 0,
-            "SEQ_CNT": (envelope.seq_cnt + index) & 0xFFFF,
-        }
-        head = header(r_ctl, 0x58, envelope, bits)
+        offset = envelope.offset + index * room if has_payload else 0
+        base = _iu_base(name, end, fill, bool(has_payload and payload))
+        head = _header(base, envelope, (envelope.seq_cnt + index) & 0xFFFF, offset)
         eof = _last_eof(envelope) if end else EOF_N
-        frames.append(RawFrame(bytes(head) + dh + piece + bytes(fill), sof_other if index else sof_first, eof))
+        frames.append(RawFrame(head + dh + piece + bytes(fill), sof_other if index else sof_first, eof))
     return frames
+
+
+@functools.cache
+def _iu_base(name: str, end: bool, fill: int, offset_present: bool) -> int:
+    """What all frames of an IU have alike; end: the last of its Sequence."""
+    responder, first, last, initiative = _F_CTL[name]
+    row = codec.IUS[name]
+    return _base(
+        row.r_ctl,
+        0x58,
+        Exchange_Context=responder,
+        First_Sequence=first,
+        Last_Sequence=last if end else 0,
+        End_Sequence=int(end),
+        Sequence_Initiative=initiative if end else 0,
+        Device_Header=1 if row.dh_size == 16 else 2,
+        Relative_Offset_Present=int(offset_present),
+        Fill_Bytes=fill,
+    )
 
 
 def _last_eof(envelope: Envelope) -> int:

@@ -140,9 +140,9 @@ def _shifts(structure: str, length: int) -> dict[str, tuple[int, int, int, int, 
     }
 
 
-def pack(structure: str, values: Mapping[str, Value], length: int) -> bytes:
-    """A structure of this length with these fields, the others zero: put on an empty one, at once."""
-    packed, shifts = 0, _shifts(structure, length)
+def pack(structure: str, values: Mapping[str, Value], length: int, packed: int = 0) -> bytes:
+    """A structure of this length with these fields, the others zero: put on an empty one, or on this number, at once."""
+    shifts = _shifts(structure, length)
     for ident, value in values.items():
         try:
             shift, mask, others, end, size = shifts[ident]
@@ -167,10 +167,14 @@ _USUAL_TEXT = 4096  # bytes; a longer text is printed twice
 class Frame:
     """A decoded frame."""
 
+    __slots__ = (
+        "data", "findings", "view", "_keep", "kind", "iu", "dh_offset", "dh_length", "payload_offset", "fill", "payload",
+    )  # fmt: skip
+
     def __init__(self, data: bytes, view: Any, findings: list[Finding], keep: Any) -> None:
         self.data = data
         self.findings = findings
-        self.view = self._view = view
+        self.view = view
         self._keep = keep  # the C buffer that the view points into
         self.kind: str = _KIND_NAMES[view.kind]
         self.iu: Optional[str] = _IU_NAMES[view.iu]
@@ -208,10 +212,10 @@ class Frame:
 
     def _print(self, function: Any) -> str:
         out = ffi.new("char[]", _USUAL_TEXT)
-        length = function(self._view, out, _USUAL_TEXT)
+        length = function(self.view, out, _USUAL_TEXT)
         if length >= _USUAL_TEXT:
             out = ffi.new("char[]", length + 1)
-            function(self._view, out, length + 1)
+            function(self.view, out, length + 1)
         return str(ffi.string(out), "ascii")
 
     def summary(self) -> str:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from .build import RawFrame
-from .dut.ref import RefDut
+from .dut.ref import DirectDut
 from .upper import Call, Completion, parse_completion
 
 if TYPE_CHECKING:
     from .tester import Tester
 
-_SOF = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
-_EOF = {"n": 0x41, "t": 0x42}
 _IDENTITY = ("port_name", "node_name", "n_port_id", "host")
 
 
@@ -31,14 +29,14 @@ class FarSide:
 
     def __init__(self, tester: "Tester", config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> None:
         self._tester = tester
-        self._port = RefDut("far side")
+        self._port = DirectDut("far side")
         self._port.reset(mirrored(config, hosts))
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
 
-    def receive(self, params: dict[str, Any]) -> None:
+    def receive(self, frame: RawFrame) -> None:
         """A frame of the DUT has crossed the link."""
-        self._port.notify("frame", params)
+        self._port.send_frame(frame)
 
     def run_until(self, now_us: int) -> bool:
         """Let the far port live until now; true when it sent something."""
@@ -46,10 +44,9 @@ class FarSide:
         sent = False
         while self._port.inbox:
             note = self._port.inbox.popleft()
-            if note.method == "frame":
+            if note.frame is not None:
                 sent = True
-                data = bytes.fromhex(note.params["hex"])
-                self._tester.relay(RawFrame(data, _SOF[note.params["sof"]], _EOF[note.params["eof"]]))
+                self._tester.relay(note.frame)
             elif note.method == "completion":
                 self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
             elif note.method == "error":

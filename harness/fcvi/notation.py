@@ -23,6 +23,11 @@ def to_params(frame: RawFrame) -> dict[str, Any]:
     return params
 
 
+def has_words(frame: RawFrame) -> bool:
+    """Whether the params say all that the frame is, and may be sent."""
+    return frame.sof in NAME_BY_SOF and frame.eof in NAME_BY_EOF and len(frame.data) <= LONGEST_FRAME
+
+
 def from_params(params: Mapping[str, Any]) -> RawFrame:
     """The frame. Raises ValueError."""
     try:

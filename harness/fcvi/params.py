@@ -19,6 +19,8 @@ class ProtocolError(Exception):
 class Params:
     """An object of parameters. A missing member or a wrong type raises ProtocolError -32602."""
 
+    __slots__ = ("_raw",)
+
     def __init__(self, raw: object) -> None:
         if raw is None:
             raw = {}

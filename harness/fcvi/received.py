@@ -9,7 +9,7 @@ from . import codec
 from .results import Finding
 
 
-@dataclass
+@dataclass(slots=True)
 class Exchange:
     """One Exchange between the tester and the DUT, seen from the tester.
 
@@ -39,7 +39,7 @@ class Exchange:
         return f"Exchange OX_ID {self.ox_id:04X}h of the {self.originator}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Received:
     """One IU, Basic Link Service, link control frame or ELS from the DUT."""
 

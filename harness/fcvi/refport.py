@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Optional
 
 from _fcvi import ffi, lib
+
+from .build import RawFrame
 
 NEVER = 2**64 - 1
 _LONGEST = 24 + 2112
@@ -48,15 +49,6 @@ _OPERATIONS = {
     3: "VIP_STATUS_OP_REMOTE_RDMA_WRITE",
     4: "VIP_STATUS_OP_RDMA_READ",
 }
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A frame that the port sends."""
-
-    data: bytes
-    sof: int
-    eof: int
 
 
 def status_names(status: int) -> list[str]:
@@ -122,10 +114,10 @@ class RefPort:
         due = int(lib.fcvi_port_deadline(self.port))
         return None if due == NEVER else due
 
-    def frame(self, now: int) -> Optional[Sent]:
+    def frame(self, now: int) -> Optional[RawFrame]:
         """The next frame that the port has to send."""
         length = lib.fcvi_port_transmit(self.port, now, self._out, _LONGEST, self._meta)
-        return Sent(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof) if length else None
+        return RawFrame(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof) if length else None
 
     def event(self) -> Any:
         """The oldest struct fcvi_event, valid until the next one; None when there is none."""

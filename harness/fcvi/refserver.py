@@ -8,13 +8,11 @@ from typing import Any, Callable, Optional
 from _fcvi import ffi, lib
 
 from . import __version__
+from .build import RawFrame
+from .notation import EOF_BY_NAME as _EOF, SOF_BY_NAME as _SOF, to_params
 from .params import Params, ProtocolError
 from .refport import LIMITS, NEVER, RELIABILITY, RefPort, status_names
 
-_SOF = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
-_EOF = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
-_SOF_NAME = {code: name for name, code in _SOF.items()}
-_EOF_NAME = {code: name for name, code in _EOF.items()}
 _RELIABILITY_NAME = {code: name for name, code in RELIABILITY.items()}
 _VIPL_STATE = ("IDLE", "CONNECT_PENDING", "CONNECT_PENDING", "CONNECTED", "ERROR")
 _PENDING = 100  # FCVI_VIP_PENDING
@@ -65,13 +63,18 @@ class RefServer:
     """Serves one reference port.
 
     emit(method, params) is called for each notification, answer(token, result, error) for each request, in the order
-    in which things happened. The clock is virtual; a host with a real one calls ``run_until``.
+    in which things happened; on_frame, where given, for each frame instead of emit. The clock is virtual; a host with a
+    real one calls ``run_until``.
     """
 
-    def __init__(self, emit: Emit, answer: Answer, clock: str = "virtual") -> None:
+    def __init__(
+        self, emit: Emit, answer: Answer, clock: str = "virtual", on_frame: Optional[Callable[[RawFrame], None]] = None
+    ) -> None:
         self._emit, self._answer, self._clock = emit, answer, clock
+        self._on_frame = on_frame or (lambda frame: emit("frame", to_params(frame)))
         self._port: Optional[RefPort] = None
         self._blocked: dict[int, str] = {}
+        self._quiet = True  # nothing more comes out of the port until something happens to it
         self.now_us = 0
         self._methods: dict[str, Callable[[int, Params], Any]] = {
             "VipCreateVi": self._create_vi,
@@ -113,6 +116,7 @@ class RefServer:
             elif self._port is None:
                 raise ProtocolError(-32000, f"{method} before the first reset")
             else:
+                self._quiet = False
                 result = self._methods[method](token, params)
                 if result is not None:
                     self._answer(token, result, None)
@@ -126,6 +130,7 @@ class RefServer:
             params = Params(raw)
             if self._port is None:
                 return
+            self._quiet = False
             if method == "frame":
                 self._frame(self._port, params)
             elif method == "link":
@@ -135,18 +140,27 @@ class RefServer:
         except ProtocolError as error:
             self._emit("log", {"text": f"{method} ignored: {error.message}"})
 
+    def frame(self, frame: RawFrame) -> None:
+        """A frame arrives: what the notification "frame" says, in fewer words."""
+        if self._port is not None:
+            self._quiet = False
+            self._port.receive(self.now_us, frame.data, frame.sof, frame.eof, frame.crc_ok)
+            self._flush()
+
     def run_until(self, now_us: int) -> None:
         """Let time pass, timer by timer, so that what each causes goes out before the next fires."""
         port = self._port
+        if not self._quiet:
+            self._flush()
         while port is not None:
             due = port.deadline()
             if due is None or due > now_us:
                 break
+            self._quiet = False
             self.now_us = max(self.now_us, due)
             port.run(self.now_us)
             self._flush()
         self.now_us = max(self.now_us, now_us)
-        self._flush()
 
     def next_us(self) -> Optional[int]:
         """Time until the next timer."""
@@ -169,7 +183,7 @@ class RefServer:
         for blocked in list(self._blocked):
             self._answer(blocked, None, (-32001, "reset"))
         self._blocked.clear()
-        self._port, self.now_us = port, 0
+        self._port, self._quiet, self.now_us = port, False, 0
         self._answer(token, {}, None)
 
     def _clock_advance(self, token: int, params: Params) -> dict[str, Any]:
@@ -391,12 +405,12 @@ class RefServer:
             while (event := port.event()) is not None:
                 self._event(event)
             sent = port.frame(self.now_us)
-            if sent is None:
-                return
-            while (event := port.event()) is not None:
+            while (event := port.event()) is not None:  # frames to itself may be all that it sent (5.3.4)
                 self._event(event)
-            params = {"hex": sent.data.hex(), "sof": _SOF_NAME[sent.sof], "eof": _EOF_NAME[sent.eof], "crc": "ok"}
-            self._emit("frame", params)
+            if sent is None:
+                self._quiet = True
+                return
+            self._on_frame(sent)
 
     def _event(self, e: Any) -> None:
         if e.kind == 0:

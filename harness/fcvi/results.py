@@ -56,7 +56,7 @@ class Finding:
         }
 
 
-@dataclass
+@dataclass(slots=True)
 class TraceFrame:
     """One frame of a case as it crossed the simulated or real wire."""
 
@@ -71,7 +71,7 @@ class TraceFrame:
     findings: list[Finding] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """What a case waited for, for the ladder diagram.
 

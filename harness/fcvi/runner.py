@@ -254,10 +254,10 @@ class _Worker:
 
     def _patiently(self, case: CaseInfo, variant: Variant) -> Result:
         """Run it; in real time, what a busy host may have spoilt is tried again with more time."""
+        if self._dut.clock != "real" or self._in_vain >= _MOST_IN_VAIN:
+            return self._try(case, variant)
         watch = HostWatch()
         result = self._try(case, variant)
-        if self._dut.clock != "real" or self._in_vain >= _MOST_IN_VAIN:
-            return result
         for slower in self._slower:
             if not (result.disturbed or (result.untimely and watch.busy())):
                 return result

@@ -159,7 +159,7 @@ class Tester:
 
     def take_in(self, notification: Notification) -> None:
         """A ``frame`` notification of the DUT."""
-        raw = self._parse(notification.params)
+        raw = notification.frame or self._parse(notification.params)
         view = codec.decode(raw.data, raw.sof, raw.eof, 1 if raw.crc_ok else 2)
         entry = self._record("dut", raw, "")
         entry.time_us = notification.time_us
@@ -178,7 +178,7 @@ class Tester:
         def arrive(_: TraceFrame) -> None:
             self._assemble(view, exchange, number, kind, notification)
             if self.far is not None:
-                self.far.receive(notification.params)
+                self.far.receive(raw)
 
         self._through_link("dut", kind, entry, arrive)
 
@@ -231,8 +231,7 @@ class Tester:
             self._held[sender].append(lambda: deliver(entry))
 
     def _deliver_to_dut(self, entry: TraceFrame) -> None:
-        frame = build.RawFrame(entry.data, entry.sof, entry.eof, entry.crc_ok)
-        self.dut.notify("frame", notation.to_params(frame))
+        self.dut.send_frame(build.RawFrame(entry.data, entry.sof, entry.eof, entry.crc_ok))
 
     def _parse(self, params: dict[str, Any]) -> build.RawFrame:
         try:

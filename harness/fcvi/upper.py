@@ -25,7 +25,7 @@ class Unimplemented(Exception):
     """The DUT lacks a call that the case needs: the case ends inconclusive."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Call:
     """A VIPL call under way."""
 
@@ -77,7 +77,7 @@ class Call:
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Completion:
     """A descriptor that the DUT completed."""
 

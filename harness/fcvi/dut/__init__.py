@@ -28,9 +28,9 @@ def attach(
     if agent:
         raise AttachError(f"--agent {agent}: only for --dut fcoe:IFACE; {kind}: has a control plane of its own")
     if spec == "ref":
-        from .ref import RefDut
+        from .ref import DirectDut
 
-        return RefDut()
+        return DirectDut()
     if kind in ("exec", "unix", "tcp") and rest:
         from .rpc import RpcDut
 

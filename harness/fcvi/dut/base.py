@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
+from .. import notation
+from ..build import RawFrame
 from ..pixit import Pixit
 
 #: After its last word, a real-time device that has more to say says it within this time.
@@ -35,7 +37,7 @@ class Unavailable(Exception):
     """The attachment works, yet not in the configuration that a case needs: the case ends ``inconclusive``."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Reply:
     """A request under way. done: answered; then either result or error (code, message) is set."""
 
@@ -46,14 +48,30 @@ class Reply:
     time_us: int = 0  # DUT time when the answer was seen
 
 
-@dataclass
 class Notification:
-    """Something the DUT said by itself. method: "frame", "completion", "error", "state" or "log"."""
+    """Something the DUT said by itself. method: "frame", "completion", "error", "state" or "log".
 
-    method: str
-    params: dict[str, Any]
-    earliest_us: int  # it happened after this DUT time ...
-    time_us: int  # ... and not later than this one
+    It happened after the DUT time earliest_us and not later than time_us. A device in the suite's own process gives the
+    frame itself; its params are put into words when somebody reads them.
+    """
+
+    __slots__ = ("method", "earliest_us", "time_us", "frame", "_params")
+
+    def __init__(
+        self, method: str, params: Optional[dict[str, Any]], earliest_us: int, time_us: int, frame: Optional[RawFrame] = None
+    ) -> None:
+        self.method, self.earliest_us, self.time_us = method, earliest_us, time_us
+        self.frame, self._params = frame, params
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """As the DUT protocol has them."""
+        if self._params is None:
+            self._params = notation.to_params(self.frame) if self.frame is not None else {}
+        return self._params
+
+    def __repr__(self) -> str:
+        return f"Notification({self.method!r}, {self.params!r}, {self.earliest_us}, {self.time_us})"
 
 
 class Dut(abc.ABC):
@@ -87,6 +105,10 @@ class Dut(abc.ABC):
     @abc.abstractmethod
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification: "frame" or "link"."""
+
+    def send_frame(self, frame: RawFrame) -> None:
+        """A frame arrives at the DUT."""
+        self.notify("frame", notation.to_params(frame))
 
     @abc.abstractmethod
     def advance(self, us: int) -> None:

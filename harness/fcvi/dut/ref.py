@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .. import notation
+from ..build import RawFrame
 from ..refserver import PICS, RefServer
 from .base import Dut, DutError, Notification, Reply
 
 
 class RefDut(Dut):
-    """The reference port, spoken to without a transport."""
+    """The reference port, spoken to in the words of the DUT protocol without a transport."""
 
     def __init__(self, spec: str = "ref") -> None:
         super().__init__()
@@ -19,11 +21,14 @@ class RefDut(Dut):
         self._attach()
 
     def _attach(self) -> None:
-        self._server = RefServer(self._emit, self._answer)
+        self._server = self._serve()
         self._replies: dict[int, Reply] = {}
         self._next_token = 0
         hello = self.request("hello", {"protocol": 1}).result
         self.implementation, self.version = hello["implementation"], hello["version"]
+
+    def _serve(self) -> RefServer:
+        return RefServer(self._emit, self._answer)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         now = self._server.now_us
@@ -61,3 +66,20 @@ class RefDut(Dut):
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+class DirectDut(RefDut):
+    """The same, and frames go in and out as they are."""
+
+    def _serve(self) -> RefServer:
+        return RefServer(self._emit, self._answer, on_frame=self._frame)
+
+    def _frame(self, frame: RawFrame) -> None:
+        now = self._server.now_us
+        self.inbox.append(Notification("frame", None, now, now, frame))
+
+    def send_frame(self, frame: RawFrame) -> None:
+        if notation.has_words(frame):
+            self._server.frame(frame)
+        else:
+            super().send_frame(frame)

@@ -168,7 +168,7 @@ class Player:
         self.outcome.frames.append(entry)
         self.outcome.sent += 1
         self._actions += 1
-        self._dut.notify("frame", notation.to_params(frame))
+        self._dut.send_frame(frame)
 
     def _call(self, event: CallEvent) -> None:
         reply = self._dut.request(event.method, self._calls.params(event.params))
