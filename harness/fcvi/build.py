@@ -92,6 +92,7 @@ def structure(struct: str, values: Mapping[str, Any], length: int | None = None)
     return codec.pack(struct, values, codec.LENGTH[struct] if length is None else length)
 
 
+@functools.lru_cache(256)
 def net_address(host: str, discriminator: bytes) -> bytes:
     """FCVI_NET_ADDRESS (7.2, Table 15); the Discriminator stands left-justified, zero-padded (E31)."""
     return structure(

@@ -8,9 +8,18 @@ ACK_1, P_RJT, F_RJT, P_BSY, F_BSY = 0xC0, 0xC2, 0xC3, 0xC4, 0xC5
 _REFUSALS = {P_RJT, F_RJT, P_BSY, F_BSY}
 _ABORT_PERFORM_ABTS = 1  # Abort Sequence Condition (8.4.2 b)
 _PARAMETER = {P_RJT: 0x02040000, F_RJT: 0x02040000, P_BSY: 0x01010000, F_BSY: 0}  # not retryable; busy for now
-_KEPT = (
-    "First_Sequence", "Last_Sequence", "End_Sequence", "Sequence_Initiative", "SEQ_ID", "SEQ_CNT", "OX_ID", "RX_ID",
+
+
+def _header(**fields: int) -> int:
+    return int.from_bytes(codec.pack("FC", fields, build.HEADER), "big")
+
+
+#: The bits of the frame's header that its ACK has as well, and those that every ACK_1 has.
+_KEPT = _header(
+    First_Sequence=1, Last_Sequence=1, End_Sequence=1, Sequence_Initiative=1, SEQ_ID=0xFF, SEQ_CNT=0xFFFF, OX_ID=0xFFFF,
+    RX_ID=0xFFFF,
 )  # fmt: skip
+_OF_ITS_OWN = _header(R_CTL=ACK_1, Sequence_Context=1, Parameter=1)
 _SOF_CLASS_2 = build.SOF[2]
 
 
@@ -22,14 +31,12 @@ def is_class2(sof: int, configured: int) -> bool:
 def ack_1(frame: codec.Frame, rx_id: int) -> build.RawFrame:
     """The ACK_1 of one data frame; rx_id is used when the tester is the Exchange responder."""
     responder = not frame.get("FC", "Exchange_Context")
-    values = {name: frame.get("FC", name) for name in _KEPT}
-    values["D_ID"], values["S_ID"] = frame.get("FC", "S_ID"), frame.get("FC", "D_ID")
-    values["Exchange_Context"] = int(responder)
+    values = {"D_ID": frame.get("FC", "S_ID"), "S_ID": frame.get("FC", "D_ID"), "Exchange_Context": int(responder)}
     if responder:
         values["RX_ID"] = rx_id
-    end = values["End_Sequence"]
-    buf = codec.pack("FC", {"R_CTL": ACK_1, "Sequence_Context": 1, "Parameter": 1, **values}, build.HEADER)
-    return build.RawFrame(buf, _SOF_CLASS_2[1], build.EOF_T if end else build.EOF_N)
+    kept = int.from_bytes(frame.data[: build.HEADER], "big") & _KEPT
+    buf = codec.pack("FC", values, build.HEADER, kept | _OF_ITS_OWN)
+    return build.RawFrame(buf, _SOF_CLASS_2[1], build.EOF_T if frame.get("FC", "End_Sequence") else build.EOF_N)
 
 
 def ack_abort(frame: codec.Frame, rx_id: int) -> build.RawFrame:

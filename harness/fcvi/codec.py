@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import Any, Mapping, NamedTuple, Optional, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from _fcvi import ffi, lib
 
@@ -171,22 +171,17 @@ class Frame:
         "data", "findings", "view", "_keep", "kind", "iu", "dh_offset", "dh_length", "payload_offset", "fill", "payload",
     )  # fmt: skip
 
-    def __init__(self, data: bytes, view: Any, findings: list[Finding], keep: Any) -> None:
+    def __init__(self, data: bytes, view: Any, findings: list[Finding], parts: Sequence[int], keep: Any) -> None:
         self.data = data
         self.findings = findings
         self.view = view
         self._keep = keep  # the C buffer that the view points into
-        self.kind: str = _KIND_NAMES[view.kind]
-        self.iu: Optional[str] = _IU_NAMES[view.iu]
-        self.dh_offset: int = 24
-        self.dh_length: int = view.dh_length
-        self.payload_offset = len(data)
-        self.fill: int = view.fill
-        if view.dh != ffi.NULL:
-            self.dh_offset = int(view.dh - view.input.bytes)
-        if view.payload != ffi.NULL:
-            self.payload_offset = int(view.payload - view.input.bytes)
-        self.payload = data[self.payload_offset : self.payload_offset + view.payload_length]
+        kind, iu, dh_offset, self.dh_length, payload_offset, payload_length, self.fill = parts
+        self.kind: str = _KIND_NAMES[kind]
+        self.iu: Optional[str] = _IU_NAMES[iu]
+        self.dh_offset: int = 24 if dh_offset < 0 else dh_offset
+        self.payload_offset: int = len(data) if payload_offset < 0 else payload_offset
+        self.payload = data[self.payload_offset : self.payload_offset + payload_length]
 
     def get(self, structure: str, ident: str) -> Value:
         """A field of the header ("FC"), the Device_Header ("DH") or, with another name, of the payload.
@@ -255,19 +250,16 @@ def finding_of(f: Any) -> Finding:
 
 
 class _Findings:
-    """Room for the findings of one frame; it is used again and again."""
+    """Room for the findings of one frame, and for where its parts are; it is used again and again."""
 
     def __init__(self) -> None:
         self._list = ffi.new("struct fcvi_finding[]", _CAPACITY)
-        self._findings = ffi.new("struct fcvi_findings *", {"list": self._list, "capacity": _CAPACITY})
+        self.room = ffi.new("struct fcvi_findings *", {"list": self._list, "capacity": _CAPACITY})
+        self.parts = ffi.new("int32_t[]", lib.CALLS_PARTS)
 
-    def decode(self, source: Any, view: Any) -> list[Finding]:
-        """Decode a frame into the view."""
-        findings = self._findings
-        findings.count = findings.worst = 0
-        lib.fcvi_decode(source, view, findings)
-        count = findings.count
-        return [finding_of(self._list[i]) for i in range(min(count, _CAPACITY))] if count else []
+    def take(self, count: int) -> list[Finding]:
+        """The first of them."""
+        return [finding_of(self._list[i]) for i in range(min(count, _CAPACITY))]
 
 
 _SPARE: list[_Findings] = []
@@ -279,14 +271,14 @@ def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int =
     answers: the ELS or CT command of the request that an LS_ACC or CT_ACC answers, which tells what it holds; 0 when not
     known.
     """
-    source, keep = ffi.new("struct fcvi_input *"), ffi.from_buffer("uint8_t[]", data)
-    source.bytes, source.length, source.sof, source.eof, source.crc = keep, len(data), sof, eof, crc
-    view = ffi.new("struct fcvi_frame *")
-    findings = _SPARE.pop() if _SPARE else _Findings()  # popping is atomic: several threads decode
-    found = findings.decode(source, view)
-    _SPARE.append(findings)
-    view.answers = answers
-    return Frame(data, view, found, (keep, source))
+    keep, view = ffi.from_buffer("uint8_t[]", data), ffi.new("struct fcvi_frame *")
+    spare = _SPARE.pop() if _SPARE else _Findings()  # popping is atomic: several threads decode
+    count = lib.calls_decode(keep, len(data), sof, eof, crc, view, spare.room, spare.parts)
+    frame = Frame(data, view, spare.take(count) if count else [], ffi.unpack(spare.parts, lib.CALLS_PARTS), keep)
+    _SPARE.append(spare)
+    if answers:
+        view.answers = answers
+    return frame
 
 
 def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding]:

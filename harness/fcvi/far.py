@@ -53,6 +53,10 @@ class FarSide:
                 self.errors.append((note.params.get("vi"), str(note.params.get("code"))))
         return sent
 
+    def close(self) -> None:
+        """The case is over."""
+        self._port.close()
+
     def next_us(self) -> Optional[int]:
         """When the far port's next timer fires."""
         return None if self._port.next_us is None else self._port.now_us + self._port.next_us

@@ -49,7 +49,7 @@ class Link:
 
     def watches(self, sender: str) -> bool:
         """Whether a rule looks at frames of this sender at all."""
-        return any(rule.sender == sender for rule in self._rules)
+        return bool(self._rules) and any(rule.sender == sender for rule in self._rules)
 
     def judge(self, sender: str, kind: str, ends: bool = True) -> Optional[Rule]:
         """The rule that hits this frame, if any. Every rule counts every frame."""

@@ -17,6 +17,9 @@ _CAPACITY = 32
 _UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
 
 
+_SPARE: dict[int, list[Any]] = {}  # memory of monitors that were closed, by its size
+
+
 @dataclass(frozen=True)
 class Breach:
     """A finding of the monitor. sender: S_ID of the frame at fault."""
@@ -58,24 +61,19 @@ class Monitor:
             config.limits.setups = config.limits.sequences = config.limits.pairs = max(16, exchanges // 4)
         config.trust, config.r_a_tov_us, config.seed = trust, r_a_tov_us, seed
         size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
-        self._memory = _UNCLEARED("uint64_t[]", size // 8 + 1)  # the monitor clears what it uses
-        self.pointer = lib.fcvi_monitor_init(self._memory, size, config)
+        spare = _SPARE.get(size)
+        self._memory = spare.pop() if spare else _UNCLEARED("uint64_t[]", size // 8 + 1)  # the monitor clears what it uses
+        self._size = size
+        self.pointer: Any = lib.fcvi_monitor_init(self._memory, size, config)
         self._list = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
         self.found = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})
-        self._frame = ffi.new("struct fcvi_monitor_frame *")
-        self._input = ffi.new("struct fcvi_input *")
-        self._view = ffi.new("struct fcvi_frame *")
-        self._decoded = ffi.new("struct fcvi_findings *")
         self._names: list[tuple[int, int, int]] = []
 
     def frame(self, frame: codec.Frame, number: int, time_us: int, network: int = 0) -> list[Breach]:
         """Follow one frame; number rises from 1."""
-        seen = self._frame
-        seen.view, seen.number, seen.time_us, seen.network = frame.view, number, time_us, network
-        seen.broken = any(f.cls != "notice" for f in frame.findings)
-        self.found.count = 0
-        lib.fcvi_monitor_frame(self.pointer, seen, self.found)
-        return self.breaches()
+        broken = bool(frame.findings) and any(f.cls != "notice" for f in frame.findings)
+        count = lib.calls_judge(self.pointer, frame.view, number, time_us, network, broken, self.found)
+        return self.breaches() if count else []
 
     def breaches(self) -> list[Breach]:
         """What was found in the latest frame."""
@@ -83,15 +81,14 @@ class Monitor:
 
     def follow(self, data: bytes, how: tuple[int, int, bool], number: int, time_us: int) -> None:
         """Follow a frame that is not judged; how: its SOF, its EOF, and whether its CRC is good."""
-        source, seen = self._input, self._frame
-        keep = ffi.from_buffer("uint8_t[]", data)
-        source.bytes, source.length = keep, len(data)
-        source.sof, source.eof, source.crc = how[0], how[1], codec.CRC_OK if how[2] else codec.CRC_BAD
-        self._decoded.count = self._decoded.worst = 0
-        lib.fcvi_decode(source, self._view, self._decoded)
-        seen.view, seen.number, seen.time_us, seen.network = self._view, number, time_us, 0
-        seen.broken = self._decoded.worst > 1 + lib.FCVI_NOTICE
-        lib.fcvi_monitor_frame(self.pointer, seen, ffi.NULL)
+        crc = codec.CRC_OK if how[2] else codec.CRC_BAD
+        lib.calls_follow(self.pointer, data, len(data), how[0], how[1], crc, number, time_us)
+
+    def close(self) -> None:
+        """The stream is over. The memory serves the next monitor: to get it from the kernel costs more than to clear it."""
+        if self.pointer is not None:
+            self.pointer = None
+            _SPARE.setdefault(self._size, []).append(self._memory)
 
     def forget(self) -> None:
         """A link event made Connections and Exchanges void without a frame that shows it."""

@@ -31,6 +31,7 @@ RELIABILITY = {
     "VIP_SERVICE_RELIABLE_RECEPTION": 3,
 }
 _UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
+_SPARE: list[Any] = []  # memory of ports that ended; all have the same limits
 STATUS_BITS = {
     "VIP_STATUS_DONE": 1 << 0,
     "VIP_STATUS_FORMAT_ERROR": 1 << 1,
@@ -67,15 +68,22 @@ class RefPort:
         """
         limits = ffi.new("struct fcvi_port_limits *", LIMITS)
         size = lib.fcvi_port_size(limits)
-        self._block: Any = _UNCLEARED("uint64_t[]", size // 8 + 1) if instead_of is None else instead_of._block
-        self._size = size
-        self.port = lib.fcvi_port_init(self._block, size, limits, self._config(config))
+        if instead_of is not None:
+            self._block: Any = instead_of._block
+        else:
+            self._block = _SPARE.pop() if _SPARE else _UNCLEARED("uint64_t[]", size // 8 + 1)
+        self.port: Any = lib.fcvi_port_init(self._block, size, limits, self._config(config))
         if self.port == ffi.NULL:
             raise ValueError("the configuration is out of range")
         self._out = ffi.new("uint8_t[]", _LONGEST)
         self._meta = ffi.new("struct fcvi_transmitted *")
         self._event = ffi.new("struct fcvi_event *")
-        self._in = ffi.new("struct fcvi_input *")
+
+    def close(self) -> None:
+        """The port ends. Its memory serves the next one."""
+        if self.port is not None:
+            self.port = None
+            _SPARE.append(self._block)
 
     @staticmethod
     def _config(config: dict[str, Any]) -> Any:
@@ -100,10 +108,7 @@ class RefPort:
 
     def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:
         """A frame arrives."""
-        frame, keep = self._in, ffi.from_buffer("uint8_t[]", data)
-        frame.bytes, frame.length = keep, len(data)
-        frame.sof, frame.eof, frame.crc = sof, eof, 1 if crc_ok else 2
-        lib.fcvi_port_receive(self.port, now, frame)
+        lib.calls_receive(self.port, now, data, len(data), sof, eof, 1 if crc_ok else 2)
 
     def run(self, now: int) -> None:
         """Let every timer due by now expire."""

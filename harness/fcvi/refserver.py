@@ -74,7 +74,8 @@ class RefServer:
         self._on_frame = on_frame or (lambda frame: emit("frame", to_params(frame)))
         self._port: Optional[RefPort] = None
         self._blocked: dict[int, str] = {}
-        self._quiet = True  # nothing more comes out of the port until something happens to it
+        self._quiet = True  # nothing more comes out of the port until something happens to it, or its next timer fires
+        self._due: Optional[int] = None  # when that is
         self.now_us = 0
         self._methods: dict[str, Callable[[int, Params], Any]] = {
             "VipCreateVi": self._create_vi,
@@ -149,23 +150,26 @@ class RefServer:
 
     def run_until(self, now_us: int) -> None:
         """Let time pass, timer by timer, so that what each causes goes out before the next fires."""
-        port = self._port
         if not self._quiet:
             self._flush()
-        while port is not None:
-            due = port.deadline()
-            if due is None or due > now_us:
-                break
-            self._quiet = False
-            self.now_us = max(self.now_us, due)
-            port.run(self.now_us)
+        while self._port is not None and self._due is not None and self._due <= now_us:
+            self.now_us = max(self.now_us, self._due)
+            self._port.run(self.now_us)
             self._flush()
         self.now_us = max(self.now_us, now_us)
 
     def next_us(self) -> Optional[int]:
         """Time until the next timer."""
-        due = self._port.deadline() if self._port is not None else None
-        return None if due is None else max(0, due - self.now_us)
+        if not self._quiet and self._port is not None:
+            self._due = self._port.deadline()
+        return None if self._due is None else max(0, self._due - self.now_us)
+
+    def close(self) -> None:
+        """The port ends; nothing more is served."""
+        self._methods.clear()
+        if self._port is not None:
+            self._port.close()
+            self._port = None
 
     # ---- methods ----
 
@@ -401,6 +405,7 @@ class RefServer:
         port = self._port
         if port is None:
             return
+        self._quiet = False
         for _ in range(_FRAME_TURN + 1):
             while (event := port.event()) is not None:
                 self._event(event)
@@ -409,8 +414,9 @@ class RefServer:
                 self._event(event)
             if sent is None:
                 self._quiet = True
-                return
+                break
             self._on_frame(sent)
+        self._due = port.deadline()
 
     def _event(self, e: Any) -> None:
         if e.kind == 0:

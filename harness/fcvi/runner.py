@@ -199,6 +199,7 @@ def run_variant(
         result.frames, result.log = scenario.frames(), scenario.log
         result.expectations = scenario.expectations
         result.virtual_us = scenario.now_us
+        scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000
     return result
 

@@ -110,9 +110,10 @@ class Scenario:
         return max(1, min(step, event - now)) if event is not None else step
 
     def _advance(self, us: int) -> None:
+        tester = self.tester
         self._pass_time(us)
         answered = self._drain()
-        while self.tester.run_events(self.now_us) or answered:
+        while (tester.waits and tester.run_events(self.dut.now_us)) or answered:
             self._pass_time(0)
             answered = self._drain()
 
@@ -128,9 +129,12 @@ class Scenario:
 
     def _drain(self) -> bool:
         """Take in what the DUT sent; true when the tester answered some of it by itself."""
+        inbox = self.dut.inbox
+        if not inbox:
+            return False
         before = self.tester.answered
-        while self.dut.inbox:
-            note = self.dut.inbox.popleft()
+        while inbox:
+            note = inbox.popleft()
             if note.method == "frame":
                 self.tester.take_in(note)
             elif note.method == "completion":
@@ -384,6 +388,10 @@ class Scenario:
         if not call.done and not self.until(lambda: call.done, self.r_a_tov_us // 2):
             raise DutError(f"{method} does not block, yet was not answered")
         return call
+
+    def close(self) -> None:
+        """The case is over: nothing is sent or awaited any more."""
+        self.tester.close()
 
     def frames(self) -> list[TraceFrame]:
         """The trace."""

@@ -164,11 +164,11 @@ class Tester:
         entry = self._record("dut", raw, "")
         entry.time_us = notification.time_us
         number = len(self.trace)
-        entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
-        entry.findings += [
-            replace(b.finding, time_us=notification.time_us) for b in self.monitor.frame(view, number, notification.time_us)
-        ]
-        self.findings.extend(entry.findings)
+        breaches = self.monitor.frame(view, number, notification.time_us)
+        if view.findings or breaches:
+            entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
+            entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
+            self.findings.extend(entry.findings)
         kind = kind_of(view)
         if kind == "MALFORMED":
             return
@@ -181,6 +181,11 @@ class Tester:
                 self.far.receive(raw)
 
         self._through_link("dut", kind, entry, arrive)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the link holds a frame back, or a far side may send one by itself."""
+        return bool(self._events) or self.far is not None
 
     def run_events(self, now_us: int) -> bool:
         """Deliver what the link delayed until now; true when something was delivered."""
@@ -202,10 +207,20 @@ class Tester:
             while held:
                 held.pop(0)()
 
+    def close(self) -> None:
+        """The case is over; what is left is what it saw. What refers to each other in circles lets go."""
+        self.monitor.close()
+        self.acknowledge = _ack_1
+        self.services.handlers.clear()
+        del self.services
+        if self.far is not None:
+            self.far.close()
+            self.far = None
+
     # ---- inside ----
 
     def _record(self, sender: str, frame: build.RawFrame, note: str) -> TraceFrame:
-        entry = TraceFrame(self.dut.now_us, sender, frame.data, frame.sof, frame.eof, frame.crc_ok, note=note)
+        entry = TraceFrame(self.dut.now_us, sender, frame.data, frame.sof, frame.eof, frame.crc_ok, False, note)
         self.trace.append(entry)
         return entry
 
@@ -215,9 +230,10 @@ class Tester:
         rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
         if rule is None:
             deliver(entry)
-            held, self._held[sender] = self._held[sender], []
-            for release in held:
-                release()
+            if self._held[sender]:
+                held, self._held[sender] = self._held[sender], []
+                for release in held:
+                    release()
         elif rule.action == "drop":
             entry.lost = True
             entry.note = "lost on the way"

@@ -22,8 +22,9 @@ INCLUDES = [
     ROOT / "conformance/monitor/include",
     ROOT / "harness/capture",
     ROOT / "fuzz/mutator",
+    ROOT / "harness/ffi",
 ]
-HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h"]
+HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h", "calls.h"]
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 
@@ -53,7 +54,7 @@ def main() -> int:
     ffi.cdef(declarations())
     ffi.set_source(
         "_fcvi",
-        "".join(f"#include <{name}>\n" for name in HEADERS),
+        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c"]),
         include_dirs=[str(path) for path in INCLUDES],
         extra_objects=[str((args.build / name).resolve()) for name in static],
         libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],

@@ -48,9 +48,10 @@ class RefDut(Dut):
         self._server.notification(method, params)
 
     def advance(self, us: int) -> None:
-        self._server.run_until(self._server.now_us + us)
-        self.now_us = self._server.now_us
-        self.next_us, self.knows_next = self._server.next_us(), True
+        server = self._server
+        server.run_until(server.now_us + us)
+        self.now_us = server.now_us
+        self.next_us, self.knows_next = server.next_us(), True
 
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
@@ -65,7 +66,8 @@ class RefDut(Dut):
         self._attach()
 
     def close(self) -> None:
-        """Nothing to end."""
+        """The port ends."""
+        self._server.close()
 
 
 class DirectDut(RefDut):
