@@ -159,6 +159,9 @@ def pack(structure: str, values: Mapping[str, Value], length: int, packed: int =
     return packed.to_bytes(length, "big")
 
 
+_HEADER = LENGTH["FC"]
+#: Bits behind each field of the frame header, and its mask.
+_IN_HEADER = {ident: (shift, mask) for ident, (shift, mask, *_) in _shifts("FC", _HEADER).items()}
 _KIND_NAMES = [_text(lib.fcvi_kind_name(kind)) for kind in range(lib.FCVI_KIND_OTHER + 1)]
 _IU_NAMES = [_text(lib.fcvi_iu_name(iu)).removeprefix("FCVI_") or None for iu in range(lib.FCVI_IU_NONE + 1)]
 _USUAL_TEXT = 4096  # bytes; a longer text is printed twice
@@ -168,7 +171,7 @@ class Frame:
     """A decoded frame."""
 
     __slots__ = (
-        "data", "findings", "view", "_keep", "kind", "iu", "dh_offset", "dh_length", "payload_offset", "fill", "payload",
+        "data", "findings", "view", "_keep", "_header", "kind", "iu", "dh_offset", "dh_length", "payload_offset", "fill", "payload",
     )  # fmt: skip
 
     def __init__(self, data: bytes, view: Any, findings: list[Finding], parts: Sequence[int], keep: Any) -> None:
@@ -176,6 +179,7 @@ class Frame:
         self.findings = findings
         self.view = view
         self._keep = keep  # the C buffer that the view points into
+        self._header = int.from_bytes(data[:_HEADER], "big") if len(data) >= _HEADER else None
         kind, iu, dh_offset, self.dh_length, payload_offset, payload_length, self.fill = parts
         self.kind: str = _KIND_NAMES[kind]
         self.iu: Optional[str] = _IU_NAMES[iu]
@@ -188,6 +192,9 @@ class Frame:
 
         What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at.
         """
+        if structure == "FC" and self._header is not None:
+            shift, mask = _IN_HEADER[ident]
+            return self._header >> shift & mask
         byte, size, lo, mask, raw = _PLACES[structure, ident]
         start = byte if structure == "FC" else byte + (self.dh_offset if structure == "DH" else self.payload_offset)
         container = self.data[start : start + size]

@@ -79,10 +79,8 @@ def frames_of(
 
 
 def _with(frame: build.RawFrame, bits: Mapping[str, int]) -> build.RawFrame:
-    buf = bytearray(frame.data)
-    for name, value in bits.items():
-        codec.put("FC", name, buf, value)
-    return build.RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
+    header = codec.pack("FC", bits, build.HEADER, int.from_bytes(frame.data[: build.HEADER], "big"))
+    return build.RawFrame(header + frame.data[build.HEADER :], frame.sof, frame.eof, frame.crc_ok)
 
 
 def send_frames(tester: Tester, frames: Iterable[build.RawFrame], note: str = "") -> None:

@@ -24,6 +24,9 @@ LIMITS = {
     "memory": 2 << 20,
     "max_transfer_size": 1 << 20,
 }
+_LIMITS = ffi.new("struct fcvi_port_limits *", LIMITS)
+_SIZE = int(lib.fcvi_port_size(_LIMITS))
+QUIET, EVENT = int(lib.CALLS_QUIET), int(lib.CALLS_EVENT)
 _TOPOLOGIES = ("point-to-point", "private-loop", "public-loop", "fabric")
 RELIABILITY = {
     "VIP_SERVICE_UNRELIABLE": 1,
@@ -66,18 +69,22 @@ class RefPort:
         """config: the members of the DUT protocol's ``reset``, already validated. The memory of a port that ends is
         used again: it is large, and the port clears it itself.
         """
-        limits = ffi.new("struct fcvi_port_limits *", LIMITS)
-        size = lib.fcvi_port_size(limits)
         if instead_of is not None:
             self._block: Any = instead_of._block
         else:
-            self._block = _SPARE.pop() if _SPARE else _UNCLEARED("uint64_t[]", size // 8 + 1)
-        self.port: Any = lib.fcvi_port_init(self._block, size, limits, self._config(config))
+            self._block = _SPARE.pop() if _SPARE else _UNCLEARED("uint64_t[]", _SIZE // 8 + 1)
+        self.port: Any = lib.fcvi_port_init(self._block, _SIZE, _LIMITS, self._config(config))
         if self.port == ffi.NULL:
             raise ValueError("the configuration is out of range")
-        self._out = ffi.new("uint8_t[]", _LONGEST)
-        self._meta = ffi.new("struct fcvi_transmitted *")
-        self._event = ffi.new("struct fcvi_event *")
+        self._room(instead_of)
+
+    def _room(self, other: Optional[RefPort]) -> None:
+        """Where the port's answers go; one that ends leaves it to the next."""
+        self._due = ffi.new("uint64_t *") if other is None else other._due
+        self._out = ffi.new("uint8_t[]", _LONGEST) if other is None else other._out
+        self._meta = ffi.new("struct fcvi_transmitted *") if other is None else other._meta
+        #: The oldest struct fcvi_event, valid until the next one.
+        self.event = ffi.new("struct fcvi_event *") if other is None else other.event
 
     def close(self) -> None:
         """The port ends. Its memory serves the next one."""
@@ -119,11 +126,20 @@ class RefPort:
         due = int(lib.fcvi_port_deadline(self.port))
         return None if due == NEVER else due
 
-    def frame(self, now: int) -> Optional[RawFrame]:
-        """The next frame that the port has to send."""
-        length = lib.fcvi_port_transmit(self.port, now, self._out, _LONGEST, self._meta)
-        return RawFrame(bytes(ffi.buffer(self._out, length)), self._meta.sof, self._meta.eof) if length else None
+    def next(self, now: int) -> int:
+        """What comes out now: EVENT, then it is in ``event``; the length of a frame to ``take``; QUIET, then ``due`` is set."""
+        return int(lib.calls_next(self.port, now, self.event, self._out, _LONGEST, self._meta, self._due))
 
-    def event(self) -> Any:
-        """The oldest struct fcvi_event, valid until the next one; None when there is none."""
-        return self._event if lib.fcvi_port_event(self.port, self._event) else None
+    def another_event(self) -> bool:
+        """Whether ``event`` is a further one: it happened before the frame that next told of goes out."""
+        return bool(lib.fcvi_port_event(self.port, self.event))
+
+    def take(self, length: int) -> RawFrame:
+        """The frame that next told of."""
+        return RawFrame(ffi.buffer(self._out, length)[:], self._meta.sof, self._meta.eof)
+
+    @property
+    def due(self) -> Optional[int]:
+        """When the next timer fires, since the port was quiet."""
+        due: int = self._due[0]
+        return None if due == NEVER else due

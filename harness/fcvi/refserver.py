@@ -11,7 +11,7 @@ from . import __version__
 from .build import RawFrame
 from .notation import EOF_BY_NAME as _EOF, SOF_BY_NAME as _SOF, to_params
 from .params import Params, ProtocolError
-from .refport import LIMITS, NEVER, RELIABILITY, RefPort, status_names
+from .refport import EVENT, LIMITS, NEVER, QUIET, RELIABILITY, RefPort, status_names
 
 _RELIABILITY_NAME = {code: name for name, code in RELIABILITY.items()}
 _VIPL_STATE = ("IDLE", "CONNECT_PENDING", "CONNECT_PENDING", "CONNECTED", "ERROR")
@@ -405,18 +405,17 @@ class RefServer:
         port = self._port
         if port is None:
             return
-        self._quiet = False
         for _ in range(_FRAME_TURN + 1):
-            while (event := port.event()) is not None:
-                self._event(event)
-            sent = port.frame(self.now_us)
-            while (event := port.event()) is not None:  # frames to itself may be all that it sent (5.3.4)
-                self._event(event)
-            if sent is None:
-                self._quiet = True
-                break
-            self._on_frame(sent)
-        self._due = port.deadline()
+            while (length := port.next(self.now_us)) == EVENT:
+                self._event(port.event)
+            if length == QUIET:
+                self._quiet, self._due = True, port.due
+                return
+            frame = port.take(length)
+            while port.another_event():
+                self._event(port.event)
+            self._on_frame(frame)
+        self._quiet, self._due = False, port.deadline()
 
     def _event(self, e: Any) -> None:
         if e.kind == 0:

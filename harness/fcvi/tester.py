@@ -142,7 +142,7 @@ class Tester:
         kind = kind_of(codec.decode(frame.data, frame.sof, frame.eof)) if self.link.watches("tester") else ""
         entry = self._record("tester", frame, note)
         self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
-        self._through_link("tester", kind, entry, self._deliver_to_dut)
+        self._through_link("tester", kind, entry, lambda: self.dut.send_frame(frame))
 
     def relay(self, frame: build.RawFrame) -> None:
         """A frame of the far side: what the DUT answers to it is followed as if the tester had sent it."""
@@ -175,7 +175,7 @@ class Tester:
         exchange = self._exchange_of(view, kind)
         self._note_exchange(view, exchange, entry, number)
 
-        def arrive(_: TraceFrame) -> None:
+        def arrive() -> None:
             self._assemble(view, exchange, number, kind, notification)
             if self.far is not None:
                 self.far.receive(raw)
@@ -225,11 +225,11 @@ class Tester:
         return entry
 
     def _through_link(
-        self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[TraceFrame], None]
+        self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[], None]
     ) -> None:
         rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
         if rule is None:
-            deliver(entry)
+            deliver()
             if self._held[sender]:
                 held, self._held[sender] = self._held[sender], []
                 for release in held:
@@ -241,13 +241,10 @@ class Tester:
             entry.note = f"delivered {rule.delay_us} us late"
             self._event_number += 1
             due = self.dut.now_us + rule.delay_us
-            heapq.heappush(self._events, (due, self._event_number, lambda: deliver(entry)))
+            heapq.heappush(self._events, (due, self._event_number, deliver))
         else:
             entry.note = "delivered after the next frame"
-            self._held[sender].append(lambda: deliver(entry))
-
-    def _deliver_to_dut(self, entry: TraceFrame) -> None:
-        self.dut.send_frame(build.RawFrame(entry.data, entry.sof, entry.eof, entry.crc_ok))
+            self._held[sender].append(deliver)
 
     def _parse(self, params: dict[str, Any]) -> build.RawFrame:
         try:
