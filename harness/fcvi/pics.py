@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Any
+from typing import Any, Mapping
 
 BOOLEANS = (
     "client", "server", "peer_to_peer", "loopback", "unreliable_delivery", "reliable_delivery",
@@ -46,7 +46,7 @@ def names_in(expression: str) -> list[str]:
     return [item for item in (*BOOLEANS, *NUMBERS, "revision") if item in names]
 
 
-def _value(node: ast.expr, pics: dict[str, Any]) -> Any:
+def _value(node: ast.expr, pics: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.BoolOp):
         parts = [bool(_value(v, pics)) for v in node.values]
         return all(parts) if isinstance(node.op, ast.And) else any(parts)
@@ -71,7 +71,7 @@ def _parsed(expression: str) -> ast.Expression:
     return ast.parse(expression, mode="eval")
 
 
-def applies(expression: str, pics: dict[str, Any]) -> bool:
+def applies(expression: str, pics: Mapping[str, Any]) -> bool:
     """Evaluate a PICS expression: items, and, or, not, parentheses, ``>=`` and ``==``. "" is true."""
     if not expression:
         return True

@@ -345,7 +345,8 @@ class RefServer:
 
     @staticmethod
     def _result(code: int, **out: Any) -> dict[str, Any]:
-        return {"return": _vip_name(code), **out} if code == 0 else {"return": _vip_name(code)}
+        name = _vip_name(code)
+        return {"return": name, **out} if code == 0 else {"return": name}
 
     def _block(self, token: int, method: str, code: int, **out: Any) -> Optional[dict[str, Any]]:
         if code == _PENDING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 if TYPE_CHECKING:
     from .deviation import Outcome
@@ -71,8 +71,7 @@ class TraceFrame:
     findings: list[Finding] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """What a case waited for, for the ladder diagram.
 
     words: the IU, or "no ..." when silence was expected. frames: what came, numbers in the capture; empty when nothing

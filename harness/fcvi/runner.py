@@ -207,7 +207,7 @@ def run_variant(
 def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
     """The result of a variant that the PICS rules out; None when it is to be run."""
     for expression in (case.applies, variant.applies):
-        if not pics_module.applies(expression, dict(pics)):
+        if expression and not pics_module.applies(expression, pics):
             return Result(
                 case.variant_id(variant), case.title, Verdict.NOT_APPLICABLE, f"PICS: needs {expression}",
                 requirements=list(case.requirements), errata=list(case.errata),
@@ -222,6 +222,7 @@ class _Worker:
         self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int, own_timers: bool
     ) -> None:
         self._dut, self._pics, self._pixit, self._levels, self._seed = dut, pics, pixit, levels, seed
+        self._recording = dut if isinstance(dut, RecordingDut) else None
         self._errors_in_a_row = self._in_vain = 0
         self._broken = False
         #: Timers that the lab has set are not ours to change.
@@ -230,8 +231,8 @@ class _Worker:
     def _try(self, case: CaseInfo, variant: Variant, slower: int = 1) -> Result:
         pixit = self._pixit.slowed(slower)
         result = run_variant(self._dut, case, variant, self._pics, pixit, self._levels, self._seed)
-        if isinstance(self._dut, RecordingDut):
-            result.evidence = self._dut.take()
+        if self._recording is not None:
+            result.evidence = self._recording.take()
         return result
 
     def run(self, case: CaseInfo, variant: Variant) -> Result:

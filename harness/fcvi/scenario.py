@@ -91,16 +91,17 @@ class Scenario:
 
         What the suite spent since it last looked at a real clock is not taken off the device's time.
         """
+        dut = self.dut
         self._advance(0)
-        deadline = self.now_us + within_us
+        deadline = dut.now_us + within_us
         while not holds():
-            if self.now_us >= deadline:
+            if dut.now_us >= deadline:
                 return False
             self._advance(self._step(deadline))
         return True
 
     def _step(self, deadline: int) -> int:
-        now = self.now_us
+        now = self.dut.now_us
         step = deadline - now
         if not self.dut.knows_next:
             step = min(step, max(1, self.r_a_tov_us // _TICKS_PER_R_A_TOV))
@@ -359,9 +360,10 @@ class Scenario:
 
     def start(self, method: str, **params: Any) -> Call:
         """Start a VIPL call that may block."""
-        self.log.append(Told(self.now_us, method, params))
-        call = Call(method, params, self.dut.request(method, params), self.now_us)
-        self.settle()
+        dut = self.dut
+        self.log.append(Told(dut.now_us, method, params))
+        call = Call(method, params, dut.request(method, params), dut.now_us)
+        self._advance(0)
         return call
 
     def finish(

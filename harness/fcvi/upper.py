@@ -77,8 +77,7 @@ class Call:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """A descriptor that the DUT completed."""
 
     vi: int
