@@ -80,11 +80,11 @@ class RefPort:
 
     def _room(self, other: Optional[RefPort]) -> None:
         """Where the port's answers go; one that ends leaves it to the next."""
-        self._due = ffi.new("uint64_t *") if other is None else other._due
-        self._out = ffi.new("uint8_t[]", _LONGEST) if other is None else other._out
-        self._meta = ffi.new("struct fcvi_transmitted *") if other is None else other._meta
+        self._due: Any = ffi.new("uint64_t *") if other is None else other._due
+        self._out: Any = ffi.new("uint8_t[]", _LONGEST) if other is None else other._out
+        self._meta: Any = ffi.new("struct fcvi_transmitted *") if other is None else other._meta
         #: The oldest struct fcvi_event, valid until the next one.
-        self.event = ffi.new("struct fcvi_event *") if other is None else other.event
+        self.event: Any = ffi.new("struct fcvi_event *") if other is None else other.event
 
     def close(self) -> None:
         """The port ends. Its memory serves the next one."""
