@@ -13,8 +13,8 @@ static uint32_t *heap_at(struct fcvi_port *p, uint32_t place)
 /* Each object owns its timers; they are numbered kind by kind. */
 static uint32_t timer_id(const struct fcvi_port_limits *l, enum timer_kind kind, uint32_t index)
 {
-    const uint32_t objects[TIMER_KINDS] = {
-        l->connectionpoints, l->setups, l->vis, l->vis, l->vis, l->exchanges, 1,
+    const uint32_t objects[TIMER_LINK] = {
+        l->connectionpoints, l->setups, l->vis, l->vis, l->vis, l->exchanges,
     };
     for (unsigned k = 0; k < (unsigned)kind; k++)
         index += objects[k];

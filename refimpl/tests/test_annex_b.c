@@ -817,6 +817,8 @@ static void abort_it(struct bench *b, unsigned ox_id)
     while (b->frame[nth][0] != 0x84)
         nth--;
     ck_assert_uint_eq(b->length[nth], 36);
+    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 9, 3), 0x990000); /* responder, Last, End, Initiative */
+    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 18, 2), 0x8765);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 28, 2), ox_id);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 30, 2), 0x8765);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 32, 4), 0x0000FFFF);

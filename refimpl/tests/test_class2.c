@@ -66,6 +66,22 @@ START_TEST(ack_0)
 }
 END_TEST
 
+/* FC-FS: the first answer in an Exchange tells its RX_ID; later ones do not change it. */
+START_TEST(rx_id_stays)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, 1);
+    rig_post(r, FCVI_SEND, 3 * PIECE);
+    for (uint32_t k = 0; k < 3; k++) {
+        unsigned nth = next_piece(r, k, 3 * PIECE);
+        ck_assert_uint_eq(rig_field(r, nth, 18, 2), k == 0 ? 0xFFFF : 0x8001);
+        rig_hear(r, "c0 010100 00 010200 00 c00000 %02x 00 %04x %04x %04x 00000001", rig_field(r, nth, 12, 1),
+                 k, rig_ox(r, nth), 0x8001 + k);
+    }
+    w_done(&r->w, 0, r->vi, false, 0, 3 * PIECE);
+    rig_end(r);
+}
+END_TEST
+
 /* No more than 64 frames are remembered. */
 START_TEST(large_credit)
 {
@@ -267,8 +283,9 @@ START_TEST(hostile_link_control)
         rig_hear(r, "%02x 010100 00 010200 00 c00000 00 00 0040 %04x 8001 00000001", r_ctls[k], ox_id);
         rig_hear(r, "%02x 010100 00 010200 00 c00000 00 00 ffff %04x 8001 00000001", r_ctls[k], ox_id);
     }
-    if (_i)
-        rig_hear(r, "c4 010100 00 010200 00 c00000 00 00 8000 %04x 8001 00000000", ox_id);
+    for (unsigned k = 0; k < 2 && _i == 1; k++)
+        rig_hear(r, "c4 010100 00 010200 00 c00000 00 00 %04x %04x 8001 00000000", k == 0 ? 0x40 : 0x8000,
+                 ox_id);
     rig_hear(r, "c6 010100 00 010200 00 c00000 00 00 0000 %04x 8001 00000000", ox_id);
     rig_silent(r);
     rig_alive(r);
@@ -283,6 +300,7 @@ int main(void)
     Suite *s = suite_create("class2");
     rig_case(s, "credit", credit, 0, 1);
     rig_case(s, "FC-FS", one_sequence_id, 0, 1);
+    rig_case(s, "FC-FS", rx_id_stays, 0, 1);
     rig_case(s, "ACK_0", ack_0, 0, 1);
     rig_case(s, "credit", large_credit, 0, 1);
     rig_case(s, "5.5", next_sequence_waits, 0, 1);

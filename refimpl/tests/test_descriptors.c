@@ -294,6 +294,37 @@ START_TEST(client_before_resp3)
 }
 END_TEST
 
+/* VI-ARCH 6.3.1.1: a fenced Send goes out when the Read before it is answered, also one that does not
+ * complete yet (C.5.1). */
+START_TEST(fence_before_resp3)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    rig_start(r);
+    struct fcvi_address here = w_address(0, 0xDD), there = w_address(1, 0xDD);
+    ck_assert_int_eq(fcvi_vip_connect_request(r->w.port[0], r->w.now, r->vi, &here, &there, FCVI_NEVER, 1),
+                     FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    r->handle = rig_field(r, 0, 64, 4);
+    rig_hear(r,
+             "03 010100 00 010200 58 890008 06 02 0000 %04x 8001 00000000 "
+             "ffffffff 18 00 0000 00000000 00000000 00*12 %08x 00000000 0000 0001 0000abcd " RIG_HOST("a2")
+                 RIG_HOST("a1") "0000 02 03 %08x 00*16 00000007 00*4",
+             rig_ox(r, 0), rig_field(r, 0, 52, 4), (unsigned)RIG_BYTES);
+    r->seen = r->sent;
+    struct fcvi_descriptor d = send_of(r, 4);
+    d.fence = true;
+    rig_post(r, FCVI_RDMA_READ, 0);
+    ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
+    w_quiet(&r->w);
+    unsigned read = r->seen++;
+    rig_silent(r);
+    answer(r, read);
+    ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), OP_SEND);
+    rig_not_done(r, false);
+    rig_end(r);
+}
+END_TEST
+
 /* ---- states (VI-ARCH 5) and room ---- */
 
 START_TEST(states)
@@ -307,6 +338,8 @@ START_TEST(states)
     r->handle = rig_serve(r, r->vi, 0xabcd, 0x123);
     rig_message(r, OP_SEND, 1, 4, 0, 0);
     w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 4);
+    rig_post(r, FCVI_SEND, 8);
+    w_done(&r->w, 0, r->vi, false, 0, 8);
     rig_message(r, OP_SEND, 9, 4, 0, 0); /* rule 4b: Error */
     for (int recv = 0; recv < 2; recv++) {
         if (recv)
@@ -462,6 +495,7 @@ int main(void)
     rig_case(s, "VI-ARCH 6.3.1", passing_a_read, 0, 4);
     rig_case(s, "7.3", pipeline_depth, 0, 5);
     rig_case(s, "C.5.1", client_before_resp3, 0, 2);
+    rig_case(s, "C.5.1", fence_before_resp3, 0, 1);
     rig_case(s, "VI-ARCH 5", states, 0, 1);
     rig_case(s, "room", segments_are_used_again, 0, 1);
     rig_case(s, "room", room_for_descriptors, 0, 1);

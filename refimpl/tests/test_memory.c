@@ -38,8 +38,10 @@ START_TEST(own_memory)
     ck_assert_uint_eq(*fcvi_port_memory(r->w.port[0], b, 999, 1), 2);
     ck_assert_int_eq(fcvi_vip_deregister_mem(r->w.port[0], r->w.now, b), VIP_SUCCESS);
     arena(r, 1001, &va, VIP_ERROR_RESOURCE);
-    arena(r, 400, &va, VIP_SUCCESS);
+    b = arena(r, 400, &va, VIP_SUCCESS);
     ck_assert_uint_eq(va, b_va);
+    for (uint32_t k = 0; k < 400; k++) /* and nothing of what was there can be read */
+        ck_assert_uint_eq(*fcvi_port_memory(r->w.port[0], b, k, 1), 0);
     arena(r, 600, &va, VIP_SUCCESS);
     ck_assert_uint_eq(va, b_va + 400);
     arena(r, 0, &va, VIP_INVALID_PARAMETER);
@@ -266,6 +268,7 @@ START_TEST(gone_while_sending)
         rig_alive(r);
     } else {
         w_done(&r->w, 0, r->vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_CONN_LOST));
         rig_broken(r, 0);
     }
     rig_end(r);

@@ -131,6 +131,25 @@ START_TEST(no_frame_gives_more_time)
 }
 END_TEST
 
+/* The piece between two others makes one of them. */
+START_TEST(pieces_that_join)
+{
+    struct rig *r = rig_new((uint8_t)_i);
+    r->config.out_of_order = true;
+    r->limits.runs = 2;
+    rig_connect(r);
+    for (uint32_t id = 1; id <= 3; id++) {
+        const uint8_t *slot = rig_receive(r);
+        piece(r, id, 8, 4, false);
+        piece(r, id, 0, 4, false);
+        piece(r, id, 4, 4, false);
+        arrived(r, slot, id);
+    }
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* A Message of no data needs no room for pieces. */
 START_TEST(empty_behind_a_piece)
 {
@@ -255,6 +274,7 @@ int main(void)
     rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
     rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
     rig_case(s, "4c", no_frame_gives_more_time, 1, 4);
+    rig_case(s, "5.2.1", pieces_that_join, 1, 4);
     rig_case(s, "5.2.1", empty_behind_a_piece, 1, 4);
     rig_case(s, "held", longest_frame_is_held, 1, 4);
     rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);

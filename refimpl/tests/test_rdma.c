@@ -265,6 +265,28 @@ START_TEST(frame_behind_the_region)
 }
 END_TEST
 
+/* ... or one whose address and Relative Offset together are above 2^32, which would be in the region again.
+ */
+START_TEST(offset_that_wraps)
+{
+    struct rig *r = begin_i(3 + _i);
+    struct target t;
+    target_in(r, &t, TARGET_VA);
+    struct rqst q = {.opcode = OP_WRITE,
+                     .id = 1,
+                     .cnt = 7,
+                     .offset = 0xFFFFFF00,
+                     .length = 4,
+                     .total = UINT32_MAX,
+                     .va = TARGET_VA + 512,
+                     .key = t.key};
+    rig_rqst(r, &q);
+    for (uint32_t k = 0; k < TARGET; k++)
+        ck_assert_uint_eq(t.bytes[k], (uint8_t)(k * 5 + k / 256 + 1));
+    rig_end(r);
+}
+END_TEST
+
 /* ---- RDMA Read: _i is a reliable level and the Fabric ---- */
 
 static struct rig *begin_read(int i)
@@ -310,6 +332,7 @@ START_TEST(read_is_forbidden)
              (unsigned long long)f->va, t.key ^ f->handle_change, f->length);
     rig_silent(r);
     ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_RDMAR_PROT));
+    ck_assert_ptr_null(w_error(&r->w, 0, VIP_ERROR_CONN_LOST)); /* one call for one error (VI-DG 3.8.1) */
     rig_broken(r, READ_PROTECTION);
     rig_end(r);
 }
@@ -388,6 +411,7 @@ int main(void)
     rig_case(s, "VI-ARCH 3.2.2", write_is_forbidden, 0, 6 * FORBIDDEN);
     rig_case(s, "VI-DG 5.2", forbidden_with_immediate_data, 0, 6);
     rig_case(s, "VI-ARCH 3.2.2", frame_behind_the_region, 0, 3);
+    rig_case(s, "VI-ARCH 3.2.2", offset_that_wraps, 0, 3);
     rig_case(s, "6.7", read_is_answered, 0, 4);
     rig_case(s, "E42", read_is_forbidden, 0, 4 * FORBIDDEN);
     rig_case(s, "E42", read_is_forbidden_later, 0, 4);

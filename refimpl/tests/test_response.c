@@ -103,6 +103,42 @@ START_TEST(read_in_two_sequences)
 }
 END_TEST
 
+/* The last frame has one byte. */
+START_TEST(read_of_five_bytes)
+{
+    struct rig *r = begin_i(_i);
+    rig_post(r, FCVI_RDMA_READ, 5);
+    unsigned nth = next_read(r, 1, 5);
+    struct read_resp first = {.length = 4, .total = 5};
+    struct read_resp second = {.cnt = 1, .offset = 4, .length = 1, .total = 5, .last = true};
+    respond(r, nth, &first);
+    respond(r, nth, &second);
+    read_arrived(r, 1, 5);
+    rig_end(r);
+}
+END_TEST
+
+/* A Read of no data needs no room for pieces. */
+START_TEST(read_of_nothing_behind_a_piece)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    rig_post(r, FCVI_RDMA_READ, 8);
+    rig_post(r, FCVI_RDMA_READ, 0);
+    unsigned one = next_read(r, 1, 8), two = next_read(r, 2, 0);
+    struct read_resp second = {.cnt = 1, .offset = 4, .length = 4, .total = 8, .last = true};
+    struct read_resp first = {.length = 4, .total = 8}, nothing = {.last = true};
+    respond(r, one, &second);
+    respond(r, two, &nothing);
+    respond(r, one, &first);
+    read_arrived(r, 1, 8);
+    w_done(&r->w, 0, r->vi, false, READ_BITS, 0);
+    rig_end(r);
+}
+END_TEST
+
 /* E19: the Parameter field of an empty frame says nothing. */
 START_TEST(read_of_nothing)
 {
@@ -305,6 +341,9 @@ END_TEST
 START_TEST(read_fails_behind_a_send)
 {
     struct rig *r = rig_begin(FCVI_RELIABLE_DELIVERY);
+    rig_post(r, FCVI_SEND, 0);
+    w_done(&r->w, 0, r->vi, false, 0, 0);
+    r->w.events[0] = 0;
     rig_post(r, FCVI_RDMA_READ, 8);
     rig_post(r, FCVI_SEND, 8);
     rig_not_done(r, false);
@@ -317,6 +356,7 @@ START_TEST(read_fails_behind_a_send)
             ck_assert_uint_eq((r->w.event[0][k].completion.status & FCVI_STATUS_DESC_FLUSHED_ERROR) != 0,
                               completions++ > 0);
     rig_broken(r, 0);
+    ck_assert_uint_eq(rig_field(r, r->seen - 1, 32, 4), 1); /* the last Message completed here (6.12.2) */
     rig_end(r);
 }
 END_TEST
@@ -405,6 +445,8 @@ int main(void)
     rig_case(s, "6.7", read_in_order, 0, 8);
     rig_case(s, "6.7", read_in_two_sequences, 0, 4);
     rig_case(s, "6.7", read_of_nothing, 0, 4);
+    rig_case(s, "6.7", read_of_five_bytes, 0, 4);
+    rig_case(s, "6.7", read_of_nothing_behind_a_piece, 0, 1);
     rig_case(s, "6.7", read_out_of_order, 0, 2);
     rig_case(s, "6.7", read_after_read, 0, 1);
     rig_case(s, "6.7", read_after_a_disconnect, 0, 1);
