@@ -62,8 +62,8 @@ bool take_connect(struct setup *s)
         return false;
     s->remote_handle = (uint32_t)fcvi_CONN_FCVI_RQST_HANDLE(in);
     struct fcvi_address remote, local; /* as the other side sees them */
-    bool addresses = take_address(fcvi_CONN_FCVI_LOC_ADDR(in), &remote) &&
-                     take_address(fcvi_CONN_FCVI_REM_ADDR(in), &local);
+    bool first = take_address(fcvi_CONN_FCVI_LOC_ADDR(in), &remote);
+    bool second = take_address(fcvi_CONN_FCVI_REM_ADDR(in), &local);
     if (!s->originator) {
         s->remote = remote;
         s->local = local;
@@ -77,7 +77,7 @@ bool take_connect(struct setup *s)
         .preference = fcvi_QOS_FCVI_PREF(q) == 0x80,
         .pipeline_depth = (uint32_t)fcvi_QOS_FCVI_PIPELINE_DEPTH(q),
     };
-    return fcvi_CONN_FCVI_REVISION(in) == FCVI_REVISION_2007 && addresses;
+    return fcvi_CONN_FCVI_REVISION(in) == FCVI_REVISION_2007 && first && second;
 }
 
 bool address_valid(const struct fcvi_address *a)

@@ -180,6 +180,35 @@ START_TEST(t1_after_the_return)
 }
 END_TEST
 
+/* An address that cannot be read is answered without one, whichever of the two it is (Table 15). */
+START_TEST(addresses_that_are_none)
+{
+#define NO_ADDRESS "0000 10 00 00*16 00*128 "
+#define FOUR_BYTES "0000 04 10 fe80000000000000 00000000000000a1 000102030405060708090a0b0c0d0e0f 00*112 "
+#define TOO_LONG "0000 10 81 fe80000000000000 00000000000000b2 000102030405060708090a0b0c0d0e0f 00*112 "
+    static const struct {
+        const char *loc, *rem, *answer_loc, *answer_rem;
+    } rows[] = {
+        {FOUR_BYTES, ADDR_B, ADDR_B, NO_ADDRESS},
+        {ADDR_A, TOO_LONG, NO_ADDRESS, ADDR_A},
+        {TOO_LONG, FOUR_BYTES, NO_ADDRESS, NO_ADDRESS},
+    };
+    struct bench *b = b_new();
+    hear(
+        b,
+        "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00*8 00*12 00000042 "
+        "00000000 0000 0001 00000005 %s%s" ATTRS,
+        rows[_i].loc, rows[_i].rem);
+    expect(b, 0,
+           "03 010100 00 010200 58 890008 .. 02 0000 1234 .... 00000000 "
+           "ffffffff 18 01 0000 00000000 00210000 00*12 00000042 00000000 0000 0001 ffffffff %s%s"
+           "0000 01 00 ........ 00*20 00*4",
+           rows[_i].answer_loc, rows[_i].answer_rem);
+    hear_resp2(b, 0, 0, 0x1234, 0x42, FCVI_UNASSIGNED);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("refused");
@@ -189,6 +218,7 @@ int main(void)
     tcase_add_loop_test(t, result_not_fetched, 0, 2);
     tcase_add_test(t, t1_of_a_pending_client);
     tcase_add_loop_test(t, t1_after_the_return, 0, 3);
+    tcase_add_loop_test(t, addresses_that_are_none, 0, 3);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
