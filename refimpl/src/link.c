@@ -234,7 +234,6 @@ void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
         link_start(p);
         return;
     }
-    p->link = LINK_UP;
     validate_all(p, true);
     link_ready(p);
 }

@@ -267,6 +267,21 @@ START_TEST(no_frame_for_a_query)
 }
 END_TEST
 
+/* The Name Server has nothing to do with a port that does not answer: the login with it lasts. */
+START_TEST(login_outlasts_a_setup)
+{
+    struct bench *b = with_server();
+    hear(b, SERVER_LOGS_IN);
+    b_request(b, b_vi(b), THEIRS, FCVI_NEVER, 1);
+    ck_assert_uint_eq(opcode_at(b, 1), 0x10);
+    advance(b, R_A_TOV);
+    ck_assert_uint_eq(b->frame[2][0], 0x81); /* ABTS */
+    b_request(b, b_vi(b), WANTED, FCVI_NEVER, 2);
+    ck_assert_uint_eq(b->frame[3][8], CT);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("name server");
@@ -281,6 +296,7 @@ int main(void)
     tcase_add_test(t, application_gives_up_before_the_answer);
     tcase_add_test(t, no_exchange_for_a_query);
     tcase_add_test(t, no_frame_for_a_query);
+    tcase_add_test(t, login_outlasts_a_setup);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -146,32 +146,73 @@ START_TEST(our_own_addresses)
 }
 END_TEST
 
-/* Eight places for Host Addresses: of sixty the last eight are known, the others are asked for. */
-START_TEST(last_addresses_are_known)
+/* Eight places for Host Addresses, and sixty that all belong to the peer. */
+enum { ALL = 60, PLACES = 2 * FCVI_MAX_HOSTS };
+
+static struct bench *many_addresses(void)
 {
-    enum { ALL = 60, PLACES = 2 * FCVI_MAX_HOSTS };
     struct fcvi_port_limits l = b_limits;
     struct fcvi_port_config c = b_config();
     l.remote_ports = 2;
     c.peer.hosts = 0;
+    c.topology = FCVI_PRIVATE_LOOP;
     struct bench *b = b_begin(&l, &c);
     for (unsigned host = 1; host <= ALL; host++)
         l_know(b, 0x010100, (uint8_t)host);
-    for (unsigned host = ALL; host > ALL - 2 * PLACES; host--) {
+    return b;
+}
+
+/* Requests to the last of them: the first `known` of these ask nobody where that is. */
+static void look_them_up(struct bench *b, unsigned known)
+{
+    for (unsigned host = ALL, done = 0; done < 2 * PLACES; host--, done++) {
         char name[33];
         snprintf(name, sizeof name, "fe80%026x%02x", 0, host);
         uint32_t vi = b_vi(b);
         b_request(b, vi, name, FCVI_NEVER, host);
         unsigned at = b->sent - 1;
-        ck_assert_uint_eq(b->frame[at][8], host > ALL - PLACES ? L_FCVI : L_ELS);
+        ck_assert_uint_eq(b->frame[at][8], done < known ? L_FCVI : L_ELS);
         ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 100 + host),
-                         host > ALL - PLACES ? FCVI_VIP_PENDING : VIP_SUCCESS);
+                         done < known ? FCVI_VIP_PENDING : VIP_SUCCESS);
         collect(b);
         unsigned rqst = find(b, at, L_FCVI, 0x12);
         if (rqst < b->sent)
             hear_disconnected(b, rqst);
         ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, b->now, vi), VIP_SUCCESS);
     }
+}
+
+START_TEST(last_addresses_are_known)
+{
+    struct bench *b = many_addresses();
+    look_them_up(b, PLACES);
+    b_end(b);
+}
+END_TEST
+
+/* 7.7.3: no mapping holds any more, nor after their LOGO with another identifier than we know (7.7.1). */
+START_TEST(all_addresses_are_forgotten)
+{
+    struct bench *b = many_addresses();
+    if (_i == 0)
+        fcvi_port_lip(b->port, b->now, 0x010300);
+    else
+        hear(
+            b,
+            "22 010200 00 010a00 01 290000 00 00 0000 4001 ffff 00000000 05000000 00010a00 10000000c9010100");
+    collect(b);
+    look_them_up(b, 0);
+    b_end(b);
+}
+END_TEST
+
+/* What fcvi_port_know takes: 24 bits (FC-FS) and four addresses. */
+START_TEST(most_that_can_be_known)
+{
+    struct fcvi_port_identity most = {
+        0x10000000c9000009, 0x20000000c9000009, 0xFFFFFF, FCVI_MAX_HOSTS, {{0}}};
+    struct bench *b = b_new();
+    ck_assert(fcvi_port_know(b->port, b->now, &most));
     b_end(b);
 }
 END_TEST
@@ -186,6 +227,8 @@ int main(void)
     tcase_add_test(t, identifier_of_a_login_under_way);
     tcase_add_loop_test(t, our_own_addresses, 0, 2);
     tcase_add_test(t, last_addresses_are_known);
+    tcase_add_loop_test(t, all_addresses_are_forgotten, 0, 2);
+    tcase_add_test(t, most_that_can_be_known);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

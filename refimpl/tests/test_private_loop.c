@@ -280,6 +280,27 @@ START_TEST(no_room_for_adisc)
 }
 END_TEST
 
+/* A logout ends the wait for the reply, and its time says nothing of the port that has logged in since. */
+START_TEST(time_of_an_adisc_before_the_logout)
+{
+    struct loop l = after_lip();
+    hear(l.b, ELS_FROM("010100") "05000000 00010100 10000000c9000001");
+    hear(l.b,
+         ELS_FROM("010100") "03000000 " SERVICE("80020840", "10000000c9000001", "20000000c9000001", "0840"));
+    advance(l.b, R_A_TOV);
+    unsigned at = l.b->sent;
+    fcvi_port_link(l.b->port, l.b->now, FCVI_LINK_LIP);
+    collect(l.b);
+    l_only(l.b, at, L_ADISC, 1);
+    advance(l.b, R_A_TOV); /* the first two ADISC are 2 x R_A_TOV old, this one is not */
+    l_only(l.b, at + 1, L_LOGO, 1);
+    l_expect_logo(l.b, at + 1, 0x010700, 0x010200);
+    hear_reply(l.b, at, "010100", "02000000 " L_PEER);
+    ck_assert_uint_eq(l_begins_with(l.b, THEIRS), 0x10);
+    l_end(l.b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("private loop");
@@ -297,6 +318,7 @@ int main(void)
     tcase_add_loop_test(t, lip_gives_us_the_identifier_of_another, 0, 2);
     tcase_add_loop_test(t, lip_with_an_identifier_that_is_none, 0, 4);
     tcase_add_loop_test(t, no_room_for_adisc, 0, 2);
+    tcase_add_test(t, time_of_an_adisc_before_the_logout);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -41,6 +41,7 @@ START_TEST(fan_of_the_same_fabric)
     ck_assert(l_send(a.b, local));
     expect_resumed(&a, a.b->sent);
     hear_fan(a.b, 0x0102EF, "2000525400fc00ff 1000525400fc00ff"); /* not awaited */
+    advance(a.b, 3 * (uint64_t)R_A_TOV);                          /* nor is another one */
     ck_assert_uint_eq(state_of(a.b, a.vi), FCVI_STATE_CONNECTED);
     b_end(a.b);
 }

@@ -86,7 +86,8 @@ static const struct {
     {"010200", "04010100 02000000", OURS, true},    /* nothing says that it has to be broadcast */
     {"ffffff", "04010100 02000000", OTHER, true},   /* each address of ours (E36) */
     {"ffffff", "04010100 02000000", THEIRS, false}, /* step 11 */
-    {"ffffff", "01010100 02000000", OURS, false},   /* step 12 */
+    {"ffffff", "04010100 02000000", "00*16", false},
+    {"ffffff", "01010100 02000000", OURS, false}, /* step 12 */
     {"ffffff", "02010100 02000000", OURS, false},
     {"ffffff", "03010100 02000000", OURS, false},
     {"ffffff", "00010100 02000000", OURS, false},
@@ -293,7 +294,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, farp_request_as_captured);
     tcase_add_test(t, farp_reply_as_captured);
-    tcase_add_loop_test(t, farp_tests_of_the_responder, 0, 10);
+    tcase_add_loop_test(t, farp_tests_of_the_responder, 0, 11);
     tcase_add_test(t, farp_request_cut_short);
     tcase_add_test(t, farp_leads_to_a_connection);
     tcase_add_test(t, one_reply_for_all_that_wait);

@@ -81,6 +81,13 @@ START_TEST(retry_before_the_decision)
     ck_assert_int_eq(b_return(b, 3)->vip, VIP_SUCCESS);
     ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, b_return(b, 3)->conn), VIP_SUCCESS);
     collect(b);
+    if (_i / 2 == 1) { /* nothing is left that another retry could repeat: it is a request (C rule 11) */
+        at = b->sent;
+        hear_rqst(b, CLIENT_RETRY, 0x1301, 0x51, HANDLE);
+        ck_assert_uint_eq(b->sent, at + 1);
+        ck_assert_uint_eq(id_at(b, at), 0x51);
+        ck_assert_uint_eq(reason_at(b, at), 0x03);
+    }
     b_end(b);
 }
 END_TEST
