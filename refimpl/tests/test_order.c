@@ -244,6 +244,25 @@ START_TEST(pieces_are_forgotten)
 }
 END_TEST
 
+/* A Message that was held finds no Descriptor when its turn comes: what is aborted then has R_A_TOV from then
+ * on (8.4.2 a). */
+START_TEST(time_of_what_was_held)
+{
+    struct rig *r = begin(FCVI_RELIABLE_DELIVERY);
+    const uint8_t *slot = rig_receive(r);
+    rig_post(r, FCVI_RDMA_READ, 4);
+    w_run(&r->w, 1000);
+    piece(r, 2, 0, 12, false);
+    w_run(&r->w, W_R_A_TOV / 2);
+    piece(r, 1, 0, 12, false);
+    arrived(r, slot, 1);
+    ck_assert_ptr_nonnull(w_error(&r->w, 0, VIP_ERROR_RECVQ_EMPTY));
+    ck_assert_uint_eq(r->frame[r->sent - 1][0], 0x81);
+    ck_assert_uint_eq(fcvi_port_deadline(r->w.port[0]), r->w.now + W_R_A_TOV);
+    rig_end(r);
+}
+END_TEST
+
 /* port.h: the host need not come back when nothing is waited for any more. _i: the Fabric */
 START_TEST(no_timer_is_left)
 {
@@ -278,6 +297,7 @@ int main(void)
     rig_case(s, "5.2.1", empty_behind_a_piece, 1, 4);
     rig_case(s, "held", longest_frame_is_held, 1, 4);
     rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);
+    rig_case(s, "8.4.2", time_of_what_was_held, 0, 1);
     rig_case(s, "8.4.1", no_timer_is_left, 0, 2);
     return rig_run(s);
 }
