@@ -343,7 +343,7 @@ fuzz-afl: $(BUILD)/libfcvi-mutator.so ## build the targets for AFL++ (needs the 
 	@for f in $(FUZZ_SRC) fuzz/fuzz_empty.c; do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz fuzz/afl_driver.c $$f $(LIB_SRC) $(CAPTURE_SRC) \
 	  $(FUZZ_LIBS) -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
 
-fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame fuzz_port fuzz_pair) ## executions a second beside an empty target
+fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) ## executions a second beside an empty target
 	@! command -v afl-clang-fast > /dev/null || $(MAKE) -s fuzz-afl
 	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
 

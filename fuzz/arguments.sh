@@ -8,6 +8,7 @@ short=${name#fuzz_}
 # A connect IU has 652 bytes; more of a frame is Message Data.
 case $short in
 capture) length=8192 ;;
+message) length=1000 ;;
 monitor) length=1600 ;;
 port | pair) length=600 ;;
 *) length=704 ;;
@@ -18,7 +19,7 @@ echo "-max_len=$length"
 # branches, which `make fuzz-minimise` does at leisure.
 case $short in
 frame | iu | values | print) printf '%s\n' -entropic=0 -reduce_inputs=0 ;;
-port | pair) echo -entropic=0 ;;
+message | port | pair) echo -entropic=0 ;;
 esac
 folders=("$here/corpus/$short" "$here/regressions/$short")
 if [ -n "$build" ]; then

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _HERE = Path(__file__).parent
-_TARGETS = {"codec": ["frame", "values", "print", "iu"], "refimpl": ["pair", "port"]}
+_TARGETS = {"codec": ["frame", "values", "print", "iu"], "refimpl": ["message", "pair", "port"]}
 _HANG = 10  # seconds after which an input counts as one that never ends
 _ENOUGH = 0.9
 

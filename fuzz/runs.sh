@@ -3,7 +3,7 @@
 case $(basename "$1") in
 *pair) echo 8000 ;;
 *control) echo 3000 ;;
-*monitor) echo 20000 ;;
+*message | *monitor) echo 20000 ;;
 *port) echo 30000 ;;
 *) echo 60000 ;;
 esac

@@ -65,6 +65,7 @@ def of_capture(path: Path) -> Iterator[tuple[str, bytes]]:
     if records:
         yield "frames", records
         yield "monitor", records
+        yield "message", records
 
 
 # what a program of fuzz_port is made of, as that file reads it

@@ -82,6 +82,8 @@ def rows(build: Path, seconds: int) -> list[Row]:
         row("empty, long inputs", "fuzz_empty_long", "frame"),
         row("frame", "plain-frame", "frame"),
         row("frame with mutator", "fuzz_frame", "frame"),
+        row("message", "plain-message", "message"),
+        row("message with mutator", "fuzz_message", "message"),
         row("port", "fuzz_port", "port"),
         row("pair", "fuzz_pair", "pair"),
     ]
