@@ -160,6 +160,18 @@ START_TEST(no_room_for_an_ack)
 }
 END_TEST
 
+/* So is ABTS, which has no more than its header. */
+START_TEST(abts_is_acknowledged)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, false);
+    rig_hear(r, "81 010100 00 010200 00 090000 07 00 0000 0701 ffff 00000000");
+    next_ack(r, 0xC0, 0x090000, 0, 0x701);
+    rig_next(r, "84 010200 00 010100 00 990000 .. 00 0000 0701 ffff 00000000 00000000 0701 ffff 0000 ffff");
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* A Message Response is acknowledged without an ABTS being asked for. */
 START_TEST(response_is_acknowledged)
 {
@@ -331,6 +343,7 @@ int main(void)
     rig_case(s, "class", class_of_the_frame, 0, 2);
     rig_case(s, "8.4.2 h", abort_sequence_condition, 0, 3);
     rig_case(s, "8.4.2 h", abort_out_of_order, 0, 3);
+    rig_case(s, "ACK", abts_is_acknowledged, 0, 1);
     rig_case(s, "ACK", response_is_acknowledged, 0, 1);
     rig_case(s, "6.6.1", read_is_discarded, 0, 1);
     rig_case(s, "Annex F", message_instead_of_resp3, 0, 1);
