@@ -29,7 +29,7 @@ struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer)
         return NULL;
     struct vi *vi = vi_at(p, index);
     const struct connection *c = &vi->connection;
-    return vi->used && c->known && c->local_handle == handle && c->peer == peer ? vi : NULL;
+    return c->known && c->local_handle == handle && c->peer == peer ? vi : NULL;
 }
 
 /* ---- parties: setups and then VIs, by what the other side calls them ---- */

@@ -224,7 +224,7 @@ void logout(struct fcvi_port *p, uint32_t id)
     for (uint32_t i = 0; i < p->limits.vis; i++) {
         struct vi *vi = vi_at(p, i);
         const struct connection *c = &vi->connection;
-        if (!vi->used || !c->known || c->peer != id)
+        if (!c->known || c->peer != id)
             continue;
         bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
         timer_stop(p, TIMER_T1, i);

@@ -27,6 +27,7 @@ START_TEST(fan_of_the_same_fabric)
     ck_assert(!l_send(a.b, local));
     hear_fan(a.b, 0x0102EF, "2000525400fc00fe 1000525400fc"); /* cut short: no FAN */
     ck_assert_uint_eq(a.b->sent, a.at);
+    l_know(a.b, 0x0001B2, 0xa9); /* of another area: it is not asked */
     hear_fan(a.b, 0x0102EF, FABRIC_NAMES);
     ck_assert_uint_eq(a.b->sent, a.at + 2);
     expect(a.b, l_to(a.b, a.at, 0x0000B1),
