@@ -11,13 +11,6 @@ class SelectionError(ValueError):
     """The expression is malformed, names nothing that exists, or selects nothing."""
 
 
-def _matches(term: str, case: CaseInfo, variant: Variant) -> bool:
-    if term.startswith("tag:"):
-        return any(fnmatch.fnmatchcase(tag, term[4:]) for tag in case.tags)
-    ident = case.variant_id(variant)
-    return any(fnmatch.fnmatchcase(name, term) for name in (case.id, ident))
-
-
 def select(cases: list[CaseInfo], expression: str | None) -> list[tuple[CaseInfo, Variant]]:
     """The variants that the expression selects, in the order of the suite.
 
@@ -27,22 +20,31 @@ def select(cases: list[CaseInfo], expression: str | None) -> list[tuple[CaseInfo
     everything = [(c, v) for c in cases for v in c.variants]
     if expression is None or not expression.strip():
         return everything
-    wanted: list[str] = []
-    unwanted: list[str] = []
+    names: dict[str, set[int]] = {}  # of cases and of variants, and which variants they name
+    tags: dict[str, set[int]] = {}
+    for i, (case, variant) in enumerate(everything):
+        for name in (case.id, case.variant_id(variant)):
+            names.setdefault(name, set()).add(i)
+        for tag in case.tags:
+            tags.setdefault(f"tag:{tag}", set()).add(i)
+    wanted: set[int] | None = None
+    unwanted: set[int] = set()
     for raw in expression.split(","):
         words = raw.split()
         negated = len(words) == 2 and words[0] == "not"
         if not words or (len(words) > 1 and not negated) or words[-1] in ("not", "tag:"):
             raise SelectionError(f"--select: cannot read the term {raw.strip()!r}; use ids, globs, tag:NAME, not ...")
         term = words[-1]
-        if not any(_matches(term, c, v) for c, v in everything):
+        among = tags if term.startswith("tag:") else names
+        matching = [term] if term in among else fnmatch.filter(among, term)
+        if not matching:
             raise SelectionError(f"--select: no case matches {term!r}; `fcvi list` shows what there is")
-        (unwanted if negated else wanted).append(term)
-    chosen = [
-        (c, v)
-        for c, v in everything
-        if (not wanted or any(_matches(t, c, v) for t in wanted)) and not any(_matches(t, c, v) for t in unwanted)
-    ]
+        found = {i for name in matching for i in among[name]}
+        if negated:
+            unwanted |= found
+        else:
+            wanted = found | (wanted or set())
+    chosen = [one for i, one in enumerate(everything) if (wanted is None or i in wanted) and i not in unwanted]
     if not chosen:
         raise SelectionError(f"--select: {expression!r} selects no case")
     return chosen
