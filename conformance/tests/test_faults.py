@@ -33,9 +33,9 @@ def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
     assert fault.requirement in named, (result.reason, named)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
-def test_without_the_fault_the_case_passes(fault: Fault) -> None:
-    result = run_on(FaultyDut(Fault("none", fault.case, fault.requirement)), fault.case)
+@pytest.mark.parametrize("case", sorted({fault.case for fault in FAULTS}))
+def test_without_the_fault_the_case_passes(case: str) -> None:
+    result = run_on(FaultyDut(Fault("none", case, "")), case)
     assert result.verdict is Verdict.PASS, result.reason
 
 

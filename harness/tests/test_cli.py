@@ -73,7 +73,8 @@ def test_one_of_two_processes_cannot_attach(tmp_path: Path) -> None:
         f"#!/bin/sh\nfor n in 1 2; do mkdir '{tmp_path}'/$n 2>/dev/null && exec '{ROOT}/build/fcvi' endpoint; done\nexit 1\n"
     )
     device.chmod(0o755)
-    done = fcvi("run", "--dut", f"exec:{shlex.quote(str(device))}", "--jobs", "2", "--report", str(tmp_path / "report"))
+    done = fcvi("run", "--dut", f"exec:{shlex.quote(str(device))}", "--jobs", "2", "--select", "5.3.*,C.5.*",
+                "--report", str(tmp_path / "report"))  # fmt: skip
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     summary = json.loads((tmp_path / "report/report.json").read_text())["summary"]

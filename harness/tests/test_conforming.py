@@ -17,7 +17,10 @@ from typing import Any
 
 import pytest
 
-from .conftest import ROOT, fcvi
+from conformance.cases import all_cases
+from fcvi.cli import main
+
+from .conftest import ROOT
 
 ENDPOINT = f"/usr/bin/python3 {shlex.quote(str(ROOT))}/harness/tests/independent/endpoint.py"
 _RANGES = {"split": ["100", "340"], "send_ius": ["3"]}  # values to try of choices that are ranges
@@ -70,7 +73,7 @@ def part_for(chosen: str) -> list[str]:
     """The options that select this choice's part of the case variants: the same in every run."""
     if FULL:
         return []
-    idents = [i for case in json.loads(fcvi("list", "--json").stdout) for i in case["variants"] or [case["id"]]]
+    idents = [i for case in all_cases() for i in case.variant_ids()]
     mine = [i for i in idents if hashlib.sha256(f"{chosen} {i}".encode()).digest()[0] % _PARTS == 0]
     return ["--select", ",".join(mine)]
 
@@ -81,9 +84,9 @@ def cases_for(fault: str) -> list[str]:
 
 
 def run(arguments: str, directory: Path, selection: list[str]) -> dict[str, Any]:
-    """Run cases against the endpoint."""
-    fcvi("run", "--quiet", "--dut", f"exec:{ENDPOINT} {arguments}", "--report", str(directory), "--formats", "json",
-         "--rpc-timeout", "2", *selection, timeout=600)  # fmt: skip
+    """Run cases against the endpoint; in this process, which has loaded the suite already."""
+    main(["run", "--quiet", "--dut", f"exec:{ENDPOINT} {arguments}", "--report", str(directory), "--formats", "json",
+          "--rpc-timeout", "2", *selection])  # fmt: skip
     report: dict[str, Any] = json.loads((directory / "report.json").read_text())
     return report
 
