@@ -114,6 +114,10 @@ class Result:
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
     evidence: Optional[list[dict[str, Any]]] = None
 
+    def forget(self) -> None:
+        """Let go of what the case saw: nobody is going to look at it."""
+        self.frames, self.log, self.expectations = [], [], []
+
     def as_json(self) -> dict[str, Any]:
         """The result as report.json has it (no frames: those are in the case's capture)."""
         return {

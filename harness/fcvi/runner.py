@@ -51,6 +51,7 @@ class RunOptions:
     tolerance_us: Optional[int] = None
     log: Optional[Path] = None  # where the DUT's standard error is kept
     record: bool = False  # keep what passed between suite and DUT, for evidence
+    keep: bool = True  # keep what a case saw also when it passed: a report shows it
     certification: bool = False
     date: str = ""  # when it begins, for the report
     jitter_us: int = 0  # of this host, once it was measured
@@ -219,14 +220,15 @@ class _Worker:
     """Runs variants on one attachment and brings it back after it broke."""
 
     def __init__(
-        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int, own_timers: bool
+        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], options: RunOptions
     ) -> None:
-        self._dut, self._pics, self._pixit, self._levels, self._seed = dut, pics, pixit, levels, seed
+        self._dut, self._pics, self._pixit, self._levels = dut, pics, pixit, levels
+        self._seed, self._keep = options.seed, options.keep
         self._recording = dut if isinstance(dut, RecordingDut) else None
         self._errors_in_a_row = self._in_vain = 0
         self._broken = False
         #: Timers that the lab has set are not ours to change.
-        self._slower = _SLOWER if own_timers else (1,) * len(_SLOWER)
+        self._slower = _SLOWER if _own_timers(options) else (1,) * len(_SLOWER)
 
     def _try(self, case: CaseInfo, variant: Variant, slower: int = 1) -> Result:
         pixit = self._pixit.slowed(slower)
@@ -250,6 +252,8 @@ class _Worker:
                 self._errors_in_a_row += 1
                 return error_result(case, ident, f"cannot attach again: {error}")
         result = self._patiently(case, variant)
+        if not self._keep and result.verdict is Verdict.PASS:
+            result.forget()
         self._broken = result.verdict is Verdict.ERROR
         self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
         return result
@@ -298,7 +302,7 @@ def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, 
         return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
     try:
         pics, pixit = _pics(options, dut), _pixit(options, dut)
-        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options.seed, _own_timers(options))
+        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options)
         return [(i, worker.run(*chosen[i])) for i in mine]
     finally:
         dut.close()
@@ -352,7 +356,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
             _run_parallel(options, len(chosen), report, on_result)
         else:
-            worker = _Worker(dut, pics, pixit, catalogue.levels, options.seed, _own_timers(options))
+            worker = _Worker(dut, pics, pixit, catalogue.levels, options)
             for done, (case, variant) in enumerate(chosen, 1):
                 report.results.append(worker.run(case, variant))
                 on_result(done, len(chosen), report.results[-1])

@@ -128,7 +128,8 @@ class Tries:
 def work(body: Tries, monkeypatch: pytest.MonkeyPatch, busy: bool, own_timers: bool = True, times: int = 1) -> Result:
     """What the engine makes of it, on a host that is busy or not."""
     monkeypatch.setattr(runner.HostWatch, "busy", lambda self: busy)
-    worker = runner._Worker(Host(0), {}, PIXIT, LEVELS, 1, own_timers)
+    options = runner.RunOptions(r_a_tov_us=None if own_timers else PIXIT.r_a_tov_us)
+    worker = runner._Worker(Host(0), {}, PIXIT, LEVELS, options)
     case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body)
     return [worker.run(case, case.variants[0]) for _ in range(times)][-1]
 

@@ -120,7 +120,8 @@ def run(args: argparse.Namespace) -> int:
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=log, record=args.report is not None and "evidence" in args.formats,
-        certification=args.certification, date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        keep=args.report is not None, certification=args.certification,
+        date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     progress = Progress(args.progress)
     try:
