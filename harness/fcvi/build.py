@@ -16,6 +16,10 @@ SOF = {2: (0x2D, 0x35), 3: (0x2E, 0x36)}  # (first, other) frame of a Sequence, 
 EOF_N, EOF_T = 0x41, 0x42
 HEADER = 24
 
+_D_ID, _S_ID, _SEQ_ID, _SEQ_CNT, _OX_ID, _RX_ID, _PARAMETER = (
+    codec.IN_HEADER[name] for name in ("D_ID", "S_ID", "SEQ_ID", "SEQ_CNT", "OX_ID", "RX_ID", "Parameter")
+)
+
 # F_CTL of each IU (Table 1, 5.8.4): Exchange responder, First_Sequence, Last_Sequence, Sequence Initiative.
 _F_CTL = {
     "CONNECT_RQST": (0, 1, 0, 1),
@@ -61,19 +65,16 @@ class Envelope:
 
 def _header(base: int, envelope: Envelope, seq_cnt: int, parameter: int = 0) -> bytes:
     """A frame header on what is prepared of it: R_CTL, TYPE and the bits of F_CTL and DF_CTL."""
-    values = {
-        "D_ID": envelope.d_id,
-        "S_ID": envelope.s_id,
-        "SEQ_ID": envelope.seq_id,
-        "SEQ_CNT": seq_cnt,
-        "OX_ID": envelope.ox_id,
-        "RX_ID": envelope.rx_id,
-    }
-    if parameter:
-        values["Parameter"] = parameter
-    if envelope.fc:
-        values |= envelope.fc
-    return codec.pack("FC", values, HEADER, base)
+    base |= (
+        (envelope.d_id & _D_ID[1]) << _D_ID[0]
+        | (envelope.s_id & _S_ID[1]) << _S_ID[0]
+        | (envelope.seq_id & _SEQ_ID[1]) << _SEQ_ID[0]
+        | (seq_cnt & _SEQ_CNT[1]) << _SEQ_CNT[0]
+        | (envelope.ox_id & _OX_ID[1]) << _OX_ID[0]
+        | (envelope.rx_id & _RX_ID[1]) << _RX_ID[0]
+        | (parameter & _PARAMETER[1]) << _PARAMETER[0]
+    )
+    return codec.pack("FC", envelope.fc, HEADER, base) if envelope.fc else base.to_bytes(HEADER, "big")
 
 
 @functools.cache

@@ -161,7 +161,7 @@ def pack(structure: str, values: Mapping[str, Value], length: int, packed: int =
 
 _HEADER = LENGTH["FC"]
 #: Bits behind each field of the frame header, and its mask.
-_IN_HEADER = {ident: (shift, mask) for ident, (shift, mask, *_) in _shifts("FC", _HEADER).items()}
+IN_HEADER = {ident: (shift, mask) for ident, (shift, mask, *_) in _shifts("FC", _HEADER).items()}
 _KIND_NAMES = [_text(lib.fcvi_kind_name(kind)) for kind in range(lib.FCVI_KIND_OTHER + 1)]
 _IU_NAMES = [_text(lib.fcvi_iu_name(iu)).removeprefix("FCVI_") or None for iu in range(lib.FCVI_IU_NONE + 1)]
 _USUAL_TEXT = 4096  # bytes; a longer text is printed twice
@@ -193,7 +193,7 @@ class Frame:
         What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at.
         """
         if structure == "FC" and self._header is not None:
-            shift, mask = _IN_HEADER[ident]
+            shift, mask = IN_HEADER[ident]
             return self._header >> shift & mask
         byte, size, lo, mask, raw = _PLACES[structure, ident]
         start = byte if structure == "FC" else byte + (self.dh_offset if structure == "DH" else self.payload_offset)

@@ -47,14 +47,17 @@ class Link:
         """Deliver the nth frame of this kind after the next frame of the same sender."""
         self._rules.append(Rule(sender, kind, nth, "reorder"))
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is a rule at all."""
+        return bool(self._rules)
+
     def watches(self, sender: str) -> bool:
         """Whether a rule looks at frames of this sender at all."""
         return bool(self._rules) and any(rule.sender == sender for rule in self._rules)
 
     def judge(self, sender: str, kind: str, ends: bool = True) -> Optional[Rule]:
         """The rule that hits this frame, if any. Every rule counts every frame."""
-        if not self._rules:
-            return None
         hit = [rule for rule in self._rules if rule.hits(sender, kind, ends)]
         return hit[0] if hit else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Optional
 
 from _fcvi import ffi, lib
@@ -55,11 +56,16 @@ _OPERATIONS = {
 }
 
 
-def status_names(status: int) -> list[str]:
-    """The status bits of a Descriptor by their VIPL names."""
+@functools.lru_cache(1024)
+def _status_names(status: int) -> tuple[str, ...]:
     names = [name for name, bit in STATUS_BITS.items() if status & bit]
     operation = _OPERATIONS.get(status >> 16 & 7)
-    return names + [operation] if operation else names
+    return (*names, operation) if operation else tuple(names)
+
+
+def status_names(status: int) -> list[str]:
+    """The status bits of a Descriptor by their VIPL names."""
+    return list(_status_names(status))
 
 
 class RefPort:

@@ -59,6 +59,16 @@ def _vip_name(code: int) -> str:
     return str(ffi.string(lib.fcvi_vip_name(code)), "ascii")
 
 
+@functools.cache
+def _error_name(code: int) -> str:
+    return str(ffi.string(lib.fcvi_vip_error_name(code)), "ascii")
+
+
+@functools.cache
+def _state_name(state: int) -> str:
+    return str(ffi.string(lib.fcvi_vi_state_name(state)), "ascii")
+
+
 class RefServer:
     """Serves one reference port.
 
@@ -148,15 +158,19 @@ class RefServer:
             self._port.receive(self.now_us, frame.data, frame.sof, frame.eof, frame.crc_ok)
             self._flush()
 
-    def run_until(self, now_us: int) -> None:
-        """Let time pass, timer by timer, so that what each causes goes out before the next fires."""
+    def run_until(self, now_us: int) -> Optional[int]:
+        """Let time pass, timer by timer, so that what each causes goes out before the next fires. Returns next_us."""
         if not self._quiet:
             self._flush()
         while self._port is not None and self._due is not None and self._due <= now_us:
             self.now_us = max(self.now_us, self._due)
             self._port.run(self.now_us)
             self._flush()
-        self.now_us = max(self.now_us, now_us)
+        if now_us > self.now_us:
+            self.now_us = now_us
+        if self._due is None:
+            return None
+        return self._due - self.now_us if self._due > self.now_us else 0
 
     def next_us(self) -> Optional[int]:
         """Time until the next timer."""
@@ -219,7 +233,7 @@ class RefServer:
         code = lib.fcvi_vip_query_vi(self._p, self.now_us, params.handle("vi"), info)
         return self._result(
             code,
-            state=ffi.string(lib.fcvi_vi_state_name(info.state)).decode(),
+            state=_state_name(info.state),
             State=f"VIP_STATE_{_VIPL_STATE[info.state]}",
             ViAttribs=self._attributes_json(info.attributes),
             ViSendQEmpty=bool(info.send_empty),
@@ -331,7 +345,7 @@ class RefServer:
     def _done(self, params: Params, recv: bool) -> dict[str, Any]:
         c = ffi.new("struct fcvi_completion *")
         code = lib.fcvi_vip_done(self._p, self.now_us, params.handle("vi"), recv, c)
-        result = {"return": ffi.string(lib.fcvi_vip_name(code)).decode()}
+        result = {"return": _vip_name(code)}
         if result["return"] in ("VIP_SUCCESS", "VIP_DESCRIPTOR_ERROR"):
             return {**result, "DescriptorPtr": self._completion(c) if c.status else None}
         return result
@@ -425,9 +439,9 @@ class RefServer:
             queue = "recv" if e.recv else "send"
             self._emit("completion", {"vi": e.vi, "queue": queue, **self._completion(e.completion)})
         elif e.kind == 2:
-            self._emit("error", {"vi": e.vi, "code": ffi.string(lib.fcvi_vip_error_name(e.vip)).decode()})
+            self._emit("error", {"vi": e.vi, "code": _error_name(e.vip)})
         else:
-            self._emit("state", {"vi": e.vi, "state": ffi.string(lib.fcvi_vi_state_name(e.state)).decode()})
+            self._emit("state", {"vi": e.vi, "state": _state_name(e.state)})
 
     def _returned(self, e: Any) -> None:
         method = self._blocked.pop(e.token, None)

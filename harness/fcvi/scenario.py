@@ -112,21 +112,20 @@ class Scenario:
 
     def _advance(self, us: int) -> None:
         tester = self.tester
-        self._pass_time(us)
+        pass_time = self._pass_real_time if self.dut.clock == "real" else self.dut.advance
+        pass_time(us)
         answered = self._drain()
         while (tester.waits and tester.run_events(self.dut.now_us)) or answered:
-            self._pass_time(0)
+            pass_time(0)
             answered = self._drain()
 
-    def _pass_time(self, us: int) -> None:
-        before = self.dut.now_us
+    def _pass_real_time(self, us: int) -> None:
+        due = self.dut.now_us + max(us, SETTLE_US)
         self.dut.advance(us)
-        if self.dut.clock == "real":
-            due = before + max(us, SETTLE_US)
-            heard = [note.time_us for note in self.dut.inbox]
-            # whoever waits on time hears something before it is due, or nothing
-            late = max(min(heard, default=self.now_us) - due, self.now_us - max([due, *heard]))
-            self.stalled_us = max(self.stalled_us, late)
+        heard = [note.time_us for note in self.dut.inbox]
+        # whoever waits on time hears something before it is due, or nothing
+        late = max(min(heard, default=self.now_us) - due, self.now_us - max([due, *heard]))
+        self.stalled_us = max(self.stalled_us, late)
 
     def _drain(self) -> bool:
         """Take in what the DUT sent; true when the tester answered some of it by itself."""

@@ -227,7 +227,9 @@ class Tester:
     def _through_link(
         self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[], None]
     ) -> None:
-        rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
+        rule = None
+        if self.link.has_rules:
+            rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
         if rule is None:
             deliver()
             if self._held[sender]:
@@ -290,23 +292,18 @@ class Tester:
             return
         seq_id = view.get("FC", "SEQ_ID")
         assert isinstance(seq_id, int)
-        key = (exchange.originator, exchange.ox_id, seq_id)
-        parts = self._sequences.setdefault(key, []) if view.kind == "iu" else []
-        parts.append((number, view))
+        numbers, frames, payload = [number], [view], view.payload
         if view.kind == "iu":
+            key = (exchange.originator, exchange.ox_id, seq_id)
             if not view.get("FC", "End_Sequence"):
+                self._sequences.setdefault(key, []).append((number, view))
                 return
-            del self._sequences[key]
-        received = Received(
-            kind=kind,
-            numbers=[n for n, _ in parts],
-            frames=[v for _, v in parts],
-            exchange=exchange,
-            time_us=arrived.time_us,
-            earliest_us=arrived.earliest_us,
-            payload=b"".join(v.payload for _, v in parts),
-        )
-        if len(parts) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
+            before = self._sequences.pop(key, None)
+            if before is not None:
+                numbers, frames = [*(n for n, _ in before), number], [*(v for _, v in before), view]
+                payload = b"".join(v.payload for v in frames)
+        received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload)
+        if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
             self._check_connect(received)
         self.inbox.append(received)
         if self.far is None:

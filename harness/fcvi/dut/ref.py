@@ -49,9 +49,9 @@ class RefDut(Dut):
 
     def advance(self, us: int) -> None:
         server = self._server
-        server.run_until(server.now_us + us)
+        self.next_us = server.run_until(server.now_us + us)
         self.now_us = server.now_us
-        self.next_us, self.knows_next = server.next_us(), True
+        self.knows_next = True
 
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
