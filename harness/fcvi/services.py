@@ -6,7 +6,6 @@ tester's inbox either way.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from . import build, codec, els
@@ -117,9 +116,10 @@ class Services:
             self._tester.assign_rx_id(exchange)
         envelope = self._tester.envelope(exchange)
         asked = request.fc("D_ID")
-        values = {"D_ID": request.fc("S_ID") or self._tester.dut_id, "S_ID": asked, **fc}
-        service_class = 2 if self._tester.in_class_2(request) else 3
-        return replace(envelope, fc=values, seq_cnt=0, service_class=service_class)
+        envelope.fc = {"D_ID": request.fc("S_ID") or self._tester.dut_id, "S_ID": asked, **fc}
+        envelope.seq_cnt = 0
+        envelope.service_class = 2 if self._tester.in_class_2(request) else 3
+        return envelope
 
     def _send(self, frame: build.RawFrame) -> None:
         self._tester.answered += 1

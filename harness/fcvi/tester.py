@@ -114,7 +114,8 @@ class Tester:
 
     def send_ba_acc(self, abts: Received) -> None:
         """Accept the DUT's ABTS, whichever Exchange it names."""
-        envelope = replace(self.envelope(abts.exchange), seq_cnt=0, ox_id=abts.fc("OX_ID"), rx_id=abts.fc("RX_ID"))
+        envelope = self.envelope(abts.exchange)
+        envelope.seq_cnt, envelope.ox_id, envelope.rx_id = 0, abts.fc("OX_ID"), abts.fc("RX_ID")
         self.send_frame(build.ba_acc(envelope, responder=not abts.fc("Exchange_Context")))
 
     def send_els(
@@ -127,7 +128,8 @@ class Tester:
     ) -> Exchange:
         """An ELS of one of the tester's ports in an Exchange of its own; fc sets header fields differently."""
         exchange = self.open_exchange(port=port)
-        envelope = replace(self.envelope(exchange, fc), service_class=service_class or self.service_class)
+        envelope = self.envelope(exchange, fc)
+        envelope.service_class = service_class or self.service_class
         make = els.announcement if command == els.FARP_REQ else els.request
         self.send_frame(make(envelope, command, body))
         return exchange
@@ -280,8 +282,9 @@ class Tester:
             found = check_addresses(view, number, self.dut_id, exchange.port, entry.time_us)
         if view.kind == "iu":
             exchange.count(view)
-        entry.findings.extend(found)
-        self.findings.extend(found)
+        if found:
+            entry.findings.extend(found)
+            self.findings.extend(found)
 
     def _assemble(
         self, view: codec.Frame, exchange: Exchange, number: int, kind: str, arrived: Notification
