@@ -9,7 +9,7 @@ const struct fcvi_mutator_format fcvi_fuzz_format = {.trailer = 2};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fcvi_finding list[MOST_FINDINGS];
+    static struct fcvi_finding list[MOST_FINDINGS];
     struct fcvi_frame frame;
     if (size < 2 || size > LONGEST)
         return 0;

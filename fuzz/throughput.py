@@ -2,9 +2,10 @@
 
     python throughput.py --build BUILD [--rounds 5] [--seconds 2] [--core 0] [--json FILE]
 
-Executions are divided by the CPU time of the process, so that other work on the machine disturbs less. The table has the
-median of the rounds, and the ratio to the empty target of the same engine. `empty, long inputs` keeps inputs as long as
-those of the frame target: what the engine alone needs to make, copy and guard them. AFL++ is measured when it is there.
+Every target is run with its own arguments, the empty ones with those of the frame target. Executions are divided by the CPU
+time of the process, so that other work on the machine disturbs less; each ratio to the empty target of the same engine is
+that of one round, where they run close to each other. The table has the medians. `empty, long inputs` keeps inputs as long
+as those of the frame target: what the engine alone needs to make, copy and guard them. AFL++ is measured when it is there.
 """
 
 from __future__ import annotations
@@ -110,12 +111,13 @@ def main() -> int:
         for row in table:
             seen[row.name].append(row.measure())
     median = {name: statistics.median(values) for name, values in seen.items()}
+    ratio = {row.name: statistics.median(mine / base for mine, base in zip(seen[row.name], seen[row.base])) for row in table}
     print(f"{'target':20} {'executions / CPU second':>24} {'ratio':>7}")
     for row in table:
-        print(f"{row.name:20} {median[row.name]:24,.0f} {median[row.name] / median[row.base]:7.2f}")
+        print(f"{row.name:20} {median[row.name]:24,.0f} {ratio[row.name]:7.3g}")
     if args.json is not None:
-        figures = {row.name: {"per_second": median[row.name], "ratio": median[row.name] / median[row.base],
-                              "rounds": seen[row.name]} for row in table}
+        figures = {row.name: {"per_second": median[row.name], "ratio": ratio[row.name], "rounds": seen[row.name]}
+                   for row in table}
         args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0
 
