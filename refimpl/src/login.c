@@ -228,6 +228,8 @@ void logout(struct fcvi_port *p, uint32_t id)
             continue;
         bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
         timer_stop(p, TIMER_T1, i);
+        if (vi->setup != NONE)
+            setup_free(p, setup_at(p, vi->setup)); /* a retry that waited for link, address or login */
         connection_forget(p, vi);
         finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
         disconnect_abandon(p, vi);

@@ -55,6 +55,33 @@ START_TEST(nameless_ports)
 }
 END_TEST
 
+/* No Fabric Login, and with it no login at all, while a retry waits for it: the retry is over, too, and only
+ * a Disconnect ends Error (8.2). */
+START_TEST(retry_ends_with_it)
+{
+    struct bench *b = l_begin(FCVI_FABRIC);
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, THEIRS, FCVI_NEVER, 1);
+    advance(b, R_A_TOV / 2);
+    fcvi_port_link(b->port, b->now, FCVI_LINK_NOS);
+    advance(b, 2 * R_A_TOV - R_A_TOV / 4);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_PENDING_CONNECT_RETRY);
+    advance(b, R_A_TOV / 2);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_NOT_REACHABLE);
+    unsigned at = b->sent;
+    fcvi_port_link(b->port, b->now, FCVI_LINK_NOS);
+    collect(b);
+    ck_assert_uint_eq(b->frame[at][24], L_FLOGI);
+    hear_reply(b, at, "fffffe",
+               "02000000 " SERVICE("80020840", "20000000c9000009", "10000000c9000009", "0840"));
+    advance(b, 3 * (uint64_t)R_A_TOV);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+    ck_assert_uint_eq(find(b, at, L_FCVI, 0x10), b->sent);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("logout");
@@ -62,6 +89,7 @@ int main(void)
     tcase_add_test(t, ended_connections);
     tcase_add_test(t, t1_ends_with_it);
     tcase_add_loop_test(t, nameless_ports, 0, 2);
+    tcase_add_test(t, retry_ends_with_it);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
