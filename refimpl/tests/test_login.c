@@ -159,8 +159,10 @@ START_TEST(receive_size_is_respected)
         const char *common, *class_3;
         unsigned frames, first; /* payload of all but the last */
     } sizes[] = {{"80020840", "0840", 1, 596}, {"80020100", "0100", 3, 224}, {"80020840", "0200", 2, 480},
-                 {"80020200", "0840", 2, 480}, {"80020840", "0000", 1, 596},  /* not given for the class */
-                 {"80020840", "0100", 3, 224}, {"80020840", "00ff", 1, 596}}; /* FC-FS: 256 at least */
+                 {"80020200", "0840", 2, 480}, {"80020840", "0000", 1, 596}, /* not given for the class */
+                 {"80020840", "0100", 3, 224}, {"80020840", "00ff", 1, 596}, /* FC-FS: 256 at least, */
+                 {"80020080", "0840", 3, 224},  /* and so much may be relied on; */
+                 {"80020841", "0000", 3, 224}}; /* 2112 at most */
     struct fcvi_port_config c = b_config();
     c.explicit_login = c.connect_info = true;
     struct bench *b = b_begin(&b_limits, &c);
@@ -569,7 +571,7 @@ int main(void)
     tcase_add_test(t, several_requests_wait_for_one_login);
     tcase_add_loop_test(t, features_of_the_ls_acc, 0, 5);
     tcase_add_loop_test(t, features_of_their_plogi, 0, 5);
-    tcase_add_loop_test(t, receive_size_is_respected, 0, 7);
+    tcase_add_loop_test(t, receive_size_is_respected, 0, 9);
     tcase_add_test(t, login_refused);
     tcase_add_test(t, login_unanswered);
     tcase_add_test(t, t1_ends_before_the_login);

@@ -132,7 +132,8 @@ START_TEST(our_own_addresses)
     fcvi_port_lip(b->port, b->now, 0x010300);
     collect(b);
     unsigned at = b->sent;
-    struct fcvi_address here = address(ours[_i]);
+    struct fcvi_address here = address(ours[_i]), none = address("00*16");
+    ck_assert_int_eq(fcvi_vip_connect_wait(b->port, b->now, &none, R_A_TOV, 1), VIP_INVALID_PARAMETER);
     ck_assert_int_eq(fcvi_vip_connect_wait(b->port, b->now, &here, R_A_TOV, 1), FCVI_VIP_PENDING);
     uint32_t vi = b_vi(b);
     b_request(b, vi, ours[_i], FCVI_NEVER, 2);
