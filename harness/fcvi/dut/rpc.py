@@ -180,6 +180,10 @@ def _offending(line: bytes, error: Exception) -> str:
     return "not JSON that can be read: nested too deeply"
 
 
+#: A device answers its first request so many times as late as any other: it may have to be loaded and started first.
+_PATIENCE = 4
+
+
 class RpcDut(Dut):
     """A DUT behind a stream."""
 
@@ -212,7 +216,7 @@ class RpcDut(Dut):
         return Stream(self.spec, self._log)
 
     def _hello(self) -> None:
-        answer = self._call("hello", {"protocol": 1})
+        answer = self._call("hello", {"protocol": 1}, self._timeout_s * _PATIENCE)
         for name in ("implementation", "version", "clock"):
             if not isinstance(answer.get(name), str):
                 raise DutError(f"hello: the result has no string member {name!r}")
@@ -257,17 +261,18 @@ class RpcDut(Dut):
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         self._stream.send(line, time.monotonic() + self._timeout_s)
 
-    def _wait(self, reply: Reply) -> None:
-        deadline = time.monotonic() + self._timeout_s
+    def _wait(self, reply: Reply, timeout_s: Optional[float] = None) -> None:
+        timeout_s = timeout_s or self._timeout_s
+        deadline = time.monotonic() + timeout_s
         while not reply.done:
             line = self._stream.receive(deadline)
             if line is None:
-                raise DutError(f"the DUT did not answer {reply.method} within {self._timeout_s:g} s")
+                raise DutError(f"the DUT did not answer {reply.method} within {timeout_s:g} s")
             self._take(line)
 
-    def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def _call(self, method: str, params: dict[str, Any], timeout_s: Optional[float] = None) -> dict[str, Any]:
         reply = self.request(method, params)
-        self._wait(reply)
+        self._wait(reply, timeout_s)
         if reply.error is not None:
             raise DutError(f"{method} was answered with error {reply.error[0]} ({reply.error[1]})")
         return reply.result
