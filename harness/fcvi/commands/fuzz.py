@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--repeat", type=Path, metavar="FILE", help="only the steps of this earlier finding")
     p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
     p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 4 times)")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.set_defaults(run=run)
 

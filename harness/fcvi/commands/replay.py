@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV now; default as recorded, 600 with a real clock")
     p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV now")
     p.add_argument("--tolerance", type=_positive, metavar="MS", help="how long to wait for what is late; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 4 times)")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--offline", action="store_true", help="no DUT: judge the recorded case again (exit status as fcvi run)")
     p.add_argument("--keep", metavar="DIR", type=Path, help="no DUT: write the recording as capture and TOML, for a regression")
     p.add_argument("--json", action="store_true", help="the outcome as one JSON object")

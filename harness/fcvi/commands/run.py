@@ -40,7 +40,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
     p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
     p.add_argument("--tolerance", type=_positive, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 4 times)")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
