@@ -38,6 +38,8 @@ static inline bool rig_keep(struct world *w, unsigned from, const struct fcvi_fr
     struct rig *r = (struct rig *)w;
     (void)from;
     ck_assert_uint_lt(r->sent, RIG_FRAMES);
+    if (r->config.service_class == 3 && f->kind != FCVI_KIND_LINK_CONTROL) /* FC-FS */
+        ck_assert_uint_eq(f->input.eof, fcvi_FC_End_Sequence(f->fc) ? FCVI_EOF_T : FCVI_EOF_N);
     memcpy(r->frame[r->sent], f->input.bytes, f->input.length);
     r->sof[r->sent] = f->input.sof;
     r->eof[r->sent] = f->input.eof;

@@ -49,8 +49,14 @@ START_TEST(turns_of_one_vi)
     fcvi_port_receive(r->w.port[0], r->w.now, &in);
     w_quiet(&r->w);
     unsigned first = rig_field(r, r->seen, 28, 1);
-    for (unsigned k = 0; k < 12; k++)
-        ck_assert_uint_eq(rig_field(r, r->seen++, 28, 1), k % 4 < 2 ? first : OP_READ_RESP - first);
+    for (unsigned k = 0; k < 12; k++) {
+        unsigned nth = r->seen++, seq_id = rig_field(r, nth, 12, 1);
+        ck_assert_uint_eq(rig_field(r, nth, 28, 1), k % 4 < 2 ? first : OP_READ_RESP - first);
+        if (k % 2 == 1) /* FC-FS: one SEQ_ID for a Sequence, another one for the next of the Exchange */
+            ck_assert_uint_eq(seq_id, rig_field(r, nth - 1, 12, 1));
+        else if (k >= 4)
+            ck_assert_uint_ne(seq_id, rig_field(r, nth - 4, 12, 1));
+    }
     ck_assert(first == OP_SEND || first == OP_READ_RESP);
     rig_silent(r);
     rig_end(r);
