@@ -160,6 +160,41 @@ START_TEST(no_room_for_an_ack)
 }
 END_TEST
 
+/* FC-FS: CS_CTL, ACK_Form, the conditions, Relative Offset Present and Fill Bytes are the acknowledgement's
+ * own. */
+START_TEST(bits_of_its_own)
+{
+    struct rig *r = rig2(FCVI_RELIABLE_DELIVERY, false, false);
+    rig_receive(r);
+    rig_hear(
+        r,
+        "01 010100 80 010200 58 3830f9 07 02 0000 0701 ffff 00000000 %08x 00 00 0000 00000001 00*16 00000003 "
+        "11223300",
+        r->handle);
+    next_ack(r, 0xC0, 0x380000, 0, 0x701);
+    rig_silent(r);
+    w_done(&r->w, 0, r->vi, true, FCVI_STATUS_OP_RECEIVE, 3);
+    rig_end(r);
+}
+END_TEST
+
+/* Rule 2: what comes again of a Message that is over is no error. */
+START_TEST(duplicate_is_acknowledged)
+{
+    struct rig *r = rig2((uint8_t)_i, true, false);
+    rig_receive(r);
+    for (unsigned k = 0; k < 2; k++) {
+        rig_message(r, OP_SEND, 1, 4, 0, 0);
+        next_ack(r, 0xC0, last_bits(r), 0, 0x701);
+        if (_i == FCVI_RELIABLE_RECEPTION && k == 0)
+            rig_next_resp(r, OP_SEND_RESP, 0, 1);
+        rig_silent(r);
+    }
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* So is ABTS, which has no more than its header. */
 START_TEST(abts_is_acknowledged)
 {
@@ -343,6 +378,8 @@ int main(void)
     rig_case(s, "class", class_of_the_frame, 0, 2);
     rig_case(s, "8.4.2 h", abort_sequence_condition, 0, 3);
     rig_case(s, "8.4.2 h", abort_out_of_order, 0, 3);
+    rig_case(s, "ACK", bits_of_its_own, 0, 1);
+    rig_case(s, "2", duplicate_is_acknowledged, 1, 4);
     rig_case(s, "ACK", abts_is_acknowledged, 0, 1);
     rig_case(s, "ACK", response_is_acknowledged, 0, 1);
     rig_case(s, "6.6.1", read_is_discarded, 0, 1);

@@ -133,6 +133,33 @@ START_TEST(parameter_of_no_offset)
 }
 END_TEST
 
+/* FC-FS: the first frame of the answer tells its RX_ID; the second has another one here. */
+START_TEST(rx_id_of_the_first_frame)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, THEIRS, FCVI_NEVER, 7);
+    uint8_t bytes[FRAME], whole[1024];
+    size_t length = from_hex(RESP1_PAYLOAD, whole);
+    for (unsigned n = 0; n < 2; n++) {
+        char hex[512];
+        snprintf(hex, sizeof hex, n == 0 ? RESP1_FRAME("800008") : RESP1_FRAME("890008"), n,
+                 ox_of(b, 0), /* NOLINT */
+                 100 * n, 0u, id_at(b, 0));
+        size_t head = from_hex(hex, bytes), part = n == 0 ? 100 : length - 100;
+        bytes[19] = (uint8_t)(1 + n);
+        memcpy(bytes + head, whole + 100 * n, part);
+        hear_bytes(b, bytes, head + part);
+    }
+    expect(b, 1, "03 010100 00 010200 58 090000 .. 02 0001 %04x 8001 00000000 0000abcd 19 00 0000 00*20 %08x",
+           ox_of(b, 0), id_at(b, 0));
+    hear(b, "03 010200 00 010100 58 980000 06 02 0002 %04x 8001 00000000 %08x 1a 00 0000 00*20 %08x",
+         ox_of(b, 0), own_handle_at(b, 0), id_at(b, 0));
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+    b_end(b);
+}
+END_TEST
+
 /* A piece of one byte is in its place, or not. _i: how far from it */
 START_TEST(piece_of_one_byte)
 {
@@ -409,6 +436,7 @@ int main(void)
     tcase_add_loop_test(t, setup_in_pieces, 0, PIECES);
     tcase_add_loop_test(t, piece_lost, 0, 4);
     tcase_add_test(t, parameter_of_no_offset);
+    tcase_add_test(t, rx_id_of_the_first_frame);
     tcase_add_loop_test(t, piece_of_one_byte, 0, 2);
     tcase_add_loop_test(t, request_not_complete, 0, 4);
     tcase_add_test(t, request_that_does_not_begin);
