@@ -338,10 +338,15 @@ FUZZ_TARGETS := $(FUZZERS)
 fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 	@fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-fuzz-afl: $(BUILD)/libfcvi-mutator.so ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
-	@mkdir -p $(BUILD)/fuzz
-	@for f in $(FUZZ_SRC) fuzz/fuzz_empty.c; do AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz fuzz/afl_driver.c $$f $(LIB_SRC) $(CAPTURE_SRC) \
-	  $(FUZZ_LIBS) -o $(BUILD)/fuzz/afl-$$(basename $$f .c) || exit 1; done
+AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(INCLUDES) -Ifuzz
+$(BUILD)/fuzz/of-afl/%.o: %.c $(FUZZ_HEADERS)
+	@mkdir -p $(@D)
+	$(AFL_CC) -c $< -o $@
+$(BUILD)/fuzz/of-afl/fuzz/fuzz_control.o: $(wildcard harness/agent/*.[ch])
+$(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(patsubst %.c,$(BUILD)/fuzz/of-afl/%.o,fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
+	$(AFL_CC) $^ $(FUZZ_LIBS) -o $@
+.SECONDARY: $(patsubst %.c,$(BUILD)/fuzz/of-afl/%.o,$(FUZZ_SRC) fuzz/fuzz_empty.c fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
+fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
 fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) ## executions a second beside an empty target
 	@! command -v afl-clang-fast > /dev/null || $(MAKE) -s fuzz-afl
