@@ -192,7 +192,8 @@ static void direct(const struct receiver *r, uint8_t *bytes, const struct fcvi_f
 static void note(struct receiver *r, const struct fcvi_frame *f)
 {
     uint64_t id = fcvi_DH_FCVI_MSG_ID(f->dh), offset = fcvi_FC_Parameter(f->fc);
-    if (f->payload_length == 0 || r->state != FCVI_STATE_CONNECTED || fcvi_FC_Exchange_Context(f->fc))
+    if (f->iu == FCVI_IU_READ_RQST || f->payload_length == 0 || r->state != FCVI_STATE_CONNECTED ||
+        fcvi_FC_Exchange_Context(f->fc))
         return;
     struct message *m = &r->message[id];
     m->outside |= offset + f->payload_length > fcvi_DH_FCVI_TOT_LEN(f->dh);
