@@ -121,7 +121,8 @@ static bool know(struct fcvi_port *p, const struct fcvi_port_identity *peer)
         return false;
     r->port_name = peer->port_name;
     r->node_name = peer->node_name;
-    r->logged_in = r->usable = !p->config.explicit_login || peer->n_port_id == p->own_id;
+    if (!p->config.explicit_login || peer->n_port_id == p->own_id)
+        r->logged_in = r->usable = true; /* a login that was made before stays */
     for (uint32_t i = 0; i < peer->hosts; i++)
         host_add(p, peer->host[i], peer->n_port_id);
     return true;

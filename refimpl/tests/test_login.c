@@ -273,6 +273,21 @@ START_TEST(logins_cross)
 }
 END_TEST
 
+/* What is told of a port that is logged in takes no login away. */
+START_TEST(known_again)
+{
+    struct bench *b = explicit_bench();
+    struct fcvi_port_config c = b_config();
+    hear(b,
+         ELS_FROM("010100") "03000000 " SERVICE("80020840", "10000000c9000001", "20000000c9000001", "0840"));
+    ck_assert(fcvi_port_know(b->port, b->now, &c.peer));
+    b_request(b, b_vi(b), THEIRS, FCVI_NEVER, 1);
+    ck_assert_uint_eq(b->sent, 2);
+    ck_assert_uint_eq(opcode_at(b, 1), 0x10);
+    b_end(b);
+}
+END_TEST
+
 /* ---- logout (7.7.1, E86) ---- */
 
 #define LOGO_FROM_PEER ELS_FROM("010100") "05000000 00010100 10000000c9000001"
@@ -572,6 +587,7 @@ int main(void)
     tcase_add_loop_test(t, features_of_the_ls_acc, 0, 5);
     tcase_add_loop_test(t, features_of_their_plogi, 0, 5);
     tcase_add_loop_test(t, receive_size_is_respected, 0, 9);
+    tcase_add_test(t, known_again);
     tcase_add_test(t, login_refused);
     tcase_add_test(t, login_unanswered);
     tcase_add_test(t, t1_ends_before_the_login);
