@@ -321,6 +321,19 @@ START_TEST(every_call_runs_the_clock)
 }
 END_TEST
 
+/* Numbers of requests that VipConnectWait has not handed out. */
+START_TEST(requests_that_are_none)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    for (uint32_t conn = 0; conn < 64; conn++) {
+        ck_assert_int_eq(fcvi_vip_connect_accept(b->port, b->now, conn, vi, 1), VIP_INVALID_PARAMETER);
+        ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, conn), VIP_INVALID_PARAMETER);
+    }
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("calls");
@@ -335,6 +348,7 @@ int main(void)
     tcase_add_loop_test(t, accept_with_unequal_attributes, 0, 3);
     tcase_add_test(t, accept_and_reject_in_the_wrong_state);
     tcase_add_loop_test(t, every_call_runs_the_clock, 0, 13);
+    tcase_add_test(t, requests_that_are_none);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

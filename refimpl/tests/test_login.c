@@ -58,6 +58,24 @@ START_TEST(delimiters_of_plogi)
 }
 END_TEST
 
+/* Class 2 (FC-FS): a link service is acknowledged as any frame, and then answered. */
+START_TEST(link_service_in_class_2)
+{
+    struct fcvi_port_config c = b_config();
+    uint8_t bytes[FRAME];
+    c.service_class = 2;
+    struct bench *b = b_begin(&b_limits, &c);
+    struct fcvi_input in = {bytes, from_hex(ELS_FROM("010100") "12000000 00010100 1234ffff", bytes),
+                            FCVI_SOF_I2, FCVI_EOF_N, FCVI_CRC_OK};
+    fcvi_port_receive(b->port, b->now, &in);
+    collect(b);
+    ck_assert_uint_eq(b->sent, 2);
+    expect(b, 0, "c0 010100 00 010200 00 e9.... 01 00 0000 0aaa .... 00000001");
+    expect(b, 1, "23 010100 00 010200 01 990000 .. 00 0000 0aaa .... 00000000 02000000");
+    b_end(b);
+}
+END_TEST
+
 /* One login for all that wait; another port's is another matter. */
 START_TEST(several_requests_wait_for_one_login)
 {
@@ -583,6 +601,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, plogi_byte_for_byte);
     tcase_add_loop_test(t, delimiters_of_plogi, 2, 4);
+    tcase_add_test(t, link_service_in_class_2);
     tcase_add_test(t, several_requests_wait_for_one_login);
     tcase_add_loop_test(t, features_of_the_ls_acc, 0, 5);
     tcase_add_loop_test(t, features_of_their_plogi, 0, 5);

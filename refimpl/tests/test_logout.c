@@ -82,12 +82,30 @@ START_TEST(retry_ends_with_it)
 }
 END_TEST
 
+/* Of Messages that were under way in both directions no Exchange is left. */
+START_TEST(messages_end_with_it)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_connected(b), handle = own_handle_at(b, 0);
+    hear(b,
+         "01 010200 00 010100 58 200008 07 02 0000 0701 ffff 00000000 %08x 00 00 0000 00000001 00*16 "
+         "00000008 11*4",
+         handle);
+    ck_assert_uint_eq(counts(b).exchanges, 1);
+    hear(b, ELS_FROM("010100") LOGO);
+    ck_assert_uint_eq(counts(b).exchanges, 0);
+    l_expect_lost(b, vi);
+    b_end(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("logout");
     TCase *t = tcase_create("logout");
     tcase_add_test(t, ended_connections);
     tcase_add_test(t, t1_ends_with_it);
+    tcase_add_test(t, messages_end_with_it);
     tcase_add_loop_test(t, nameless_ports, 0, 2);
     tcase_add_test(t, retry_ends_with_it);
     suite_add_tcase(s, t);

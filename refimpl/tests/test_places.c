@@ -172,6 +172,7 @@ static void look_them_up(struct bench *b, unsigned known)
         b_request(b, vi, name, FCVI_NEVER, host);
         unsigned at = b->sent - 1;
         ck_assert_uint_eq(b->frame[at][8], done < known ? L_FCVI : L_ELS);
+        ck_assert(done < known || b->frame[at][24] == L_FARP);
         ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 100 + host),
                          done < known ? FCVI_VIP_PENDING : VIP_SUCCESS);
         collect(b);

@@ -92,6 +92,33 @@ START_TEST(retry_before_the_decision)
 }
 END_TEST
 
+/* The first FCVI_CONNECTION_ID of a setup that is retried is free for another one, which is found by it when
+ * it is aborted (6.12.2), whatever becomes of the first. */
+START_TEST(id_from_before_the_retry)
+{
+    struct bench *b = b_new();
+    uint32_t conn = offered(b);
+    hear_rqst(b, CLIENT_RETRY, RETRY_OX, RETRY_ID, HANDLE);
+    b_wait(b, FCVI_NEVER, 3);
+    hear_rqst(b, CLIENT, 0x1300, ID, 6);
+    ck_assert_int_eq(b_return(b, 3)->vip, VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, conn), VIP_SUCCESS);
+    collect(b);
+    hear_resp2(b, RETRY, 0, RETRY_OX, RETRY_ID, FCVI_UNASSIGNED);
+    b_wait(b, FCVI_NEVER, 4);
+    hear_rqst(b, CLIENT, 0x1301, 0x51, 7);
+    unsigned at = b->sent;
+    hear_disconnect(b, 6, 0x4000, ID, FCVI_UNASSIGNED);
+    expect(b, at,
+           "03 010100 00 010200 58 980000 .. 02 0000 4000 .... 00000000 00000006 1b 06 0000 00*8 00*12 %08x",
+           ID);
+    ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, b_return(b, 4)->conn), VIP_SUCCESS);
+    collect(b);
+    advance(b, 2 * (uint64_t)R_A_TOV);
+    b_end(b);
+}
+END_TEST
+
 /* The answer is repeated with the changes of rule 8, and those of the first Exchange are discarded (rule 1).
  * _i: aborted or not; accepted, or refused with 04h or 03h. */
 START_TEST(retry_after_the_answer)
@@ -290,6 +317,7 @@ int main(void)
     Suite *s = suite_create("retry, responder");
     TCase *t = tcase_create("one port");
     tcase_add_loop_test(t, retry_before_the_decision, 0, 4);
+    tcase_add_test(t, id_from_before_the_retry);
     tcase_add_loop_test(t, retry_after_the_answer, 0, 6);
     tcase_add_loop_test(t, retry_when_connected, 0, 2);
     tcase_add_test(t, retry_of_a_connection_that_is_over);
