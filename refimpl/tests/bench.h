@@ -217,7 +217,8 @@ static inline struct fcvi_address address(const char *host)
 {
     struct fcvi_address a = {.discriminator_length = 16};
     from_hex(host, a.host);
-    memset(a.discriminator + 16, 0xEE, sizeof a.discriminator - 16); /* it counts no further than its length */
+    memset(a.discriminator + 16, 0xEE,
+           sizeof a.discriminator - 16); /* it counts no further than its length */
     from_hex("000102030405060708090a0b0c0d0e0f", a.discriminator);
     return a;
 }
