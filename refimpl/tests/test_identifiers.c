@@ -232,6 +232,35 @@ START_TEST(many_aborts)
 }
 END_TEST
 
+/* Exchanges that are open are found among many that come and go. */
+START_TEST(open_among_many)
+{
+    enum { READS = 6 };
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->limits.exchanges = 16;
+    struct many m = begin(r);
+    struct fcvi_completion c;
+    for (unsigned k = 0; k < READS; k++)
+        post(&m, 0, FCVI_RDMA_READ, 0);
+    w_quiet(&r->w);
+    unsigned first = r->seen, sent = r->sent;
+    for (unsigned k = 0; k < 1000; k++) {
+        post(&m, 1, FCVI_SEND, 0);
+        w_quiet(&r->w);
+        ck_assert_uint_eq(r->sent, sent + 1);
+        r->sent = sent;
+        r->w.events[0] = 0;
+        ck_assert_int_eq(fcvi_vip_done(r->w.port[0], r->w.now, m.vi[1], false, &c), VIP_SUCCESS);
+    }
+    for (unsigned k = 0; k < READS; k++) {
+        answer_read(&m, first + k);
+        w_done(&r->w, 0, m.vi[0], false, FCVI_STATUS_OP_RDMA_READ, 0);
+    }
+    r->seen = r->sent;
+    rig_end(r);
+}
+END_TEST
+
 /* The OX_ID that has rested longest: the next free one after the last. FFFFh is none (FC-FS). */
 static uint32_t next_free(const bool *open, uint32_t last)
 {
@@ -293,6 +322,7 @@ int main(void)
     rig_case(s, "4.1", responses_wait_for_a_sequence_id, 0, 2);
     rig_case(s, "5.4", rx_ids_differ, 0, 1);
     rig_case(s, "8.4.2", many_aborts, 0, 2);
+    rig_case(s, "5.4", open_among_many, 0, 1);
     rig_case(s, "5.4", ox_ids_come_round, 0, 1);
     return rig_run(s);
 }
