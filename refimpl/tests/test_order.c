@@ -150,6 +150,20 @@ START_TEST(pieces_that_join)
 }
 END_TEST
 
+/* The data of an RDMA Write that was held go to their place with the end of the one before it. */
+START_TEST(write_behind_a_write)
+{
+    struct rig *r = begin((uint8_t)_i);
+    rig_message(r, OP_WRITE, 2, 4, RIG_VA, r->region);
+    ck_assert_uint_eq(r->bytes[0], 0);
+    rig_message(r, OP_WRITE, 1, 4, RIG_VA + 4, r->region);
+    for (uint32_t k = 0; k < 8; k++)
+        ck_assert_uint_eq(r->bytes[k], rig_value(k < 4 ? 2 : 1, k % 4));
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* A Message of no data needs no room for pieces. */
 START_TEST(empty_behind_a_piece)
 {
@@ -294,6 +308,7 @@ int main(void)
     rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
     rig_case(s, "4c", no_frame_gives_more_time, 1, 4);
     rig_case(s, "5.2.1", pieces_that_join, 1, 4);
+    rig_case(s, "held", write_behind_a_write, 1, 4);
     rig_case(s, "5.2.1", empty_behind_a_piece, 1, 4);
     rig_case(s, "held", longest_frame_is_held, 1, 4);
     rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);
