@@ -41,7 +41,7 @@ TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TES
 SAN_TESTS := $(patsubst %.c,$(BUILD)/san/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
 EXTENSION := $(BUILD)/python/.built
 
-.PHONY: agent live interop differential fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
+.PHONY: agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify install install-dissector \
         uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
@@ -189,15 +189,18 @@ certify: all ## run the suite against the reference port; the report is in repor
 BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
 BENCH_ROUNDS ?= 5
 bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of the README's table as a ratio of one run: build/bench.json
+	@if command -v $(CLANG) > /dev/null; then $(MAKE) -s fuzz-measured; fi
 	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
 
 check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame (callgrind) are at most 3 % above harness/bench/instructions.json
 	$(PYTHON) harness/bench/instructions.py --build $(BUILD)
 
-$(BUILD)/bench_port: refimpl/bench/bench_port.c $(BUILD)/libfcvi.a
+$(BUILD)/bench_port: refimpl/bench/bench_port.c refimpl/bench/pair.h $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libfcvi.a $(LIBS) -o $@
 
 # ---- benchmarks (harness/bench) ----
+
+$(BUILD)/bench_traffic: refimpl/bench/pair.h
 
 $(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@
@@ -348,8 +351,12 @@ $(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(patsubst %.c,$(BUILD)/fuzz/
 .SECONDARY: $(patsubst %.c,$(BUILD)/fuzz/of-afl/%.o,$(FUZZ_SRC) fuzz/fuzz_empty.c fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
 fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
-fuzz-throughput: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) ## executions a second beside an empty target
-	@! command -v afl-clang-fast > /dev/null || $(MAKE) -s fuzz-afl
+fuzz-measured: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) \
+               $(if $(shell command -v afl-clang-fast),$(BUILD)/fuzz/afl-fuzz_port)
+$(BUILD)/fuzz/afl-fuzz_port: $(FUZZ_SRC) $(LIB_SRC) $(CAPTURE_SRC) $(FUZZ_HEADERS)
+	$(MAKE) -s fuzz-afl
+
+fuzz-throughput: fuzz-measured ## executions a second beside an empty target
 	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
 
 DEFECT_SECONDS ?= 600

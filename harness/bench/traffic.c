@@ -7,9 +7,9 @@
  * most 64 bytes on Connections that stay. Nothing in it breaks a rule. OUT may be
  * "-". */
 #define _POSIX_C_SOURCE 200809L
+#include "../../refimpl/bench/pair.h"
 #include "capture.h"
 
-#include <fcvi/port.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,6 @@ enum {
     CONNECTIONS = 96,
     BATCH = 6,
     REGION = 1 << 16,
-    FRAME = 24 + 2112,
     FRAME_US = 25,  /* between two frames */
     VIS = 2048,     /* handles rest for R_A_TOV after a Disconnect */
     REFRESH = 2000, /* Messages to a Disconnect */
@@ -52,21 +51,6 @@ static uint32_t draw(struct world *w, uint32_t below)
     return (uint32_t)((w->random >> 32) * below >> 32);
 }
 
-static struct fcvi_port_identity identity(unsigned i)
-{
-    struct fcvi_port_identity id = {
-        0x10000000c9000001u + i, 0x20000000c9000001u + i, 0x010100u + i * 0x100u, 1, {{0}}};
-    id.host[0][15] = (uint8_t)(1 + i);
-    return id;
-}
-
-static struct fcvi_address address(unsigned i)
-{
-    struct fcvi_address a = {.discriminator_length = 16};
-    memcpy(a.host, identity(i).host[0], 16);
-    return a;
-}
-
 static void begin(struct world *w)
 {
     const struct fcvi_port_limits l = {.vis = VIS,
@@ -77,13 +61,7 @@ static void begin(struct world *w)
                                        .events = 4096,
                                        .max_transfer_size = REGION};
     for (unsigned i = 0; i < 2; i++) {
-        struct fcvi_port_config c = {.service_class = 3,
-                                     .e_d_tov_us = 2000000,
-                                     .r_a_tov_us = 10000000,
-                                     .receive_size = 2112,
-                                     .seed = i + 1};
-        c.self = identity(i);
-        c.peer = identity(1 - i);
+        const struct fcvi_port_config c = pair_config(i);
         size_t size = fcvi_port_size(&l);
         w->port[i] = fcvi_port_init(malloc(size), size, &l, &c);
         if (w->port[i] == NULL)
@@ -115,7 +93,7 @@ static void events(struct world *w)
 
 static bool carry(struct world *w, unsigned from)
 {
-    uint8_t bytes[FRAME];
+    uint8_t bytes[PAIR_FRAME];
     struct fcvi_transmitted meta;
     size_t n = fcvi_port_transmit(w->port[from], w->now, bytes, sizeof bytes, &meta);
     if (n == 0)
@@ -148,7 +126,7 @@ static void connect_vis(struct world *w, struct connection *c)
 {
     struct fcvi_attributes attributes = {
         .reliability = c->level, .rdma_write = true, .rdma_read = c->level != 1, .pipeline_depth = BATCH};
-    struct fcvi_address here = address(0), there = address(1);
+    struct fcvi_address here = pair_address(0), there = pair_address(1);
     for (unsigned i = 0; i < 2; i++)
         if (fcvi_vip_create_vi(w->port[i], w->now, &attributes, &c->vi[i]) != VIP_SUCCESS)
             fail("no VI");

@@ -1,6 +1,7 @@
 /* How the port scales: connections set up and Messages answered with few and with many of them open, as
  * ratios of one run. The wire is a loop that carries each frame at once. */
-#include <fcvi/port.h>
+#include "pair.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@ enum {
     EXCHANGES = 0xFFFF,
     OPEN = 61000,
     /* the port keeps some back */ ROUNDS = 5,
-    PROBES = 1000,
-    FRAME = 24 + 2112
+    PROBES = 1000
 };
 
 struct pair {
@@ -37,14 +37,6 @@ static void fail(const char *what)
     exit(3);
 }
 
-static struct fcvi_port_identity identity(unsigned i)
-{
-    struct fcvi_port_identity id = {
-        0x10000000c9000001u + i, 0x20000000c9000001u + i, 0x010100u + i * 0x100u, 1, {{0}}};
-    id.host[0][15] = (uint8_t)(1 + i);
-    return id;
-}
-
 static struct pair begin(uint32_t vis, uint32_t exchanges)
 {
     struct pair p = {.conn = 0};
@@ -59,13 +51,7 @@ static struct pair begin(uint32_t vis, uint32_t exchanges)
                                  .entries = 4 * vis};
     p.size = fcvi_port_size(&l);
     for (unsigned i = 0; i < 2; i++) {
-        struct fcvi_port_config c = {.service_class = 3,
-                                     .e_d_tov_us = 2000000,
-                                     .r_a_tov_us = 10000000,
-                                     .receive_size = 2112,
-                                     .seed = i + 1};
-        c.self = identity(i);
-        c.peer = identity(1 - i);
+        const struct fcvi_port_config c = pair_config(i);
         p.port[i] = fcvi_port_init(malloc(p.size), p.size, &l, &c);
         if (p.port[i] == NULL)
             fail("no memory");
@@ -90,7 +76,7 @@ static void events(struct pair *p)
 
 static void pump(struct pair *p)
 {
-    uint8_t out[FRAME];
+    uint8_t out[PAIR_FRAME];
     struct fcvi_transmitted meta;
     size_t n;
     for (bool any = true; any;) {
@@ -107,13 +93,6 @@ static void pump(struct pair *p)
     }
 }
 
-static struct fcvi_address address(unsigned i)
-{
-    struct fcvi_address a = {.discriminator_length = 16};
-    memcpy(a.host, identity(i).host[0], 16);
-    return a;
-}
-
 static const struct fcvi_attributes attributes = {
     .reliability = FCVI_RELIABLE_RECEPTION, .rdma_write = true, .pipeline_depth = 0};
 
@@ -121,7 +100,7 @@ static const struct fcvi_attributes attributes = {
 static uint32_t connect_one(struct pair *p)
 {
     uint32_t vi[2];
-    struct fcvi_address here = address(0), there = address(1);
+    struct fcvi_address here = pair_address(0), there = pair_address(1);
     for (unsigned i = 0; i < 2; i++)
         if (fcvi_vip_create_vi(p->port[i], 0, &attributes, &vi[i]) != VIP_SUCCESS)
             fail("no VI");
