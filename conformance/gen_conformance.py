@@ -20,7 +20,7 @@ TARGET = ROOT / "CONFORMANCE.md"
 
 def codec_requirements(known: set[str]) -> set[str]:
     """Requirements that the codec enforces: those its sources and its field table name."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "codec/src").glob("*.c")))
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "codec/src").glob("*.[ch]")))
     named = set(re.findall(r'"(FCVI-[^"]+)"', text))
     for iu in codec.IUS:
         named |= {f"FCVI-T01-{iu}-enc", f"FCVI-T01-{iu}-pos"}
