@@ -203,6 +203,10 @@ void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame 
                         struct fcvi_monitor_findings *findings)
 {
     struct seen s = {.m = m, .in = frame, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
+        m->resumed = frame->time_us;
+        m->partial = true;
+    }
     m->latest = frame->number;
     if (damaged(s.f)) {
         mon_unjudged(m, FCVI_UNJUDGED_DAMAGED, frame->number);

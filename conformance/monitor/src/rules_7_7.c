@@ -64,10 +64,14 @@ static void learn_name(const struct seen *s, struct pair *p, unsigned me)
 }
 
 /* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is logged in all the same:
- * only a login that is older than any frame under way is certainly over. */
+ * only a login that is older than any frame under way is certainly over. A PLOGI that was not seen has its
+ * answer within 2 R_A_TOV or none (FC-FS). */
 static void logged_out(const struct seen *s, struct pair *p, unsigned me)
 {
-    bool settled = p->plogi_time == 0 || s->in->time_us - p->plogi_time >= s->m->config.r_a_tov_us;
+    const struct fcvi_monitor *m = s->m;
+    uint64_t now = s->in->time_us, r_a_tov = m->config.r_a_tov_us;
+    bool settled = (p->plogi_time == 0 || now - p->plogi_time >= r_a_tov) &&
+                   (!m->partial || now - m->resumed >= 2 * r_a_tov);
     p->logged_out[me] = settled ? s->in->number : 0;
 }
 

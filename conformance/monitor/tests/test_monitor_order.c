@@ -697,6 +697,31 @@ START_TEST(no_message_after_a_logout)
 }
 END_TEST
 
+/* A LOGO may overtake the ACC of a PLOGI before it, and the ports are logged in; without that PLOGI this
+ * cannot be told from a login that is over. */
+START_TEST(logouts_may_cross_logins_that_were_not_seen)
+{
+    struct stream s = stream();
+    s.r_a_tov_us = 1000000;
+    struct made *plogi = els(&s, 0x03, A, B, false, 0x5001);
+    els(&s, 0x02, B, A, true, 0x5001);
+    els(&s, 0x05, B, A, false, 0x5002);
+    els(&s, 0x02, A, B, true, 0x5002);
+    request(&s, 0x1001, 7, HA, B, false);
+    expect(&s, WHOLE, NULL, 0, "a setup after a PLOGI and the LOGO that overtook its ACC");
+    plogi->crc = FCVI_CRC_BAD;
+    expect(&s, WHOLE, NULL, 0, "a setup after a PLOGI that was damaged");
+    for (unsigned i = 2; i < s.count; i++)
+        s.frame[i].time += 2 * s.r_a_tov_us;
+    expect(&s, WHOLE, "FCVI-7.7.1-05", 5, "a setup after the LOGO of a login that is old");
+    memmove(s.frame, s.frame + 1, --s.count * sizeof s.frame[0]);
+    expect(&s, WHOLE, "FCVI-7.7.1-05", 4, "a setup after the LOGO of a login before the stream");
+    for (unsigned i = 1; i < s.count; i++)
+        s.frame[i].time -= 2 * s.r_a_tov_us;
+    expect(&s, WHOLE & ~FCVI_TRUST_START, NULL, 0, "a setup after a PLOGI before the stream");
+}
+END_TEST
+
 /* ---- limits, networks, gaps, snapshots ---- */
 
 START_TEST(limits)
@@ -855,6 +880,7 @@ int main(void)
     tcase_add_test(t, tolerated_readings);
     tcase_add_test(t, setups_need_login_parameters);
     tcase_add_test(t, no_message_after_a_logout);
+    tcase_add_test(t, logouts_may_cross_logins_that_were_not_seen);
     tcase_add_test(t, frames_fit_the_receiver);
     tcase_add_test(t, pipelines_have_their_depth);
     tcase_add_test(t, setups_are_retried_once);
