@@ -41,12 +41,13 @@ static void handle_of_resp2(struct seen *s)
 }
 
 /* FCVI-6.11.2-02: the handle of the request. E14: FFFFFFFFh is as good when no Connection comes about,
- * which only RESP1 and RESP2 tell. */
+ * which only RESP1 and RESP2 tell; of two RESP1, to a request that came twice, the later may have refused. */
 static void handle_of_resp3(struct seen *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
-    bool none = u->refused || u->gave_up || fcvi_DH_CONN_STS(s->dh) || u->resp1 == 0 || u->resp2 == 0;
+    bool none = u->refused || u->gave_up || fcvi_DH_CONN_STS(s->dh) || u->resp1 == 0 || u->resp2 == 0 ||
+                s->x->two_answers;
     if (u->has_rqst_handle && seen != u->rqst_handle && !(none && seen == FCVI_UNASSIGNED))
         mon_report(s, DH(s, FCVI_HANDLE), seen,
                    FCVI_BREACH("FCVI-6.11.2-02", "FCVI_HANDLE is not the FCVI_RQST_HANDLE of CONNECT_RQST",

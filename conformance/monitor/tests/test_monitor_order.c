@@ -722,6 +722,28 @@ START_TEST(logouts_may_cross_logins_that_were_not_seen)
 }
 END_TEST
 
+/* E14: the responder was done with the Exchange when its CONNECT_RQST and CONNECT_RESP2 came again. */
+START_TEST(second_answers_may_refuse)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    insert_copy(&s, 2, 5);
+    insert_copy(&s, 4, 6);
+    put(s.frame[4].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[4].bytes, AT_FCVI_PARAMETER, 4, 3);
+    for (unsigned i = 4; i < s.count; i++) {
+        put(s.frame[i].bytes, AT_RX_ID, 2, 0x8002);
+        put(s.frame[i].bytes, AT_SEQ_ID, 1, 0x40 + i);
+    }
+    put(s.frame[5].bytes, AT_HANDLE, 4, 0xFFFFFFFF);
+    expect(&s, 0, NULL, 0, "a refusal after a setup that came again");
+    insert_copy(&s, 6, 5);
+    s.count = 5;
+    put(s.frame[4].bytes, AT_RX_ID, 2, 0x8001);
+    expect(&s, 0, "FCVI-6.11.2-02", 5, "another end of the setup without its handle");
+}
+END_TEST
+
 /* ---- limits, networks, gaps, snapshots ---- */
 
 START_TEST(limits)
@@ -881,6 +903,7 @@ int main(void)
     tcase_add_test(t, setups_need_login_parameters);
     tcase_add_test(t, no_message_after_a_logout);
     tcase_add_test(t, logouts_may_cross_logins_that_were_not_seen);
+    tcase_add_test(t, second_answers_may_refuse);
     tcase_add_test(t, frames_fit_the_receiver);
     tcase_add_test(t, pipelines_have_their_depth);
     tcase_add_test(t, setups_are_retried_once);
