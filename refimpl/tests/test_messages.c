@@ -149,6 +149,8 @@ static bool count_sequences(struct world *w, unsigned from, const struct fcvi_fr
 {
     (void)from;
     w->sequences += f->iu == FCVI_IU_WRITE_RQST && fcvi_FC_End_Sequence(f->fc);
+    if (f->iu == FCVI_IU_WRITE_RQST && fcvi_FC_SEQ_CNT(f->fc) == 0xFFFF && !fcvi_FC_End_Sequence(f->fc))
+        ck_abort_msg("SEQ_CNT begins again in a Sequence");
     return true;
 }
 
