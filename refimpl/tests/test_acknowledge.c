@@ -133,6 +133,45 @@ START_TEST(abort_out_of_order)
 }
 END_TEST
 
+/* No room for a Message counts as if it had not come, which is no error yet: R_A_TOV is left for it to come
+ * again. */
+START_TEST(no_room_for_a_message)
+{
+    enum { ROOM = 4 };
+    struct rig *r = rig_new((uint8_t)_i);
+    r->config.service_class = 2;
+    r->config.out_of_order = true;
+    r->limits.exchanges = ROOM;
+    rig_connect(r);
+    for (uint32_t id = 2; id <= 2 + ROOM; id++) {
+        piece(r, id, 0);
+        next_ack(r, 0xC0, 0x200000, 0, 0x700 + id);
+    }
+    struct fcvi_port_counts c;
+    fcvi_port_count(r->w.port[0], &c);
+    ck_assert_uint_eq(c.exchanges, ROOM);
+    rig_silent(r);
+    rig_alive(r);
+    w_free(&r->w); /* not rig_end: no Exchange is left for a Disconnect */
+}
+END_TEST
+
+/* E45: a Message Request with the Exchange Context of a response is discarded. */
+START_TEST(request_of_a_responder)
+{
+    struct rig *r = rig2((uint8_t)_i, false, false);
+    rig_hear(
+        r,
+        "01 010100 00 010200 58 b80008 07 02 0000 0701 ffff 00000000 %08x 00 00 0000 00000001 00*16 00000004 "
+        "01020304",
+        r->handle);
+    rig_next(r, "c0 010200 00 010100 00 %06x 07 00 0000 0701 .... 00000001", 0x780000 | ABTS_WANTED);
+    rig_silent(r);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* No room for an ACK: it is lost as on the wire, and so is the ABTS that it would have asked for. */
 START_TEST(no_room_for_an_ack)
 {
@@ -384,6 +423,8 @@ int main(void)
     rig_case(s, "ACK", response_is_acknowledged, 0, 1);
     rig_case(s, "6.6.1", read_is_discarded, 0, 1);
     rig_case(s, "Annex F", message_instead_of_resp3, 0, 1);
+    rig_case(s, "8.4.2 h", request_of_a_responder, 1, 4);
+    rig_case(s, "room", no_room_for_a_message, 1, 4);
     rig_case(s, "room", no_room_for_an_ack, 0, 1);
     rig_case(s, "8.5.3", request_rejected, 0, 1);
     rig_case(s, "8.5.3", response_rejected, 0, 1);

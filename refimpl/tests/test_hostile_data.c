@@ -148,6 +148,41 @@ START_TEST(abts_waits_for_adisc)
 }
 END_TEST
 
+/* It is no FC-VI IU: the ABTS of another Exchange, which follows nothing that waits, goes. */
+START_TEST(abts_of_another_exchange)
+{
+    struct rig *r = rig_new(FCVI_RELIABLE_DELIVERY);
+    r->config.topology = FCVI_PRIVATE_LOOP;
+    rig_connect(r);
+    uint32_t other = w_vi(&r->w, 0, &r->attributes);
+    rig_serve(r, other, 0xbeef, 0x124);
+    rig_post(r, FCVI_RDMA_READ, 4);
+    unsigned read = r->seen++;
+    fcvi_port_link(r->w.port[0], r->w.now, FCVI_LINK_LIP);
+    w_quiet(&r->w);
+    unsigned adisc = r->seen++;
+    ck_assert_int_eq(fcvi_vip_disconnect(r->w.port[0], r->w.now, other, 7), FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    rig_silent(r);
+    ck_assert_int_eq(fcvi_vip_disconnect(r->w.port[0], r->w.now, r->vi, 8), FCVI_VIP_PENDING);
+    w_quiet(&r->w);
+    rig_next(r, "81 010200 00 010100 00 090000 .. 00 0000 %04x .... 00000000", rig_ox(r, read));
+    rig_silent(r);
+    rig_hear(r,
+             "23 010100 00 010200 01 990000 01 00 0000 %04x ffff 00000000 "
+             "02000000 00000000 10000000c9000002 20000000c9000002 00010200",
+             rig_ox(r, adisc));
+    for (unsigned k = 0; k < 2; k++) {
+        ck_assert_uint_eq(rig_field(r, r->seen, 28, 1), 0x12);
+        rig_hear(r,
+                 "03 010100 00 010200 58 980000 06 02 0000 %04x 8001 00000000 00000000 1b 02 0000 00*8 00*16",
+                 rig_ox(r, r->seen++));
+    }
+    rig_silent(r);
+    rig_end(r);
+}
+END_TEST
+
 /* 7.7.1: after a logout no FC-VI IU goes there any more. */
 START_TEST(disconnect_dropped_by_logout)
 {
@@ -276,6 +311,7 @@ int main(void)
     rig_case(s, "flood", setup_in_a_flood, 0, 1);
     rig_case(s, "7.7.3", disconnect_waits_for_adisc, 0, 1);
     rig_case(s, "7.7.3", abts_waits_for_adisc, 0, 1);
+    rig_case(s, "7.7.3", abts_of_another_exchange, 0, 1);
     rig_case(s, "7.7.1", disconnect_dropped_by_logout, 0, 1);
     rig_case(s, "7.7.1", frames_before_a_dropped_one, 0, 1);
     rig_case(s, "E45", any_content, 0, 12);

@@ -164,6 +164,48 @@ START_TEST(write_behind_a_write)
 }
 END_TEST
 
+/* No room for a piece: it counts as one that never came, so nothing of it is kept. */
+START_TEST(piece_without_room)
+{
+    struct rig *r = rig_new((uint8_t)_i);
+    r->config.out_of_order = true;
+    r->limits.runs = 1;
+    rig_connect(r);
+    const uint8_t *slot = rig_receive(r);
+    piece(r, 1, 4, 4, false);
+    piece(r, 1, 0, 2, true); /* it joins nothing */
+    for (uint32_t k = 0; k < 2; k++)
+        ck_assert_uint_eq(slot[k], 0);
+    piece(r, 1, 0, 4, false);
+    piece(r, 1, 8, 4, false);
+    arrived(r, slot, 1);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* Rule 6a: a frame that does not belong to its Message says nothing of it, so that it takes no Descriptor. */
+START_TEST(immediate_data_of_an_odd_frame)
+{
+    struct rig *r = begin(FCVI_UNRELIABLE);
+    const uint8_t *slot = rig_receive(r);
+    struct rqst q = {.opcode = OP_WRITE, .id = 1, .length = 4, .total = 8, .va = RIG_VA, .key = r->region};
+    rig_rqst(r, &q);
+    struct rqst odd = q;
+    odd.cnt = 1;
+    odd.offset = 4;
+    odd.total = 99;
+    odd.flags = 1;
+    odd.immediate = 0x01020304;
+    rig_rqst(r, &odd);
+    rig_not_done(r, true);
+    piece(r, 2, 0, 12, false);
+    arrived(r, slot, 2);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
 /* A Message of no data needs no room for pieces. */
 START_TEST(empty_behind_a_piece)
 {
@@ -310,6 +352,8 @@ int main(void)
     rig_case(s, "5.2.1", pieces_that_join, 1, 4);
     rig_case(s, "held", write_behind_a_write, 1, 4);
     rig_case(s, "5.2.1", empty_behind_a_piece, 1, 4);
+    rig_case(s, "5.2.1", piece_without_room, 1, 4);
+    rig_case(s, "6a", immediate_data_of_an_odd_frame, 0, 1);
     rig_case(s, "held", longest_frame_is_held, 1, 4);
     rig_case(s, "5.2.1", pieces_are_forgotten, 0, 2);
     rig_case(s, "8.4.2", time_of_what_was_held, 0, 1);

@@ -1,6 +1,9 @@
 /* RDMA at the responder: FCVI_WRITE_RQST and FCVI_READ_RQST, what they may touch and what is answered (5.2.3,
  * 5.2.4, 6.4 to 6.7, 5.9.7.3, VI-ARCH 3.2, VI-DG 3.8.1). */
+#define _GNU_SOURCE
 #include "rig.h"
+
+#include <sys/mman.h>
 
 enum { TARGET = 600, TARGET_VA = 0x5000 };
 
@@ -287,6 +290,63 @@ START_TEST(offset_that_wraps)
 }
 END_TEST
 
+/* ... also in a region that is larger than what is left behind its end. */
+START_TEST(offset_that_wraps_in_a_large_region)
+{
+    enum { LARGE = 0x60000000 };
+    struct rig *r = begin_i(3 + _i);
+    uint32_t key;
+    uint8_t *bytes =
+        mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(bytes, MAP_FAILED);
+    w_region(&r->w, 0, bytes, LARGE, TARGET_VA, &key);
+    struct rqst q = {.opcode = OP_WRITE,
+                     .id = 1,
+                     .cnt = 7,
+                     .offset = 0xA0000000,
+                     .length = 4,
+                     .total = UINT32_MAX,
+                     .va = TARGET_VA + LARGE,
+                     .key = key};
+    rig_rqst(r, &q);
+    for (uint32_t k = 0; k < 4; k++)
+        ck_assert_uint_eq(bytes[k], 0);
+    rig_end(r);
+    munmap(bytes, LARGE);
+}
+END_TEST
+
+/* E43, Annex B rule 6: all frames name the same place. _i: level and Fabric; the address, or the handle */
+START_TEST(place_that_changes)
+{
+    struct rig *r = begin_i(_i % 6);
+    struct target t, other, before;
+    target_in(r, &t, TARGET_VA);
+    target_in(r, &other, TARGET_VA);
+    struct rqst q = {.opcode = OP_WRITE, .id = 1, .length = 4, .total = 8, .va = TARGET_VA, .key = t.key};
+    rig_rqst(r, &q);
+    before = t;
+    q.cnt = 1;
+    q.offset = 4;
+    q.last = true;
+    if (_i < 6)
+        q.va += 8;
+    else
+        q.key = other.key;
+    rig_rqst(r, &q);
+    ck_assert_mem_eq(t.bytes, before.bytes, TARGET);
+    rig_silent(r);
+    if (reliable_level(r)) {
+        rig_broken(r, PROTOCOL);
+    } else {
+        rig_message(r, OP_WRITE, 2, 4, TARGET_VA, t.key);
+        ck_assert_uint_eq(t.bytes[3], rig_value(2, 3));
+        rig_alive(r);
+    }
+    rig_end(r);
+}
+END_TEST
+
 /* ---- RDMA Read: _i is a reliable level and the Fabric ---- */
 
 static struct rig *begin_read(int i)
@@ -412,6 +472,8 @@ int main(void)
     rig_case(s, "VI-DG 5.2", forbidden_with_immediate_data, 0, 6);
     rig_case(s, "VI-ARCH 3.2.2", frame_behind_the_region, 0, 3);
     rig_case(s, "VI-ARCH 3.2.2", offset_that_wraps, 0, 3);
+    rig_case(s, "VI-ARCH 3.2.2", offset_that_wraps_in_a_large_region, 0, 3);
+    rig_case(s, "E43", place_that_changes, 0, 12);
     rig_case(s, "6.7", read_is_answered, 0, 4);
     rig_case(s, "E42", read_is_forbidden, 0, 4 * FORBIDDEN);
     rig_case(s, "E42", read_is_forbidden_later, 0, 4);
