@@ -89,51 +89,58 @@ static struct fcvi_address address(uint8_t host)
     return (struct fcvi_address){.host = {[15] = host}, .discriminator_length = FCVI_MIN_DISCRIMINATOR};
 }
 
-static void put_header(uint8_t *bytes, uint8_t r_ctl, uint8_t opcode, uint32_t f_ctl)
+/* The one frame of an IU of the originator that passes Sequence Initiative (5.8.4). */
+static void put_header(uint8_t *bytes, enum fcvi_iu iu)
 {
+    struct fcvi_iu_info info;
+    fcvi_iu_info(iu, &info);
     memset(bytes, 0, FRAME);
-    fcvi_set_FC_R_CTL(bytes, r_ctl);
+    fcvi_set_FC_R_CTL(bytes, info.r_ctl);
     fcvi_set_FC_D_ID(bytes, OWN_ID);
     fcvi_set_FC_S_ID(bytes, PEER_ID);
     fcvi_set_FC_TYPE(bytes, FCVI_TYPE);
-    fcvi_store(bytes + 9, 3, f_ctl);
+    fcvi_set_FC_First_Sequence(bytes, iu == FCVI_IU_CONNECT_RQST);
+    fcvi_set_FC_End_Sequence(bytes, 1);
+    fcvi_set_FC_Sequence_Initiative(bytes, 1);
+    fcvi_set_FC_Relative_Offset_Present(bytes, info.has_payload);
     fcvi_set_FC_Device_Header(bytes, 2);
     fcvi_set_FC_OX_ID(bytes, OX_ID);
     fcvi_set_FC_RX_ID(bytes, FC_X_ID_UNASSIGNED);
-    fcvi_set_DH_FCVI_OPCODE(bytes + 24, opcode);
+    fcvi_set_DH_FCVI_OPCODE(bytes + 24, info.opcode);
     fcvi_set_DH_FCVI_CONNECTION_ID(bytes + 24, CONNECTION);
 }
 
 static void put_address(uint8_t *at, uint8_t host)
 {
-    at[2] = at[3] = 16;
-    at[4 + 15] = host;
+    const struct fcvi_address a = address(host);
+    fcvi_set_ADDR_HOST_ADD_LEN(at, sizeof a.host);
+    fcvi_set_ADDR_DISCRIM_LEN(at, a.discriminator_length);
+    memcpy(at + FCVI_ADDR_HOST_ADD_BYTE, a.host, sizeof a.host);
 }
 
 /* The setup of 5.3.2 with the port as responder. */
 static void connect(struct receiver *r, uint8_t level)
 {
     uint8_t bytes[FRAME], *payload = bytes + 24 + 32;
-    struct fcvi_iu_info rqst, resp2;
+    uint8_t *attributes = payload + FCVI_CONN_FCVI_LOC_ATTRS_BYTE;
     struct fcvi_address own = address(2);
-    fcvi_iu_info(FCVI_IU_CONNECT_RQST, &rqst);
-    fcvi_iu_info(FCVI_IU_CONNECT_RESP2, &resp2);
     fcvi_vip_connect_wait(r->port, r->now, &own, FCVI_NEVER, 1);
-    put_header(bytes, rqst.r_ctl, rqst.opcode, 0x290008); /* First, End, Initiative, Relative Offset */
+    put_header(bytes, FCVI_IU_CONNECT_RQST);
     fcvi_set_DH_FCVI_HANDLE(bytes + 24, FCVI_UNASSIGNED);
-    fcvi_set_DH_FCVI_FLAGS(bytes + 24, 1); /* CONN_MODE: client-server */
+    fcvi_set_DH_CONN_MODE(bytes + 24, 1); /* client-server */
     fcvi_set_CONN_FCVI_REVISION(payload, 1);
     fcvi_set_CONN_FCVI_RQST_HANDLE(payload, PEER_HANDLE);
-    put_address(payload + 12, 1);
-    put_address(payload + 160, 2);
-    payload[310] = level;
-    payload[311] = level > 1 ? 3 : 2; /* EnRdmaWr, EnRdmaRd */
-    fcvi_store(payload + 312, 4, SLOT);
+    put_address(payload + FCVI_CONN_FCVI_LOC_ADDR_BYTE, 1);
+    put_address(payload + FCVI_CONN_FCVI_REM_ADDR_BYTE, 2);
+    fcvi_set_ATTRS_FCVI_RELIABILITY_LVL(attributes, level);
+    fcvi_set_ATTRS_EnRdmaWr(attributes, 1);
+    fcvi_set_ATTRS_EnRdmaRd(attributes, level > 1);
+    fcvi_set_ATTRS_FCVI_MAX_TRANS_SIZE(attributes, SLOT);
     hear(r, bytes, 24 + 32 + FCVI_CONN_LENGTH, FCVI_SOF_I3);
     listen_to(r);
     fcvi_vip_connect_accept(r->port, r->now, r->conn, 0, 2);
     listen_to(r);
-    put_header(bytes, resp2.r_ctl, resp2.opcode, 0x090000);
+    put_header(bytes, FCVI_IU_CONNECT_RESP2);
     fcvi_set_FC_SEQ_CNT(bytes, 1);
     fcvi_set_DH_FCVI_HANDLE(bytes + 24, r->handle);
     hear(r, bytes, 24 + 32, FCVI_SOF_I3);

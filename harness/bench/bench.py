@@ -241,17 +241,22 @@ def main() -> int:
     args = parser.parse_args()
     parts = args.only.split(",") if args.only else "codec reading findings compressed flat port cases fuzz".split()
     rows: list[Row] = []
+    failed: list[str] = []
     print("| what | figure | ratio (least to most) | against |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory(dir=args.build) as scratch:
         b = Bench(args, Path(scratch))
         for part in parts:
             measured = reading(b, b.capture("mixed", b.frames, "mixed")) if part == "reading" else globals()[part](b)
-            for row in measured:
-                rows.append(row)
-                print(row.words(), flush=True)
+            try:
+                for row in measured:
+                    rows.append(row)
+                    print(row.words(), flush=True)
+            except RuntimeError as error:
+                failed.append(part)
+                print(f"bench: {part} could not be measured: {error}", file=sys.stderr)
     if args.json is not None:
         args.json.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n", encoding="utf-8")
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

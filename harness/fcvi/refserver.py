@@ -168,9 +168,7 @@ class RefServer:
             self._flush()
         if now_us > self.now_us:
             self.now_us = now_us
-        if self._due is None:
-            return None
-        return self._due - self.now_us if self._due > self.now_us else 0
+        return self.next_us()
 
     def next_us(self) -> Optional[int]:
         """Time until the next timer."""

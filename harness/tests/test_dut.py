@@ -89,6 +89,13 @@ def test_hostile_dut_ends_in_words(name: str, when: str, act: str, words: str, t
     assert {"junit.xml", "report.tap", "report.txt"} <= {p.name for p in report.iterdir()}
 
 
+def test_the_first_answer_may_be_late(tmp_path: Path) -> None:
+    """A device may have to start first; later it is as slow as it says."""
+    attach(script(tmp_path, 'lambda m: m == "hello"', "time.sleep(0.7)"), rpc_timeout_s=0.5).close()
+    with pytest.raises(DutError, match="did not answer probe.* within 0.5 s"):
+        attach(script(tmp_path, PROBE, "time.sleep(0.7)"), rpc_timeout_s=0.5)
+
+
 def test_echoing_every_frame_passes_nothing(tmp_path: Path) -> None:
     act = "out(json.dumps({'method': 'frame', 'params': m['params']})); continue"
     done = fcvi("run", "--dut", script(tmp_path, 'lambda m: m == "frame"', act), "--report", str(tmp_path / "r"))

@@ -8,14 +8,14 @@ import pytest
 
 from conformance.cases import common
 from conformance.catalogue import load_requirements
-from fcvi.case import CaseInfo, Registry, Variant, case
+from fcvi.case import CaseInfo, Registry, Variant, case, load_cases
 from fcvi.dut.base import Reply
-from fcvi.dut.ref import RefDut
+from fcvi.dut.ref import DirectDut, RefDut
 from fcvi.link import Link
 from fcvi.pics import PicsError, applies, complete
 from fcvi.pixit import pixit_for
 from fcvi.results import Result, Verdict
-from fcvi.runner import base_config, run_variant
+from fcvi.runner import RunOptions, base_config, run as run_cases, run_variant
 from fcvi.scenario import Scenario
 from fcvi.upper import METHOD_NOT_FOUND
 
@@ -43,6 +43,24 @@ def with_control(body: Callable[[Scenario], Any]) -> Callable[[Scenario], None]:
         body(t)
 
     return both
+
+
+def test_frames_as_they_are_or_in_words() -> None:
+    """What goes to the reference port without the words of the DUT protocol arrives, and comes back, as with them."""
+    levels = {r.id: r.level for r in load_requirements()}
+    seen: list[list[Any]] = []
+    for dut in (RefDut(), DirectDut()):
+        chosen = [(c, v) for c in load_cases() if c.id.startswith(("5.3.4", "5.5", "A.", "C.5.9")) for v in c.variants]
+        results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), levels, 1) for c, v in chosen]
+        seen.append([(r.id, r.verdict, r.virtual_us, r.frames, [str(line) for line in r.log]) for r in results])
+    assert len(seen[0]) > 50 and seen[0] == seen[1]
+
+
+def test_only_what_passed_is_forgotten() -> None:
+    kept, forgotten = (run_cases(RunOptions(select="A.1", keep=keep)).results for keep in (True, False))
+    assert kept and [r.verdict for r in kept] == [r.verdict for r in forgotten]
+    assert all(r.frames and r.log and r.expectations for r in kept)
+    assert not any(r.frames or r.log or r.expectations for r in forgotten)
 
 
 def test_a_pass_needs_a_positive_control() -> None:

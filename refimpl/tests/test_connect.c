@@ -27,7 +27,7 @@ static void hear_in_pieces(struct bench *b, bool request, unsigned ox_id, uint32
         char hex[512];
         const char *format = request ? (last ? RQST_FRAME("290008") : RQST_FRAME("200008"))
                                      : (last ? RESP1_FRAME("890008") : RESP1_FRAME("800008"));
-        snprintf(hex, sizeof hex, format, n, ox_id, at, flags, id); /* NOLINT */
+        snprintf(hex, sizeof hex, format, n, ox_id, at, flags, id);
         size_t head = from_hex(hex, bytes);
         memcpy(bytes + head, whole + at, part);
         if (n != skip)
@@ -116,7 +116,7 @@ START_TEST(parameter_of_no_offset)
     size_t length = from_hex(RQST_PAYLOAD, whole);
     for (unsigned n = 0; n < 2; n++) {
         char hex[512];
-        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200008") : RQST_FRAME("290000"), n, OX, /* NOLINT */
+        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200008") : RQST_FRAME("290000"), n, OX,
                  n == 0 ? 0 : 0x1234u, 1u, ID);
         size_t head = from_hex(hex, bytes), part = n == 0 ? 100 : length - 100;
         memcpy(bytes + head, whole + (n == 0 ? 0 : 100), part);
@@ -143,8 +143,7 @@ START_TEST(rx_id_of_the_first_frame)
     size_t length = from_hex(RESP1_PAYLOAD, whole);
     for (unsigned n = 0; n < 2; n++) {
         char hex[512];
-        snprintf(hex, sizeof hex, n == 0 ? RESP1_FRAME("800008") : RESP1_FRAME("890008"), n,
-                 ox_of(b, 0), /* NOLINT */
+        snprintf(hex, sizeof hex, n == 0 ? RESP1_FRAME("800008") : RESP1_FRAME("890008"), n, ox_of(b, 0),
                  100 * n, 0u, id_at(b, 0));
         size_t head = from_hex(hex, bytes), part = n == 0 ? 100 : length - 100;
         bytes[19] = (uint8_t)(1 + n);
@@ -169,7 +168,7 @@ START_TEST(piece_of_one_byte)
     size_t length = from_hex(RQST_PAYLOAD, whole);
     for (uint32_t n = 0; n < 2; n++) {
         char hex[512];
-        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200009") : RQST_FRAME("29000b"), n, OX, /* NOLINT */
+        snprintf(hex, sizeof hex, n == 0 ? RQST_FRAME("200009") : RQST_FRAME("29000b"), n, OX,
                  n == 0 ? 0 : (uint32_t)(length - 1) + (uint32_t)_i, 1u, ID);
         size_t head = from_hex(hex, bytes), part = n == 0 ? length - 1 : 1;
         memcpy(bytes + head, whole + (n == 0 ? 0 : length - 1), part);
