@@ -311,10 +311,13 @@ FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
 FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
-# what the engine does with each counter costs more than a check of the codec: blocks rather than edges, and sanitizers
-# that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks
-FUZZ_CODEC := -fsanitize-coverage=bb -fsanitize-coverage-ignorelist=fuzz/straight.txt -fsanitize-recover=undefined
+# What the engine does with each counter costs more than a check of the codec: blocks rather than edges, no copies of blocks (-O1),
+# and sanitizers that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks. Of the frame target itself only
+# that it was called: what it asks of the codec's answer is no coverage.
+FUZZ_CODEC := -O1 -fsanitize-coverage=bb -fsanitize-coverage-ignorelist=fuzz/straight.txt -fsanitize-recover=undefined
+FUZZ_CALLED := -fsanitize-coverage=func
 $(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += $(FUZZ_CODEC)
+$(BUILD)/fuzz/obj/fuzz/fuzz_frame.o: FUZZ_COVERAGE += $(FUZZ_CALLED)
 FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
@@ -381,7 +384,7 @@ fuzz-seeds: all ## seed corpora and dictionary from the field table and the capt
 # edges here: a corpus is kept for each branch
 EDGES := $(patsubst fuzz/fuzz_%.c,$(BUILD)/edges/fuzz/plain-%,$(FUZZ_SRC))
 fuzz-minimise: ## what the corpora of build/fuzz and the seeds cover, in as few inputs as can be: fuzz/corpus
-	@$(MAKE) -s BUILD=$(BUILD)/edges FUZZ_CODEC= $(EDGES)
+	@$(MAKE) -s BUILD=$(BUILD)/edges FUZZ_CODEC= FUZZ_CALLED= $(EDGES)
 	@for f in $(EDGES); do fuzz/minimise.sh $(BUILD) $$f || exit 1; done
 
 # every input that is kept, without a fuzzer

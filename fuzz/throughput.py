@@ -1,11 +1,12 @@
 """What a target costs beside its engine: executions a second with and without our code, in turn on one core.
 
-    python throughput.py --build BUILD [--rounds 5] [--seconds 2] [--core 0] [--json FILE]
+    python throughput.py --build BUILD [--rounds 9] [--seconds 1] [--core 0] [--json FILE]
 
 Every target is run with its own arguments, the empty ones with those of the frame target. Executions are divided by the CPU
-time of the process, so that other work on the machine disturbs less; each ratio to the empty target of the same engine is
-that of one round, where they run close to each other. The table has the medians. `empty, long inputs` keeps inputs as long
-as those of the frame target: what the engine alone needs to make, copy and guard them. AFL++ is measured when it is there.
+time of the process, so that other work on the machine disturbs less; before each run of a target the empty one of its engine
+runs as long, and the ratio is that of the two. The table has the medians, of the ratios also the quartiles. `empty, long
+inputs` keeps inputs as long as those of the frame target: what the engine alone needs to make, copy and guard them. AFL++ is
+measured when it is there.
 """
 
 from __future__ import annotations
@@ -99,25 +100,31 @@ def main() -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=Path("build"))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=2, help="of each run")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=int, default=1, help="of each run")
     parser.add_argument("--core", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     args = parser.parse_args()
     os.sched_setaffinity(0, {args.core})
     table = rows(args.build.resolve(), args.seconds)
+    base = {row.name: row for row in table}
     seen: dict[str, list[float]] = {row.name: [] for row in table}
+    ratios: dict[str, list[float]] = {row.name: [] for row in table}
     for _ in range(args.rounds):
         for row in table:
-            seen[row.name].append(row.measure())
-    median = {name: statistics.median(values) for name, values in seen.items()}
-    ratio = {row.name: statistics.median(mine / base for mine, base in zip(seen[row.name], seen[row.base])) for row in table}
-    print(f"{'target':20} {'executions / CPU second':>24} {'ratio':>7}")
+            if row.base != row.name:
+                empty, mine = base[row.base].measure(), row.measure()
+                seen[row.base].append(empty)
+                seen[row.name].append(mine)
+                ratios[row.name].append(mine / empty)
+    print(f"{'target':20} {'executions / CPU second':>24} {'ratio':>7}  quartiles")
+    figures = {}
     for row in table:
-        print(f"{row.name:20} {median[row.name]:24,.0f} {ratio[row.name]:7.3g}")
+        per_second, found = statistics.median(seen[row.name]), ratios[row.name] or [1.0]
+        figures[row.name] = {"per_second": per_second, "ratio": statistics.median(found), "ratios": found, "base": row.base}
+        low, _, high = statistics.quantiles(found, n=4) if len(found) > 1 else found * 3
+        print(f"{row.name:20} {per_second:24,.0f} {statistics.median(found):7.3g}  {low:.3g} to {high:.3g}")
     if args.json is not None:
-        figures = {row.name: {"per_second": median[row.name], "ratio": ratio[row.name], "rounds": seen[row.name]}
-                   for row in table}
         args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -1,5 +1,6 @@
 /* Taking a frame apart: where each layer starts and what kind of frame it is. */
 #include "internal.h"
+#include <string.h>
 
 const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
 {
@@ -48,43 +49,50 @@ static const uint8_t *step(const uint8_t **at, const uint8_t *end, size_t size)
     return start;
 }
 
-static const uint8_t *optional_headers(struct fcvi_frame *out, const uint8_t *end)
+/* Find the optional headers that DF_CTL announces; the payload starts after them. */
+static const uint8_t *optional_headers(struct fcvi_frame *out, const uint8_t *fc, const uint8_t *end)
 {
     static const uint8_t sizes[] = {0, 16, 32, 64};
-    const uint8_t *at = out->fc + FC_HEADER;
-    if (fcvi_FC_Network_Header(out->fc))
+    const uint8_t *at = fc + FC_HEADER;
+    if (fcvi_FC_Network_Header(fc))
         out->network = step(&at, end, 16);
-    if (fcvi_FC_Association_Header(out->fc))
+    if (fcvi_FC_Association_Header(fc))
         out->association = step(&at, end, 32);
-    out->dh_length = sizes[fcvi_FC_Device_Header(out->fc)];
-    if (out->dh_length != 0) {
-        out->dh = step(&at, end, out->dh_length);
-        if (out->dh == NULL)
-            out->dh_length = 0;
-    }
+    uint8_t size = sizes[fcvi_FC_Device_Header(fc)];
+    const uint8_t *dh = size != 0 ? step(&at, end, size) : NULL;
+    out->dh = dh;
+    out->dh_length = dh != NULL ? size : 0;
     return at;
+}
+
+static void take_apart(struct fcvi_frame *out, const uint8_t *fc, const uint8_t *end)
+{
+    enum fcvi_kind kind = kind_of(fc);
+    const uint8_t *payload = fc + FC_HEADER;
+    /* link control and extended headers have no Data_Field layout that DF_CTL describes */
+    if (kind != FCVI_KIND_LINK_CONTROL && fcvi_FC_R_CTL(fc) >> 4 != 5)
+        payload = optional_headers(out, fc, end);
+    uint32_t length = (uint32_t)(end - payload);
+    uint8_t fill = (uint8_t)fcvi_FC_Fill_Bytes(fc);
+    if (fill > length || kind == FCVI_KIND_LINK_CONTROL)
+        fill = 0;
+    out->fc = fc;
+    out->kind = (uint8_t)kind;
+    out->payload = payload;
+    out->payload_length = length - fill;
+    out->fill = fill;
+    if (kind == FCVI_KIND_IU && out->dh_length >= 16)
+        out->iu = (uint8_t)fcvi_iu_of_opcode((uint8_t)fcvi_DH_FCVI_OPCODE(out->dh));
 }
 
 void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcvi_findings *findings)
 {
-    *out = (struct fcvi_frame){.kind = FCVI_KIND_MALFORMED, .iu = FCVI_IU_NONE, .input = *in};
-    if (in->length >= FC_HEADER) {
-        const uint8_t *end = in->bytes + in->length;
-        out->fc = in->bytes;
-        out->kind = (uint8_t)kind_of(out->fc);
-        out->payload = out->fc + FC_HEADER;
-        /* link control and extended headers have no Data_Field layout that DF_CTL describes */
-        if (out->kind != FCVI_KIND_LINK_CONTROL && fcvi_FC_R_CTL(out->fc) >> 4 != 5)
-            out->payload = optional_headers(out, end);
-        out->payload_length = (uint32_t)(end - out->payload);
-        uint8_t fill = (uint8_t)fcvi_FC_Fill_Bytes(out->fc);
-        if (fill <= out->payload_length && out->kind != FCVI_KIND_LINK_CONTROL) {
-            out->fill = fill;
-            out->payload_length -= fill;
-        }
-        if (out->kind == FCVI_KIND_IU && out->dh_length >= 16)
-            out->iu = (uint8_t)fcvi_iu_of_opcode((uint8_t)fcvi_DH_FCVI_OPCODE(out->dh));
-    }
+    memset(out, 0, offsetof(struct fcvi_frame, input));
+    out->kind = FCVI_KIND_MALFORMED;
+    out->iu = FCVI_IU_NONE;
+    out->input = *in;
+    if (in->length >= FC_HEADER)
+        take_apart(out, in->bytes, in->bytes + in->length);
     if (findings != NULL && !fcvi_is_good_message(out))
         fcvi_check_frame(out, findings);
 }

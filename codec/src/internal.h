@@ -27,6 +27,9 @@ enum { FC_ABTS = 0x81, FC_BA_ACC = 0x84, FC_BA_RJT = 0x85 };
 /** Row of Table 1. */
 const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu);
 
+/** Row of the field table. */
+const struct fcvi_field *fcvi_field_row(size_t index);
+
 /** Name of a value; NULL when it has none. */
 const char *fcvi_code_name(const struct fcvi_code *codes, uint64_t value);
 

@@ -1,15 +1,6 @@
 /* Findings: where, what was seen and what was required. */
 #include "internal.h"
 
-static struct fcvi_place resolved(struct fcvi_place place)
-{
-    size_t count;
-    if (place.field != NULL)
-        return place;
-    const struct fcvi_field *field = &fcvi_field_table(&count)[place.size];
-    return (struct fcvi_place){field->name, place.byte, field->size, field->hi, field->lo};
-}
-
 void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
                        enum fcvi_class class, const char *requirement, const char *erratum,
                        const char *message, const char *required, uint64_t required_value)
@@ -18,7 +9,13 @@ void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, 
         findings->worst = 1u + (unsigned)class;
     if (findings->count++ >= findings->capacity)
         return;
-    place = resolved(place);
+    if (place.field == NULL) {
+        const struct fcvi_field *field = fcvi_field_row(place.size);
+        place.field = field->name;
+        place.size = field->size;
+        place.hi = field->hi;
+        place.lo = field->lo;
+    }
     findings->list[findings->count - 1] = (struct fcvi_finding){
         .requirement = requirement,
         .erratum = erratum,
@@ -82,8 +79,10 @@ void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const u
 {
     const struct reserved *end = &reserved[first_of[structure + 1]];
     for (const struct reserved *r = &reserved[first_of[structure]]; r < end; r++) {
+        if ((r->ius >> iu & 1u) == 0)
+            continue;
         uint64_t seen = fcvi_load(bytes + r->byte, r->size) & r->mask;
-        if (seen == 0 || (r->ius >> iu & 1u) == 0)
+        if (seen == 0)
             continue;
         struct fcvi_place place = {.byte = (uint16_t)(base + r->byte), .size = r->index};
         fcvi_report(findings, place, seen >> r->lo,

@@ -141,6 +141,11 @@ static const struct fcvi_structure_info structures[] = {
 #undef NEST
 };
 
+const struct fcvi_field *fcvi_field_row(size_t index)
+{
+    return &fields[index];
+}
+
 const struct fcvi_field *fcvi_field_table(size_t *count)
 {
     *count = sizeof fields / sizeof fields[0] - 1;

@@ -220,14 +220,12 @@ def fuzz(b: Bench) -> Iterator[Row]:
         why = "make fuzz-measured builds them" if shutil.which("clang") else "clang is not installed (apt-get install clang)"
         print(f"fuzz targets are not built, their rows are left out: {why}", file=sys.stderr)
         return
-    once([sys.executable, str(script), "--build", str(b.build), "--rounds", "3", "--seconds", "1", "--json", str(figures)])
+    once([sys.executable, str(script), "--build", str(b.build), "--json", str(figures)])
     measured = json.loads(figures.read_text(encoding="utf-8"))
     for name, r in measured.items():
-        empty = measured["AFL++ empty" if name.startswith("AFL++") else "empty"]
-        if r is not empty:
-            ratio = [x / y for x, y in zip(r["rounds"], empty["rounds"])]
-            yield Row(f"fuzzing: {name}", f"{r['per_second']:,.0f} /s", spread(ratio),
-                      f"an empty target, {empty['per_second']:,.0f} /s")  # fmt: skip
+        if name != r["base"]:
+            yield Row(f"fuzzing: {name}", f"{r['per_second']:,.0f} /s", spread(r["ratios"]),
+                      f"an empty target, {measured[r['base']]['per_second']:,.0f} /s")  # fmt: skip
 
 
 def main() -> int:
