@@ -14,8 +14,8 @@ static const struct f_ctl_rule rules[] = {
 #undef ROW
 };
 
-static void bit(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen, uint8_t wanted,
-                const char *id, const char *message)
+static void bit(struct fcvi_findings *f, struct fcvi_place place, bool seen, uint8_t wanted, const char *id,
+                const char *message)
 {
     if (wanted != FCVI_ANY && seen != (wanted == FCVI_ONE))
         fcvi_report(f, place, seen, FCVI_BREACH(id, message, wanted == FCVI_ONE));
@@ -24,14 +24,14 @@ static void bit(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen,
 static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const struct f_ctl_rule *rule = &rules[frame->iu];
-    const uint8_t *fc = frame->fc;
+    uint64_t f_ctl = fcvi_FC_F_CTL(frame->fc);
     const char *position = fcvi_iu_row((enum fcvi_iu)frame->iu)->position;
-    bool end = fcvi_FC_End_Sequence(fc);
-    bit(f, FCVI_AT(0, FC, Exchange_Context), fcvi_FC_Exchange_Context(fc), rule->responder, "FCVI-5.8.1-01",
-        "Exchange Context does not fit the IU's sender");
-    bit(f, FCVI_AT(0, FC, Sequence_Context), fcvi_FC_Sequence_Context(fc), FCVI_ZERO, "FCVI-5.8.1-01",
-        "a data frame comes from the Sequence Initiator");
-    bit(f, FCVI_AT(0, FC, First_Sequence), fcvi_FC_First_Sequence(fc), rule->first, position,
+    bool end = (f_ctl & F_CTL(End_Sequence)) != 0;
+    bit(f, FCVI_AT(0, FC, Exchange_Context), (f_ctl & F_CTL(Exchange_Context)) != 0, rule->responder,
+        "FCVI-5.8.1-01", "Exchange Context does not fit the IU's sender");
+    bit(f, FCVI_AT(0, FC, Sequence_Context), (f_ctl & F_CTL(Sequence_Context)) != 0, FCVI_ZERO,
+        "FCVI-5.8.1-01", "a data frame comes from the Sequence Initiator");
+    bit(f, FCVI_AT(0, FC, First_Sequence), (f_ctl & F_CTL(First_Sequence)) != 0, rule->first, position,
         "First_Sequence does not fit the IU's place in its Exchange");
     if (rule->one_frame && !end)
         fcvi_report(
@@ -39,11 +39,11 @@ static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
             FCVI_BREACH(rule->one_frame_id, "the IU has one frame, so that frame ends the Sequence", 1));
     /* Last_Sequence may be set before the last frame of the last Sequence, but has to be set there (FC-FS) */
     if (rule->last == FCVI_ZERO || (rule->last == FCVI_ONE && end))
-        bit(f, FCVI_AT(0, FC, Last_Sequence), fcvi_FC_Last_Sequence(fc), rule->last, rule->last_id,
+        bit(f, FCVI_AT(0, FC, Last_Sequence), (f_ctl & F_CTL(Last_Sequence)) != 0, rule->last, rule->last_id,
             "Last_Sequence does not fit the IU's place in its Exchange");
     if (!end)
         return;
-    uint64_t initiative = fcvi_FC_Sequence_Initiative(fc);
+    bool initiative = (f_ctl & F_CTL(Sequence_Initiative)) != 0;
     if (rule->initiative == FCVI_ONE)
         bit(f, FCVI_AT(0, FC, Sequence_Initiative), initiative, FCVI_ONE, rule->initiative_id,
             "Sequence Initiative is not passed");

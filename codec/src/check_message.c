@@ -3,8 +3,6 @@
 #include "f_ctl.h"
 #include "internal.h"
 
-#define F_CTL(F) (1u << FCVI_FC_##F##_LO)
-
 /* The bits of F_CTL that a rule fixes, and their values. What holds of the frame that ends the Sequence is
  * asked of all: no more passes for it. */
 #define FIXED(F, RULE) (FCVI_##RULE != FCVI_ANY ? F_CTL(F) : 0)

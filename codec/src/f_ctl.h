@@ -5,6 +5,9 @@
 
 enum { FCVI_ANY, FCVI_ZERO, FCVI_ONE };
 
+/* A field of one bit in the value of F_CTL. */
+#define F_CTL(F) (1u << FCVI_FC_##F##_LO)
+
 /* ROW(ident, Exchange_Context, First_Sequence, Last_Sequence, Sequence_Initiative, one_frame,
  *     requirement of Last_Sequence, of Sequence_Initiative, of the one frame)
  * Last_Sequence: ONE in the frame that ends the Sequence. Sequence_Initiative means something with
