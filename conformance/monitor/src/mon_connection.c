@@ -89,13 +89,23 @@ void mon_connection_payload(struct seen *s)
 
 /* ---- what a setup makes ---- */
 
+static bool alive(struct seen *s, const struct end *e)
+{
+    return e->bound != 0 && e->closed == 0 && !mon_end_gone(s, e);
+}
+
+/* Peers: the Endpoint's own request and one that it accepted may lead to two ends (5.3.4: one of them fails).
+ */
+static bool elsewhere(struct seen *s, const struct end *e, uint32_t peer, uint32_t peer_handle)
+{
+    return s->x->setup.mode != 1 && alive(s, e) && (e->peer != peer || e->peer_handle != peer_handle);
+}
+
 static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer_handle, uint8_t level,
                      uint8_t pref)
 {
-    bool alive = e->bound != 0 && e->closed == 0 && !mon_end_gone(s, e);
-    bool same = alive && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
-    /* Peers: the Endpoint's own request and one that it accepted may lead to two ends; one of them fails */
-    bool crosses = s->x->setup.mode != 1 && alive && (e->peer != peer || e->peer_handle != peer_handle);
+    bool same = alive(s, e) && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
+    bool crosses = elsewhere(s, e, peer, peer_handle);
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
@@ -110,7 +120,40 @@ static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer
     e->peer_handle = peer_handle;
     e->level = level;
     e->pref = pref;
-    e->tainted = s->x->tainted != 0 || s->in->broken || crosses;
+    e->tainted = s->x->tainted != 0 || s->in->broken ? TAINT_BREACH : 0;
+    if (crosses)
+        e->tainted |= TAINT_PEERS;
+}
+
+static void bind_client(struct seen *s, struct end *client)
+{
+    const struct setup_facts *u = &s->x->setup;
+    bind_end(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    client->depth = u->rqst_depth;
+}
+
+/* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
+static void bind_unseen(struct seen *s, struct end *server)
+{
+    const struct setup_facts *u = &s->x->setup;
+    if (server->firm && alive(s, server))
+        return;
+    bind_end(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, u->resp_pref);
+    server->tainted |= TAINT_UNSEEN;
+}
+
+/* What a Peer has accepted stands until it completes its own request. It may have accepted one in frames that
+ * are missing since it asked: that is, when this is a retry, since it asked first. */
+static void bind_own_request(struct seen *s, struct end *client)
+{
+    const struct exchange *x = s->x;
+    if (elsewhere(s, client, x->responder, x->setup.resp_handle)) {
+        client->tainted |= TAINT_PEERS;
+        return;
+    }
+    bind_client(s, client);
+    if (x->setup.mode != 1 && (x->born <= s->m->last_gap || (x->setup.retry && !mon_knows_all(s->m))))
+        client->tainted |= TAINT_UNSEEN;
 }
 
 /* RESP1 without status binds two Endpoints to each other, if the peer goes along (5.3.2, 4.2-31). */
@@ -118,16 +161,39 @@ static void bind(struct seen *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
-    if (u->refused || !u->has_rqst_handle || !u->has_resp_handle || u->rqst_handle == FCVI_UNASSIGNED ||
-        u->resp_handle == FCVI_UNASSIGNED)
+    if (u->refused || !u->has_resp_handle || u->resp_handle == FCVI_UNASSIGNED ||
+        (u->has_rqst_handle && u->rqst_handle == FCVI_UNASSIGNED))
         return;
     struct end *server = mon_end_make(s, x->responder, u->resp_handle);
+    if (!u->has_rqst_handle) {
+        bind_unseen(s, server);
+        return;
+    }
     bind_end(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
-    struct end *client = mon_end_make(s, x->originator, u->rqst_handle);
-    bind_end(s, client, x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
     server->depth = u->resp_depth;
-    client->depth = u->rqst_depth;
+    bind_own_request(s, mon_end_make(s, x->originator, u->rqst_handle));
     u->bound = true;
+}
+
+/* RESP2 tells which of two setups a Peer completes. Over the one that it accepted Messages may have come
+ * before. */
+static void settle(struct seen *s)
+{
+    const struct exchange *x = s->x;
+    const struct setup_facts *u = &x->setup;
+    struct end *e = mon_end_find(s->m, x->network, x->originator, u->rqst_handle);
+    if (!u->bound || u->mode == 1 || e == NULL)
+        return;
+    bool here = e->peer == x->responder && e->peer_handle == u->resp_handle;
+    if (!u->gave_up && here) {
+        e->tainted &= (uint8_t)~TAINT_UNSEEN;
+    } else if (!u->gave_up) {
+        bind_client(s, e);
+        e->tainted |= TAINT_PEERS;
+    } else if (!here && (e->tainted & TAINT_PEERS)) {
+        e->tainted &= (uint8_t)~TAINT_PEERS;
+        e->counting = false;
+    }
 }
 
 /* E74: the client may send once it has sent RESP2, the server once it has sent RESP3. */
@@ -140,7 +206,8 @@ static void confirm(struct seen *s, uint32_t owner, uint32_t handle)
         handle == u->rqst_handle && owner == x->originator ? u->resp_handle : u->rqst_handle;
     struct end *e = mon_end_find(s->m, x->network, owner, handle);
     struct end *far = mon_end_find(s->m, x->network, far_port, far_handle);
-    if (e == NULL || far == NULL || e->bound < x->born || far->bound < x->born)
+    if (e == NULL || far == NULL || e->bound < x->born || far->bound < x->born ||
+        far->peer_handle != handle || e->peer_handle != far_handle)
         return;
     struct pair *p = mon_pair_of(s->m, x->network, x->originator, x->responder, true);
     if (e->speaks == 0 && far->speaks == 0)
@@ -172,6 +239,7 @@ void mon_connection_note(struct seen *s)
     } else if (s->iu == FCVI_IU_CONNECT_RESP2) {
         u->resp2 = s->in->number;
         u->gave_up = status;
+        settle(s);
         if (u->bound && !status)
             confirm(s, x->originator, u->rqst_handle);
     } else {

@@ -23,17 +23,21 @@ static void unknown_handle(struct seen *s)
 }
 
 /* FCVI-5.9.3-03 (E74): the client has sent RESP2, the server RESP3, before its first Message; FCVI-8.1-01:
- * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. */
+ * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. A Peer that went
+ * into another setup (5.3.4) has finished none with an Endpoint that it did not confirm; of two answers to a
+ * request that came twice it may have taken either. */
 static void check_own_end(struct seen *s, struct end *e)
 {
     const struct end *mine = mon_end_beside(s->m, s->in->network, s->s_id, e);
-    if (mine == NULL || mine->bound == 0 || mine->peer != s->d_id || mine->peer_handle != e->handle)
+    if (mine == NULL || mine->bound == 0)
         return;
-    if (mine->closed != 0)
+    bool here = mine->peer == s->d_id && mine->peer_handle == e->handle;
+    bool once = (s->m->config.trust & FCVI_TRUST_ONCE) != 0;
+    if (here && mine->closed != 0)
         breach(s, "FCVI-8.1-01", "a new Message after the sender's Disconnect IU", "none", mine->closed);
-    else if (mine->speaks == 0)
+    else if (here ? mine->speaks == 0 : once && !e->firm)
         breach(s, "FCVI-5.9.3-03", "a Message before the sender has finished the setup",
-               "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", mine->bound);
+               "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", e->bound);
 }
 
 static struct end *check_handle(struct seen *s)

@@ -170,6 +170,12 @@ struct recent {
 };
 enum { RECENT = 8 };
 
+enum taint {
+    TAINT_BREACH = 1, /* its setup broke a rule */
+    TAINT_PEERS = 2,  /* it may be in another setup, too, and only one of them completes */
+    TAINT_UNSEEN = 4  /* the same, but of the other nothing was seen */
+};
+
 /** One Endpoint by the handle that its port gave it. What every Message needs stands first. */
 struct end {
     struct node node;
@@ -179,8 +185,8 @@ struct end {
     uint32_t beside;     /* place of what was its peer's entry when last looked for; 0: it was not */
     uint8_t level, pref; /* of its attributes; level 0: not known */
     uint8_t slot;
-    bool firm; /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
-    bool tainted;
+    bool firm;                  /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
+    uint8_t tainted;            /* bits of enum taint: what this Connection does is not judged */
     bool counting;              /* next is known */
     uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */

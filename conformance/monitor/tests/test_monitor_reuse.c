@@ -184,6 +184,165 @@ START_TEST(peers_of_one_name_do_not_connect)
 }
 END_TEST
 
+/* CONNECT_RESP2 or CONNECT_RESP3 to a setup of this handle */
+static struct made *settle(struct stream *s, uint8_t opcode, uint32_t from, uint16_t ox_id, uint32_t id,
+                           uint32_t handle)
+{
+    struct made *f = iu(s, opcode, 0x03, from, from == A ? B : A,
+                        opcode == 0x1A ? CONTEXT | LAST | END : END | INITIATIVE, ox_id, handle, 0);
+    put(f->bytes, AT_RX_ID, 2, 0x8001);
+    put(f->bytes, AT_WORD_7, 4, id);
+    counts(f, 1, 0);
+    return f;
+}
+
+static void refuse(struct made *f)
+{
+    put(f->bytes, AT_FLAGS, 1, 1);
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 0x00210000); /* Table 12: protocol error */
+}
+
+/* B has two Peers on one Connectionpoint. A accepts the request of one while the other accepts A's, and
+ * completes only one of the two (5.3.4): B's, whose RESP1 is frame 3; or its own, in frame 6. Message 1 of HB
+ * and of HA are frames 9 and 10. */
+static struct stream two_accept(void)
+{
+    struct stream s = stream();
+    request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
+    request(&s, A, 0x1001, 7, HA, PEER_TO_PEER);
+    answer(&s, A, 0x2001, 9, HA, 0);
+    settle(&s, 0x19, B, 0x2001, 9, HA);
+    answer(&s, B, 0x1001, 7, HB + 1, 0);
+    refuse(settle(&s, 0x19, A, 0x1001, 7, HB + 1));
+    settle(&s, 0x1A, A, 0x2001, 9, HB);
+    settle(&s, 0x1A, B, 0x1001, 7, HA);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    return s;
+}
+
+START_TEST(what_a_peer_accepted_outlives_its_own_request)
+{
+    struct stream s = two_accept();
+    expect(&s, WHOLE, NULL, 0, "Messages over the Connection of two that came about");
+    expect(&s, 0, NULL, 0, "the same in a capture of which nothing is known");
+    struct made *f = send_one(&s, B, 0x2003, HA, 3, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.6-04", 11, "a Message left out");
+    put(f->bytes, AT_MSG_ID, 4, 2);
+    disconnect(&s, B, 0x2004, HA, false);
+    disconnect(&s, A, 0x2004, HB, true);
+    f = request(&s, B, 0x2005, 10, HB, CLIENT_SERVER);
+    f->time += R_A_TOV;
+    expect(&s, WHOLE, NULL, 0, "the handle after the Disconnect of its Connection");
+    send_one(&s, B, 0x2006, HA, 3, LAST);
+    expect(&s, WHOLE, "FCVI-8.1-01", 15, "a Message after the Disconnect");
+}
+END_TEST
+
+/* HA accepts after its own request was accepted, and gets Messages before it ends that one. */
+START_TEST(peers_accept_in_any_order)
+{
+    struct stream s = two_accept();
+    struct made accept = s.frame[2], confirm = s.frame[3];
+    s.frame[2] = s.frame[4];
+    s.frame[3] = accept;
+    s.frame[4] = confirm;
+    expect(&s, WHOLE, NULL, 0, "an accept after the answer to the own request");
+    insert_copy(&s, 9, 6);
+    remove_frame(&s, 10);
+    struct made *f = send_one(&s, B, 0x2003, HA, 2, LAST);
+    expect(&s, WHOLE, NULL, 0, "a Message before the own request is ended");
+    send_one(&s, B, 0x2004, HA, 4, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.6-04", 12, "a Message left out");
+    put(f->bytes, AT_HANDLE, 4, HB);
+    s.count = 11;
+    expect(&s, WHOLE, "FCVI-5.9.2-01", 11, "a Message to no handle of the receiver");
+}
+END_TEST
+
+START_TEST(a_peer_speaks_only_over_what_it_completed)
+{
+    struct stream s = two_accept();
+    for (unsigned after = 5; after <= 7; after++) {
+        s.count = after;
+        send_one(&s, A, 0x1002, HB + 1, 1, LAST);
+        expect(&s, WHOLE, "FCVI-5.9.3-03", after + 1, "a Message over the setup that failed");
+        s = two_accept();
+    }
+    s.count = 6;
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 7, "a Message before the own RESP3");
+    s = two_accept();
+    struct made *good = settle(&s, 0x19, A, 0x1001, 7, HB + 1);
+    s.frame[5] = *good; /* A completes its own request after all: both may speak */
+    s.frame[6] = s.frame[7];
+    s.count = 7;
+    send_one(&s, A, 0x1002, HB + 1, 1, LAST);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, NULL, 0, "Messages over the Connection that A asked for");
+}
+END_TEST
+
+/* The setup of HB and HA, or its RESP1, is not seen: which of the two HA is in only RESP2 tells. */
+START_TEST(peers_accept_what_was_not_seen)
+{
+    static const unsigned lost[] = {1, 3};
+    struct stream s = two_accept();
+    send_one(&s, A, 0x1003, HB, 2, LAST);
+    disconnect(&s, B, 0x2004, HA, false);
+    disconnect(&s, A, 0x2004, HB, true);
+    s.frame[lost[_i] - 1].crc = FCVI_CRC_BAD;
+    expect(&s, WHOLE, NULL, 0, "Messages over a Connection whose setup was damaged");
+    remove_frame(&s, lost[_i]);
+    expect(&s, 0, NULL, 0, "Messages over a Connection whose setup is not in the capture");
+    if (lost[_i] == 1)
+        expect(&s, WHOLE & ~FCVI_TRUST_START, NULL, 0, "a stream that begins in a setup");
+    s = stream();
+    send_one(&s, A, 0x1001, HB, 1, LAST)->crc = FCVI_CRC_BAD;
+    send_one(&s, A, 0x1002, HB, 2, LAST);
+    request(&s, A, 0x1003, 7, HA, PEER_TO_PEER);
+    answer(&s, B, 0x1003, 7, HB + 1, 0);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 5, "a Message before RESP3 where nothing else was accepted");
+}
+END_TEST
+
+/* Between the first try and the retry HA may have accepted another request (8.5.3 a, 2). */
+START_TEST(retries_may_follow_what_was_not_seen)
+{
+    enum { RETRY = 0x10, RESP_RETRY = 4 };
+    struct stream s = stream();
+    send_one(&s, A, 0x1001, HB, 1, LAST)->crc = FCVI_CRC_BAD;
+    send_one(&s, A, 0x1002, HB, 2, LAST);
+    struct made *f = request(&s, A, 0x1003, 7, HA, PEER_TO_PEER | RETRY);
+    answer(&s, B, 0x1003, 7, HB + 1, RESP_RETRY);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, NULL, 0, "a Message of whom HA may have accepted before");
+    put(f->bytes, AT_FLAGS, 1, CLIENT_SERVER | RETRY);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 5, "a Message to a client, which accepts nothing");
+    put(f->bytes, AT_FLAGS, 1, PEER_TO_PEER | RETRY);
+    s.count = 4;
+    put(settle(&s, 0x19, A, 0x1003, 7, HB + 1)->bytes, AT_FLAGS, 1, RESP_RETRY);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 6, "a Message before RESP3, and HA completed the retry");
+}
+END_TEST
+
+/* C rule 9: a server may answer a repeated request for the Connection that it has. */
+START_TEST(an_accept_without_its_request_changes_no_connection)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    put(s.frame[0].bytes, AT_PREF, 1, 0x80);
+    answer(&s, B, 0x1002, 8, HB, 0);
+    send_one(&s, A, 0x1003, HB, 1, LAST);
+    expect(&s, 0, "FCVI-5.8.2-03", 6, "no Preference over a Connection that was accepted again");
+    remove_frame(&s, 4);
+    remove_frame(&s, 3);
+    expect(&s, 0, NULL, 0, "the same where nothing confirmed the Connection");
+}
+END_TEST
+
 /* FC-FS: Port_Name in bytes 20 to 27 of PLOGI and LS_ACC. */
 static void login(struct stream *s, uint32_t from, bool reply, uint64_t port_name)
 {
@@ -221,6 +380,12 @@ int main(void)
     tcase_add_test(t, of_two_peers_one_accepts);
     tcase_add_test(t, the_lower_peer_waits_for_its_answer);
     tcase_add_test(t, peers_of_one_name_do_not_connect);
+    tcase_add_test(t, what_a_peer_accepted_outlives_its_own_request);
+    tcase_add_test(t, peers_accept_in_any_order);
+    tcase_add_test(t, a_peer_speaks_only_over_what_it_completed);
+    tcase_add_loop_test(t, peers_accept_what_was_not_seen, 0, 2);
+    tcase_add_test(t, retries_may_follow_what_was_not_seen);
+    tcase_add_test(t, an_accept_without_its_request_changes_no_connection);
     tcase_add_test(t, logins_tell_the_names);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
