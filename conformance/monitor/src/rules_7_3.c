@@ -43,12 +43,15 @@ void mon_rules_7_3_depth(struct seen *s)
 {
     uint32_t network = s->in->network;
     bool response = s->who == 1 && s->end && s->last, request = s->who == 0 && s->own->frame == 0;
-    if (!mon_exact(s->m, s->x) || (!response && !request))
+    /* what was counted waits until its response, even if that seemed to begin twice and nothing else is
+     * judged */
+    if (request ? !mon_exact(s->m, s->x) : !response || !s->x->waits)
         return;
     uint32_t handle = request ? (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh) : s->x->message.handle;
     struct end *e = mon_end_find(s->m, network, s->x->responder, handle);
     if (e == NULL || e->bound == 0 || e->peer != s->x->originator || e->bound > s->x->born)
         return;
+    s->x->waits = request;
     if (response) {
         e->unconfirmed -= e->unconfirmed > 0;
         return;

@@ -154,6 +154,7 @@ struct exchange {
     bool headless;    /* its beginning was not seen */
     bool two_answers; /* the responder answered twice: whose RX_ID holds is not known */
     bool has_rx_id;
+    bool waits;        /* its request is counted among those that wait for their responses (7.3) */
     bool shared_count; /* the responder goes on from the originator's SEQ_CNT (E18) */
     union {
         struct setup_facts setup;

@@ -653,6 +653,34 @@ START_TEST(pipelines_have_their_depth)
 }
 END_TEST
 
+/* FC-FS, 7.3: what F_BSY sent back comes again. Where frames may be delivered twice that looks like a second
+ * response; its Message waits no more all the same. */
+START_TEST(busy_responses_end_the_wait)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    struct made *f = iu(&s, 0x02, 0x06, A, B, FIRST | END | INITIATIVE, 0x1002, HB, 0);
+    message(f, 1, 16);
+    f = iu(&s, 0x0A, 0x01, B, A, CONTEXT | OFFSET, 0x1002, HA, 8);
+    message(f, 1, 16);
+    struct made *busy = ack(&s, f, A, B), again = *f;
+    put(busy->bytes, AT_R_CTL, 1, 0xC5);
+    put(busy->bytes, AT_F_CTL, 3, 0x400000);
+    s.frame[s.count++] = again;
+    f = iu(&s, 0x0A, 0x01, B, A, CONTEXT | LAST | END | OFFSET, 0x1002, HA, 8);
+    message(f, 1, 16);
+    counts(f, 1, 8);
+    f->bytes[AT_SEQ_ID] = again.bytes[AT_SEQ_ID];
+    f->sof = FCVI_SOF_N2;
+    send_one(&s, A, 0x1003, HB, 2, INITIATIVE);
+    expect(&s, WHOLE & ~(unsigned)FCVI_TRUST_ONCE, NULL, 0,
+           "a second Message after a response of which a frame came again");
+    send_one(&s, A, 0x1004, HB, 3, INITIATIVE);
+    expect(&s, WHOLE & ~(unsigned)FCVI_TRUST_ONCE, "FCVI-7.3-14", 11,
+           "a third Message, while the second waits");
+}
+END_TEST
+
 START_TEST(setups_are_retried_once)
 {
     struct stream s = stream();
@@ -906,6 +934,7 @@ int main(void)
     tcase_add_test(t, second_answers_may_refuse);
     tcase_add_test(t, frames_fit_the_receiver);
     tcase_add_test(t, pipelines_have_their_depth);
+    tcase_add_test(t, busy_responses_end_the_wait);
     tcase_add_test(t, setups_are_retried_once);
     tcase_add_test(t, ba_acc_answers_an_abort);
     tcase_add_test(t, limits);
