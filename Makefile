@@ -355,9 +355,7 @@ $(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(patsubst %.c,$(BUILD)/fuzz/
 fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
 fuzz-measured: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) \
-               $(if $(shell command -v afl-clang-fast),$(BUILD)/fuzz/afl-fuzz_port)
-$(BUILD)/fuzz/afl-fuzz_port: $(FUZZ_SRC) $(LIB_SRC) $(CAPTURE_SRC) $(FUZZ_HEADERS)
-	$(MAKE) -s fuzz-afl
+               $(if $(shell command -v afl-clang-fast),$(addprefix $(BUILD)/fuzz/afl-,fuzz_empty fuzz_frame fuzz_port))
 
 fuzz-throughput: fuzz-measured ## executions a second beside an empty target
 	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
