@@ -2,81 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import io
 import os
 import sys
 
-from . import __version__
-from .commands import modules
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, Optional, Sequence
-
-EXIT_STATUS = """exit status:
-  0  all as it should be
-  1  findings: a failed case, a violation
-  2  wrong usage, bad input or an empty selection
-  3  the suite or the attachment failed
-  4  nothing failed but something stayed inconclusive"""
+    from typing import Callable, Optional, Sequence
 
 
-def _columns() -> int:
-    try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size().columns or 80
-    except (ValueError, OSError):
-        return 80
+def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
+    """The work of `fcvi lint FILE...`: loading argparse would take longer than all but large captures do. None: something else."""
+    if len(words) < 2 or words[0] != "lint" or any(word.startswith("-") and word != "-" for word in words):
+        return None
+    from .commands import lint
+
+    return lambda: lint.run(lint.Arguments(words[1:]))
 
 
-class Formatter(argparse.HelpFormatter):
-    """Asks for the width of the terminal without the modules that argparse would load for it."""
+def _parsed(words: Sequence[str]) -> Callable[[], int]:
+    from .arguments import parser
 
-    def __init__(self, prog: str, indent_increment: int = 2, max_help_position: int = 24, width: Optional[int] = None) -> None:
-        super().__init__(prog, indent_increment, max_help_position, width or _columns() - 2)
-
-
-class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
-    """The same, for text that has its line breaks."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Usage errors are one line."""
-
-    def __init__(self, *, formatter_class: Any = Formatter, **options: Any) -> None:
-        super().__init__(formatter_class=formatter_class, **options)
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)
-        sys.exit(2)
-
-
-def parser(command: str = "") -> argparse.ArgumentParser:
-    """The command line; of one command only, when it is named."""
-    top = Parser(
-        prog="fcvi",
-        description="Certifies, decodes and checks implementations of FC-VI (ISO/IEC 14165-331:2007).",
-        epilog=EXIT_STATUS,
-        formatter_class=RawFormatter,
-    )
-    top.add_argument("--version", action="version", version=f"fcvi {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in modules(command):
-        module.add_parser(commands)
-    return top
+    args = parser(words[0] if words else "").parse_args(words)
+    return lambda: int(args.run(args))
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; returns its exit status."""
     words = sys.argv[1:] if argv is None else argv
-    args = parser(words[0] if words else "").parse_args(words)
+    work = _without_options(words) or _parsed(words)
     gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
     for stream in (sys.stdout, sys.stderr):  # what a DUT or a file says need not be made of characters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status: int = args.run(args)
+        status = work()
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader (head, less) has seen enough

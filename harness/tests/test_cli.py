@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 import xml.etree.ElementTree as Tree
 from pathlib import Path
 
@@ -11,11 +13,14 @@ import jsonschema
 import pytest
 
 from conformance.catalogue import load_requirements
+from fcvi.arguments import parser
+from fcvi.commands import lint
 from fcvi.results import Result, RunReport, Verdict
 from fcvi.runner import exit_status
 
 from .conftest import ROOT, fcvi
 
+GOOD = ROOT / "pcaps/crafted/fc2-225.pcap"
 SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text())
 
 
@@ -79,6 +84,22 @@ def test_one_of_two_processes_cannot_attach(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     summary = json.loads((tmp_path / "report/report.json").read_text())["summary"]
     assert 0 < summary["error"] and abs(summary["error"] - summary["pass"]) <= 1
+
+
+@pytest.mark.parametrize("files", [["a.pcap"], ["-"], ["b", "", "-", "a"]])
+def test_lint_of_files_alone_is_what_the_parser_makes_of_them(files: list[str]) -> None:
+    """Files alone are taken without argparse."""
+    parsed = vars(parser("lint").parse_args(["lint", *files]))
+    assert parsed.pop("run") == lint.run
+    taken = lint.Arguments(files)
+    assert {name: getattr(taken, name) for name in parsed} == parsed
+
+
+@pytest.mark.parametrize("words, loaded", [(["lint", "-"], False), (["lint", "--", "-"], True), (["lint", "-", "--json"], True)])
+def test_only_options_need_the_parser(words: list[str], loaded: bool) -> None:
+    script = f"import sys; from fcvi.cli import main; main({words}); print('argparse' in sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], input=GOOD.read_bytes(), capture_output=True, check=True)
+    assert done.stdout and done.stderr.decode().splitlines()[-1] == str(loaded)
 
 
 def test_lint_says_nothing_of_what_it_cannot_read(tmp_path: Path) -> None:

@@ -9,19 +9,29 @@ on at once. - is standard input, of which findings come at once: ``tcpdump -w - 
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from ..scan import Scan, ScanError, Watch, first_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Optional, Sequence
 
     from ..captures import Record
     from ..results import Finding
 
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
+
+
+class Arguments:
+    """What the command is told; of all but the files what holds when nothing is said."""
+
+    json = ring = False
+    trust = r_a_tov = 0
+    jobs = 1
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = list(files)
 
 
 def add_parser(commands: Any) -> None:
@@ -30,17 +40,17 @@ def add_parser(commands: Any) -> None:
     p.add_argument("files", metavar="FILE", nargs="+")
     p.add_argument("--json", action="store_true", help="one object per finding and line, then a summary")
     p.add_argument(
-        "--trust", type=_trust, default=0, metavar="WHAT",
+        "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
         help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
         "order (as sent), once (the Fabric delivers none twice), or whole for all of it",
     )  # fmt: skip
     unknown = "(default: taken for 10000, and no breach is judged by it)"
-    p.add_argument("--r-a-tov", type=_positive, default=0, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
+    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
     p.add_argument(
         "--ring", action="store_true",
         help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
     )  # fmt: skip
-    p.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="files at a time (default 1); the output is the same")
+    p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help="files at a time (default 1); the output is the same")
     p.set_defaults(run=run)
 
 
@@ -51,18 +61,22 @@ def _jobs(value: str) -> int:
 
 
 def _trust(value: str) -> int:
+    from argparse import ArgumentTypeError
+
     words = set(value.split(","))
     if words == {"whole"}:
         return sum(_TRUST.values())
     if not words <= set(_TRUST):
-        raise argparse.ArgumentTypeError(f"must be of {', '.join(_TRUST)}, or whole")
+        raise ArgumentTypeError(f"must be of {', '.join(_TRUST)}, or whole")
     return sum(_TRUST[word] for word in words)
 
 
 def _positive(value: str) -> int:
+    from argparse import ArgumentTypeError
+
     number = int(value)
     if not 0 < number <= 3600000:
-        raise argparse.ArgumentTypeError("must be between 1 and 3600000 ms")
+        raise ArgumentTypeError("must be between 1 and 3600000 ms")
     return number
 
 
@@ -131,7 +145,7 @@ class Assembly:
 class Stream:
     """The files of one stream of frames: one after the other, under one monitor."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
         self.tally, self.assembly = Tally(), Assembly()
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
@@ -256,7 +270,7 @@ class _Sum:
         self.read |= read
 
 
-def _judge(paths: list[str], args: argparse.Namespace) -> tuple[tuple[Any, ...], bool]:
+def _judge(paths: list[str], args: Arguments) -> tuple[tuple[Any, ...], bool]:
     """One stream; what _Sum takes, and whether the user has seen enough."""
     stream = Stream(args)
     for path in paths:
@@ -279,7 +293,7 @@ def _in_order(paths: list[str]) -> list[str]:
     return sorted(paths, key=key)
 
 
-def _all(args: argparse.Namespace) -> _Sum:
+def _all(args: Arguments) -> _Sum:
     total = _Sum()
     if args.ring:
         total.add(*_judge(_in_order(args.files), args)[0])
@@ -297,7 +311,7 @@ def _all(args: argparse.Namespace) -> _Sum:
     return total
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Lint."""
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         print("fcvi lint: - stands alone with --ring and --jobs; see `fcvi lint --help`", file=sys.stderr)
