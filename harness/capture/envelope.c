@@ -19,8 +19,9 @@ struct delimiter {
     uint32_t set, other; /* ordered set; EOFs have two spellings, by running disparity */
 };
 static const struct delimiter sofs[] = {
-    {FCVI_SOF_F, 0xBCB55858, 0},  {FCVI_SOF_I2, 0xBCB55555, 0}, {FCVI_SOF_N2, 0xBCB53535, 0},
-    {FCVI_SOF_I3, 0xBCB55656, 0}, {FCVI_SOF_N3, 0xBCB53636, 0}, {0x29, 0xBCB55959, 0},
+    /* those of class 3 first: they come most often */
+    {FCVI_SOF_I3, 0xBCB55656, 0}, {FCVI_SOF_N3, 0xBCB53636, 0}, {FCVI_SOF_I2, 0xBCB55555, 0},
+    {FCVI_SOF_N2, 0xBCB53535, 0}, {FCVI_SOF_F, 0xBCB55858, 0},  {0x29, 0xBCB55959, 0},
     {0x31, 0xBCB53939, 0},        {0x39, 0xBCB51919, 0},
 };
 static const struct delimiter eofs[] = {

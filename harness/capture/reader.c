@@ -17,6 +17,7 @@ enum { BATCH = 16 };
 struct entry {
     struct capture_record record;
     struct fcvi_frame frame;
+    struct fcvi_monitor_hint hint;
     bool fault; /* the codec has findings */
 };
 
@@ -175,7 +176,7 @@ static int fill(struct capture *c, const struct fcvi_monitor *monitor, char *err
             return c->ready > 0 ? 1 : status;
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
-            fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+            e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
         c->ready++;
     } while (c->ready < BATCH && c->pcap == NULL && classic_has(c->source));
     return 1;
@@ -185,7 +186,7 @@ static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct en
                   struct fcvi_monitor_findings *breaches)
 {
     struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
-    fcvi_monitor_frame(monitor, &seen, breaches);
+    fcvi_monitor_expected(monitor, &seen, e->hint, breaches);
 }
 
 /* A connect IU in several frames is put together and checked by the caller. */

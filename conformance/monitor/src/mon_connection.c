@@ -1,15 +1,29 @@
 /* Connections: Endpoints by the handle that their port gave them, and what setups make of them. */
 #include "state.h"
 
+static struct end *begin(struct seen *s, uint32_t owner, uint32_t handle)
+{
+    struct end *e = mon_pool_add(s->m, &s->m->ends, mon_end_key(s->in->network, owner), handle);
+    e->born = s->in->number;
+    e->owner = owner;
+    e->handle = handle;
+    return e;
+}
+
 struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
 {
     struct end *e = mon_end_find(s->m, s->in->network, owner, handle);
-    if (e == NULL) {
-        e = mon_pool_add(s->m, &s->m->ends, mon_end_key(s->in->network, owner), handle);
-        e->born = s->in->number;
-        e->owner = owner;
-        e->handle = handle;
-    }
+    if (e == NULL)
+        e = begin(s, owner, handle);
+    e->touched = s->in->time_us;
+    return e;
+}
+
+struct end *mon_end_make_here(struct seen *s)
+{
+    struct end *e = mon_end_here(s);
+    if (e == NULL)
+        e = begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
     e->touched = s->in->time_us;
     return e;
 }
@@ -19,7 +33,7 @@ struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
  * (8.4.2 f). */
 bool mon_end_ask(struct seen *s)
 {
-    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    struct end *e = mon_end_here(s);
     bool certain = e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_end_gone(s, e);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
         certain = e->firm && !mon_stale(s->m, e->touched, s->in->time_us);

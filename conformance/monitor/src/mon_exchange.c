@@ -17,16 +17,24 @@ struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uin
     return mon_pool_find(m, &m->exchanges, x_key(network, ox_id), port_key(originator, responder));
 }
 
-void fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame, uint32_t network)
+struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
+                                             uint32_t network)
 {
+    struct fcvi_monitor_hint hint = {0, 0};
     if (frame->fc == NULL)
-        return;
+        return hint;
     uint32_t s_id = mon_port_at(frame->fc + FCVI_FC_S_ID_BYTE),
              d_id = mon_port_at(frame->fc + FCVI_FC_D_ID_BYTE);
     uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(frame->fc);
     bool responder = fcvi_FC_Exchange_Context(frame->fc);
-    mon_pool_expect(m, &m->exchanges, x_key(network, ox_id),
-                    responder ? port_key(d_id, s_id) : port_key(s_id, d_id));
+    uint32_t from = responder ? d_id : s_id, to = responder ? s_id : d_id;
+    hint.exchange = mon_hash(m, x_key(network, ox_id), port_key(from, to));
+    mon_pool_expect(m, &m->exchanges, hint.exchange);
+    if (frame->dh == NULL)
+        return hint;
+    hint.endpoint = mon_hash(m, mon_end_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
+    mon_pool_expect(m, &m->ends, hint.endpoint);
+    return hint;
 }
 
 /* The frame looks like the first of its Exchange. */
@@ -47,7 +55,8 @@ static struct exchange *begin(struct seen *s, bool headless)
     if (reused)
         memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
     else
-        x = mon_pool_add(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to));
+        x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
+                           s->hint.exchange);
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;
@@ -128,7 +137,8 @@ bool mon_exchange_of(struct seen *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     s->starts = looks_first(s);
-    s->x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    s->x = mon_pool_look(s->m, &s->m->exchanges, x_key(s->in->network, (uint16_t)fcvi_FC_OX_ID(s->fc)),
+                         port_key(from, to), s->hint.exchange);
     if (s->x == NULL)
         s->x = begin(s, !s->starts && !mon_knows_all(s->m));
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))

@@ -199,10 +199,11 @@ static void iu(struct seen *s)
     judge_iu(s);
 }
 
-void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
-                        struct fcvi_monitor_findings *findings)
+void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
+                           struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings)
 {
-    struct seen s = {.m = m, .in = frame, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    struct seen s = {
+        .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
         m->resumed = frame->time_us;
         m->partial = true;
@@ -224,4 +225,10 @@ void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame 
         mon_link_control(&s);
     else if (s.f->kind == FCVI_KIND_ELS)
         mon_login_services(&s);
+}
+
+void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
+                        struct fcvi_monitor_findings *findings)
+{
+    fcvi_monitor_expected(m, frame, fcvi_monitor_expect(m, frame->view, frame->network), findings);
 }

@@ -8,14 +8,6 @@ static uint64_t *slots_of(struct fcvi_monitor *m, const struct pool *p)
     return (uint64_t *)(void *)((uint8_t *)m + p->slots);
 }
 
-static uint32_t hash_of(const struct fcvi_monitor *m, uint64_t k0, uint64_t k1)
-{
-    uint64_t h = (k0 ^ m->config.seed ^ k1 * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
-    h ^= h >> 32;
-    h *= 0xD6E8FEB86659FD93u;
-    return (uint32_t)(h >> 32);
-}
-
 /* ---- by last use ---- */
 
 static void unline(struct fcvi_monitor *m, struct pool *p, struct node *n)
@@ -43,24 +35,19 @@ static void line_up(struct fcvi_monitor *m, struct pool *p, struct node *n)
 
 /* ---- by key ---- */
 
-static struct node *look(struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
+void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
 {
     const uint64_t *slots = slots_of(m, p);
-    uint32_t hash = hash_of(m, k0, k1);
     for (uint32_t i = hash & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
         if ((uint32_t)(slots[i] >> 32) != hash)
             continue;
         struct node *n = mon_pool_at(m, (uint32_t)slots[i]);
-        if (n->k0 == k0 && n->k1 == k1)
-            return n;
+        if (n->k0 != k0 || n->k1 != k1)
+            continue;
+        mon_pool_touch(m, p, n);
+        return n;
     }
     return NULL;
-}
-
-void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
-{
-    const uint64_t *slots = (const uint64_t *)(const void *)((const uint8_t *)m + p->slots);
-    __builtin_prefetch(slots + (hash_of(m, k0, k1) & p->mask), 1);
 }
 
 static void put(struct fcvi_monitor *m, const struct pool *p, const struct node *n)
@@ -105,9 +92,8 @@ void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint6
                          ? mon_pool_at(m, mon_pool_at(m, p->newest)->older)
                          : NULL;
     if (n == NULL || n->k0 != k0 || n->k1 != k1)
-        n = look(m, p, k0, k1);
-    if (n != NULL)
-        mon_pool_touch(m, p, n);
+        return mon_pool_look(m, p, k0, k1, mon_hash(m, k0, k1));
+    mon_pool_touch(m, p, n);
     return n;
 }
 
@@ -133,7 +119,7 @@ static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
     return n;
 }
 
-void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
+void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
 {
     bool fresh = p->fresh < p->end;
     struct node *n = fresh ? mon_pool_at(m, p->fresh) : make_room(m, p);
@@ -142,7 +128,7 @@ void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t
     memset(n, 0, p->size);
     n->k0 = k0;
     n->k1 = k1;
-    n->hash = hash_of(m, k0, k1);
+    n->hash = hash;
     n->place = place;
     put(m, p, n);
     line_up(m, p, n);

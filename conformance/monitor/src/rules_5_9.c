@@ -42,7 +42,7 @@ static void check_own_end(struct seen *s, struct end *e)
 
 static struct end *check_handle(struct seen *s)
 {
-    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    struct end *e = mon_end_here(s);
     if (e == NULL || e->bound == 0) {
         unknown_handle(s);
         return NULL;
@@ -81,11 +81,14 @@ static void check_next(struct seen *s, struct end *e, uint32_t id)
 
 /* FCVI-4.2-12 without a whole view: no value comes twice within R_A_TOV (5.9.6-07), and the Message of a
  * value has one Exchange (4.2-02). A setup or a login in between may have begun a new count. */
-static void check_twice(struct seen *s, uint32_t handle, uint32_t id)
+static void check_twice(struct seen *s, uint32_t id)
 {
-    struct end *e = mon_end_make(s, s->d_id, handle);
+    struct end *e = mon_end_make_here(s);
     const struct pair *p = mon_pair_here(s);
-    for (unsigned i = 0; i < RECENT; i++) {
+    unsigned same = 0;
+    for (unsigned i = 0; i < RECENT; i++)
+        same |= (unsigned)(e->recent_id[i] == id) << i;
+    for (unsigned i = 0; same >> i != 0; i++) {
         const struct recent *r = &e->recent[i];
         if (e->recent_id[i] != id || r->frame == 0 || r->sender != s->s_id ||
             (p != NULL && p->epoch > r->frame))
@@ -106,11 +109,11 @@ static void check_twice(struct seen *s, uint32_t handle, uint32_t id)
 
 void mon_rules_5_9(struct seen *s)
 {
-    uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh), handle = (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh);
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh);
     if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || s->own->frame != 0)
         return;
     if (!mon_exact(s->m, s->x)) {
-        check_twice(s, handle, id);
+        check_twice(s, id);
         return;
     }
     struct end *e = check_handle(s);

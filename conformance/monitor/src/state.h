@@ -50,12 +50,31 @@ struct fcvi_monitor {
 };
 
 void mon_pool_clear(struct fcvi_monitor *m, struct pool *p);
-/** The entry of a key, now the one used last; NULL when there is none. */
+static inline uint32_t mon_hash(const struct fcvi_monitor *m, uint64_t k0, uint64_t k1)
+{
+    uint64_t h = (k0 ^ m->config.seed ^ k1 * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
+    h ^= h >> 32;
+    h *= 0xD6E8FEB86659FD93u;
+    return (uint32_t)(h >> 32);
+}
+/** The entry of a key with this hash, now the one used last; NULL when there is none. */
+void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
+/** The same, for who does not have the hash. */
 void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
-/** The entry of a key will be looked for soon. */
-void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1);
-/** A zeroed entry for a key that the table does not have. The one idle longest makes room. */
-void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+/** A zeroed entry for a key with this hash that the table does not have. The one idle longest makes room. */
+void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
+/** The same, for who does not have the hash. */
+static inline void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
+{
+    return mon_pool_begin(m, p, k0, k1, mon_hash(m, k0, k1));
+}
+
+/** The entry of a key with this hash will be looked for soon. */
+static inline void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint32_t hash)
+{
+    const uint64_t *slots = (const uint64_t *)(const void *)((const uint8_t *)m + p->slots);
+    __builtin_prefetch(slots + (hash & p->mask), 1);
+}
 
 static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 {
@@ -78,15 +97,18 @@ static inline void mon_pool_touch(struct fcvi_monitor *m, struct pool *p, struct
     p->newest = n->place;
 }
 
+/** The entry used last, when it is that of the key. */
+static inline void *mon_pool_newest(struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
+{
+    struct node *n = p->newest != NONE ? mon_pool_at(m, p->newest) : NULL;
+    return n != NULL && n->k0 == k0 && n->k1 == k1 ? n : NULL;
+}
+
 /** As mon_pool_search; quick when it is the one used last, as it mostly is. */
 static inline void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    if (p->newest != NONE) {
-        struct node *n = mon_pool_at(m, p->newest);
-        if (n->k0 == k0 && n->k1 == k1)
-            return n;
-    }
-    return mon_pool_search(m, p, k0, k1);
+    void *n = mon_pool_newest(m, p, k0, k1);
+    return n != NULL ? n : mon_pool_search(m, p, k0, k1);
 }
 
 /** An N_Port Identifier of a Frame_Header, with one load: a byte of the header stands before each. */
@@ -261,6 +283,7 @@ struct pair {
 struct seen {
     struct fcvi_monitor *m;
     const struct fcvi_monitor_frame *in;
+    struct fcvi_monitor_hint hint;
     const struct fcvi_frame *f;
     struct fcvi_monitor_findings *out;
     const uint8_t *fc, *dh;
@@ -339,6 +362,15 @@ static inline struct end *mon_end_find(struct fcvi_monitor *m, uint32_t network,
     return mon_pool_find(m, &m->ends, mon_end_key(network, owner), handle);
 }
 struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle);
+/** The Endpoint whose handle the frame at hand, of a Message, has; NULL: not known. */
+static inline struct end *mon_end_here(struct seen *s)
+{
+    uint64_t port = mon_end_key(s->in->network, s->d_id), handle = fcvi_DH_FCVI_HANDLE(s->dh);
+    void *n = mon_pool_newest(s->m, &s->m->ends, port, handle);
+    return n != NULL ? n : mon_pool_look(s->m, &s->m->ends, port, handle, s->hint.endpoint);
+}
+/** The same; from now on it is known. */
+struct end *mon_end_make_here(struct seen *s);
 /** The other Endpoint of its Connection: that of `port` with the handle e->peer_handle. */
 static inline struct end *mon_end_beside(struct fcvi_monitor *m, uint32_t network, uint32_t port,
                                          struct end *e)
@@ -359,8 +391,6 @@ static inline struct end *mon_end_known(struct seen *s)
 {
     if (!s->asked)
         s->certain = mon_end_ask(s);
-    else if (s->target != NULL)
-        mon_pool_touch(s->m, &s->m->ends, &s->target->node);
     s->asked = true;
     if (s->certain)
         return s->target;
@@ -379,9 +409,7 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
 /** The two ports of the frame at hand. */
 static inline struct pair *mon_pair_here(struct seen *s)
 {
-    if (s->between != NULL)
-        mon_pool_touch(s->m, &s->m->pairs, &s->between->node);
-    else
+    if (s->between == NULL)
         s->between = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
     return s->between;
 }
