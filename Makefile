@@ -10,7 +10,7 @@ CC ?= gcc
 CLANG ?= clang
 FUZZ_SECONDS ?= 60
 
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)

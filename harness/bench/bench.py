@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
@@ -80,7 +81,7 @@ def reading(b: Bench, mixed: str) -> Iterator[Row]:
         "bare": [b.tool("bare"), mixed], "header": [b.tool("bare"), mixed, "header"],
         "decode": [b.tool("lint"), mixed, "decode"], "lint": [b.fcvi, "lint", mixed],
     }  # fmt: skip
-    s = in_turn(commands, b.rounds)
+    s = in_turn(commands, 3 * b.rounds)
     names = {
         "header": "the same loop, with a look at each 24-byte header",
         "decode": "strict decoding and CRC",
@@ -237,6 +238,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", default="", help="comma list of: reading, findings, compressed, flat, codec, port, cases, fuzz")
     args = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
     parts = args.only.split(",") if args.only else "codec reading findings compressed flat port cases fuzz".split()
     rows: list[Row] = []
     failed: list[str] = []
