@@ -189,6 +189,19 @@ static void bind(struct seen *s)
     u->bound = true;
 }
 
+void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
+{
+    const struct setup_facts *u = &x->setup;
+    if (!u->bound)
+        return;
+    struct end *client = mon_end_find(m, x->network, x->originator, u->rqst_handle);
+    struct end *server = mon_end_find(m, x->network, x->responder, u->resp_handle);
+    if (client != NULL && client->peer == x->responder && client->peer_handle == u->resp_handle)
+        client->tainted |= TAINT_UNSEEN;
+    if (server != NULL && server->peer == x->originator && server->peer_handle == u->rqst_handle)
+        server->tainted |= TAINT_UNSEEN;
+}
+
 /* RESP2 tells which of two setups a Peer completes. Over the one that it accepted Messages may have come
  * before. */
 static void settle(struct seen *s)
@@ -258,7 +271,8 @@ void mon_connection_note(struct seen *s)
             confirm(s, x->originator, u->rqst_handle);
     } else {
         u->resp3 = s->in->number;
-        if (u->bound && !u->gave_up && !status)
+        bool accepted = u->resp2 != 0 && !u->gave_up; /* a RESP2 that was not seen may have had a status */
+        if (u->bound && accepted && !status)
             confirm(s, x->responder, u->resp_handle);
     }
 }

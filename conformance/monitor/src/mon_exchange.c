@@ -45,6 +45,18 @@ static bool looks_first(const struct seen *s)
             fcvi_FC_Parameter(s->fc) == 0);
 }
 
+/* The Exchange idle longest is forgotten: what others wait for of it does not come. */
+static void make_room(struct fcvi_monitor *m)
+{
+    const struct exchange *x = mon_pool_oldest(m, &m->exchanges);
+    if (x == NULL)
+        return;
+    if (x->group == G_MESSAGE && x->waits)
+        mon_depth_lost(m, x);
+    if (x->group == G_SETUP && x->over == 0)
+        mon_connection_lost(m, x);
+}
+
 static struct exchange *begin(struct seen *s, bool headless)
 {
     uint32_t network = s->in->network;
@@ -52,11 +64,13 @@ static struct exchange *begin(struct seen *s, bool headless)
     uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(s->fc);
     struct exchange *x = s->x;
     bool reused = x != NULL;
-    if (reused)
+    if (reused) {
         memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
-    else
+    } else {
+        make_room(s->m);
         x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
                            s->hint.exchange);
+    }
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;

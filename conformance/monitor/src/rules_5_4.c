@@ -8,7 +8,7 @@ void mon_rules_5_4_reuse(struct seen *s)
 {
     const struct exchange *x = s->x;
     struct pair *p = mon_pair_of(s->m, s->in->network, x->originator, x->responder, false);
-    bool freed = p != NULL && (p->disconnected > x->born || p->voided > x->born);
+    bool freed = p != NULL ? p->disconnected > x->born || p->voided > x->born : s->m->pairs.evicted != 0;
     if (x->side[0].frame == 0 || freed)
         return;
     mon_report(s, FC(OX_ID), x->ox_id,

@@ -85,13 +85,13 @@ static void check_twice(struct seen *s, uint32_t id)
 {
     struct end *e = mon_end_make_here(s);
     const struct pair *p = mon_pair_here(s);
+    uint64_t epoch = p != NULL ? p->epoch : s->m->pairs.evicted != 0 ? s->in->number : 0;
     unsigned same = 0;
     for (unsigned i = 0; i < RECENT; i++)
         same |= (unsigned)(e->recent_id[i] == id) << i;
     for (unsigned i = 0; same >> i != 0; i++) {
         const struct recent *r = &e->recent[i];
-        if (e->recent_id[i] != id || r->frame == 0 || r->sender != s->s_id ||
-            (p != NULL && p->epoch > r->frame))
+        if (e->recent_id[i] != id || r->frame == 0 || r->sender != s->s_id || epoch > r->frame)
             continue;
         if (r->ox_id == s->x->ox_id || s->in->time_us - r->time >= s->m->config.r_a_tov_us)
             return;

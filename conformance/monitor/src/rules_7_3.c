@@ -36,6 +36,13 @@ void mon_rules_5_8_2(struct seen *s)
                    mine->bound);
 }
 
+void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x)
+{
+    struct end *e = mon_end_find(m, x->network, x->responder, x->message.handle);
+    if (e != NULL && e->unconfirmed > 0 && e->peer == x->originator && e->bound <= x->born)
+        e->unconfirmed--;
+}
+
 /* FCVI-7.3-14, E33: in Reliable Reception at most N + 1 Messages wait for their responses, N the larger of
  * what the two ends said. A response is counted when it is seen, which is before its receiver has it: the
  * sender has at least as many open as are counted here. */
@@ -58,7 +65,8 @@ void mon_rules_7_3_depth(struct seen *s)
     }
     const struct end *far = mon_end_beside(s->m, network, e->peer, e);
     e->unconfirmed++;
-    if (e->level != 3 || e->tainted || far == NULL || !e->counting || mon_end_gone(s, e))
+    bool whole = e->counting && e->bound > s->m->last_gap; /* else a response may be missing */
+    if (e->level != 3 || e->tainted || far == NULL || !whole || mon_end_gone(s, e))
         return;
     uint64_t most = (uint64_t)(e->depth > far->depth ? e->depth : far->depth) + 1;
     if (e->unconfirmed > most)

@@ -10,7 +10,7 @@ static bool still_open(struct seen *s, const struct setup *u)
 {
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, u->peer, u->ox_id);
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, u->peer, false);
-    bool freed = p != NULL && (p->disconnected > u->frame || p->voided > u->frame);
+    bool freed = p == NULL || p->disconnected > u->frame || p->voided > u->frame;
     return x != NULL && x->born == u->frame && x->over == 0 && x->aborted == 0 && !freed;
 }
 
@@ -36,12 +36,12 @@ static void check_failed(struct seen *s, uint32_t id)
         return;
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, old->peer, old->ox_id);
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, old->peer, false);
-    if (x == NULL || x->born != old->frame || x->aborted == 0 || x->aborter != 0 ||
-        (p != NULL && p->voided > old->frame))
+    if (x == NULL || p == NULL || x->born != old->frame || x->aborted == 0 || x->aborter != 0 ||
+        p->voided > old->frame)
         return;
     uint64_t now = s->in->time_us;
     bool early = s->m->knows_r_a_tov && now >= old->touched && now - old->touched < s->m->config.r_a_tov_us;
-    if (early || p == NULL || p->disconnected <= old->frame)
+    if (early || p->disconnected <= old->frame)
         mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
                    FCVI_BREACH_IN_WORDS("FCVI-8.5.3-b",
                                         early ? "R_A_TOV has not passed since a setup with this ID failed"
@@ -61,8 +61,7 @@ static void check_retry(struct seen *s, uint32_t id, const struct end *e)
                    0);
     else if (!known)
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
-    else if (e->asked_id == id && e->asked < s->x->born && !mon_stale(s->m, e->touched, s->in->time_us) &&
-             mon_exact(s->m, s->x))
+    else if (e->asked_id == id && e->asked < s->x->born && e->asked > s->m->last_gap && mon_exact(s->m, s->x))
         mon_report(s, DH(s, FCVI_CONNECTION_ID), id,
                    FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1",
                                         "a retry has the FCVI_CONNECTION_ID of the first try",

@@ -61,6 +61,11 @@ static inline uint32_t mon_hash(const struct fcvi_monitor *m, uint64_t k0, uint6
 void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
 /** The same, for who does not have the hash. */
 void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
+/** The entry that makes room for the next; NULL: there is room. */
+static inline void *mon_pool_oldest(struct fcvi_monitor *m, const struct pool *p)
+{
+    return p->fresh < p->end ? NULL : (uint8_t *)m + p->oldest;
+}
 /** A zeroed entry for a key with this hash that the table does not have. The one idle longest makes room. */
 void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
 /** The same, for who does not have the hash. */
@@ -402,8 +407,11 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
 {
     uint64_t low = a < b ? a : b, high = a < b ? b : a;
     struct pair *p = mon_pool_find(m, &m->pairs, network, low << 24 | high);
-    if (p == NULL && make)
-        p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
+    if (p != NULL || !make)
+        return p;
+    p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
+    if (m->pairs.evicted != 0) /* what is known no more may have ended all that was before */
+        p->disconnected = p->voided = p->epoch = m->latest;
     return p;
 }
 /** The two ports of the frame at hand. */
@@ -417,6 +425,8 @@ static inline unsigned mon_pair_index(uint32_t port, uint32_t other)
 {
     return port > other;
 }
+/** A setup under way makes room for another Exchange: how it ends will not be known. */
+void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x);
 /** Take handles and attributes out of the parts of a connect payload. */
 void mon_connection_payload(struct seen *s);
 /** What a setup IU makes of the Connection. */
@@ -429,7 +439,7 @@ static inline bool mon_end_gone(struct seen *s, const struct end *e)
     bool here = (e->owner == s->d_id && e->peer == s->s_id) || (e->owner == s->s_id && e->peer == s->d_id);
     const struct pair *p =
         here ? mon_pair_here(s) : mon_pair_of(s->m, s->in->network, e->owner, e->peer, false);
-    return p != NULL && p->voided > e->bound;
+    return p == NULL || p->voided > e->bound; /* NULL: it made room for others */
 }
 /** The response at hand answers the request that was seen. */
 bool mon_message_linked(struct seen *s);
@@ -453,9 +463,11 @@ void mon_rules_5_8_rx_id(struct seen *s);
 void mon_rules_7_3(struct seen *s);       /* attributes */
 void mon_rules_5_8_2(struct seen *s);     /* Preference */
 void mon_rules_7_3_depth(struct seen *s); /* Messages without confirmation */
-void mon_rules_7_7(struct seen *s);       /* no FC-VI after a logout */
-void mon_rules_8_4(struct seen *s);       /* handles in use */
-void mon_rules_8_5(struct seen *s);       /* retries and FCVI_CONNECTION_IDs */
+/** A Message that waits makes room for another Exchange: its response will not be known for one. */
+void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x);
+void mon_rules_7_7(struct seen *s); /* no FC-VI after a logout */
+void mon_rules_8_4(struct seen *s); /* handles in use */
+void mon_rules_8_5(struct seen *s); /* retries and FCVI_CONNECTION_IDs */
 
 void mon_link_services(struct seen *s); /* ABTS, BA_ACC */
 void mon_link_control(struct seen *s);  /* ACK, busy, reject */

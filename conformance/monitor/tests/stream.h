@@ -57,6 +57,7 @@ struct stream {
     unsigned count;
     uint8_t sof_i, sof_n;
     uint64_t r_a_tov_us, name_a, name_b; /* what the monitor is told beside the frames; 0: nothing */
+    struct fcvi_monitor_limits room;     /* that it has; 0: as usual */
 };
 
 static inline void put(uint8_t *bytes, unsigned at, unsigned size, uint64_t value)
@@ -223,7 +224,7 @@ static inline void expect(const struct stream *s, uint8_t trust, const char *req
                           const char *what)
 {
     struct verdict v;
-    struct fcvi_monitor_config config = {.trust = trust, .r_a_tov_us = s->r_a_tov_us};
+    struct fcvi_monitor_config config = {.limits = s->room, .trust = trust, .r_a_tov_us = s->r_a_tov_us};
     judge(&v, s, &config);
     const struct fcvi_monitor_finding *f = &v.list[0];
     if (requirement == NULL)

@@ -129,6 +129,9 @@ START_TEST(retries_repeat_the_handle_with_a_new_id)
     expect(&s, WHOLE, NULL, 0, "a retry");
     put(s.frame[2].bytes, AT_WORD_7, 4, 7);
     expect(&s, WHOLE, "FCVI-8.5.4-a1", 3, "a retry with the ID of the first try");
+    s.frame[1].crc = FCVI_CRC_BAD;
+    expect(&s, WHOLE, NULL, 0, "a retry whose first try may be the frame that was damaged");
+    s.frame[1].crc = FCVI_CRC_OK;
     put(s.frame[2].bytes, AT_WORD_7, 4, 8);
     put(s.frame[2].bytes, AT_CONN_HANDLE, 4, 0x77);
     expect(&s, WHOLE, "FCVI-8.5.4-a1", 3, "a retry with another handle");
@@ -650,6 +653,13 @@ START_TEST(pipelines_have_their_depth)
     send_one(&s, A, 0x1005, HB, 4, INITIATIVE);
     expect(&s, WHOLE, "FCVI-7.3-14", 10, "three Messages at depth 1");
     expect(&s, 0, NULL, 0, "three Messages, where a response may be missing");
+    f->crc = FCVI_CRC_BAD;
+    expect(&s, WHOLE, NULL, 0, "three Messages, where a frame between was damaged");
+    s.count = 10;
+    setup(&s, 0x1006, 8, HA + 1, HB + 1, 3);
+    send_one(&s, A, 0x1007, HB + 1, 1, INITIATIVE);
+    send_one(&s, A, 0x1008, HB + 1, 2, INITIATIVE);
+    expect(&s, WHOLE, "FCVI-7.3-14", 16, "two Messages at depth 0 of a Connection that is set up after it");
 }
 END_TEST
 

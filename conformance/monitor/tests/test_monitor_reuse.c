@@ -343,6 +343,21 @@ START_TEST(an_accept_without_its_request_changes_no_connection)
 }
 END_TEST
 
+/* 6.11.2 lets a RESP3 answer a RESP2 with status as it answers any other. */
+START_TEST(a_resp3_alone_confirms_nothing)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    request(&s, A, 0x1002, 8, HA + 1, CLIENT_SERVER);
+    answer(&s, B, 0x1002, 8, HB, 0);
+    expect(&s, FCVI_TRUST_ORDER, "FCVI-4.2-09", 6, "the handle of a Connection that is open");
+    refuse(&s.frame[2]);
+    expect(&s, WHOLE, NULL, 0, "the handle of a setup that the client gave up");
+    remove_frame(&s, 3);
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the same where that was not seen");
+}
+END_TEST
+
 /* FC-FS: Port_Name in bytes 20 to 27 of PLOGI and LS_ACC. */
 static void login(struct stream *s, uint32_t from, bool reply, uint64_t port_name)
 {
@@ -368,6 +383,71 @@ START_TEST(logins_tell_the_names)
 }
 END_TEST
 
+/* ---- more goes on at once than there is room for ---- */
+
+/* Two setups of other Endpoints. */
+static void crowd(struct stream *s)
+{
+    for (unsigned i = 0; i < 2; i++)
+        request(s, A, (uint16_t)(0x1100 + s->count), 100 + s->count, 0x100 + s->count, CLIENT_SERVER);
+}
+
+START_TEST(a_setup_that_made_room_may_have_been_finished)
+{
+    struct stream s = stream();
+    request(&s, A, 0x1001, 7, HA, CLIENT_SERVER);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    crowd(&s);
+    settle(&s, 0x19, A, 0x1001, 7, HB);
+    settle(&s, 0x1A, B, 0x1001, 7, HA);
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    expect(&s, WHOLE, NULL, 0, "Messages over a Connection");
+    s.room.exchanges = 2;
+    expect(&s, WHOLE, NULL, 0, "the same where the setup's Exchange made room before its end");
+    s.room.exchanges = 0;
+    remove_frame(&s, 5);
+    remove_frame(&s, 5);
+    s.count = 5;
+    expect(&s, WHOLE, "FCVI-5.9.3-03", 5, "a Message before the end of the setup");
+}
+END_TEST
+
+START_TEST(a_message_that_made_room_waits_no_longer)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    for (unsigned id = 1; id <= 3; id++) {
+        send_one(&s, A, (uint16_t)(0x1001 + id), HB, id, INITIATIVE);
+        crowd(&s);
+        message(iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, (uint16_t)(0x1001 + id), HA, 0), id, 0);
+    }
+    s.room.exchanges = 2;
+    expect(&s, WHOLE & ~FCVI_TRUST_START, NULL, 0, "Messages that are answered one after the other");
+}
+END_TEST
+
+START_TEST(a_login_that_made_room_may_have_ended_connections)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    login(&s, A, false, 1);
+    login(&s, B, true, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        login(&s, A, false, 1);
+        put(s.frame[s.count - 1].bytes, 1, 3, C + i);
+    }
+    request(&s, A, 0x1002, 8, HA, CLIENT_SERVER);
+    expect(&s, WHOLE, NULL, 0, "a handle after a login");
+    s.room.pairs = 2;
+    expect(&s, WHOLE, NULL, 0, "the same where others logged in since");
+    remove_frame(&s, 5);
+    remove_frame(&s, 5);
+    s.room.pairs = 0;
+    expect(&s, WHOLE, "FCVI-4.2-09", 7, "a handle that is in use");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("monitor reuse");
@@ -386,7 +466,11 @@ int main(void)
     tcase_add_loop_test(t, peers_accept_what_was_not_seen, 0, 2);
     tcase_add_test(t, retries_may_follow_what_was_not_seen);
     tcase_add_test(t, an_accept_without_its_request_changes_no_connection);
+    tcase_add_test(t, a_resp3_alone_confirms_nothing);
     tcase_add_test(t, logins_tell_the_names);
+    tcase_add_test(t, a_setup_that_made_room_may_have_been_finished);
+    tcase_add_test(t, a_message_that_made_room_waits_no_longer);
+    tcase_add_test(t, a_login_that_made_room_may_have_ended_connections);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_ENV);
