@@ -78,12 +78,18 @@ static void open_views(uint64_t seed)
         {.loss = 300000, .duplication = 20000, .reorder = true},
         {.trust = FCVI_TRUST_ALL | FCVI_TRUST_ORDER, .skip = 1},
     };
-    static const struct fcvi_monitor_limits sizes = {256, 64, 64, 256, 16};
+    static const struct fcvi_monitor_limits most = {256, 64, 64, 256, 16};
+    /* every other world has less room than goes on in it, so that much is forgotten */
+    unsigned less = seed % 2 == 0 ? 0 : (unsigned)(seed / 2);
+    struct fcvi_monitor_limits sizes = {
+        less ? 2 + less % 31 : most.exchanges, less ? 2 + less % 11 : most.endpoints,
+        less ? 2 + less % 5 : most.setups, less ? 2 + less % 7 : most.sequences,
+        less ? 2 + less % 3 : most.pairs};
     for (unsigned i = 0; i < VIEWS; i++) {
         void *memory = views[i].monitor;
         struct fcvi_monitor_config config = {
             .limits = sizes, .trust = kinds[i].trust, .r_a_tov_us = W_R_A_TOV};
-        size_t size = fcvi_monitor_size(&sizes);
+        size_t size = fcvi_monitor_size(&most);
         views[i] = kinds[i];
         if (kinds[i].skip != 0)
             views[i].skip = seed % 40;
