@@ -1,13 +1,13 @@
 /* Observers of what reference ports send each other: of everything, and as captures would have it, with
- * holes, with repeated and reordered frames, and from the middle on. Whatever the Fabric does, the ports
- * break no rule, so nobody finds anything. A test includes one of the reference port's tests, without its
- * main, and then sets w_watch. */
+ * holes, told or not, with repeated and reordered frames, and from the middle on. Whatever the Fabric does,
+ * the ports break no rule, so nobody finds anything. A test includes one of the reference port's tests,
+ * without its main, and then sets w_watch. */
 #ifndef FCVI_TEST_VIEWS_H
 #define FCVI_TEST_VIEWS_H
 
 #include <fcvi/monitor.h>
 
-enum { VIEWS = 4, LATE = 16 };
+enum { VIEWS = 5, LATE = 16 };
 
 struct late {
     bool used;
@@ -23,6 +23,7 @@ struct view {
     uint8_t trust;
     uint32_t loss, duplication; /* of the capture, in parts per million */
     bool reorder;
+    bool tells; /* where a frame is missing */
     uint64_t skip, number;
     struct late late[LATE];
 };
@@ -77,6 +78,7 @@ static void open_views(uint64_t seed)
         {.loss = 100000, .duplication = 20000},
         {.loss = 300000, .duplication = 20000, .reorder = true},
         {.trust = FCVI_TRUST_ALL | FCVI_TRUST_ORDER, .skip = 1},
+        {.trust = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER, .loss = 5000, .tells = true},
     };
     static const struct fcvi_monitor_limits most = {256, 64, 64, 256, 16};
     /* every other world has less room than goes on in it, so that much is forgotten */
@@ -110,11 +112,12 @@ static void watch(uint64_t now, const struct fcvi_frame *f)
             continue;
         }
         for (unsigned copies = 1 + (dice() % 1000000 < v->duplication); copies > 0; copies--) {
-            if (dice() % 1000000 < v->loss)
-                continue;
-            if (v->reorder)
+            bool lost = dice() % 1000000 < v->loss;
+            if (lost && v->tells)
+                fcvi_monitor_gap(v->monitor);
+            else if (!lost && v->reorder)
                 show_late(v, now, &f->input);
-            else
+            else if (!lost)
                 show(v, now, &f->input);
         }
     }
