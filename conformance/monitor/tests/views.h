@@ -7,7 +7,7 @@
 
 #include <fcvi/monitor.h>
 
-enum { VIEWS = 5, LATE = 16 };
+enum { VIEWS = 7, LATE = 16 };
 
 struct late {
     bool used;
@@ -79,6 +79,8 @@ static void open_views(uint64_t seed)
         {.loss = 300000, .duplication = 20000, .reorder = true},
         {.trust = FCVI_TRUST_ALL | FCVI_TRUST_ORDER, .skip = 1},
         {.trust = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER, .loss = 5000, .tells = true},
+        {.trust = FCVI_TRUST_ORDER, .loss = 100000},
+        {.trust = FCVI_TRUST_ALL | FCVI_TRUST_START, .reorder = true},
     };
     static const struct fcvi_monitor_limits most = {256, 64, 64, 256, 16};
     /* every other world has less room than goes on in it, so that much is forgotten */
