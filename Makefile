@@ -454,7 +454,7 @@ $(MUT)/fcvi: $(MUT)/python/.built
 
 MUTANTS ?= 0
 MUTANTS_ARGS ?=
-mutants: $(MUT_EVERYTHING) ## source mutants of codec and refimpl against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
+mutants: $(MUT_EVERYTHING) ## source mutants of codec, refimpl and the monitor against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
 	PYTHONPATH=. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
 
 # ---- against other decoders ----

@@ -17,7 +17,6 @@ from conformance.tests.mutant_source import ROOT, SOURCES, Mutant
 FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-DFCVI_INTERNALS_IN_SIGHT", "-fPIC", "-w", *(f"-I{ROOT / d}" for d in (
     "codec/include", "refimpl/include", "conformance/monitor/include", "refimpl/vipl/include", "harness/capture"))]  # fmt: skip
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-OTHERS = sorted(ROOT.glob("conformance/monitor/src/*.c"))
 BUILD_S = 1800  # a machine with other things to do may let a build wait
 EXPLAINED_S = 0.12  # longer programs are not run for what is explained
 SANITIZED_S, SANITIZED_TIMES = 0.1, 12.0
@@ -117,7 +116,7 @@ class Bench:
         changed = place / "mutant.o"
         if not build(["gcc", *FLAGS, *flags, f"-I{mutant.file.parent}", "-c", str(source), "-o", str(changed)]):
             return None
-        others = [str(MUT / kind / file.relative_to(ROOT).with_suffix(".o")) for file in (*SOURCES, *OTHERS) if file != mutant.file]
+        others = [str(MUT / kind / file.relative_to(ROOT).with_suffix(".o")) for file in SOURCES if file != mutant.file]
         linker = ["ld"] if kind == "plain" else ["gcc", *SANITIZE]
         soname = ["-Bsymbolic", "-soname", "libfcvi.so"] if kind == "plain" else ["-Wl,-Bsymbolic", "-Wl,-soname,libfcvi.so"]
         objects = [*others, str(changed), "-lisal", compiler_library()]

@@ -1,4 +1,4 @@
-"""The programs that a mutant meets, what each needs, and which lines of codec/ and refimpl/ each of them runs.
+"""The programs that a mutant meets, what each needs, and which lines of codec/, refimpl/ and the monitor each of them runs.
 
 All are linked with a shared libfcvi (``make mutants`` builds them under build/mut), so that LD_LIBRARY_PATH says which one
 they run. What a program runs is taken once by gcov: a mutant meets only the programs that run its line.
@@ -128,7 +128,8 @@ def _lines_of_run(program: Program) -> dict[str, list[int]]:
 
 def measure(found: list[Program]) -> None:
     """Fills in lines and times, from what an earlier run wrote when nothing has changed since."""
-    library = max((MUT / kind / "libfcvi.so").stat().st_mtime for kind in ("plain", "cov"))
+    these = Path(__file__).with_name("mutant_source.py")  # whose lines are counted
+    library = max(path.stat().st_mtime for path in (MUT / "plain/libfcvi.so", MUT / "cov/libfcvi.so", these))
     for number, program in enumerate(found, 1):
         kept = MUT / "lines" / f"{program.stage}-{program.name.replace('/', '-')}.json.gz"
         kept.parent.mkdir(exist_ok=True)

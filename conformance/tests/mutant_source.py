@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted([*ROOT.glob("codec/src/*.c"), *ROOT.glob("refimpl/src/*.c")])
+SOURCES = sorted(file for part in ("codec", "refimpl", "conformance/monitor") for file in ROOT.glob(f"{part}/src/*.c"))
 
 #: pattern in a line of C, and what stands there instead
 CHANGES = [
@@ -41,7 +41,8 @@ class Mutant:
     def part(self) -> str:
         """What it is counted with: the simulated Fabric and the form in which states are compared are no protocol code."""
         place, stem = self.file.relative_to(ROOT).parts[0], self.file.stem
-        return "support" if place == "refimpl" and (stem.startswith("fabric") or stem == "canonical") else place
+        support = place == "refimpl" and (stem.startswith("fabric") or stem == "canonical")
+        return "support" if support else "monitor" if place == "conformance" else place
 
     def __str__(self) -> str:
         return f"{self.file.relative_to(ROOT)}:{self.line}: {self.old.strip()}  ->  {self.new.strip()}"

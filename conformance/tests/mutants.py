@@ -1,4 +1,4 @@
-"""``make mutants``: source mutants of codec/ and refimpl/, and which of them the checks of the project let live.
+"""``make mutants``: source mutants of codec/, refimpl/ and the monitor, and which of them the checks of the project let live.
 
 One change a mutant: an operator, a constant, a condition or a removed statement. Each is built into a library of its own
 and meets the programs that run its line, those first that have killed most for their time: the C tests, the VIPL
@@ -148,7 +148,7 @@ def run(chosen: list[Mutant], jobs: int, results: dict[Key, Verdict], path: Path
 
 def main(argv: list[str]) -> int:
     """Make and judge mutants."""
-    parser = argparse.ArgumentParser(prog="mutants", description="source mutants of codec and refimpl against the checks")
+    parser = argparse.ArgumentParser(prog="mutants", description="source mutants of codec, refimpl and monitor against the checks")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, chosen by the seed (0: all)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the sample (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="mutants at a time (one a core)")
@@ -188,7 +188,7 @@ def main(argv: list[str]) -> int:
     lines = report(chosen, results, why)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(line for line in lines if line.startswith(("stale", "codec:", "refimpl:", "support:"))))
+    print("\n".join(line for line in lines if line.startswith(("stale", "codec:", "refimpl:", "monitor:", "support:"))))
     return 0
 
 
