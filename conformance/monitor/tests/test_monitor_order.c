@@ -254,6 +254,33 @@ START_TEST(class2_sequences_wait_for_acks)
 }
 END_TEST
 
+/* A Sequence of two frames, the second with SOFn2; ACK_0 stands for both. */
+START_TEST(class2_sequences_wait_for_every_ack)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *first = send_one(&s, A, 0x1002, HB, 1, 0);
+    put(first->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+    put(first->bytes, AT_WORD_7, 4, 16);
+    struct made *second = iu(&s, 0x00, 0x01, A, B, FIRST | LAST | END | OFFSET, 0x1002, HB, 8);
+    message(second, 1, 16);
+    counts(second, 1, 8);
+    second->bytes[AT_SEQ_ID] = first->bytes[AT_SEQ_ID];
+    second->sof = FCVI_SOF_N2;
+    first->eof = second->eof = FCVI_EOF_N;
+    struct made *of_first = ack(&s, first, B, A), *of_second = ack(&s, second, B, A);
+    struct made *next = send_one(&s, A, 0x1003, HB, 2, LAST);
+    next->bytes[AT_SEQ_ID] = first->bytes[AT_SEQ_ID];
+    expect(&s, WHOLE, NULL, 0, "the SEQ_ID after two ACKs");
+    put(of_second->bytes, AT_SEQ_ID, 1, 0x77);
+    expect(&s, WHOLE, "FCVI-5.5-05", 9, "the SEQ_ID after one ACK of two");
+    put(of_second->bytes, AT_R_CTL, 1, 0xC1);
+    expect(&s, WHOLE, "FCVI-5.5-05", 9, "the SEQ_ID after an ACK_0 of another Sequence");
+    put(of_first->bytes, AT_R_CTL, 1, 0xC1);
+    expect(&s, WHOLE, NULL, 0, "the SEQ_ID after ACK_0");
+}
+END_TEST
+
 START_TEST(acks_answer_frames)
 {
     struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
@@ -922,6 +949,7 @@ int main(void)
     tcase_add_test(t, ox_ids_are_not_used_while_open);
     tcase_add_test(t, seq_ids_are_not_used_while_open);
     tcase_add_test(t, class2_sequences_wait_for_acks);
+    tcase_add_test(t, class2_sequences_wait_for_every_ack);
     tcase_add_test(t, acks_answer_frames);
     tcase_add_test(t, busy_frames_come_again);
     tcase_add_test(t, only_the_holder_of_the_initiative_sends);

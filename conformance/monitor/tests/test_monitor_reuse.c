@@ -383,6 +383,34 @@ START_TEST(logins_tell_the_names)
 }
 END_TEST
 
+/* A login tells a name when it was accepted, and on one Fabric only. */
+START_TEST(only_accepted_logins_tell_names)
+{
+    struct stream s = stream();
+    login(&s, A, false, 0x2000000000000002);
+    login(&s, B, true, 0x2000000000000001);
+    request(&s, A, 0x1001, 7, HA, PEER_TO_PEER);
+    request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
+    answer(&s, A, 0x2001, 9, HA, 0);
+    answer(&s, B, 0x1001, 7, HB, 0);
+    for (unsigned i = 0; i < s.count; i++)
+        s.frame[i].network = 5;
+    expect(&s, WHOLE, "FCVI-5.3.4-02", 6, "a second accept on a VLAN");
+    s.frame[0].network = s.frame[1].network = 6;
+    expect(&s, WHOLE, NULL, 0, "names of ports on another VLAN");
+    s.frame[0].network = s.frame[1].network = 5;
+    struct made *reply = &s.frame[1];
+    put(reply->bytes, AT_OX_ID, 2, 0x5002);
+    expect(&s, WHOLE, NULL, 0, "an ACC of another Exchange than the PLOGI's");
+    put(reply->bytes, AT_OX_ID, 2, 0x5001);
+    reply->bytes[24] = 0x01; /* LS_RJT */
+    expect(&s, WHOLE, NULL, 0, "a PLOGI that was refused");
+    reply->bytes[24] = 0x02;
+    put(reply->bytes, AT_R_CTL, 1, 0x22);
+    expect(&s, WHOLE, NULL, 0, "an ACC that is no reply");
+}
+END_TEST
+
 /* ---- more goes on at once than there is room for ---- */
 
 /* Two setups of other Endpoints. */
@@ -466,6 +494,7 @@ int main(void)
     tcase_add_loop_test(t, peers_accept_what_was_not_seen, 0, 2);
     tcase_add_test(t, retries_may_follow_what_was_not_seen);
     tcase_add_test(t, an_accept_without_its_request_changes_no_connection);
+    tcase_add_test(t, only_accepted_logins_tell_names);
     tcase_add_test(t, a_resp3_alone_confirms_nothing);
     tcase_add_test(t, logins_tell_the_names);
     tcase_add_test(t, a_setup_that_made_room_may_have_been_finished);
