@@ -155,7 +155,6 @@ static void response(struct seen *s)
             compare(s, &same[s->iu], t->resp_total, t->resp_va, t->resp_va_handle,
                     "the field changes within the Message", s->own->frame);
     }
-    t->response = s->in->number;
 }
 
 void mon_rules_6_2(struct seen *s)

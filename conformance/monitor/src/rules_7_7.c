@@ -86,7 +86,6 @@ static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command
     }
     p->logged_out[0] = p->logged_out[1] = 0;
     p->login[0] = p->login[1] = (struct login){0};
-    p->plogi[me] = s->in->number;
     p->plogi_time = s->in->time_us;
     p->offered[me] = parameters(s);
     learn_name(s, p, me);
@@ -110,7 +109,6 @@ void mon_login_services(struct seen *s)
         return;
     p->epoch = s->in->number;
     if (command == LS_ACC && p->els[far] == PLOGI) {
-        p->plogi[me] = s->in->number;
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
         learn_name(s, p, me);

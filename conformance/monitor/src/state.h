@@ -149,7 +149,7 @@ struct setup_facts {
 };
 
 struct message_facts {
-    uint64_t request, response; /* frame numbers of the latest, 0: not seen */
+    uint64_t request; /* frame number of the latest, 0: not seen */
     uint64_t va;
     uint32_t handle, id, total, va_handle, immediate;
     uint32_t resp_handle, resp_id, resp_total, resp_va_handle;
@@ -270,8 +270,7 @@ struct name {
 struct pair {
     struct node node;
     uint64_t logged_out[2];  /* frame in which that port ended the login */
-    uint64_t plogi[2];       /* its PLOGI or ACC */
-    uint64_t plogi_time;     /* of the latest of either */
+    uint64_t plogi_time;     /* of the latest PLOGI or ACC of either */
     uint64_t disconnected;   /* frame of the last Disconnect IU between them */
     uint64_t voided;         /* frame of the last PLOGI or LOGO: it ended all Connections before it */
     uint64_t epoch;          /* frame of the last IU or ELS that sets up or ends anything */

@@ -539,6 +539,9 @@ START_TEST(preference_is_as_said)
     expect(&s, WHOLE, NULL, 0, "Preference");
     send_one(&s, B, 0x2002, HA, 1, LAST); /* E34: each end for itself */
     expect(&s, WHOLE, NULL, 0, "no Preference the other way");
+    put(f->bytes, AT_CS_CTL, 1, 0);
+    put(f->bytes, AT_F_CTL, 3, FIRST | LAST | END | OFFSET | 0x020000);
+    expect(&s, WHOLE, NULL, 0, "a priority in place of CS_CTL");
 }
 END_TEST
 
@@ -680,6 +683,9 @@ START_TEST(pipelines_have_their_depth)
     send_one(&s, A, 0x1005, HB, 4, INITIATIVE);
     expect(&s, WHOLE, "FCVI-7.3-14", 10, "three Messages at depth 1");
     expect(&s, 0, NULL, 0, "three Messages, where a response may be missing");
+    put(s.frame[1].bytes, AT_PREF + 16, 4, 2);
+    expect(&s, WHOLE, NULL, 0, "three Messages where the server's FCVI_PIPELINE_DEPTH is 2");
+    put(s.frame[1].bytes, AT_PREF + 16, 4, 0);
     f->crc = FCVI_CRC_BAD;
     expect(&s, WHOLE, NULL, 0, "three Messages, where a frame between was damaged");
     s.count = 10;
@@ -837,6 +843,64 @@ START_TEST(networks_do_not_mix)
 }
 END_TEST
 
+/* Two Messages of two frames each, which take turns; their OX_IDs and SEQ_IDs are the same. */
+static struct stream taking_turns(uint32_t other_from, uint32_t other_to, uint32_t other_network)
+{
+    struct stream s = stream();
+    for (unsigned i = 0; i < 4; i++) {
+        bool end = i >= 2;
+        uint32_t f_ctl = FIRST | OFFSET | (end ? LAST | END : 0);
+        struct made *f = i % 2 == 0 ? iu(&s, 0x00, 0x01, A, B, f_ctl, 0x1002, HB, 8)
+                                    : iu(&s, 0x00, 0x01, other_from, other_to, f_ctl, 0x1002, HB, 8);
+        message(f, 1 + i % 2, 16);
+        counts(f, end, end ? 8 : 0);
+        f->bytes[AT_SEQ_ID] = 9;
+        f->sof = end ? FCVI_SOF_N3 : FCVI_SOF_I3;
+        f->network = i % 2 == 0 ? 0 : other_network;
+    }
+    return s;
+}
+
+START_TEST(exchanges_belong_to_their_ports)
+{
+    enum { NO_START = FCVI_TRUST_ALL | FCVI_TRUST_ORDER };
+    struct stream s = taking_turns(A, C, 0);
+    expect(&s, NO_START, NULL, 0, "one OX_ID and SEQ_ID to two ports");
+    s = taking_turns(C, B, 0);
+    expect(&s, NO_START, NULL, 0, "one OX_ID and SEQ_ID of two ports");
+    s = taking_turns(B, A, 0);
+    expect(&s, NO_START, NULL, 0, "one OX_ID and SEQ_ID there and back");
+    for (unsigned bit = 0; bit < 24; bit++) {
+        s = taking_turns(A, B, 1u << bit);
+        expect(&s, NO_START, NULL, 0, "one OX_ID and SEQ_ID on two VLANs");
+    }
+    s = taking_turns(A, B, 0);
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = NO_START};
+    judge(&v, &s, &config);
+    ck_assert_uint_gt(v.found.count, 0);
+    free_verdict(&v);
+}
+END_TEST
+
+/* 4.2-12: the last eight Messages to a handle are remembered, by sender. */
+START_TEST(message_ids_come_once)
+{
+    for (unsigned again = 1; again <= 9; again++) {
+        struct stream s = stream();
+        for (unsigned id = 1; id <= 9; id++)
+            send_one(&s, A, (uint16_t)(0x1000 + id), HB, id, LAST);
+        struct made *f = send_one(&s, A, 0x1010, HB, again, LAST);
+        expect(&s, 0, again == 1 ? NULL : "FCVI-4.2-12", again == 1 ? 0 : 10, "an FCVI_MSG_ID of before");
+        put(f->bytes, 5, 3, C);
+        expect(&s, 0, NULL, 0, "the FCVI_MSG_ID of another port");
+        put(f->bytes, 5, 3, A);
+        f->time += 10000000;
+        expect(&s, 0, NULL, 0, "an FCVI_MSG_ID of long before");
+    }
+}
+END_TEST
+
 START_TEST(damaged_frames_excuse_what_follows)
 {
     struct stream s = stream();
@@ -847,6 +911,13 @@ START_TEST(damaged_frames_excuse_what_follows)
     insert_copy(&s, 5, 6);
     s.frame[5].crc = FCVI_CRC_BAD;
     expect(&s, WHOLE, NULL, 0, "a step of two with a damaged frame between");
+    s.frame[5].crc = FCVI_CRC_OK;
+    s.frame[5].eof = FCVI_EOF_NI;
+    expect(&s, WHOLE, NULL, 0, "a step of two with a frame between that ends with EOFni");
+    s.frame[5].eof = FCVI_EOF_A;
+    expect(&s, WHOLE, NULL, 0, "a step of two with a frame between that ends with EOFa");
+    s.frame[5].eof = FCVI_EOF_T;
+    s.frame[5].crc = FCVI_CRC_BAD;
     struct verdict v;
     struct fcvi_monitor_config config = {.trust = WHOLE};
     judge(&v, &s, &config);
@@ -977,6 +1048,8 @@ int main(void)
     tcase_add_test(t, ba_acc_answers_an_abort);
     tcase_add_test(t, limits);
     tcase_add_test(t, networks_do_not_mix);
+    tcase_add_test(t, exchanges_belong_to_their_ports);
+    tcase_add_test(t, message_ids_come_once);
     tcase_add_test(t, damaged_frames_excuse_what_follows);
     tcase_add_test(t, what_is_not_judged_is_said);
     tcase_add_test(t, floods);
