@@ -21,7 +21,8 @@ struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
 {
     if (reason != FCVI_UNJUDGED_EVICTED)
         return m->unjudged[reason];
-    uint64_t evicted = m->exchanges.evicted + m->ends.evicted + m->setups.evicted + m->sequences.evicted;
+    uint64_t evicted =
+        m->exchanges.evicted + m->ends.evicted + m->setups.evicted + m->sequences.evicted + m->pairs.evicted;
     return (struct fcvi_monitor_count){evicted, 0};
 }
 

@@ -238,6 +238,7 @@ static inline void expect(const struct stream *s, uint8_t trust, const char *req
         ck_assert_msg(strcmp(f->what.requirement, requirement) == 0 && f->frame == number,
                       "%s, trust %u: %s in frame %llu, not %s in %u: %s", what, trust, f->what.requirement,
                       (unsigned long long)f->frame, requirement, number, f->what.message);
+        ck_assert_uint_eq(f->sender, get(s->frame[number - 1].bytes, 5, 3));
     }
     free_verdict(&v);
 }

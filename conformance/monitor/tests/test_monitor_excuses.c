@@ -105,6 +105,69 @@ START_TEST(a_handle_that_rested_is_as_new)
 }
 END_TEST
 
+/* ---- 5.8.6, 5.8.7 where frames may be missing or out of order ---- */
+
+/* The second of two frames of one Sequence, with this SEQ_CNT, Relative Offset and length; the first has
+ * SEQ_CNT 4 and bytes 32 to 39. */
+static struct stream beside(uint16_t cnt, uint32_t offset, uint32_t length)
+{
+    struct stream s = stream();
+    for (unsigned i = 0; i < 2; i++) {
+        struct made *f = iu(&s, 0x00, 0x01, A, B, FIRST | OFFSET, 0x1002, HB, i == 0 ? 8 : length);
+        message(f, 1, 0x2000000);
+        counts(f, i == 0 ? 4 : cnt, i == 0 ? 32 : offset);
+        f->bytes[AT_SEQ_ID] = 9;
+        f->sof = FCVI_SOF_N3;
+    }
+    return s;
+}
+
+START_TEST(frames_beside_each_other_fit)
+{
+    static const struct {
+        const char *requirement;
+        uint32_t offset, length;
+        uint16_t cnt;
+    } cases[] = {
+        {NULL, 40, 8, 5},
+        {"FCVI-5.8.7-02", 44, 8, 5},
+        {"FCVI-5.8.7-02", 36, 8, 5},
+        {NULL, 24, 8, 3},
+        {"FCVI-5.8.7-02", 24, 4, 3},
+        {"FCVI-5.8.7-02", 20, 8, 3},
+        {"FCVI-5.8.7-02", 28, 8, 3},
+        {NULL, 64, 8, 6},
+        {NULL, 0, 8, 2},
+        {"FCVI-5.8.6-01", 24, 8, 5},
+        {"FCVI-5.8.6-01", 24, 8, 6},
+        {"FCVI-5.8.6-01", 48, 8, 2},
+        {"FCVI-5.8.6-02", 40, 8, 4},
+        {NULL, 32, 8, 4},
+        {NULL, 0x1000000, 8, 3}, /* so far apart that SEQ_CNT may have wrapped */
+    };
+    struct stream s = beside(cases[_i].cnt, cases[_i].offset, cases[_i].length);
+    char what[80];
+    snprintf(what, sizeof what, "SEQ_CNT %u with bytes from %u, %u of them, beside SEQ_CNT 4 with 32 to 39",
+             cases[_i].cnt, (unsigned)cases[_i].offset, (unsigned)cases[_i].length);
+    expect(&s, 0, cases[_i].requirement, cases[_i].requirement != NULL ? 2 : 0, what);
+}
+END_TEST
+
+START_TEST(an_empty_message_ends_with_its_frame)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = iu(&s, 0x00, 0x01, A, B, FIRST | END, 0x1002, HB, 0);
+    message(f, 1, 0);
+    expect(&s, 0, "FCVI-6.2.1-04", 5, "an empty Message whose Exchange goes on");
+    put(f->bytes, AT_F_CTL, 3, FIRST | LAST | END);
+    expect(&s, 0, NULL, 0, "an empty Message");
+    message(f, 1, 8);
+    put(f->bytes, AT_F_CTL, 3, FIRST | END);
+    expect(&s, 0, NULL, 0, "an IU without bytes of a Message of which others may be missing");
+}
+END_TEST
+
 /* ---- tables ---- */
 
 enum { ROOM = 16, BACK = 7, ROUNDS = 20000 };
@@ -164,6 +227,8 @@ int main(void)
     tcase_add_test(t, an_abort_closes_the_sequence_of_its_responder);
     tcase_add_test(t, an_abort_closes_nothing_else);
     tcase_add_test(t, a_handle_that_rested_is_as_new);
+    tcase_add_loop_test(t, frames_beside_each_other_fit, 0, 15);
+    tcase_add_test(t, an_empty_message_ends_with_its_frame);
     tcase_add_loop_test(t, what_is_in_use_is_found, 0, 4);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
