@@ -214,6 +214,31 @@ static inline void judge(struct verdict *v, const struct stream *s, const struct
     }
 }
 
+/* A finding says who sent the frame, and what stands in it where it points. */
+static inline void check_place(const struct stream *s, const struct fcvi_monitor_finding *f)
+{
+    const struct made *m = &s->frame[f->frame - 1];
+    const struct fcvi_finding *w = &f->what;
+    ck_assert_uint_eq(f->sender, get(m->bytes, 5, 3));
+    ck_assert_msg(f->other < f->frame, "%s: frame %llu contradicts %llu", w->requirement,
+                  (unsigned long long)f->frame, (unsigned long long)f->other);
+    if (w->size == 0) {
+        ck_assert_str_eq(w->field, "SOF");
+        ck_assert_uint_eq(w->seen, m->sof);
+    } else if (strcmp(w->field, "Data_Field") == 0) {
+        ck_assert_uint_eq(w->byte, 24);
+        ck_assert_uint_eq(w->seen, m->length - 24);
+    } else {
+        ck_assert_uint_le(w->byte + w->size, m->length);
+        uint64_t there = get(m->bytes, w->byte, w->size) >> w->lo;
+        if (w->hi - w->lo < 63)
+            there &= (UINT64_C(1) << (w->hi - w->lo + 1)) - 1;
+        ck_assert_msg(w->seen == there, "%s: %s is said to be %llx, but bytes %u to %u hold %llx",
+                      w->requirement, w->field, (unsigned long long)w->seen, w->byte, w->byte + w->size - 1,
+                      (unsigned long long)there);
+    }
+}
+
 static inline void free_verdict(struct verdict *v)
 {
     free(v->monitor);
@@ -227,6 +252,8 @@ static inline void expect(const struct stream *s, uint8_t trust, const char *req
     struct fcvi_monitor_config config = {.limits = s->room, .trust = trust, .r_a_tov_us = s->r_a_tov_us};
     judge(&v, s, &config);
     const struct fcvi_monitor_finding *f = &v.list[0];
+    for (unsigned i = 0; i < v.found.count && i < 16; i++)
+        check_place(s, &v.list[i]);
     if (requirement == NULL)
         ck_assert_msg(v.found.count == 0, "%s, trust %u: %s in frame %llu: %s", what, trust,
                       f->what.requirement, (unsigned long long)f->frame, f->what.message);
@@ -238,7 +265,6 @@ static inline void expect(const struct stream *s, uint8_t trust, const char *req
         ck_assert_msg(strcmp(f->what.requirement, requirement) == 0 && f->frame == number,
                       "%s, trust %u: %s in frame %llu, not %s in %u: %s", what, trust, f->what.requirement,
                       (unsigned long long)f->frame, requirement, number, f->what.message);
-        ck_assert_uint_eq(f->sender, get(s->frame[number - 1].bytes, 5, 3));
     }
     free_verdict(&v);
 }
