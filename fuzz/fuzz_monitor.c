@@ -1,5 +1,6 @@
-/* Any stream of frames through the monitor, with every trust and little room: findings are well formed and
- * name frames that were seen, and a monitor that was copied to another place in between says the same. */
+/* Any stream of frames through the monitor, with every trust and little room: findings are well formed,
+ * name frames that were seen and say what stands where they point, and a monitor that was copied to another
+ * place in between says the same. */
 #include "mutator/fcvi_mutator.h"
 #include "oracle.h"
 
@@ -9,12 +10,31 @@ const struct fcvi_mutator_format fcvi_fuzz_format = {.frames = true};
 
 enum { LONGEST = 1 << 16, FINDINGS = 8 };
 
-static void check(const struct fcvi_monitor_findings *found, uint64_t number)
+/* What is said to be seen stands where the finding points. */
+static void check_place(const struct fcvi_finding *f, const struct fcvi_input *in)
+{
+    if (f->size == 0) {
+        DEMAND(strcmp(f->field, "SOF") == 0 && f->seen == in->sof);
+        return;
+    }
+    if (strcmp(f->field, "Data_Field") == 0) {
+        DEMAND(f->byte == 24 && f->seen == in->length - 24);
+        return;
+    }
+    DEMAND(f->size <= 8 && (size_t)f->byte + f->size <= in->length);
+    uint64_t there = 0;
+    for (unsigned i = 0; i < f->size; i++)
+        there = there << 8 | in->bytes[f->byte + i];
+    DEMAND((there >> f->lo & (UINT64_MAX >> (63 - (f->hi - f->lo)))) == f->seen);
+}
+
+static void check(const struct fcvi_monitor_findings *found, uint64_t number, const struct fcvi_input *in)
 {
     for (size_t i = 0; i < found->count && i < FINDINGS; i++) {
         const struct fcvi_monitor_finding *f = &found->list[i];
         DEMAND(f->what.requirement != NULL && f->what.field != NULL && f->what.message != NULL);
         DEMAND(f->what.lo <= f->what.hi && f->frame == number && f->other < number);
+        check_place(&f->what, in);
     }
 }
 
@@ -49,7 +69,7 @@ static uint64_t follow(const uint8_t *data, size_t size, uint8_t trust, size_t m
         struct fcvi_monitor_frame shown = {&view, ++number, time, record[4] >> 7,
                                            codec.worst > 1 + FCVI_NOTICE};
         fcvi_monitor_frame(m, &shown, &found);
-        check(&found, number);
+        check(&found, number, &in);
         for (size_t i = 0; i < found.count && i < FINDINGS; i++)
             said = (said ^ list[i].frame ^ (uintptr_t)list[i].what.requirement) * 1099511628211u;
         if (record[3] == 0xFF)

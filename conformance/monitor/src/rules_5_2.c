@@ -141,9 +141,8 @@ static void check_end(struct seen *s)
     if (s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RQST)
         return;
     uint64_t bytes, total = fcvi_DH_FCVI_TOT_LEN(s->dh);
-    if (s->own->frame != 0) /* one that changes is a finding of 6.2 */
-        total = s->who == 0 ? t->total : t->resp_total;
-    if (s->misplaced || !reached(s, &bytes))
+    bool changes = s->own->frame != 0 && total != (s->who == 0 ? t->total : t->resp_total);
+    if (changes || s->misplaced || !reached(s, &bytes)) /* that it changes is a finding of 6.2 */
         return;
     bool hands_over = s->end && fcvi_FC_Sequence_Initiative(s->fc) && s->who == 0;
     bool ends = s->end && (s->last || hands_over);
