@@ -25,7 +25,11 @@ static void check_place(const struct fcvi_finding *f, const struct fcvi_input *i
     uint64_t there = 0;
     for (unsigned i = 0; i < f->size; i++)
         there = there << 8 | in->bytes[f->byte + i];
-    DEMAND((there >> f->lo & (UINT64_MAX >> (63 - (f->hi - f->lo)))) == f->seen);
+    there = there >> f->lo & (UINT64_MAX >> (63 - (f->hi - f->lo)));
+    if (there != f->seen)
+        fprintf(stderr, "%s: %s in byte %u is %llx, not %llx\n", f->requirement, f->field, f->byte,
+                (unsigned long long)there, (unsigned long long)f->seen);
+    DEMAND(there == f->seen);
 }
 
 static void check(const struct fcvi_monitor_findings *found, uint64_t number, const struct fcvi_input *in)

@@ -47,17 +47,18 @@ bool mon_end_ask(struct seen *s)
 
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
 
-/* A field of the payload, when this frame has all its bytes. */
-static bool part(const struct seen *s, uint32_t byte, uint32_t size, uint32_t *value)
+/* A field of the payload: the byte of the frame in which it begins, 0 when this frame lacks any of it. */
+static uint16_t part(const struct seen *s, uint32_t byte, uint32_t size, uint32_t *value)
 {
     uint64_t start = fcvi_FC_Relative_Offset_Present(s->fc) ? fcvi_FC_Parameter(s->fc) : 0;
     const struct side *own = s->own;
     if (mon_exact(s->m, s->x) && own->payload)
         start = own->offset; /* as judged by 5.6 */
     if (byte < start || byte + size > start + s->f->payload_length)
-        return false;
-    *value = (uint32_t)fcvi_load(s->f->payload + (byte - start), size);
-    return true;
+        return 0;
+    const uint8_t *at = s->f->payload + (byte - start);
+    *value = (uint32_t)fcvi_load(at, size);
+    return (uint16_t)(at - s->fc);
 }
 
 enum {
@@ -71,33 +72,23 @@ enum {
 void mon_connection_payload(struct seen *s)
 {
     struct setup_facts *u = &s->x->setup;
+    bool request = s->iu == FCVI_IU_CONNECT_RQST;
     uint32_t value;
-    if (s->iu == FCVI_IU_CONNECT_RQST) {
-        if (part(s, HANDLE, 4, &value)) {
-            u->rqst_handle = value;
-            u->has_rqst_handle = true;
-        }
-        if (part(s, PREF, 1, &value))
-            u->rqst_pref = (uint8_t)value;
-        if (part(s, DEPTH, 4, &value))
-            u->rqst_depth = value;
-        if (part(s, LEVEL, 1, &value)) {
-            u->rqst_level = (uint8_t)value;
-            u->has_rqst_attributes = true;
-        }
-    } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
-        if (part(s, HANDLE, 4, &value)) {
-            u->resp_handle = value;
-            u->has_resp_handle = true;
-        }
-        if (part(s, PREF, 1, &value))
-            u->resp_pref = (uint8_t)value;
-        if (part(s, DEPTH, 4, &value))
-            u->resp_depth = value;
-        if (part(s, LEVEL, 1, &value)) {
-            u->resp_level = (uint8_t)value;
-            u->has_resp_attributes = true;
-        }
+    if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
+        return;
+    s->handle_at = part(s, HANDLE, 4, &value);
+    if (s->handle_at != 0) {
+        *(request ? &u->rqst_handle : &u->resp_handle) = value;
+        *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
+    }
+    if (part(s, PREF, 1, &value))
+        *(request ? &u->rqst_pref : &u->resp_pref) = (uint8_t)value;
+    if (part(s, DEPTH, 4, &value))
+        *(request ? &u->rqst_depth : &u->resp_depth) = value;
+    s->level_at = part(s, LEVEL, 1, &value);
+    if (s->level_at != 0) {
+        *(request ? &u->rqst_level : &u->resp_level) = (uint8_t)value;
+        *(request ? &u->has_rqst_attributes : &u->has_resp_attributes) = true;
     }
 }
 

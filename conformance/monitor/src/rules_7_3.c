@@ -7,11 +7,11 @@ void mon_rules_7_3(struct seen *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);
-    if (!accept || !s->end || !u->has_rqst_attributes || !u->has_resp_attributes || !mon_far_good(s))
+    if (!accept || s->level_at == 0 || !u->has_rqst_attributes || !mon_far_good(s))
         return;
-    if (u->rqst_level != u->resp_level && s->f->payload_length >= FCVI_CONN_LENGTH)
+    if (u->rqst_level != u->resp_level)
         mon_report(
-            s, FCVI_AT(s->f->payload - s->fc + FCVI_CONN_FCVI_LOC_ATTRS_BYTE, ATTRS, FCVI_RELIABILITY_LVL),
+            s, FCVI_AT(s->level_at - FCVI_ATTRS_FCVI_RELIABILITY_LVL_BYTE, ATTRS, FCVI_RELIABILITY_LVL),
             u->resp_level,
             FCVI_BREACH("FCVI-4.2-39", "an Endpoint of another Reliability Level is accepted", u->rqst_level),
             u->rqst);

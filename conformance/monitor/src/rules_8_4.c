@@ -4,7 +4,9 @@
 static void report(struct seen *s, struct fcvi_rule rule, uint64_t other)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
-    struct fcvi_place place = request ? CONN(s, FCVI_RQST_HANDLE) : CONN(s, FCVI_RESP_HANDLE);
+    struct fcvi_place place =
+        request ? FCVI_AT(s->handle_at - FCVI_CONN_FCVI_RQST_HANDLE_BYTE, CONN, FCVI_RQST_HANDLE)
+                : FCVI_AT(s->handle_at - FCVI_CONN_FCVI_RESP_HANDLE_BYTE, CONN, FCVI_RESP_HANDLE);
     mon_report(s, place, request ? s->x->setup.rqst_handle : s->x->setup.resp_handle, rule, other);
 }
 
@@ -59,7 +61,7 @@ void mon_rules_8_4(struct seen *s)
     bool request = s->iu == FCVI_IU_CONNECT_RQST, accept = s->iu == FCVI_IU_CONNECT_RESP1 && !u->refused;
     if (accept && fcvi_DH_CONN_STS(s->dh))
         return;
-    if ((!request && !accept) || !(request ? u->has_rqst_handle : u->has_resp_handle))
+    if ((!request && !accept) || s->handle_at == 0)
         return;
     const struct end *e =
         mon_end_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);

@@ -297,7 +297,8 @@ struct seen {
     struct pair *between; /* the two ports; NULL: not looked for, or not there */
     uint64_t id;          /* what names the Message or setup; the low half is the same on both sides */
     uint32_t s_id, d_id;
-    uint16_t base; /* of the Device_Header in the frame */
+    uint16_t base;                /* of the Device_Header in the frame */
+    uint16_t handle_at, level_at; /* in it, of a connect payload; 0: not in this frame (E44) */
     uint8_t iu, who, group;
     bool end, last, starts; /* End_Sequence, Last_Sequence, begins an Exchange */
     bool misplaced;         /* 5.6 found its SEQ_CNT or Relative Offset wrong */
@@ -317,7 +318,6 @@ static inline void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudg
 
 #define DH(s, F) FCVI_AT((s)->base, DH, F)
 #define FC(F) FCVI_AT(0, FC, F)
-#define CONN(s, F) FCVI_AT((s)->f->payload - (s)->fc, CONN, F)
 
 /** Nothing is missing and nothing out of order since the Exchange began. */
 static inline bool mon_exact(const struct fcvi_monitor *m, const struct exchange *x)

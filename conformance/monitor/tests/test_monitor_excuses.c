@@ -105,6 +105,51 @@ START_TEST(a_handle_that_rested_is_as_new)
 }
 END_TEST
 
+/* ---- E44: a connect payload in two frames is judged where its fields stand ---- */
+
+/* The last frame as two, the first of them with 200 bytes of payload. */
+static void split(struct stream *s)
+{
+    enum { FIRST_PART = 200 };
+    struct made *f = &s->frame[s->count - 1], *g = &s->frame[s->count++];
+    *g = *f;
+    g->length -= FIRST_PART;
+    memmove(g->bytes + AT_PAYLOAD, g->bytes + AT_PAYLOAD + FIRST_PART, g->length - AT_PAYLOAD);
+    counts(g, 1, FIRST_PART);
+    g->sof = FCVI_SOF_N3;
+    f->length = AT_PAYLOAD + FIRST_PART;
+    put(f->bytes, AT_F_CTL, 3, get(f->bytes, AT_F_CTL, 3) & ~(uint64_t)(END | INITIATIVE));
+    f->eof = FCVI_EOF_N;
+}
+
+START_TEST(connect_fields_are_judged_where_they_stand)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = iu(&s, 0x10, 0x02, A, C, FIRST | END | INITIATIVE | OFFSET, 0x1002, 0xFFFFFFFF, 340);
+    put(f->bytes, AT_FLAGS, 1, 1);
+    put(f->bytes, AT_WORD_7, 4, 8);
+    connect_payload(f, HA, 1);
+    split(&s);
+    expect(&s, WHOLE, "FCVI-4.2-09", 5, "a handle in use, in a request of two frames");
+    put(s.frame[4].bytes, AT_CONN_HANDLE, 4, HA + 1);
+    f = iu(&s, 0x18, 0x03, C, A, CONTEXT | END | INITIATIVE | OFFSET, 0x1002, 0xFFFFFFFF, 340);
+    put(f->bytes, AT_RX_ID, 2, 0x8001);
+    put(f->bytes, AT_WORD_7, 4, 8);
+    connect_payload(f, HB, 2);
+    split(&s);
+    expect(&s, WHOLE, "FCVI-4.2-39", 8, "another Reliability Level, in the second of two frames");
+    counts(&s.frame[4], 0, 4);
+    counts(&s.frame[5], 1, 204);
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    for (unsigned i = 0; i < v.found.count; i++)
+        check_place(&s, &v.list[i]);
+    free_verdict(&v);
+}
+END_TEST
+
 /* ---- 5.8.6, 5.8.7 where frames may be missing or out of order ---- */
 
 /* The second of two frames of one Sequence, with this SEQ_CNT, Relative Offset and length; the first has
@@ -227,6 +272,7 @@ int main(void)
     tcase_add_test(t, an_abort_closes_the_sequence_of_its_responder);
     tcase_add_test(t, an_abort_closes_nothing_else);
     tcase_add_test(t, a_handle_that_rested_is_as_new);
+    tcase_add_test(t, connect_fields_are_judged_where_they_stand);
     tcase_add_loop_test(t, frames_beside_each_other_fit, 0, 15);
     tcase_add_test(t, an_empty_message_ends_with_its_frame);
     tcase_add_loop_test(t, what_is_in_use_is_found, 0, 4);
