@@ -50,7 +50,8 @@ def add_parser(commands: Any) -> None:
         "--ring", action="store_true",
         help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
     )  # fmt: skip
-    p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help="files at a time (default 1); the output is the same")
+    say = "files at a time (default 1); the output is the same"
+    p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     p.set_defaults(run=run)
 
 
