@@ -98,7 +98,7 @@ static bool answers_again(const struct seen *s)
     const unsigned answers = FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(DISCONNECT_RESP);
     bool first = s->f->payload_length == 0 || fcvi_FC_Parameter(s->fc) == 0;
     return (s->m->config.trust & FCVI_TRUST_ONCE) == 0 && mon_is(s->iu, answers) && first &&
-           fcvi_FC_SEQ_CNT(s->fc) == 0 && s->x->side[1].frame != 0;
+           fcvi_FC_SEQ_CNT(s->fc) == 0 && s->x->side[1].frame != 0 && s->x->group == s->group;
 }
 
 /* How the two answers fit together nobody can tell. */

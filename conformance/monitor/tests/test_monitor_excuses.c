@@ -105,6 +105,21 @@ START_TEST(a_handle_that_rested_is_as_new)
 }
 END_TEST
 
+/* ---- 5.2.1, 5.3.1: an answer of another kind is none that came again ---- */
+
+START_TEST(a_setup_does_not_answer_a_message)
+{
+    enum { TWICE = WHOLE & ~FCVI_TRUST_ONCE };
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    message(iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0), 1, 0);
+    struct made *f = iu(&s, 0x18, 0x03, B, A, CONTEXT | END | INITIATIVE | OFFSET, 0x1002, 0xFFFFFFFF, 340);
+    connect_payload(f, HB + 1, 2);
+    expect(&s, TWICE, "FCVI-T01-CONNECT_RESP1-pos", 7, "a CONNECT_RESP1 in the Exchange of a Message");
+}
+END_TEST
+
 /* ---- E44: a connect payload in two frames is judged where its fields stand ---- */
 
 /* The last frame as two, the first of them with 200 bytes of payload. */
@@ -272,6 +287,7 @@ int main(void)
     tcase_add_test(t, an_abort_closes_the_sequence_of_its_responder);
     tcase_add_test(t, an_abort_closes_nothing_else);
     tcase_add_test(t, a_handle_that_rested_is_as_new);
+    tcase_add_test(t, a_setup_does_not_answer_a_message);
     tcase_add_test(t, connect_fields_are_judged_where_they_stand);
     tcase_add_loop_test(t, frames_beside_each_other_fit, 0, 15);
     tcase_add_test(t, an_empty_message_ends_with_its_frame);
