@@ -33,8 +33,8 @@ struct capture_record {
  * with one line in error (size bytes). */
 struct capture *capture_open(const char *path, char *error, size_t size);
 
-/** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal came while
- * it waited for one. */
+/** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal may have
+ * come while it waited for one: ask again. */
 int capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
 /** As capture_next, but passes over records in which neither the codec nor the monitor finds anything;

@@ -106,6 +106,7 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
     if (status != SOURCE_READY || !classic_begin(&c->classic, source_window(c->source).bytes))
         return open_other(c, path, error, size);
     source_skip(c->source, CLASSIC_HEADER);
+    source_wait_briefly(c->source);
     c->linktype = (int)c->classic.linktype;
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 
 /* PIECE fits into the second cache with all else: a copy there costs less than the page faults of a mapping.
  */
-enum { PIECE = UNPACK_HEAD, CAPACITY = SOURCE_MOST + PIECE, WHY = 256 };
+enum { PIECE = UNPACK_HEAD, CAPACITY = SOURCE_MOST + PIECE, WHY = 256, WAIT_MS = 100 };
 
 struct source {
     int fd;
-    bool file, over;
+    bool file, over, brief;
     uint64_t read, size;
     struct unpack *unpack; /* NULL: as it is */
     uint8_t *bytes;
@@ -66,10 +67,21 @@ struct source *source_open(const char *path, char *error, size_t size)
     return NULL;
 }
 
+/* A signal that comes right before a read is not seen by it, so that it would wait for ever. */
+static bool nothing_yet(const struct source *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    return s->brief && !s->file && s->unpack == NULL && poll(&p, 1, WAIT_MS) <= 0;
+}
+
 /* What the file holds; -1 with errno. */
 static ssize_t from_file(void *context, uint8_t *out, size_t capacity)
 {
     struct source *s = context;
+    if (nothing_yet(s)) {
+        errno = EINTR;
+        return -1;
+    }
     ssize_t n = read(s->fd, out, capacity);
     s->read += n > 0 ? (uint64_t)n : 0;
     return n;
@@ -122,6 +134,11 @@ enum source_status source_have(struct source *s, size_t count)
 struct window source_window(const struct source *s)
 {
     return (struct window){s->bytes + s->begin, s->end - s->begin};
+}
+
+void source_wait_briefly(struct source *s)
+{
+    s->brief = true;
 }
 
 void source_skip(struct source *s, size_t count)

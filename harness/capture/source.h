@@ -15,11 +15,15 @@ enum source_status {
     SOURCE_READY,      /* there are so many bytes */
     SOURCE_SHORT,      /* the end comes before them */
     SOURCE_BROKEN,     /* error says how */
-    SOURCE_INTERRUPTED /* by a signal; what is there stays */
+    SOURCE_INTERRUPTED /* by a signal, or nothing came for a while; what is there stays */
 };
 /** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. */
 enum { SOURCE_MOST = 1 << 19 };
 enum source_status source_have(struct source *source, size_t count);
+
+/** From now on waiting for a pipe ends now and then, as by a signal: one that comes right before a read is
+ * lost. */
+void source_wait_briefly(struct source *source);
 
 struct window {
     const uint8_t *bytes;

@@ -237,9 +237,23 @@ class Frame:
 _CAPACITY = 64
 
 
+_DELIMITERS = {
+    lib.FCVI_SOF_F: "SOFf", lib.FCVI_SOF_I2: "SOFi2", lib.FCVI_SOF_N2: "SOFn2", lib.FCVI_SOF_I3: "SOFi3", lib.FCVI_SOF_N3: "SOFn3",
+    lib.FCVI_EOF_N: "EOFn", lib.FCVI_EOF_T: "EOFt", lib.FCVI_EOF_NI: "EOFni", lib.FCVI_EOF_A: "EOFa",
+}  # fmt: skip
+
+
+def _around(field: str, code: int) -> Optional[str]:
+    """What was seen around the frame, where no byte of it can be pointed at; None: it is in the frame."""
+    if field == "CRC":
+        return "another CRC"
+    return f"{_DELIMITERS.get(code, '')} ({code:02X}h)".lstrip() if field in ("SOF", "EOF") else None
+
+
 def finding_of(f: Any) -> Finding:
     """One finding of the C codec."""
     required = _text(f.required)
+    around = _around(_text(f.field), f.seen)
     digits = max(1, (f.hi - f.lo + 4) // 4)
     whole = f.hi == 0 and f.lo == 0 and f.size != 1
     seen = f"{f.seen}" if whole else f"{f.seen:0{digits}X}h"
@@ -248,10 +262,10 @@ def finding_of(f: Any) -> Finding:
         requirement=_text(f.requirement),
         cls=_text(lib.fcvi_class_name(f.cls)),
         message=f"{_text(f.field)}: {_text(f.message)}",
-        seen=seen,
+        seen=around or seen,
         required=wanted,
-        byte=f.byte,
-        bits=None if whole else f"{f.hi}-{f.lo}",
+        byte=None if around else f.byte,
+        bits=None if whole or around else f"{f.hi}-{f.lo}",
         erratum=_text(f.erratum) or None,
     )
 

@@ -109,6 +109,7 @@ def first_time(path: str) -> Optional[int]:
     capture = lib.capture_open(path.encode(errors="surrogateescape"), error, _ERROR_SIZE)
     if capture == ffi.NULL:
         raise ScanError(str(ffi.string(error), errors="replace"))
-    status = lib.capture_next(capture, record, error, _ERROR_SIZE)
+    while (status := lib.capture_next(capture, record, error, _ERROR_SIZE)) == 2:  # a pipe in which nothing is yet
+        pass
     lib.capture_close(capture)
     return record.time_us if status == 1 else None

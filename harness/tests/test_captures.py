@@ -98,8 +98,10 @@ def test_deliberately_bad_frames_are_found() -> None:
     They are ELSs, whose FC-2 frame is broken all the same.
     """
     done = fcvi("lint", "--json", str(PCAPS / "crafted/fc2-225-badcrc.pcap"))
-    found = [json.loads(line)["frame"] for line in done.stdout.splitlines()[:-1]]
-    assert found == [2, 3, 5, 6]
+    found = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+    assert [(f["frame"], f["seen"]) for f in found] == [
+        (2, "another CRC"), (3, "another CRC"), (5, "EOFni (49h)"), (6, "EOFa (50h)")]  # fmt: skip
+    assert {(f["byte"], f["bits"]) for f in found} == {(None, None)}  # they stand around the frame
     assert done.returncode == 1
 
 

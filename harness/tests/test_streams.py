@@ -70,8 +70,15 @@ def test_findings_of_a_pipe_come_while_it_is_open() -> None:
     assert [json.loads(line)["frame"] for line in rest[:-1]] == [3, 5, 6] and process.returncode == 1
 
 
+def heed_interrupts() -> None:
+    """What is started in the background of a shell without job control ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupting_a_live_pipe_ends_it_with_the_summary() -> None:
-    with subprocess.Popen([FCVI, "lint", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [FCVI, "lint", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(BAD_CRC.read_bytes())
         process.stdin.flush()
