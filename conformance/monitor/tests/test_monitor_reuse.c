@@ -368,7 +368,9 @@ static void login(struct stream *s, uint32_t from, bool reply, uint64_t port_nam
     put(f->bytes, 24 + 20, 8, port_name);
 }
 
-START_TEST(logins_tell_the_names)
+/* Two Peers log in, their requests cross, and both accept: A, with the higher Port_Name, in frame 5, B in 6.
+ */
+static struct stream logged_in_and_crossing(void)
 {
     struct stream s = stream();
     login(&s, A, false, 0x2000000000000002);
@@ -377,6 +379,12 @@ START_TEST(logins_tell_the_names)
     request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
     answer(&s, A, 0x2001, 9, HA, 0);
     answer(&s, B, 0x1001, 7, HB, 0);
+    return s;
+}
+
+START_TEST(logins_tell_the_names)
+{
+    struct stream s = logged_in_and_crossing();
     expect(&s, WHOLE, "FCVI-5.3.4-02", 6, "a second accept, of the lower Port_Name");
     put(s.frame[0].bytes, 24 + 20, 8, 0x1000000000000002);
     expect(&s, WHOLE, "FCVI-5.3.4-b", 5, "an accept of the lower Port_Name");
@@ -386,13 +394,7 @@ END_TEST
 /* A login tells a name when it was accepted, and on one Fabric only. */
 START_TEST(only_accepted_logins_tell_names)
 {
-    struct stream s = stream();
-    login(&s, A, false, 0x2000000000000002);
-    login(&s, B, true, 0x2000000000000001);
-    request(&s, A, 0x1001, 7, HA, PEER_TO_PEER);
-    request(&s, B, 0x2001, 9, HB, PEER_TO_PEER);
-    answer(&s, A, 0x2001, 9, HA, 0);
-    answer(&s, B, 0x1001, 7, HB, 0);
+    struct stream s = logged_in_and_crossing();
     for (unsigned i = 0; i < s.count; i++)
         s.frame[i].network = 5;
     expect(&s, WHOLE, "FCVI-5.3.4-02", 6, "a second accept on a VLAN");
