@@ -93,10 +93,10 @@ def reading(b: Bench, mixed: str) -> Iterator[Row]:
         yield Row(words, f"{per_frame(s[name], b.frames):.0f} ns a frame", ratios(s[name], s["bare"]), bare, **times(s[name]))
     yield Row("`fcvi lint`", f"{per_frame(s['lint'], b.frames):.0f} ns a frame", ratios(s["lint"], s["header"]),
               "the loop with a look at each header", **times(s["lint"]))  # fmt: skip
-    yield from others(b, spread([x.cpu for x in s["lint"]]).median)
+    yield from others(b, mixed)
 
 
-def others(b: Bench, ours: float) -> Iterator[Row]:
+def others(b: Bench, mixed: str) -> Iterator[Row]:
     """tshark and scapy on the first frames of the same capture, projected to all of it; start-up counts once on each side."""
     one = b.capture("one", 1, "mixed")
     programs = {
@@ -108,9 +108,10 @@ def others(b: Bench, ours: float) -> Iterator[Row]:
             print(f"{name}: not installed, left out", file=sys.stderr)
             continue
         part = b.capture("part", frames, "mixed")
-        s = in_turn({"start": [*command, one], "part": [*command, part]}, 3)
+        s = in_turn({"start": [*command, one], "part": [*command, part], "lint": [b.fcvi, "lint", mixed]}, b.rounds)
         all_of_it = [x.cpu + (y.cpu - x.cpu) * b.frames / frames for x, y in zip(s["start"], s["part"])]
-        yield Row(f"`fcvi lint`, {b.frames:,} frames", f"{b.frames / ours:,.0f} frames/s", spread([t / ours for t in all_of_it]),
+        yield Row(f"`fcvi lint`, {b.frames:,} frames", f"{b.frames / spread([x.cpu for x in s['lint']]).median:,.0f} frames/s",
+                  spread([theirs / x.cpu for theirs, x in zip(all_of_it, s["lint"])]),
                   f"`{name}`, {b.frames / spread(all_of_it).median:,.0f} frames/s, times faster",
                   f"projected from its first {frames:,} frames", **times(s["part"]))  # fmt: skip
 
