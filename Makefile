@@ -1,6 +1,6 @@
 # fcvi: the conformance suite for FC-VI (ISO/IEC 14165-331:2007). `make help` says what there is.
 
-VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/internal.h)
+VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/internal.h)
 SOVERSION := 0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -16,7 +16,7 @@ INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Ire
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
 LIBS := -lisal
 
-LIB_SRC := $(wildcard codec/src/*.c refimpl/src/*.c conformance/monitor/src/*.c)
+LIB_SRC := $(wildcard codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c)
 CAPTURE_SRC := $(wildcard harness/capture/*.c)
 AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
@@ -25,7 +25,7 @@ TEST_SRC := $(wildcard codec/tests/test_*.c refimpl/tests/test_*.c conformance/m
 VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
-C_FILES := $(wildcard codec/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/include/fcvi/*.h \
+C_FILES := $(wildcard codec/*/*.[ch] codec/src/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/src/*/*.[ch] refimpl/include/fcvi/*.h \
              refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] harness/ffi/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              harness/bench/*.c conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/tests harness/case_captures.py conformance fuzz
@@ -136,10 +136,10 @@ $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
 
 # the Wireshark dissector
-$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/dissector.py $(EXTENSION)
-	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.dissector $< > $@
+$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/report/dissector.py $(EXTENSION)
+	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.report.dissector $< > $@
 
-$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/internal.h
+$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/core/internal.h
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
@@ -230,7 +230,7 @@ $(BUILD)/san/refimpl/vipl/%: refimpl/vipl/%.c $(BUILD)/san/libvipl.a $(BUILD)/sa
 	@mkdir -p $(@D)
 	$(SAN_CC) $(TEST_CFLAGS) $^ $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
 
-LIB_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h \
+LIB_HEADERS := $(wildcard codec/*/*.h codec/src/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/src/*/*.h refimpl/include/fcvi/* conformance/monitor/*/*.h \
                  conformance/monitor/include/fcvi/* refimpl/vipl/*/*.h refimpl/vipl/include/fcvi/*)
 $(BUILD)/san/obj/%.o: %.c $(LIB_HEADERS)
 	@mkdir -p $(@D)
@@ -318,7 +318,7 @@ FUZZ_CODEC := -O1 -fsanitize-coverage=bb -fsanitize-coverage-ignorelist=fuzz/str
 FUZZ_CALLED := -fsanitize-coverage=func
 $(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += $(FUZZ_CODEC)
 $(BUILD)/fuzz/obj/fuzz/fuzz_frame.o: FUZZ_COVERAGE += $(FUZZ_CALLED)
-FUZZ_HEADERS := $(wildcard codec/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
+FUZZ_HEADERS := $(wildcard codec/*/*.h codec/src/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/src/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
 $(BUILD)/fuzz/obj/%.o: %.c $(FUZZ_HEADERS)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent / "fcvi"
 REQUIREMENTS = HERE / "requirements.tsv"
 ERRATA = HERE / "errata.md"
 

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-from fcvi import codec
-from fcvi.captures import Reader, Record
+from fcvi.fc import codec
+from fcvi.capture.reader import Reader, Record
 
 _SHORT_CAPTURE = 8192
 

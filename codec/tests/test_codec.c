@@ -1,7 +1,7 @@
 /* The codec against frames written out from the standard's tables. */
 #include "under_test.h"
 
-#include "../src/internal.h"
+#include "../src/core/internal.h"
 
 #include <stdio.h>
 
@@ -482,7 +482,7 @@ START_TEST(requirements_exist)
 {
     char path[512], *text;
     const char *root = getenv("FCVI_SRCDIR");
-    snprintf(path, sizeof path, "%s/conformance/requirements.tsv", root != NULL ? root : ".");
+    snprintf(path, sizeof path, "%s/conformance/fcvi/requirements.tsv", root != NULL ? root : ".");
     FILE *file = fopen(path, "rb");
     ck_assert_ptr_nonnull(file);
     text = calloc(1, 1 << 20);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fcvi import codec
+from fcvi.fc import codec
 
 from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut, drop, good_recv, put, state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fcvi import codec
+from fcvi.fc import codec
 
 from .faulty import Fault, FaultyDut, drop, put, returns, state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fcvi import codec
+from fcvi.fc import codec
 
 from .faults_annex_b import first_handle_again
 from .faulty import _CONNECTED, _ERROR, _IDLE, Fault, FaultyDut, drop, flip, put, returns, state

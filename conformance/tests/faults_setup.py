@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fcvi.build import UNASSIGNED
+from fcvi.fc.build import UNASSIGNED
 
 from .faulty import Fault, drop, early_message, first_id_again, put, returns, state
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
-from fcvi import codec
-from fcvi.build import UNASSIGNED
+from fcvi.fc import codec
+from fcvi.fc.build import UNASSIGNED
 from fcvi.dut.base import Notification, Reply
 from fcvi.dut.ref import RefDut
-from fcvi.received import kind_of
+from fcvi.fc.received import kind_of
 
 FrameEdit = Callable[["FaultyDut", codec.Frame, bytearray], Optional[list[bytes]]]
 ParamsEdit = Callable[[dict[str, Any]], dict[str, Any]]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from conformance.tests.mutant_programs import MUT, SPARE_S, TIMES, Places, Program, measure, places, programs
-from conformance.tests.mutant_source import ROOT, SOURCES, Mutant
+from .mutant_programs import MUT, SPARE_S, TIMES, Places, Program, measure, places, programs
+from .mutant_source import ROOT, SOURCES, Mutant
 
 FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-DFCVI_INTERNALS_IN_SIGHT", "-fPIC", "-w", *(f"-I{ROOT / d}" for d in (
     "codec/include", "refimpl/include", "conformance/monitor/include", "refimpl/vipl/include", "harness/capture"))]  # fmt: skip

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.tests.mutant_source import ROOT, SOURCES
+from .mutant_source import ROOT, SOURCES
 
 MUT = ROOT / "build/mut"
 SETTINGS = {

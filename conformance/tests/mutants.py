@@ -25,8 +25,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 
-from conformance.tests.mutant_judge import Bench, Verdict
-from conformance.tests.mutant_source import ROOT, SOURCES, Mutant, mutants_of
+from .mutant_judge import Bench, Verdict
+from .mutant_source import ROOT, SOURCES, Mutant, mutants_of
 
 EXPLAINED = Path(__file__).with_name("mutants_explained.txt")
 Key = tuple[str, str, int, str]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 from unittest.mock import patch
 
-from fcvi import codec
+from fcvi.fc import codec
 from fcvi.dut.base import Notification
 from fcvi.dut.ref import RefDut
-from fcvi.received import kind_of
-from fcvi.refport import RefPort
+from fcvi.fc.received import kind_of
+from fcvi.dut.refport import RefPort
 
 Edit = Callable[["OddDut", codec.Frame, bytearray], None]
 _DATA = ("SEND_RQST", "WRITE_RQST", "READ_RESP")

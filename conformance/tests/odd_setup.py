@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fcvi import codec
-from fcvi.build import UNASSIGNED
+from fcvi.fc import codec
+from fcvi.fc.build import UNASSIGNED
 
 from .odd import Edit, Odd, OddDut, no_rx_id
 

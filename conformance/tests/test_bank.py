@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from conformance.catalogue import load_requirements
-from conformance.tests.bank.__main__ import main
-from conformance.tests.bank.device import BankDut, Broken, Entry
-from conformance.tests.bank.judge import judge
-from conformance.tests.bank.language import rows, understand
-from conformance.tests.bank.table import bank
-from conformance.tests.bank.unbreakable import ALSO, UNBREAKABLE
-from fcvi.results import Verdict
+from .bank.__main__ import main
+from .bank.device import BankDut, Broken, Entry
+from .bank.judge import judge
+from .bank.language import rows, understand
+from .bank.table import bank
+from .bank.unbreakable import ALSO, UNBREAKABLE
+from fcvi.engine.results import Verdict
 
 from .test_faults import run_on
 

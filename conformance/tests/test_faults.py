@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conformance.catalogue import load_requirements
-from conformance.cases import all_cases
-from conformance.tests import faults_clause4, faults_far, faults_link, faults_messages, faults_setup, faulty
-from conformance.tests.faulty import Fault, FaultyDut
-from fcvi.pixit import pixit_for
-from fcvi.results import Result, Verdict
-from fcvi.runner import run_variant
+from conformance.fcvi.cases import all_cases
+from . import faults_clause4, faults_far, faults_link, faults_messages, faults_setup, faulty
+from .faulty import Fault, FaultyDut
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.runner import run_variant
 
 _BANKS = (faulty, faults_setup, faults_messages, faults_link, faults_clause4, faults_far)
 FAULTS = [fault for bank in _BANKS for fault in bank.FAULTS]

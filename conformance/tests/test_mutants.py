@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.mutant_judge import Verdict
-from conformance.tests.mutant_programs import Places, Program
-from conformance.tests.mutant_source import ROOT, SOURCES, Mutant, _of_line, mutants_of
-from conformance.tests.mutants import EXPLAINED, explanations, main, read_results, report, write_result
+from .mutant_judge import Verdict
+from .mutant_programs import Places, Program
+from .mutant_source import ROOT, SOURCES, Mutant, _of_line, mutants_of
+from .mutants import EXPLAINED, explanations, main, read_results, report, write_result
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cases import all_cases
+from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
-from conformance.tests.odd import ODD, Odd, OddDut
-from fcvi.pixit import pixit_for
-from fcvi.results import Verdict
-from fcvi.runner import run_variant
+from .odd import ODD, Odd, OddDut
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import run_variant
 
 LEVELS = {r.id: r.level for r in load_requirements()}
 VARIANTS = [(c, v) for c in all_cases() if "message" in c.tags for v in c.variants]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cases import all_cases
+from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
-from conformance.tests.odd import Odd, OddDut
-from conformance.tests.odd_setup import ODD
-from fcvi.pixit import pixit_for
-from fcvi.results import Verdict
-from fcvi.runner import run_variant
+from .odd import Odd, OddDut
+from .odd_setup import ODD
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import run_variant
 
 LEVELS = {r.id: r.level for r in load_requirements()}
 VARIANTS = [(c, v) for c in all_cases() if {"setup", "link", "address", "disconnect", "login"} & set(c.tags) for v in c.variants]

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from conformance.tests.choices import CHOICES, VariantDut
-from conformance.tests.variants import independent, main, run_seed, settings_of
+from .choices import CHOICES, VariantDut
+from .variants import independent, main, run_seed, settings_of
 
 SEEDS = 16
 

@@ -17,14 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Deque, Optional
 
-from conformance.cases import all_cases
+from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
-from fcvi import pics as pics_module
+from fcvi.engine import pics as pics_module
 from fcvi.dut.base import Dut
 from fcvi.dut.rpc import RpcDut, Stream
-from fcvi.pixit import pixit_for
-from fcvi.results import Verdict
-from fcvi.runner import not_applicable, run_variant
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import not_applicable, run_variant
 
 from .choices import pick
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Dict, Iterator, List, Tuple
 
-from fcvi import codec
-from fcvi.mutator import mutate
+from fcvi.fc import codec
+from fcvi.attack.mutator import mutate
 
 from .independent import wire
 from .independent.decoder import Decoded, Leaves, decode

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fcvi import codec, pcapng
-from fcvi.captures import CaptureError, Reader, write
-from fcvi.results import Finding, TraceFrame
+from fcvi.fc import codec
+from fcvi.capture import pcapng
+from fcvi.capture.reader import CaptureError, Reader, write
+from fcvi.engine.results import Finding, TraceFrame
 
 from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
 

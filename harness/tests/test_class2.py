@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fcvi import class2, codec
+from fcvi.fc import class2, codec
 
 _DATA = bytes.fromhex("01010100" "00010200" "58380008" "2A020007" "12345678" "00000000") + bytes(32)
 _LAST_OF_A_SEND = bytearray(_DATA)

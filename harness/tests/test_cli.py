@@ -15,8 +15,8 @@ import pytest
 from conformance.catalogue import load_requirements
 from fcvi.arguments import parser
 from fcvi.commands import lint
-from fcvi.results import Result, RunReport, Verdict
-from fcvi.runner import exit_status
+from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.runner import exit_status
 
 from .conftest import ROOT, fcvi
 

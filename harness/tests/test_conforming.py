@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import all_cases
+from conformance.fcvi.cases import all_cases
 from fcvi.cli import main
 
 from .conftest import ROOT

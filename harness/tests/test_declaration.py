@@ -14,14 +14,14 @@ import jsonschema
 import pytest
 
 from conformance.catalogue import load_errata, load_requirements
-from conformance.pics_rules import RULES
-from fcvi.deviation import Deviation, apply
-from fcvi.pics import BOOLEANS, applies, complete
-from fcvi.refserver import PICS
+from conformance.fcvi.pics_rules import RULES
+from fcvi.engine.deviation import Deviation, apply
+from fcvi.engine.pics import BOOLEANS, applies, complete
+from fcvi.dut.refserver import PICS
 from fcvi.report.json_report import requirement_verdicts
-from fcvi.results import Result, RunReport, Verdict
-from fcvi.review import review
-from fcvi.runner import exit_status
+from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.review import review
+from fcvi.engine.runner import exit_status
 
 from .conftest import ROOT, fcvi
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fcvi.case import load_cases
+from fcvi.engine.case import load_cases
 from fcvi.report import file_name
 
 from .conftest import FCVI, fcvi

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fcvi.captures import write
+from fcvi.capture.reader import write
 
 from . import differential
 from .independent import decoder

@@ -11,8 +11,9 @@ from typing import Any, Iterator
 
 import pytest
 
-from fcvi import codec, dissector
-from fcvi.captures import write
+from fcvi.fc import codec
+from fcvi.report import dissector
+from fcvi.capture.reader import write
 
 from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
 

@@ -14,8 +14,8 @@ import pytest
 
 from fcvi.dut import attach
 from fcvi.dut.base import AttachError, Dut, DutError
-from fcvi.pixit import pixit_for
-from fcvi.runner import base_config
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.runner import base_config
 
 from .conftest import FCVI, fcvi
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fcvi.captures import Reader
+from fcvi.capture.reader import Reader
 
 from .conftest import ROOT, fcvi
 
@@ -109,7 +109,7 @@ def test_broken_port_is_found_out(
     done = subprocess.run([str(program), scenario], capture_output=True, text=True, timeout=300, check=False)
     summary = json.loads(done.stdout.splitlines()[0])
     assert (done.returncode, summary["result"], summary.get("rule")) == (1, "violation", rule), done.stdout
-    monkeypatch.setattr("fcvi.exploration.PROGRAM", program)
+    monkeypatch.setattr("fcvi.explore.program.PROGRAM", program)
     from fcvi.cli import main
 
     out = tmp_path / "out"

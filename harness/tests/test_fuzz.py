@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from fcvi import codec, pics
-from fcvi.blackbox import Attack, Step, changed_fields, fewer
-from fcvi.build import RawFrame
+from fcvi.fc import codec
+from fcvi.engine import pics
+from fcvi.attack.blackbox import Attack, Step, changed_fields, fewer
+from fcvi.fc.build import RawFrame
 from fcvi.dut.base import DutError
 from fcvi.dut.ref import RefDut
-from fcvi.mutator import mutate
-from fcvi.pixit import pixit_for
+from fcvi.attack.mutator import mutate
+from fcvi.engine.pixit import pixit_for
 from fcvi.replay import bare, keep, trace
 from fcvi.replay.play import Player
-from fcvi.runner import load_catalogue
+from fcvi.engine.runner import load_catalogue
 
 from .conftest import CONNECT_RQST, ROOT, fcvi
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from fcvi import codec
+from fcvi.fc import codec
 from fcvi.report import html, ladder, write_report
-from fcvi.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
+from fcvi.engine.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
 
 from .conftest import CONNECT_RESP3, CONNECT_RQST, FCVI, fcvi
 from .html_check import Page, contrast
@@ -187,8 +187,8 @@ EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</pre></de
 
 def an_evil_report(count: int = 1) -> RunReport:
     """A report in which every string that a DUT or a lab can set is hostile."""
-    from fcvi.deviation import Deviation, Outcome
-    from fcvi.results import Review
+    from fcvi.engine.deviation import Deviation, Outcome
+    from fcvi.engine.results import Review
 
     finding = Finding("R-1", "behaviour", EVIL, EVIL, EVIL, 1, 30, "31-0", None, 5)
     results = [
@@ -206,7 +206,7 @@ def an_evil_report(count: int = 1) -> RunReport:
 
 
 def test_hostile_strings_are_text() -> None:
-    from fcvi.files import encoded
+    from fcvi.engine.files import encoded
 
     text = encoded(html.render(an_evil_report())).decode()
     page = Page(text)

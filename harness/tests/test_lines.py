@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fcvi.dut.base import Dut, DutError, Reply
 from fcvi.dut.rpc import RpcDut
-from fcvi.endpoint import ClientGone, Session
+from fcvi.dut.endpoint import ClientGone, Session
 
 from .conftest import CONNECT_RQST
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fcvi import codec, requests
-from fcvi.captures import Reader, write
-from fcvi.requests import Requests
+from fcvi.fc import codec, requests
+from fcvi.capture.reader import Reader, write
+from fcvi.fc.requests import Requests
 
 from .conftest import PCAPS, ROOT, fcvi
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from fcvi import jitter, runner
-from fcvi.case import CaseInfo, Variant
+from fcvi.engine import jitter, runner
+from fcvi.engine.case import CaseInfo, Variant
 from fcvi.dut.base import SETTLE_US, Dut, HostError, Notification, Reply
 from fcvi.dut.planes import Frames, NoControl, PlaneDut
-from fcvi.pixit import Pixit, pixit_for
-from fcvi.results import Result, Verdict
-from fcvi.runner import run_variant
-from fcvi.scenario import Scenario
+from fcvi.engine.pixit import Pixit, pixit_for
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.runner import run_variant
+from fcvi.engine.scenario import Scenario
 
 REQUIREMENT = "FCVI-8.5.4-01"
 LEVELS = {REQUIREMENT: "shall"}

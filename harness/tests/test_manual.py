@@ -10,15 +10,15 @@ from typing import Any, Iterator, Optional
 
 import pytest
 
-from fcvi import pics as pics_module
-from fcvi.case import load_cases
+from fcvi.engine import pics as pics_module
+from fcvi.engine.case import load_cases
 from fcvi.dut.base import DutError, Unavailable
 from fcvi.dut.manual import ManualControl
 from fcvi.dut.planes import Frames, PlaneDut, monotonic_us
-from fcvi.pixit import pixit_for
-from fcvi.refserver import PICS, RefServer
-from fcvi.results import Verdict
-from fcvi.runner import load_catalogue, run_variant
+from fcvi.engine.pixit import pixit_for
+from fcvi.dut.refserver import PICS, RefServer
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import load_catalogue, run_variant
 
 
 class Device:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fcvi import codec
-from fcvi.captures import write
-from fcvi.monitor import WHOLE, Monitor
+from fcvi.fc import codec
+from fcvi.capture.reader import write
+from fcvi.fc.monitor import WHOLE, Monitor
 
 from .conftest import CONNECT_RESP3, CONNECT_RQST, fcvi
 

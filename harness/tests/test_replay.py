@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fcvi import codec
-from fcvi.captures import Reader, write
+from fcvi.fc import codec
+from fcvi.capture.reader import Reader, write
 
 from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fcvi import els
-from fcvi.build import Envelope
+from fcvi.fc import els
+from fcvi.fc.build import Envelope
 
 _HOST, _OTHER_HOST = "fe8000000000000000000000000000a1", "fe8000000000000000000000000000b2"
 _NAMES = {"port_name": "10000000c9000001", "node_name": "20000000c9000001", "host": [_HOST]}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fcvi.captures import write
+from fcvi.capture.reader import write
 
 from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
 

@@ -58,7 +58,7 @@ enum fcvi_class {
 /** One finding. byte: offset of the field's container from the first header byte; size: bytes of that
  *  container; hi..lo: the bits in it, numbered as in fields.def. */
 struct fcvi_finding {
-    const char *requirement; /* id in conformance/requirements.tsv */
+    const char *requirement; /* id in conformance/fcvi/requirements.tsv */
     const char *erratum;     /* "E03" where a register entry decided, or NULL */
     const char *field;       /* name as printed in the standard */
     const char *message;     /* what is wrong, one sentence without the values */

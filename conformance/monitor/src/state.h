@@ -2,7 +2,7 @@
 #ifndef FCVI_MONITOR_STATE_H
 #define FCVI_MONITOR_STATE_H
 
-#include "../../../codec/src/internal.h"
+#include "../../../codec/src/core/internal.h"
 
 #include <fcvi/monitor.h>
 #include <string.h>

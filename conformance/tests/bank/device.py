@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
-from fcvi import codec
+from fcvi.fc import codec
 from fcvi.dut.ref import RefDut
-from fcvi.received import kind_of
+from fcvi.fc.received import kind_of
 
-from ..faulty import Fault, FaultyDut, FrameEdit
+from conformance.tests.faulty import Fault, FaultyDut, FrameEdit
 
 ParamsEdit = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from typing import Callable, Optional
 
-from fcvi import codec
-from fcvi.received import kind_of
+from fcvi.fc import codec
+from fcvi.fc.received import kind_of
 
-from ..faulty import FaultyDut, FrameEdit
+from conformance.tests.faulty import FaultyDut, FrameEdit
 
 #: Where structures are found in a frame, besides the header and the Device_Header: bytes into the payload.
 _INSIDE = {"CONN": 0, "ATTRS": 308, "QOS": 316, "LOC": 12, "REM": 160, "FARP": 4, "LOGIN": 4, "ADISC": 4, "CT": 0,

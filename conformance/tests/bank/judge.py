@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Iterator
 
-from conformance.cases import all_cases
+from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
-from fcvi.case import CaseInfo, Variant
-from fcvi.pixit import pixit_for
-from fcvi.results import Result, Verdict
-from fcvi.runner import run_variant
+from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.runner import run_variant
 
-from ..faulty import FaultyDut
+from conformance.tests.faulty import FaultyDut
 from .device import BankDut, Broken, Entry
 
 #: What may become of a requirement whose device was run, best first. finding: a finding names it; case: a failed case

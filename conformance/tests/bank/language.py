@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Optional
 
-from fcvi import codec
-from fcvi.received import kind_of
+from fcvi.fc import codec
+from fcvi.fc.received import kind_of
 
-from ..faulty import FaultyDut, FrameEdit, returns, state
+from conformance.tests.faulty import FaultyDut, FrameEdit, returns, state
 from .device import BankDut, Broken, Entry, ParamsEdit
 from .frames import action, condition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from .. import faults_clause4, faults_link, faults_messages, faults_setup, faulty
+from conformance.tests import faults_clause4, faults_link, faults_messages, faults_setup, faulty
 from .device import Entry
 from .language import rows
 from .unbreakable import ALSO

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..files import FileError, one_line
-from ..report import certificate
+from fcvi.engine.files import FileError, one_line
+from fcvi.report import certificate
 from . import run as run_command
 
 

@@ -11,11 +11,11 @@ import json
 import sys
 from typing import Any, Optional
 
-from .. import codec
-from ..captures import CaptureError, Reader, Record
-from ..jobs import each, number_of_jobs
-from ..progress import Progress, wanted
-from ..requests import Requests
+from fcvi.fc import codec
+from fcvi.capture.reader import CaptureError, Reader, Record
+from fcvi.engine.jobs import each, number_of_jobs
+from fcvi.engine.progress import Progress, wanted
+from fcvi.fc.requests import Requests
 
 
 def add_parser(commands: Any) -> None:

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any, Optional
 
-from ..endpoint import serve_socket, serve_stdio
-from ..files import FileError, read_json
-from ..pixit import pixit_for
-from ..runner import base_config
+from fcvi.dut.endpoint import serve_socket, serve_stdio
+from fcvi.engine.files import FileError, read_json
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.runner import base_config
 
 
 def add_parser(commands: Any) -> None:
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
         print("fcvi endpoint: --on fcoe:IFACE takes --control or --config; they take nothing else", file=sys.stderr)
         return 2
-    from ..live.endpoint import serve, serve_alone
+    from fcvi.live.endpoint import serve, serve_alone
 
     if args.control is not None:
         return serve(args.on, args.control)

@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..exploration import ExplorationError, Outcome, explore_all, scenarios
-from ..exploration_report import ladder, pcapng
-from ..files import encoded, write_file
+from fcvi.explore.program import ExplorationError, Outcome, explore_all, scenarios
+from fcvi.explore.report import ladder, pcapng
+from fcvi.engine.files import encoded, write_file
 
 
 def add_parser(commands: Any) -> None:

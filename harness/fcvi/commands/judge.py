@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..evidence import load_run
-from ..files import FileError, read_file, write_file
-from ..rejudge import rejudge
-from ..report import certificate_files, derived, text
-from ..runner import exit_status
+from fcvi import __version__
+from fcvi.engine.evidence import load_run
+from fcvi.engine.files import FileError, read_file, write_file
+from fcvi.engine.rejudge import rejudge
+from fcvi.report import certificate_files, derived, text
+from fcvi.engine.runner import exit_status
 
 
 def add_parser(commands: Any) -> None:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sys
 
-from ..scan import Scan, ScanError, Watch, first_time
+from fcvi.capture.scan import Scan, ScanError, Watch, first_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Sequence
 
-    from ..captures import Record
-    from ..results import Finding
+    from fcvi.capture.reader import Record
+    from fcvi.engine.results import Finding
 
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _jobs(value: str) -> int:
-    from ..jobs import number_of_jobs
+    from fcvi.engine.jobs import number_of_jobs
 
     return number_of_jobs(value)
 
@@ -113,7 +113,7 @@ class Assembly:
 
     def add(self, record: Record) -> list[Finding]:
         """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
-        from .. import codec
+        from fcvi.fc import codec
 
         frame = codec.decode(record.data, record.sof, record.eof, record.crc)
         if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
@@ -187,7 +187,7 @@ class Stream:
         scan.close()
 
     def _scan(self, scan: Scan) -> None:
-        from ..progress import Progress, wanted
+        from fcvi.engine.progress import Progress, wanted
 
         progress = Progress(scan.path) if wanted() else None
 
@@ -209,9 +209,9 @@ class Stream:
                 progress.end()
 
     def _report(self, scan: Scan) -> None:
-        from .. import codec
-        from ..captures import record_of
-        from ..results import Finding
+        from fcvi.fc import codec
+        from fcvi.capture.reader import record_of
+        from fcvi.engine.results import Finding
 
         record = record_of(scan.record)
         if record.kind == "malformed":
@@ -229,7 +229,7 @@ class Stream:
     def _breach(self, breach: Any) -> Finding:
         from dataclasses import replace
 
-        from .. import codec
+        from fcvi.fc import codec
 
         finding = codec.finding_of(breach.what)
         if not breach.other:
@@ -299,7 +299,7 @@ def _all(args: Arguments) -> _Sum:
     if args.ring:
         total.add(*_judge(_in_order(args.files), args)[0])
     elif args.jobs > 1 and len(args.files) > 1:
-        from ..jobs import each
+        from fcvi.engine.jobs import each
 
         for parts in each(lambda path: _judge([path], args)[0], args.files, args.jobs):
             total.add(*(parts or (Tally(), [], 3, False)))

@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
-from ..case import load_cases
-from ..select import SelectionError, select
+from fcvi.engine.case import load_cases
+from fcvi.engine.select import SelectionError, select
 
 
 def add_parser(commands: Any) -> None:

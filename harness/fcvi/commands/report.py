@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..files import FileError
-from ..report import diff
+from fcvi.engine.files import FileError
+from fcvi.report import diff
 
 
 def add_parser(commands: Any) -> None:

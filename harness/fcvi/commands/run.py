@@ -10,11 +10,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
-from ..live.privileges import as_caller
-from ..pics import PicsError
-from ..report import FORMATS, clear, text, write_report
-from ..results import RunReport
-from ..runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
+from fcvi.live.privileges import as_caller
+from fcvi.engine.pics import PicsError
+from fcvi.report import FORMATS, clear, text, write_report
+from fcvi.engine.results import RunReport
+from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
 
 def add_parser(commands: Any) -> None:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from typing import Any
 
-from ..case import CaseInfo, load_cases
+from fcvi.engine.case import CaseInfo, load_cases
 
 _WIDTH = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
-from ..pixit import DUT, Identity
+from fcvi.engine.pixit import DUT, Identity
 from .base import AttachError, Dut, DutError, Unavailable
 
 __all__ = ["AttachError", "Dut", "DutError", "Unavailable", "attach"]
@@ -22,7 +22,7 @@ def attach(
     """
     kind, _, rest = spec.partition(":")
     if kind == "fcoe":
-        from ..live import attach_live
+        from fcvi.live import attach_live
 
         return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log)
     if agent:

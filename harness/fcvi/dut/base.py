@@ -7,9 +7,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
-from .. import notation
-from ..build import RawFrame
-from ..pixit import Pixit
+from fcvi.fc import notation
+from fcvi.fc.build import RawFrame
+from fcvi.engine.pixit import Pixit
 
 #: After its last word, a real-time device that has more to say says it within this time.
 SETTLE_US = 20_000

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Mapping, Optional
 
-from ..pixit import Pixit
+from fcvi.engine.pixit import Pixit
 from .base import Dut, DutError, Notification, Reply, Unavailable
 
 _QUIET_US = 1_000  # after something came, what belongs to it follows within this time

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ..pixit import Pixit
+from fcvi.engine.pixit import Pixit
 from .base import Dut, DutError, Reply, Unavailable
 
 Entry = dict[str, Any]

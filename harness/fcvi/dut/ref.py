@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .. import notation
-from ..build import RawFrame
-from ..refserver import PICS, RefServer
+from fcvi.fc import notation
+from fcvi.fc.build import RawFrame
+from .refserver import PICS, RefServer
 from .base import Dut, DutError, Notification, Reply
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from ..dut.base import Dut
-from ..dut.planes import NoControl, PlaneDut
+from fcvi.dut.base import Dut
+from fcvi.dut.planes import NoControl, PlaneDut
 
 
 def attach_live(
     spec: str, agent: str, identity: Mapping[str, Any], *, rpc_timeout_s: float, log: Optional[Path]
 ) -> Dut:  # fmt: skip
     """The device behind fcoe:IFACE and its upper tester. Raises AttachError and DutError."""
-    from ..dut.control import attach_agent
+    from fcvi.dut.control import attach_agent
     from .frames import FcoeFrames
     from .link import Link
 

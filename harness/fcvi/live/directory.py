@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional
 
-from .. import codec, els
-from ..build import Envelope, RawFrame, structure
-from ..services import FABRIC_NAMES
+from fcvi.fc import codec, els
+from fcvi.fc.build import Envelope, RawFrame, structure
+from fcvi.fc.services import FABRIC_NAMES
 
 GPN_ID, GNN_ID, GID_PN, GID_FT, GID_IPP = 0x0112, 0x0113, 0x0121, 0x0171, 0x01B1
 RPN_ID, RNN_ID, RFT_ID, RIPP_ID = 0x0212, 0x0213, 0x0217, 0x021B

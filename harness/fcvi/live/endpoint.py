@@ -9,10 +9,10 @@ import sys
 import time
 from typing import Any, NoReturn, Optional
 
-from ..dut.base import AttachError, DutError, Unavailable
-from ..dut.planes import monotonic_us
-from ..endpoint import ClientGone, Session, listener
-from ..refserver import RefServer
+from fcvi.dut.base import AttachError, DutError, Unavailable
+from fcvi.dut.planes import monotonic_us
+from fcvi.dut.endpoint import ClientGone, Session, listener
+from fcvi.dut.refserver import RefServer
 from .link import Link
 from .params import from_params, to_params
 

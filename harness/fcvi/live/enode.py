@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
-from .. import els
-from ..build import Envelope, RawFrame
-from ..dut.base import DutError, Unavailable
+from fcvi.fc import els
+from fcvi.fc.build import Envelope, RawFrame
+from fcvi.dut.base import DutError, Unavailable
 from . import fip
 from .directory import Registrar
 from .fip_login import FipLogin, accepted_id

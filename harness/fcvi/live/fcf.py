@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
-from .. import codec, els
-from ..build import Envelope, RawFrame
-from ..dut.base import Unavailable
-from ..services import FABRIC_NAMES
+from fcvi.fc import codec, els
+from fcvi.fc.build import Envelope, RawFrame
+from fcvi.dut.base import Unavailable
+from fcvi.fc.services import FABRIC_NAMES
 from . import fip
 from .directory import NameServer
 from .fip_login import FipLogin, accepted_id

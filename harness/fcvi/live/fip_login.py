@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..build import EOF_T, SOF, RawFrame
+from fcvi.fc.build import EOF_T, SOF, RawFrame
 from . import fip
 
 _R_CTL_REQUEST, _R_CTL_REPLY = 0x22, 0x23

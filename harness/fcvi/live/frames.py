@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ..dut.base import DutError, HostError
-from ..dut.planes import Frames
-from ..pixit import Pixit
+from fcvi.dut.base import DutError, HostError
+from fcvi.dut.planes import Frames
+from fcvi.engine.pixit import Pixit
 from .link import Link
 from .params import from_params, to_params
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import select
 from typing import Any, Mapping, Optional
 
-from ..build import RawFrame
-from ..dut.base import DutError, Unavailable
-from ..dut.planes import monotonic_us
-from ..pixit import Pixit
+from fcvi.fc.build import RawFrame
+from fcvi.dut.base import DutError, Unavailable
+from fcvi.dut.planes import monotonic_us
+from fcvi.engine.pixit import Pixit
 from .enode import ENode
 from .fcf import Fcf
 from .options import LiveOptions, parse

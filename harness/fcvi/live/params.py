@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import EOF_N, EOF_T, SOF, RawFrame
+from fcvi.fc.build import EOF_N, EOF_T, SOF, RawFrame
 
 SOF_CODES = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
 EOF_CODES = {"n": EOF_N, "t": EOF_T, "ni": 0x49, "a": 0x50}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
-from ..build import RawFrame
+from fcvi.fc.build import RawFrame
 from .role import Addressed, Role
 from .wire import Arrived
 

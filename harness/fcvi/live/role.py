@@ -9,8 +9,8 @@ import abc
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Union
 
-from ..build import RawFrame
-from ..pixit import Pixit
+from fcvi.fc.build import RawFrame
+from fcvi.engine.pixit import Pixit
 from .options import LiveOptions
 from .wire import Arrived
 

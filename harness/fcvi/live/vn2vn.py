@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Mapping, Optional
 
-from ..build import RawFrame
-from ..dut.base import DutError, Unavailable
-from ..pixit import DUT, TESTER, Identity, Pixit
+from fcvi.fc.build import RawFrame
+from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.pixit import DUT, TESTER, Identity, Pixit
 from . import fip
 from .fip_login import FipLogin
 from .options import LiveOptions

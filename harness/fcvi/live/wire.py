@@ -8,9 +8,9 @@ from typing import Any, Optional
 
 from _fcvi import ffi, lib
 
-from ..build import RawFrame
-from ..dut.base import AttachError, DutError
-from ..dut.planes import monotonic_us
+from fcvi.fc.build import RawFrame
+from fcvi.dut.base import AttachError, DutError
+from fcvi.dut.planes import monotonic_us
 from . import privileges
 
 _ERROR_SIZE = 512

@@ -30,17 +30,27 @@ import tomllib
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from .. import codec
-from ..build import RawFrame
-from ..captures import CaptureError, Reader, Record
-from ..configure import configured
-from ..files import read_file
-from ..params import Params, ProtocolError
-from ..pixit import Pixit
-from ..received import kind_of
-from ..runner import base_config
+from fcvi.fc import codec
+from fcvi.fc.build import RawFrame
+from fcvi.capture.reader import CaptureError, Reader, Record
+from fcvi.engine.configure import configured
+from fcvi.engine.files import read_file
+from fcvi.engine.params import Params, ProtocolError
+from fcvi.engine.pixit import Pixit
+from fcvi.fc.received import kind_of
+from fcvi.engine.runner import base_config
 from . import sides
-from .recording import CallEvent, Event, FrameEvent, LinkEvent, NoteEvent, Recording, RecordingError, ReturnEvent, require_method
+from .recording import (
+    CallEvent,
+    Event,
+    FrameEvent,
+    LinkEvent,
+    NoteEvent,
+    Recording,
+    RecordingError,
+    ReturnEvent,
+    require_method,
+)
 
 _KEYS = frozenset({"side", "start_us", "end_us", "ignore", "config", "step"})
 _MOST_FRAMES = 1_000_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
-from .. import codec
-from ..build import RawFrame
-from ..received import kind_of
+from fcvi.fc import codec
+from fcvi.fc.build import RawFrame
+from fcvi.fc.received import kind_of
 from .difference import Difference
 from .ids import Translation
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
-from ..files import write_file
-from ..pcapng import capture
-from ..results import TraceFrame
+from fcvi.engine.files import write_file
+from fcvi.capture.pcapng import capture
+from fcvi.engine.results import TraceFrame
 from .recording import CallEvent, FrameEvent, LinkEvent, NoteEvent, Recording, ReturnEvent
 
 

@@ -11,10 +11,10 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any, Deque, Mapping, Optional
 
-from .. import notation
-from ..dut.base import Dut, DutError, Notification, Reply
-from ..requests import Requests
-from ..results import TraceFrame
+from fcvi.fc import notation
+from fcvi.dut.base import Dut, DutError, Notification, Reply
+from fcvi.fc.requests import Requests
+from fcvi.engine.results import TraceFrame
 from .control import Calls, given
 from .difference import Difference
 from .frames import View, Wire

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Union
 
-from ..build import RawFrame
-from ..files import FileError
+from fcvi.fc.build import RawFrame
+from fcvi.engine.files import FileError
 
 
 class RecordingError(FileError):

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Iterator, Optional
 
-from ..files import read_file
+from fcvi.engine.files import read_file
 
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _OURS = struct.pack("<II", _SECTION, 0)[:4]

@@ -5,12 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Optional
 
-from .. import codec, notation
-from ..dut.record import Entry
-from ..evidence import FOLDER, load_trace, stem
-from ..files import FileError, parse_json, read_file
-from ..params import Params, ProtocolError
-from .recording import CallEvent, Event, FrameEvent, LinkEvent, NoteEvent, Recording, RecordingError, ReturnEvent, require_method
+from fcvi.fc import codec, notation
+from fcvi.dut.record import Entry
+from fcvi.engine.evidence import FOLDER, load_trace, stem
+from fcvi.engine.files import FileError, parse_json, read_file
+from fcvi.engine.params import Params, ProtocolError
+from .recording import (
+    CallEvent,
+    Event,
+    FrameEvent,
+    LinkEvent,
+    NoteEvent,
+    Recording,
+    RecordingError,
+    ReturnEvent,
+    require_method,
+)
 
 _NOTES = ("completion", "error", "state")
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Collection, Iterator
 
-from .. import evidence
-from ..case import load_cases
-from ..evidence import stem
-from ..files import FileError, encoded, read_json, write_file
-from ..pcapng import capture
-from ..results import Result, RunReport, TraceFrame
+from fcvi.engine import evidence
+from fcvi.engine.case import load_cases
+from fcvi.engine.evidence import stem
+from fcvi.engine.files import FileError, encoded, read_json, write_file
+from fcvi.capture.pcapng import capture
+from fcvi.engine.results import Result, RunReport, TraceFrame
 from . import certificate, html, json_report, junit, tap, text
 
 __all__ = ["FORMATS", "certificate_files", "clear", "derived", "file_name", "text", "write_report"]

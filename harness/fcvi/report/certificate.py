@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping
 
-from ..files import FileError, encoded, read_json
+from fcvi.engine.files import FileError, encoded, read_json
 from . import html
 
 JSON, HTML = "certificate.json", "certificate.html"

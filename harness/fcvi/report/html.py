@@ -21,8 +21,8 @@ from typing import Any, Iterable
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..evidence import stem
-from ..results import Result, RunReport, Verdict
+from fcvi.engine.evidence import stem
+from fcvi.engine.results import Result, RunReport, Verdict
 from . import ladder
 from .json_report import WORST, requirement_verdicts
 

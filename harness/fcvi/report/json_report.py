@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..results import RunReport, Verdict
+from fcvi.engine.results import RunReport, Verdict
 
 # The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
 WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as Tree
 
-from ..results import RunReport, Verdict
+from fcvi.engine.results import RunReport, Verdict
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Optional
 
-from .. import codec
-from ..results import Expectation, Finding, Result, TraceFrame
+from fcvi.fc import codec
+from fcvi.engine.results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
 _LONGEST_LINE = 110  # of a frame's fields in the short form

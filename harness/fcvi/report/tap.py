@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ..files import one_line
-from ..results import Result, RunReport, Verdict
+from fcvi.engine.files import one_line
+from fcvi.engine.results import Result, RunReport, Verdict
 
 
 def _line(number: int, result: Result) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..files import one_line
-from ..results import Finding, Result, RunReport, Verdict
+from fcvi.engine.files import one_line
+from fcvi.engine.results import Finding, Result, RunReport, Verdict
 
 
 def _where(f: Finding) -> str:

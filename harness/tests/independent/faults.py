@@ -8,8 +8,24 @@ from __future__ import annotations
 
 from typing import Callable, Dict, Optional, Tuple
 
-from .wire import (CONN_STS, CONNECT_RQST, DISCONNECT_RESP, DISCONNECT_RQST, FIRST, RESP1, RESP2, RESP3,
-                   RESP_RETRY, RQST_RETRY, SEND, SETUP_ABORT, TYPE_FCVI, UNASSIGNED, Frame, Iu)
+from .wire import (
+    CONN_STS,
+    CONNECT_RQST,
+    DISCONNECT_RESP,
+    DISCONNECT_RQST,
+    FIRST,
+    RESP1,
+    RESP2,
+    RESP3,
+    RESP_RETRY,
+    RQST_RETRY,
+    SEND,
+    SETUP_ABORT,
+    TYPE_FCVI,
+    UNASSIGNED,
+    Frame,
+    Iu,
+)
 
 Edit = Callable[[Iu], None]
 

@@ -14,9 +14,28 @@ from .faults import Faults
 from .message import Messages
 from .setup import Setups
 from .vi import Vi
-from .wire import (ABTS, BA_ACC, BA_RJT, CONNECT_IUS, CONNECT_RQST, DISCONNECT_RQST, ELS_RESP, ELS_RQST, END,
-                   FIRST, INITIATIVE, LAST, RESPONDER, RO_PRESENT, SEND, TYPE_FCVI, WITH_PAYLOAD, Frame, Iu,
-                   split_device_header)
+from .wire import (
+    ABTS,
+    BA_ACC,
+    BA_RJT,
+    CONNECT_IUS,
+    CONNECT_RQST,
+    DISCONNECT_RQST,
+    ELS_RESP,
+    ELS_RQST,
+    END,
+    FIRST,
+    INITIATIVE,
+    LAST,
+    RESPONDER,
+    RO_PRESENT,
+    SEND,
+    TYPE_FCVI,
+    WITH_PAYLOAD,
+    Frame,
+    Iu,
+    split_device_header,
+)
 
 Notify = Callable[[str, Dict[str, Any]], None]
 

@@ -7,8 +7,24 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from .clock import Timer
 from .vi import Call, Vi
-from .wire import (CONN_STS, CONNECT_RQST, MODE_CLIENT_SERVER, RESP1, RESP2, RESP3, RESP_INFO, RESP_RETRY,
-                   RQST_INFO, RQST_RETRY, UNASSIGNED, Attributes, ConnectPayload, Iu, NetAddress, reason)
+from .wire import (
+    CONN_STS,
+    CONNECT_RQST,
+    MODE_CLIENT_SERVER,
+    RESP1,
+    RESP2,
+    RESP3,
+    RESP_INFO,
+    RESP_RETRY,
+    RQST_INFO,
+    RQST_RETRY,
+    UNASSIGNED,
+    Attributes,
+    ConnectPayload,
+    Iu,
+    NetAddress,
+    reason,
+)
 
 if TYPE_CHECKING:
     from .port import Exchange, Port

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fcvi import els
-from fcvi.build import Envelope
+from fcvi.fc import els
+from fcvi.fc.build import Envelope
 from fcvi.dut.base import DutError, Unavailable
 from fcvi.live import fip
 from fcvi.live.directory import NameServer
@@ -18,7 +18,7 @@ from fcvi.live.options import parse
 from fcvi.live.role import Addressed, Role
 from fcvi.live.vn2vn import Vn2Vn
 from fcvi.live.wire import Arrived
-from fcvi.pixit import pixit_for
+from fcvi.engine.pixit import pixit_for
 
 STATION_A, STATION_B = bytes.fromhex("02000000000a"), bytes.fromhex("02000000000b")
 PROBE = (

@@ -1,0 +1,1 @@
+"""The book of FC-VI: its catalogue, errata, cases and steps."""

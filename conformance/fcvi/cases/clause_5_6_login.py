@@ -1,0 +1,142 @@
+"""Clause 5.6: what N_Port Login says about SEQ_CNT and Relative Offset, and with whom no connection is made."""
+
+from __future__ import annotations
+
+
+from fcvi.fc import codec, els
+from fcvi.engine.case import Variant, case
+from fcvi.fc.received import Received
+from fcvi.engine.scenario import Scenario
+
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    SERVER,
+    check_resp1,
+    connect,
+    create_vi,
+    dut_address,
+    send_resp2,
+    send_rqst,
+    start_wait,
+    tester_address,
+)
+from conformance.fcvi.steps.neighbours import logo
+
+_INVALID_PARAMETER = 0x20
+_FEATURES: list[tuple[str, dict[str, int]]] = [
+    ("without-s", {"CIRO": 1}),
+    ("without-c", {"SEQ_CNT_S": 1}),
+    ("without-both", {}),
+]
+_NEITHER: dict[str, tuple[str, str]] = {
+    "without-s": ("FCVI-5.6-05", "FCVI-5.6-06"),
+    "without-c": ("FCVI-5.6-10", "FCVI-5.6-11"),
+    "without-both": ("FCVI-5.6-05", "FCVI-5.6-06"),
+}
+_EXPLICIT = {"login": "explicit"}
+
+
+def check_login(t: Scenario, frame: Received, requirement: str) -> None:
+    """S (bit 17) and C (bit 31; bit 30 in the text, E17) of Word 1 are one."""
+    body = frame.payload[4:].ljust(codec.LENGTH["LOGIN"], b"\0")
+    t.require(codec.get("LOGIN", "SEQ_CNT_S", body) == 1, requirement, f"{frame.kind}: Word 1 bit 17 (S) is zero", 0, 1, at=frame)
+    t.require(codec.get("LOGIN", "CIRO", body) == 1, "FCVI-5.6-08", f"{frame.kind}: Word 1 bit 31 (C) is zero", 0, 1, at=frame)
+
+
+def _tester_logs_in(t: Scenario, features: dict[str, int]) -> Received:
+    """The tester's PLOGI with these features, and the DUT's LS_ACC."""
+    body = els.login(t.tester.services.ports[t.tester.n_port_id], t.tester.receive_size, features)
+    exchange = t.tester.send_els(els.PLOGI, body)
+    return t.expect("LS_ACC", "FCVI-4.1-04", exchange=exchange, why="to PLOGI")
+
+
+@case(
+    REGISTRY,
+    "5.6",
+    "S and C in the DUT's N_Port Login",
+    clause="5.6",
+    requirements=["FCVI-5.6-03", "FCVI-5.6-04", "FCVI-5.6-08"],
+    errata=["E17"],
+    tags=["login"],
+    applies="explicit_login",
+    variants=[
+        Variant(f"{role}/class{cls}", {"role": role}, f"{pics} and class{cls}", {**_EXPLICIT, "class": cls})
+        for role, pics in ((CLIENT, "client"), (SERVER, "server")) for cls in (3, 2)
+    ],
+)  # fmt: skip
+def login_bits(t: Scenario) -> None:
+    """PLOGI of a client and LS_ACC of a server have both bits set; with a tester that has them a connection is made."""
+    if t.params["role"] == SERVER:
+        check_login(t, _tester_logs_in(t, els.C_AND_S), "FCVI-5.6-04")
+    connect(t)
+    if t.params["role"] == CLIENT:
+        plogi = next((r for r in t.tester.inbox if r.kind == "PLOGI"), None)
+        if plogi is None:
+            t.fail("FCVI-5.6-03", "no PLOGI before the Connection Setup", "none", "PLOGI")
+            raise AssertionError("unreachable")
+        check_login(t, plogi, "FCVI-5.6-03")
+
+
+@case(
+    REGISTRY,
+    "5.6.server",
+    "A client that lacks S or C is refused",
+    clause="5.6",
+    requirements=["FCVI-5.6-05", "FCVI-5.6-10", "FCVI-T12-20h", "FCVI-6.9.1-01"],
+    errata=["E17"],
+    tags=["login", "setup", "refusal"],
+    applies="server and explicit_login",
+    variants=[Variant(name, {"role": SERVER, "name": name, "features": f}, "", _EXPLICIT) for name, f in _FEATURES],
+)
+def server_refuses(t: Scenario) -> None:
+    """FCVI_CONNECT_RESP1 has CONN_STS one and Connect Reject - Invalid Service Parm (20h), although a server waits."""
+    _tester_logs_in(t, t.params["features"])
+    start_wait(t)
+    setup = send_rqst(t)
+    requirement = _NEITHER[str(t.params["name"])][0]
+    resp1 = t.expect("CONNECT_RESP1", requirement, exchange=setup.exchange, why="to refuse the request")
+    t.equal(resp1, "CONN_STS", 1, requirement)
+    t.equal(resp1, "Reason_Code", _INVALID_PARAMETER, requirement)
+    check_resp1(t, resp1, setup, refused=[_INVALID_PARAMETER])
+    send_resp2(t, setup, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
+    t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after RESP2")
+    t.control("the DUT answered the refused setup to its end")
+
+
+@case(
+    REGISTRY,
+    "5.6.client",
+    "No setup with a server that lacks S or C",
+    clause="5.6",
+    requirements=["FCVI-5.6-06", "FCVI-5.6-11"],
+    errata=["E17"],
+    tags=["login", "setup"],
+    applies="client and explicit_login",
+    variants=[
+        Variant(f"{name}/{how}", {"role": CLIENT, "name": name, "features": f, "how": how}, "", _EXPLICIT)
+        for name, f in _FEATURES for how in ("acc", "plogi")
+    ],
+)  # fmt: skip
+def client_does_not_connect(t: Scenario) -> None:
+    """The tester's LS_ACC, or its PLOGI, lacks a bit: VipConnectRequest sends no FCVI_CONNECT_RQST and fails.
+
+    After a logout and a login with both bits a connection is made.
+    """
+    requirement = _NEITHER[str(t.params["name"])][1]
+    t.tester.services.features = t.params["features"]
+    if t.params["how"] == "plogi":
+        _tester_logs_in(t, t.params["features"])
+    vi = create_vi(t)
+    call = t.start(
+        "VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=2 * t.r_a_tov_us
+    )
+    t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, requirement, "to a port without S or C")
+    if t.params["how"] == "acc":
+        t.require(any(r.kind == "PLOGI" for r in t.tester.inbox), "FCVI-5.6-03", "no PLOGI", "none", "PLOGI")
+    code = t.finish(call, requirement, within_us=4 * t.r_a_tov_us)
+    t.require(code != "VIP_SUCCESS", requirement, "VipConnectRequest succeeded", code, "no success")
+    t.step("the tester logs out and comes back with both bits")
+    logo(t)
+    t.tester.services.features = els.C_AND_S
+    connect(t)

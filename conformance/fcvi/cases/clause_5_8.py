@@ -1,0 +1,225 @@
+"""Clauses 5.8 and 7.3: Preference, Sequence Initiative and how many Messages may be open."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.engine.case import Variant, case
+from fcvi.fc.message import Message
+from fcvi.fc.received import Received
+from fcvi.engine.scenario import Scenario
+
+from .clause_7_7_1 import ROLES, connect_as
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    Setup,
+    check_resp2,
+    check_state,
+    create_vi,
+    expect_accept,
+    finish_accept,
+    finish_wait,
+    send_resp1,
+    send_resp3,
+    send_rqst,
+    start_request,
+    start_wait,
+)
+from conformance.fcvi.steps.messages import expect_response, prepare, transmit
+from conformance.fcvi.steps.neighbours import UNHURRIED
+from conformance.fcvi.steps.traffic import answer_send, delivered, expect_send, post_recv, post_send
+
+_FCVI_PREF = 316  # its byte in the connect payload (Tables 13, 14, 16 and 18)
+_RR = {"FCVI_RELIABILITY_LVL": 3}
+_CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("", "", {}), ("/class2", " and class2", {"class": 2}))
+
+
+def _preference(t: Scenario, frames: Received, wanted: int) -> None:
+    """PREF of every frame of a Message IU, and that a setup IU never has it."""
+    for number, frame in zip(frames.numbers, frames.frames):
+        seen = frame.get("FC", "PREF")
+        for requirement in (
+            ("FCVI-5.8.2-03", "FCVI-7.3-07") if wanted else ("FCVI-5.8.2-04", "FCVI-7.3-08")
+        ) + ("FCVI-5.8.2-01", "FCVI-5.8.2-02"):  # fmt: skip
+            t.require(seen == wanted, requirement, f"PREF of frame {number}", seen, wanted, at=frames, byte=4, bits="7-7")
+
+
+def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
+    """A setup; None when the DUT refused it because FCVI_PREF is not equal (E34), and did not when it was."""
+    own, other = bool(t.params["preference"]), bool(t.params["tester_preference"])
+    if own == other:
+        return connect_as(t)
+    refused = _refused_as_client(t) if t.params["role"] == CLIENT else _refused_as_server(t)
+    if isinstance(refused, Setup):
+        return refused
+    t.report("FCVI-5.8.2-05", "unequal FCVI_PREF is refused", refused, "a connection", erratum="E34")
+    t.params = {**t.params, "tester_preference": own}
+    connect_as(t)
+    t.control("a setup with equal FCVI_PREF completed")
+    return None
+
+
+def _advertised(t: Scenario) -> int:
+    """What FCVI_PREF of the DUT's connect payload said; a provider may decide for Preference by itself (5.8.2)."""
+    payload = next(r.payload for r in reversed(t.tester.inbox) if r.kind in ("CONNECT_RQST", "CONNECT_RESP1"))
+    return payload[_FCVI_PREF] >> 7
+
+
+def _refused_as_client(t: Scenario) -> Setup | str:
+    setup = start_request(t)
+    handle = send_resp1(t, setup)
+    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    assert setup.call is not None
+    code = t.finish(setup.call, "FCVI-8.2-b1")
+    send_resp3(t, setup)
+    t.settle()
+    if resp2.dh("CONN_STS"):
+        return code
+    check_resp2(t, resp2, setup, handle)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+def _refused_as_server(t: Scenario) -> Setup | str:
+    wait = start_wait(t)
+    setup = send_rqst(t)
+    conn = finish_wait(t, wait)
+    setup.vi = create_vi(t)
+    setup.call = call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
+    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us // 4)
+    if call.done and call.returned() != "VIP_SUCCESS":
+        t.tolerate("CONNECT_RESP1", "CONNECT_RESP3")
+        return call.returned()
+    expect_accept(t, setup)
+    finish_accept(t, setup)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+@case(
+    REGISTRY,
+    "5.8.2",
+    "Preference",
+    clause="5.8.2, 7.3",
+    requirements=[
+        "FCVI-5.8.2-01", "FCVI-5.8.2-02", "FCVI-5.8.2-03", "FCVI-5.8.2-04", "FCVI-5.8.2-05", "FCVI-7.3-07", "FCVI-7.3-08",
+    ],
+    errata=["E34"],
+    tags=["message", "fields"],
+    applies="(client or server) and send and unreliable_delivery",
+    variants=[
+        Variant(
+            f"{role}/dut-{'on' if own else 'off'}/tester-{'on' if other else 'off'}{suffix}",
+            {"role": role, "preference": own, "tester_preference": other},
+            f"{pics} and preference{extra}" if own else pics + extra, {"receive_size": 256, **config},
+        )
+        for role, pics, _ in ROLES
+        for own in (True, False)
+        for other in (True, False)
+        for suffix, extra, config in _CLASSES
+    ],  # fmt: skip
+)
+def preference(t: Scenario) -> None:
+    """Every frame of the DUT's Messages has PREF as its own FCVI_PREF said, whatever the other Endpoint uses.
+
+    Messages of the tester are received with either setting. A device may refuse unequal FCVI_PREF at setup as a
+    mismatch of QOS (E34).
+    """
+    setup = _connect_or_refuse(t)
+    if setup is None:
+        return
+    wanted = _advertised(t)
+    if t.params["preference"]:
+        t.require(wanted == 1, "FCVI-5.8.2-03", "FCVI_PREF of a VI with Preference", "00h", "80h")
+    for number in (1, 2):
+        data = t.rng.randbytes(600)
+        post_send(t, setup.vi, data)
+        iu = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
+        _preference(t, iu, wanted)
+    buffer, data = post_recv(t, setup.vi, 500), t.rng.randbytes(500)
+    exchange = t.tester.open_exchange()
+    dh = {"FCVI_HANDLE": setup.dut_handle, "FCVI_MSG_ID": 1, "FCVI_TOT_LEN": len(data)}
+    t.send("SEND_RQST", exchange, dh, data, {"PREF": int(bool(t.params["tester_preference"]))})
+    delivered(t, buffer, data, "FCVI-6.2.1-01")
+    check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
+    t.control("Messages passed in both directions")
+
+
+@case(
+    REGISTRY,
+    "5.8.4",
+    "Sequence Initiative and the end of the Exchange",
+    clause="5.8.4, 5.8.6",
+    requirements=["FCVI-5.8.4-02", "FCVI-5.8.4-03", "FCVI-5.8.6-02"],
+    errata=["E18"],
+    tags=["message", "fields"],
+    applies="(client or server) and send and reliable_reception",
+    variants=[
+        Variant(f"{role}/{size}-bytes{suffix}", {"role": role, "size": size, "attributes": _RR}, f"{pics}{extra}",
+                {"receive_size": 256, **config})
+        for role, pics, _ in ROLES
+        for size in (1, 700)
+        for suffix, extra, config in _CLASSES
+    ],  # fmt: skip
+)
+def initiative(t: Scenario) -> None:
+    """With a response due the last frame of the request passes Sequence Initiative and does not end the Exchange.
+
+    The response ends it. No SEQ_CNT comes twice in a Sequence.
+    """
+    setup: Setup = connect_as(t)
+    data = t.rng.randbytes(int(t.params["size"]))
+    post_send(t, setup.vi, data)
+    request = expect_send(t, setup, 1, data, "FCVI-6.2.1-01")
+    t.equal(request, "Sequence_Initiative", 1, "FCVI-5.8.4-02")
+    t.equal(request, "Last_Sequence", 0, "FCVI-5.8.4-02")
+    counts = [frame.get("FC", "SEQ_CNT") for frame in request.frames]
+    t.require(len(set(counts)) == len(counts), "FCVI-5.8.6-02", "a SEQ_CNT twice in a Sequence", counts, "each once", at=request)
+    answer_send(t, setup, request)
+    buffer = post_recv(t, setup.vi, len(data))
+    sent = prepare(t, setup, Message("send", 1, data))
+    transmit(t, sent.frames)
+    response = expect_response(t, setup, sent)
+    t.equal(response, "Last_Sequence", 1, "FCVI-5.8.4-03")
+    delivered(t, buffer, data, "FCVI-6.2.1-01")
+    t.control("Messages passed in both directions")
+
+
+@case(
+    REGISTRY,
+    "7.3.14",
+    "FCVI_PIPELINE_DEPTH",
+    clause="7.3",
+    requirements=["FCVI-7.3-14"],
+    errata=["E33"],
+    tags=["message"],
+    applies="(client or server) and send and reliable_reception",
+    variants=[
+        Variant(f"{role}/{depth}", {"role": role, "attributes": {**_RR, "FCVI_PIPELINE_DEPTH": depth}},
+                f"{pics} and pipeline_depth >= {depth}", UNHURRIED)
+        for role, pics, _ in ROLES
+        for depth in (0, 1, 3)
+    ],  # fmt: skip
+)
+def pipeline(t: Scenario) -> None:
+    """No more than N + 1 Messages are open while the tester answers none; when it answers, the others follow in order."""
+    depth = int(t.params["attributes"]["FCVI_PIPELINE_DEPTH"])
+    setup = connect_as(t)
+    total = depth + 4
+    messages = [t.rng.randbytes(20) for _ in range(total)]
+    for data in messages:
+        post_send(t, setup.vi, data)
+    t.wait(t.r_a_tov_us // 10)
+    waiting: list[Any] = [r for r in t.tester.inbox if r.kind == "SEND_RQST" and not r.taken]
+    t.require(
+        len(waiting) <= depth + 1, "FCVI-7.3-14", "more Messages are open than the pipeline allows", len(waiting),
+        f"at most {depth + 1}", at=waiting[-1] if waiting else None,
+    )  # fmt: skip
+    for number, data in enumerate(messages, 1):
+        request = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
+        answer_send(t, setup, request)
+    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.r_a_tov_us // 4)
+    done = sum(c.queue == "send" and c.good for c in t.completions)
+    t.require(done == total, "FCVI-6.2.1-01", "not every Message completed", done, total)
+    t.control("all Messages came once they were answered")

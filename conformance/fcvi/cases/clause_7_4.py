@@ -1,0 +1,247 @@
+"""Clauses 7.4 and 7.5: from a Host Address to an N_Port Identifier by FARP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.fc import els
+from fcvi.engine.case import Variant, case
+from fcvi.fc.received import Received
+from fcvi.engine.scenario import Scenario
+
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    Setup,
+    accept_request,
+    check_state,
+    create_vi,
+    dut_address,
+    dut_host,
+    originated,
+    send_resp3,
+    tester_address,
+    tester_host,
+)
+from conformance.fcvi.steps.neighbours import (
+    FABRIC,
+    NEEDS,
+    POINT_TO_POINT,
+    PRIVATE_LOOP,
+    PUBLIC_LOOP,
+    TOPOLOGIES,
+    UNKNOWN_HOST,
+    add_second_port,
+    taken,
+)
+
+
+#: Offsets in the FARP payload behind the command word, and lengths (RFC 2625, FC-FS).
+_FARP = {
+    "code points": (0, 1), "Requesting N_Port Identifier": (1, 3), "Responder Action": (4, 1),
+    "Responding N_Port Identifier": (5, 3), "Requesting Port_Name": (8, 8), "Requesting Node_Name": (16, 8),
+    "Responding Port_Name": (24, 8), "Responding Node_Name": (32, 8), "Requesting IP address": (40, 16),
+    "Responding IP address": (56, 16),
+}  # fmt: skip
+UNKNOWN_TARGET = {"role": CLIENT, "tester_host": UNKNOWN_HOST}
+
+
+def _check_farp(
+    t: Scenario, frame: Received, wanted: dict[str, tuple[str, str]], tolerated: dict[str, dict[str, str]] | None = None
+) -> None:
+    """Fields of a FARP-REQ or FARP-REPLY: name, requirement and value in hexadecimal."""
+    for name, (requirement, required) in wanted.items():
+        offset, length = _FARP[name]
+        seen = frame.payload[4 + offset : 4 + offset + length].hex()
+        erratum = (tolerated or {}).get(name, {}).get(seen)
+        t.require(
+            seen == required, requirement, f"{name} of {frame.kind}", seen, required, at=frame, byte=28 + offset,
+            erratum=erratum,
+        )  # fmt: skip
+
+
+def request_unknown(t: Scenario, timeout_us: int | None = None) -> tuple[int, Any]:
+    """VipConnectRequest to a Host Address that the DUT has to resolve."""
+    vi = create_vi(t)
+    call = t.start(
+        "VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us
+    )
+    return vi, call
+
+
+def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
+    """FCVI_CONNECT_RQST to one of the ports that have the Host Address; the setup then completes."""
+    rqst = t.expect("CONNECT_RQST", "FCVI-7.4-01", why="after the Host Address was resolved")
+    d_id = rqst.fc("D_ID")
+    wanted = " or ".join(f"{port:06X}h" for port in sorted(ports))
+    t.require(d_id in ports, "FCVI-7.4-01", "D_ID is not that of the Host Address", f"{d_id:06X}h", wanted, at=rqst, byte=1)
+    setup = originated(t, vi, call, rqst)
+    accept_request(t, setup)
+    send_resp3(t, setup)
+    t.settle()
+    check_state(t, vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+@case(
+    REGISTRY,
+    "7.5.request",
+    "The DUT resolves a Host Address by FARP",
+    clause="7.4, 7.5",
+    requirements=[
+        "FCVI-7.4-01", "FCVI-7.4-02", "FCVI-7.4-03", *(f"FCVI-7.5-{n:02d}" for n in range(1, 11)), "FCVI-7.2-02",
+    ],
+    errata=["E35", "E36"],
+    tags=["address", "farp"],
+    applies="client and farp",
+    variants=[
+        Variant(f"{topology}/{where}", {**UNKNOWN_TARGET, "where": where}, NEEDS[topology], TOPOLOGIES[topology])
+        for topology in (POINT_TO_POINT, PRIVATE_LOOP)
+        for where in ("known-port", "other-port", "two-ports")
+    ]
+    + [
+        Variant("unanswered", {**UNKNOWN_TARGET, "where": "nowhere"}),
+        Variant("class2", {**UNKNOWN_TARGET, "where": "known-port"}, "class2", {"class": 2}),
+        Variant("explicit-login", {**UNKNOWN_TARGET, "where": "known-port"}, "explicit_login", {"login": "explicit"}),
+        Variant("second-own-address", {**UNKNOWN_TARGET, "where": "known-port", "host_index": 1}, "",
+                {"host": ["fe8000000000000000000000000000b2", "20010db80000000000000000000000b2"]}),
+    ],  # fmt: skip
+)
+def dut_asks(t: Scenario) -> None:
+    """The FARP-REQ has every field of steps 1 to 10; FCVI_CONNECT_RQST goes to the port that answered, to nobody before.
+
+    The answer may name a port that the DUT has not logged in with yet, and two ports may answer (4.2).
+    """
+    where = t.params["where"]
+    services, ports = t.tester.services, {t.tester.n_port_id}
+    if where in ("other-port", "two-ports"):
+        other = add_second_port(t)
+        ports = {other} if where == "other-port" else {other, *ports}
+    services.directory[UNKNOWN_HOST] = [] if where == "nowhere" else sorted(ports)
+    del services.handlers["FARP_REQ"]
+    vi, call = request_unknown(t, t.r_a_tov_us // 2 if where == "nowhere" else None)
+    asked = t.expect("FARP_REQ", "FCVI-7.4-03", why="for a Host Address that is not known")
+    _check_request(t, asked)
+    t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us // 20, "FCVI-7.4-01", "before the Host Address was resolved")
+    services.farp_reply(asked)
+    if where == "nowhere":
+        code = t.finish(call, "FCVI-7.4-01", within_us=3 * t.r_a_tov_us)
+        t.require(code != "VIP_SUCCESS", "FCVI-7.4-01", "connected with nobody", code, "no success")
+        t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, "FCVI-7.4-01", "though nobody answered FARP")
+        services.handlers["FARP_REQ"] = services.farp_reply
+        services.directory[UNKNOWN_HOST] = [t.tester.n_port_id]
+        vi, call = request_unknown(t)
+        expect_resolved(t, vi, call, ports)
+    else:
+        expect_resolved(t, vi, call, ports)
+    t.control("the port that answered was connected")
+
+
+def _check_request(t: Scenario, asked: Received) -> None:
+    own, zero8 = t.config, "00" * 8
+    _check_farp(
+        t, asked,
+        {
+            "code points": ("FCVI-7.5-01", "04"),
+            "Responder Action": ("FCVI-7.5-02", "02"),
+            "Requesting N_Port Identifier": ("FCVI-7.5-03", str(own["n_port_id"])),
+            "Responding N_Port Identifier": ("FCVI-7.5-04", "000000"),
+            "Requesting Port_Name": ("FCVI-7.5-05", str(own["port_name"])),
+            "Responding Port_Name": ("FCVI-7.5-06", zero8),
+            "Requesting Node_Name": ("FCVI-7.5-07", str(own["node_name"])),
+            "Responding Node_Name": ("FCVI-7.5-08", zero8),
+            "Requesting IP address": ("FCVI-7.5-09", dut_host(t)),
+            "Responding IP address": ("FCVI-7.5-10", tester_host(t)),
+        },
+    )  # fmt: skip
+
+
+# ---- the DUT is asked ----
+
+_ASKS: list[tuple[str, dict[str, Any], bool | None]] = [
+    ("right", {}, True),
+    ("foreign-address", {"host": UNKNOWN_HOST}, False),
+    ("address-of-the-asker", {"host": None}, False),
+    *((f"code-point-{n:03b}", {"Match_Code_Points": n}, False) for n in (0, 1, 2, 3)),
+    *((f"code-point-{n:03b}", {"Match_Code_Points": n}, None) for n in (5, 6, 7)),
+    *((f"action-{n:02x}", {"Responder_Action": n}, False) for n in (0, 1)),
+    ("action-03", {"Responder_Action": 3}, None),
+]
+
+
+@case(
+    REGISTRY,
+    "7.5.reply",
+    "The DUT is asked by FARP",
+    clause="7.4, 7.5",
+    requirements=["FCVI-7.4-02", "FCVI-7.4-04", *(f"FCVI-7.5-{n}" for n in (11, 12, 13, 14, *range(16, 27)))],
+    errata=["E35", "E36"],
+    tags=["address", "farp"],
+    applies="farp",
+    variants=[Variant(name, {"fields": fields, "reply": reply}) for name, fields, reply in _ASKS]
+    + [
+        Variant(f"{topology}/right", {"fields": {}, "reply": True}, NEEDS[topology], TOPOLOGIES[topology])
+        for topology in (PRIVATE_LOOP, PUBLIC_LOOP, FABRIC)
+    ]
+    + [
+        Variant("second-address", {"fields": {}, "reply": True, "host_index": 1}, "",
+                {"host": ["fe8000000000000000000000000000b2", "20010db80000000000000000000000b2"]}),
+        Variant("class2", {"fields": {}, "reply": True}, "class2", {"class": 2}),
+    ],  # fmt: skip
+)
+def dut_is_asked(t: Scenario) -> None:
+    """One FARP-REPLY for each own Host Address when all three tests hold; no action when one does not.
+
+    Combined code points and action 03h are open (E36).
+    """
+    reply = t.params["reply"]
+    if reply is False:
+        _ask(t, **t.params["fields"])
+        t.expect_nothing(
+            ["FARP_REPLY", "PLOGI", "LOGO"], t.r_a_tov_us // 4, "FCVI-7.5-14", "though a test of steps 11 to 13 fails"
+        )
+    elif reply is None:
+        _ask(t, **t.params["fields"])
+        t.wait(t.r_a_tov_us // 10)
+        t.log.append(f"{len(taken(t, 'FARP_REPLY'))} FARP-REPLY; the standard leaves it open (E36)")
+    asked = _ask(t)
+    answer = t.expect("FARP_REPLY", "FCVI-7.5-16", why="to a FARP-REQ that matches")
+    _check_reply(t, answer, asked)
+    t.expect_nothing(["FARP_REPLY"], t.r_a_tov_us // 10, "FCVI-7.5-16", "as a second answer")
+    t.control("a FARP-REQ that matches was answered")
+
+
+def _ask(t: Scenario, **fields: Any) -> bytes:
+    asker = {**t.tester.services.ports[t.tester.n_port_id]}
+    host = fields.pop("host", dut_host(t)) or asker["host"][0]
+    body = els.farp_request(asker, t.tester.n_port_id, host, **fields)
+    t.tester.send_els(els.FARP_REQ, body, {"D_ID": els.BROADCAST}, service_class=3)
+    t.settle()
+    return body
+
+
+def _check_reply(t: Scenario, answer: Received, asked: bytes) -> None:
+    def same(name: str) -> str:
+        offset, length = _FARP[name]
+        return asked[offset : offset + length].hex()
+
+    d_id = answer.fc("D_ID")
+    t.require(d_id == t.tester.n_port_id, "FCVI-7.5-16", "FARP-REPLY does not go to who asked", f"{d_id:06X}h",
+              f"{t.tester.n_port_id:06X}h", at=answer, byte=1)  # fmt: skip
+    own_port, own_node = str(t.config["port_name"]), str(t.config["node_name"])
+    _check_farp(
+        t, answer,
+        {
+            "code points": ("FCVI-7.5-17", same("code points")),
+            "Requesting N_Port Identifier": ("FCVI-7.5-18", same("Requesting N_Port Identifier")),
+            "Responder Action": ("FCVI-7.5-19", same("Responder Action")),
+            "Responding N_Port Identifier": ("FCVI-7.5-20", str(t.config["n_port_id"])),
+            "Requesting Port_Name": ("FCVI-7.5-21", same("Requesting Port_Name")),
+            "Responding Port_Name": ("FCVI-7.5-22", own_port),
+            "Requesting Node_Name": ("FCVI-7.5-23", same("Requesting Node_Name")),
+            "Responding Node_Name": ("FCVI-7.5-24", own_node),
+            "Requesting IP address": ("FCVI-7.5-25", same("Requesting IP address")),
+            "Responding IP address": ("FCVI-7.5-26", dut_host(t)),
+        },
+        {"Responding Port_Name": {"00" * 8: "E35"}, "Responding Node_Name": {own_port: "E35"}},
+    )  # fmt: skip

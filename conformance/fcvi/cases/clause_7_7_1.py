@@ -1,0 +1,275 @@
+"""Clauses 7.7.1 and 7.7.2: logout, Link Reset, and loss of the link between two ports."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from fcvi.engine.case import Variant, case
+from fcvi.engine.scenario import Scenario
+from fcvi.engine.upper import Call
+
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    SERVER,
+    STATE,
+    Setup,
+    accept_request,
+    check_state,
+    connect_dut_client,
+    connect_dut_server,
+    connection_lost,
+    create_vi,
+    dut_address,
+    finish_accept,
+    finish_wait,
+    originated,
+    send_resp3,
+    send_rqst,
+    start_accept,
+    start_wait,
+    tester_address,
+)
+from conformance.fcvi.steps.neighbours import (
+    FABRIC,
+    NEEDS,
+    POINT_TO_POINT,
+    PRIVATE_LOOP,
+    PUBLIC_LOOP,
+    TOPOLOGIES,
+    add_second_port,
+    login,
+    logo,
+    no_fc_vi,
+    taken,
+)
+from conformance.fcvi.steps.traffic import both_ways
+
+ROLES: tuple[tuple[str, str, Callable[[Scenario], Setup]], ...] = (
+    (CLIENT, "client", connect_dut_client),
+    (SERVER, "server", connect_dut_server),
+)
+_ALL = (POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, FABRIC)
+
+
+def connect_as(t: Scenario) -> Setup:
+    """A setup in the DUT's role of this variant."""
+    return next(connect for role, _, connect in ROLES if role == t.params["role"])(t)
+
+
+def ended(t: Scenario, vi: int, requirement: str) -> None:
+    """The connection is over without Disconnect IUs: Error and VIP_ERROR_CONN_LOST; Idle is tolerated (E86)."""
+    t.until(lambda: t.call("VipQueryVi", vi=vi).text("State") != STATE["connected"], t.pixit.late_us)
+    check_state(t, vi, "error", requirement, {"idle": "E86"})
+    if t.call("VipQueryVi", vi=vi).text("State") == "VIP_STATE_ERROR":
+        connection_lost(t, vi, "FCVI-C.5.9.1-02")
+    left = t.peek(["DISCONNECT_RQST"])
+    if left is not None:
+        left.taken = True
+        t.report(requirement, "a Disconnect IU though the port is logged out", str(left), "none", at=left)
+
+
+def silent(t: Scenario, setup: Setup, requirement: str) -> None:
+    """A Send on the connection that is over puts nothing on the wire."""
+    post_send_if_possible(t, setup)
+    t.expect_nothing(["SEND_RQST"], t.r_a_tov_us // 10, requirement, "on a connection that a logout has ended")
+
+
+def post_send_if_possible(t: Scenario, setup: Setup) -> None:
+    """VipPostSend; VIPL may refuse it in this state."""
+    mem = t.call("VipRegisterMem", length=8, rdma_write=False, rdma_read=False, fill="11").integer("mem")
+    segments = [{"mem": mem, "offset": 0, "length": 8}]
+    t.call("VipPostSend", vi=setup.vi,
+           descriptor={"op": "send", "segments": segments, "remote": None, "immediate": None}).returned()  # fmt: skip
+
+
+def client_after_logout(t: Scenario, requirement: str) -> Setup:
+    """A further setup as client: PLOGI is on the wire before FCVI_CONNECT_RQST."""
+    for old in ("PLOGI", "FLOGI"):
+        taken(t, old)
+    vi = create_vi(t)
+    call = t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=None)
+    rqst = t.expect("CONNECT_RQST", requirement, why="after VipConnectRequest and PLOGI")
+    plogi = [p for p in taken(t, "PLOGI") if p.fc("D_ID") == rqst.fc("D_ID")]
+    t.require(bool(plogi), requirement, "FCVI_CONNECT_RQST without PLOGI after a logout", "no PLOGI", "PLOGI", at=rqst)
+    setup = originated(t, vi, call, rqst)
+    accept_request(t, setup)
+    send_resp3(t, setup)
+    t.settle()
+    check_state(t, vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+def server_after_logout(t: Scenario) -> Setup:
+    """A further setup as server, after the tester's PLOGI."""
+    login(t)
+    return connect_dut_server(t)
+
+
+def again(t: Scenario, requirement: str) -> None:
+    """Positive control: in the role of the variant a further setup succeeds, after PLOGI."""
+    if t.params["role"] == CLIENT:
+        client_after_logout(t, requirement)
+    else:
+        server_after_logout(t)
+    t.control("after PLOGI a further Connection Setup completed")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.logout",
+    "A logout ends every connection with that port",
+    clause="7.7.1",
+    requirements=["FCVI-7.7.1-05", "FCVI-7.7.2-02"],
+    errata=["E86"],
+    tags=["link", "login"],
+    applies="client or server",
+    variants=[
+        Variant(f"{role}/{by}/{topology}", {"role": role, "by": by}, " and ".join(e for e in (pics, NEEDS[topology]) if e),
+                TOPOLOGIES[topology])
+        for role, pics, _ in ROLES
+        for by in ("dut", "tester")
+        for topology in _ALL
+    ]
+    + [
+        Variant(f"{role}/{by}/class2", {"role": role, "by": by}, f"{pics} and class2", {"class": 2})
+        for role, pics, _ in ROLES
+        for by in ("dut", "tester")
+    ],  # fmt: skip
+)
+def logout(t: Scenario) -> None:
+    """LOGO sent or received: all VIs connected with that port leave Connected, no Disconnect IU, no further Message.
+
+    A PLOGI comes before the next FC-VI IU.
+    """
+    first, second = connect_as(t), connect_as(t)
+    if t.params["by"] == "dut":
+        t.link_event("logo")
+        t.expect("LOGO", "FCVI-7.7.1-05", why="when the DUT is told to log out")
+    else:
+        logo(t)
+    for setup in (first, second):
+        ended(t, setup.vi, "FCVI-7.7.1-05")
+    if t.pics["send"]:
+        silent(t, first, "FCVI-7.7.1-05")
+    again(t, "FCVI-7.7.2-02")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.other-port",
+    "A logout leaves the connections with other ports alone",
+    clause="7.7.1",
+    requirements=["FCVI-7.7.1-05", "FCVI-4.2-31"],
+    tags=["link", "login"],
+    applies="server and send and unreliable_delivery",
+    variants=[
+        Variant(topology, {"role": SERVER}, NEEDS[topology], TOPOLOGIES[topology])
+        for topology in (PRIVATE_LOOP, PUBLIC_LOOP, FABRIC)
+    ],
+)
+def logout_of_another(t: Scenario) -> None:
+    """The tester's second port logs in, connects and logs out: that connection ends, the first port's lives on."""
+    first = connect_dut_server(t)
+    other = add_second_port(t)
+    login(t, other)
+    wait = start_wait(t)
+    second = send_rqst(t, port=other)
+    start_accept(t, second, wait_from(t, wait))
+    finish_accept(t, second)
+    logo(t, other)
+    ended(t, second.vi, "FCVI-7.7.1-05")
+    check_state(t, first.vi, "connected", "FCVI-7.7.1-05")
+    both_ways(t, first, "FCVI-7.7.1-05")
+    t.control("the connection with the first port carries Messages")
+
+
+def wait_from(t: Scenario, wait: Call) -> int:
+    """The conn of a VipConnectWait that returned, whoever asked."""
+    t.finish(wait, "FCVI-4.2-33", returns="VIP_SUCCESS")
+    return wait.integer("conn")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.reset",
+    "Link Reset changes nothing",
+    clause="7.7.1, 7.7.2, 7.7.5",
+    requirements=["FCVI-7.7.1-03", "FCVI-7.7.2-01", "FCVI-7.7.5-01"],
+    errata=["E83"],
+    tags=["link"],
+    applies="(client or server) and send and unreliable_delivery",
+    variants=[
+        Variant(f"{role}/{topology}", {"role": role}, " and ".join(e for e in (pics, NEEDS[topology]) if e), TOPOLOGIES[topology])
+        for role, pics, _ in ROLES
+        for topology in (POINT_TO_POINT, FABRIC)
+    ],
+)
+def link_reset(t: Scenario) -> None:
+    """After LR the connection is there, its Messages flow, and the port has the N_Port Identifier that it had."""
+    setup = connect_as(t)
+    t.link_event("lr")
+    t.settle()
+    check_state(t, setup.vi, "connected", "FCVI-7.7.1-03")
+    both_ways(t, setup, "FCVI-7.7.2-01" if t.config["topology"] == POINT_TO_POINT else "FCVI-7.7.5-01")
+    t.require(not t.peek(["LOGO"]), "FCVI-7.7.1-03", "LOGO after LR", "LOGO", "none")
+    t.control("a Message passed each way after LR")
+
+
+@case(
+    REGISTRY,
+    "7.7.2",
+    "NOS/OLS between two ports is a logout",
+    clause="7.7.2",
+    requirements=["FCVI-7.7.2-01", "FCVI-7.7.2-02", "FCVI-7.7.1-02"],
+    errata=["E83", "E86"],
+    tags=["link", "login"],
+    applies="client or server",
+    variants=[
+        Variant(f"{role}", {"role": role}, pics, TOPOLOGIES[POINT_TO_POINT])
+        for role, pics, _ in ROLES
+    ]
+    + [Variant(f"{role}/class2", {"role": role}, f"{pics} and class2", {"class": 2}) for role, pics, _ in ROLES],
+)
+def point_to_point(t: Scenario) -> None:
+    """The connection ends, without Disconnect IUs; no FC-VI IU goes out before PLOGI, which either port may send."""
+    setup = connect_as(t)
+    t.link_event("nos")
+    no_fc_vi(t, t.r_a_tov_us // 10, "FCVI-7.7.2-02", "after NOS/OLS, before PLOGI")
+    ended(t, setup.vi, "FCVI-7.7.2-01")
+    again(t, "FCVI-7.7.2-02")
+
+
+@case(
+    REGISTRY,
+    "8.5.3.c",
+    "A logout sets the FCVI_CONNECTION_IDs free",
+    clause="8.5.3 c)",
+    requirements=["FCVI-8.5.3-c", "FCVI-C-R1-c", "FCVI-6.9.1-01"],
+    errata=["E57"],
+    tags=["setup", "login", "timing"],
+    applies="server",
+    variants=[
+        Variant("by-tester", {"role": SERVER, "by": "tester"}),
+        Variant("by-dut", {"role": SERVER, "by": "dut"}),
+    ],
+)
+def id_after_logout(t: Scenario) -> None:
+    """A setup fails at T2; after LOGO and PLOGI a request with the same FCVI_CONNECTION_ID is a new one and connects."""
+    wait = start_wait(t)
+    failed = send_rqst(t)
+    start_accept(t, failed, finish_wait(t, wait))
+    assert failed.call is not None
+    t.finish(failed.call, "FCVI-8.5.2-c", within_us=3 * t.r_a_tov_us + t.pixit.late_us)
+    if t.params["by"] == "dut":
+        t.link_event("logo")
+        t.expect("LOGO", "FCVI-7.7.1-05", why="when the DUT is told to log out")
+    else:
+        logo(t)
+    login(t)
+    wait = start_wait(t)
+    setup = send_rqst(t, connection_id=failed.connection_id)
+    start_accept(t, setup, finish_wait(t, wait))
+    finish_accept(t, setup)
+    check_state(t, setup.vi, "connected", "FCVI-8.5.3-c")
+    t.control("the setup with the FCVI_CONNECTION_ID of the failed one completed")

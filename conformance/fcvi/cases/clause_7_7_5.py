@@ -1,0 +1,141 @@
+"""Clause 7.7.5: a Fabric after NOS/OLS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.fc import els
+from fcvi.engine.case import Variant, case
+from fcvi.fc.received import Received
+from fcvi.engine.scenario import Scenario
+
+from .clause_7_7_1 import ROLES, connect_as, ended
+from .clause_7_7_3 import again_at, blocked_send, logged_out, resolved_anew, resumed_or_ended
+from .clause_7_7_4 import OTHER_FABRIC, know_fabric
+from conformance.fcvi.steps.connection import CLIENT, REGISTRY, connect_dut_client, disconnect_and_answer
+from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, login
+
+_MESSAGES = "send and unreliable_delivery"
+
+
+def _nos(t: Scenario) -> None:
+    t.link_event("nos")
+
+
+def _fabric(role: str, pics: str, name: str, params: dict[str, Any], **config: Any) -> Variant:
+    expression = f"{pics} and {NEEDS[FABRIC]}"
+    return Variant(f"{role}/{name}" if name else role, {"role": role, **params}, expression, {**TOPOLOGIES[FABRIC], **config})
+
+
+def hold_flogi(t: Scenario) -> None:
+    """The tester does not answer FLOGI by itself from here on."""
+    t.tester.services.handlers.pop("FLOGI", None)
+
+
+def flogi_of(t: Scenario) -> Received:
+    """The DUT's FLOGI after NOS/OLS."""
+    return t.expect("FLOGI", "FCVI-7.7.5-02", within_us=t.r_a_tov_us // 2, why="after NOS/OLS")
+
+
+@case(
+    REGISTRY,
+    "7.7.5",
+    "Fabric: FLOGI after NOS/OLS",
+    clause="7.7.5",
+    requirements=["FCVI-7.7.5-02", "FCVI-7.7.5-03", "FCVI-7.7.1-02"],
+    errata=["E83"],
+    tags=["link", "fabric"],
+    applies=f"(client or server) and {_MESSAGES}",
+    variants=[_fabric(role, pics, "", {}) for role, pics, _ in ROLES]
+    + [_fabric(role, f"{pics} and class2", "class2", {}, **{"class": 2}) for role, pics, _ in ROLES],
+)
+def same_fabric(t: Scenario) -> None:
+    """FLOGI comes before any FC-VI IU. With the same Fabric and N_Port Identifier the connection may go on."""
+    know_fabric(t, _nos)
+    setup = connect_as(t)
+    hold_flogi(t)
+    t.link_event("nos")
+    data = blocked_send(t, setup, "FCVI-7.7.1-02", "between NOS/OLS and FLOGI")
+    t.tester.services.accept_fabric_login(flogi_of(t), t.tester.dut_id)
+    t.settle()
+    resumed_or_ended(t, setup, data)
+
+
+@case(
+    REGISTRY,
+    "7.7.5.changed",
+    "Another Fabric, or another N_Port Identifier, after NOS/OLS",
+    clause="7.7.5",
+    requirements=["FCVI-7.7.5-02", "FCVI-7.7.5-04", "FCVI-7.7.5-05", "FCVI-7.7.5-06", "FCVI-7.7.1-01", "FCVI-7.7.1-05"],
+    errata=["E83", "E86"],
+    tags=["link", "fabric"],
+    applies="client or server",
+    variants=[
+        _fabric(role, pics, name, {"changed": name})
+        for role, pics, _ in ROLES
+        for name in ("port_name", "node_name", "n_port_id")
+    ],
+)
+def other_fabric(t: Scenario) -> None:
+    """The reply to FLOGI differs from before: LOGO to each logged-in port, every mapping is resolved anew.
+
+    One FLOGI is enough (E83).
+    """
+    know_fabric(t, _nos)
+    other = add_second_port(t)
+    login(t, other)
+    setup = connect_as(t)
+    hold_flogi(t)
+    changed, services = str(t.params["changed"]), t.tester.services
+    n_port_id = t.tester.dut_id
+    if changed == "n_port_id":
+        n_port_id ^= 0x0100
+    else:
+        services.fabric_names = {**services.fabric_names, changed: OTHER_FABRIC[changed]}
+    t.link_event("nos")
+    first = flogi_of(t)
+    t.tester.dut_id = n_port_id
+    services.handlers["FLOGI"] = lambda r: services.accept_fabric_login(r, n_port_id)
+    services.accept_fabric_login(first, n_port_id)
+    t.settle()
+    logged_out(t, {t.tester.n_port_id, other}, "FCVI-7.7.5-06")
+    ended(t, setup.vi, "FCVI-7.7.1-05")
+    resolved_anew(t, "FCVI-7.7.5-05")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.rscn",
+    "A remote port has changed places",
+    clause="7.7.1",
+    requirements=["FCVI-7.7.1-04", "FCVI-7.7.1-01"],
+    tags=["link", "fabric", "address"],
+    applies="client",
+    variants=[_fabric(CLIENT, "client", "", {}), _fabric(CLIENT, "client and class2", "class2", {}, **{"class": 2})],
+)
+def remote_change(t: Scenario) -> None:
+    """An RSCN names the tester's port; another port answers there now, and the Host Address has moved.
+
+    A device that accepts the RSCN has been told: its next request goes where the Host Address is. To register for
+    RSCN, and to know the command, is optional (7.7.5).
+    """
+    know_fabric(t, _nos)
+    setup = connect_dut_client(t)
+    disconnect_and_answer(t, setup)
+    services, old = t.tester.services, t.tester.n_port_id
+    names, new = services.ports[old], old ^ 0x800
+    services.add_port(new, names)
+    services.ports[old] = SECOND
+    services.directory = {host: [new] for host in names["host"]}
+    exchange = t.tester.send_els(els.RSCN, els.rscn([old]), {"S_ID": els.FABRIC_CONTROLLER})
+    answer = t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to RSCN")
+    if answer.kind == "LS_RJT":
+        t.log.append("the DUT does not know RSCN, and need not")
+        services.ports[old] = names
+        connect_dut_client(t)
+        t.control("a further setup completed")
+        return
+    t.wait(t.r_a_tov_us // 2)  # the DUT may validate what it knows
+    t.tester.n_port_id = new
+    again_at(t, new, "FCVI-7.7.1-04")
+    t.control("the request went to the new N_Port Identifier and connected")

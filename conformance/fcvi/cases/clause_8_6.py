@@ -1,0 +1,98 @@
+"""Clauses 8.6.2 a) and 8.6.3: a Sequence error on the Exchange of a Disconnect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.engine.case import Variant, case
+from fcvi.engine.scenario import Scenario
+
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    SERVER,
+    check_disconnect_rqst,
+    check_state,
+    connect,
+    disconnect_and_answer,
+    expect_disconnect_resp,
+)
+
+_LATER: dict[str, Any] = {"SEQ_CNT": 5}  # frames before it are missing
+_ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
+_CAUSES = (0x40, *range(0x41, 0x4C))
+
+
+@case(
+    REGISTRY,
+    "8.6.2.a",
+    "A damaged FCVI_DISCONNECT_RESP",
+    clause="8.6.2 a), 8.6.3 a)",
+    requirements=["FCVI-8.6.2-a", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3"],
+    errata=["E59"],
+    tags=["disconnect", "loss", "timing"],
+    applies="client or server",
+    variants=_ROLES,
+)
+def damaged_response(t: Scenario) -> None:
+    """An answer whose SEQ_CNT does not follow is none: ABTS, at the latest after FCVI_ULP_TIMEOUT, then VIP_NOT_REACHABLE
+    and Error. A second VipDisconnect, answered as it should be, gives Idle.
+    """
+    setup = connect(t)
+    call = t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    check_disconnect_rqst(t, rqst, setup, abort=0, reasons=_CAUSES, handle=setup.tester_handle)
+    t.tester.assign_rx_id(rqst.exchange)
+    dh = {"FCVI_HANDLE": setup.dut_handle, "FCVI_FLAGS": rqst.dh("FCVI_FLAGS") & 6}
+    t.send("DISCONNECT_RESP", rqst.exchange, dh, fc=_LATER)
+    t.settle()
+    limit = t.r_a_tov_us + t.pixit.late_us
+    t.until(lambda: call.done or t.peek(["ABTS"], rqst.exchange) is not None, limit)
+    t.require(
+        not call.done or call.result().get("return") != "VIP_SUCCESS", "FCVI-8.6.2-a",
+        "a FCVI_DISCONNECT_RESP with a Sequence error was taken", "VIP_SUCCESS", "an error",
+    )  # fmt: skip
+    abts = t.expect("ABTS", "FCVI-8.6.3-a1", exchange=rqst.exchange, within_us=limit, why="after the Sequence error")
+    t.tester.send_ba_acc(abts)
+    t.settle()
+    t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
+    t.finish(call, "FCVI-8.6.3-a3", within_us=6 * t.r_a_tov_us, returns="VIP_NOT_REACHABLE")
+    check_state(t, setup.vi, "error", "FCVI-8.6.3-a2")
+    t.discard("DISCONNECT_RQST")
+    disconnect_and_answer(t, setup, reasons=_CAUSES)
+    t.control("a Disconnect that was answered well succeeded")
+
+
+@case(
+    REGISTRY,
+    "8.6.3.b",
+    "A damaged FCVI_DISCONNECT_RQST",
+    clause="8.6.2 a), 8.6.3 b)",
+    requirements=["FCVI-8.6.2-a", "FCVI-8.6.3-b"],
+    errata=["E60"],
+    tags=["disconnect", "loss"],
+    applies="client or server",
+    variants=_ROLES,
+)
+def damaged_request(t: Scenario) -> None:
+    """A request whose SEQ_CNT is not 0 is ignored: no answer, and the VI stays Connected; to answer it is tolerated (E60).
+
+    A request as it should be is answered afterwards.
+    """
+    setup = connect(t)
+    dh = {"FCVI_HANDLE": setup.dut_handle, "VI_APP_DISCON": 1}
+    exchange = t.tester.open_exchange()
+    t.send("DISCONNECT_RQST", exchange, dh, fc=_LATER)
+    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.r_a_tov_us // 4)
+    answer = t.peek(["DISCONNECT_RESP"], exchange)
+    if answer is not None:
+        answer.taken = True
+        for requirement in ("FCVI-8.6.2-a", "FCVI-8.6.3-b"):
+            t.report(requirement, "a FCVI_DISCONNECT_RQST with a Sequence error was answered", "FCVI_DISCONNECT_RESP",
+                     "nothing", at=answer, erratum="E60")  # fmt: skip
+    else:
+        check_state(t, setup.vi, "connected", "FCVI-8.6.3-b")
+    exchange = t.tester.open_exchange()
+    t.send("DISCONNECT_RQST", exchange, dh)
+    expect_disconnect_resp(t, exchange, connection_id=0, abort=0)
+    t.control("a FCVI_DISCONNECT_RQST without error was answered")

@@ -1,0 +1,616 @@
+"""What the cases share: the tester's side of a Connection Setup and the checks on each connection IU.
+
+A check names the requirement it enforces. What the codec finds by itself in every frame (reserved bits, R_CTL,
+F_CTL, fixed values) is not repeated here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional
+
+from fcvi.fc.build import UNASSIGNED, net_address, structure
+from fcvi.engine.case import Registry, Variant
+from fcvi.fc.received import Exchange, Received
+from fcvi.engine.scenario import Scenario
+from fcvi.engine.upper import Call
+
+REGISTRY = Registry()
+
+MAX_TRANSFER_SIZE = 32768  # the least that every VI NIC has to offer (VI-ARCH 6.1.1.2)
+DISCRIMINATOR = bytes.fromhex("46432d564920636f6e666f726d616e63")
+OTHER_DISCRIMINATOR = bytes.fromhex("00ff00ff00ff00ff00ff00ff00ff00ff")
+
+NO_MATCH, CONNECT_TIMEOUT, NO_WAITING, CONNECT_REJECT = 0x01, 0x02, 0x03, 0x04  # Table 12
+TRANSPORT_ERROR, PROTOCOL_ERROR, SETUP_TIMEOUT, DOES_NOT_EXIST, DISCONNECT_ACCEPT = 0x40, 0x48, 0x49, 0x4A, 0x4B
+
+CLIENT, SERVER = "dut-client", "dut-server"
+BOTH_ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
+STATE = {
+    "idle": "VIP_STATE_IDLE",
+    "pending": "VIP_STATE_CONNECT_PENDING",
+    "connected": "VIP_STATE_CONNECTED",
+    "error": "VIP_STATE_ERROR",
+}
+
+
+@dataclass
+class Setup:
+    """A Connection Setup between tester and DUT, from the tester's side."""
+
+    role: str  # of the DUT
+    vi: int
+    exchange: Exchange
+    connection_id: int
+    dut_handle: int = UNASSIGNED
+    tester_handle: int = UNASSIGNED
+    call: Optional[Call] = None  # the DUT's VipConnectRequest or VipConnectAccept
+    rqst: Optional[Received] = None
+    retry: int = 0
+    mode: int = 1  # CONN_MODE
+
+
+# ---- addresses, attributes and payloads ----
+
+
+def discriminator_of(t: Scenario) -> bytes:
+    """The Discriminator of this variant; the same on both sides, so that every reading of 4.2 agrees (E78)."""
+    value = t.params.get("discriminator", DISCRIMINATOR)
+    assert isinstance(value, bytes)
+    return value
+
+
+def dut_host(t: Scenario) -> str:
+    """The DUT's Host Address in this variant: one of those that it has."""
+    return str(t.config["host"][int(t.params.get("host_index", 0))])
+
+
+def tester_host(t: Scenario) -> str:
+    """The tester's Host Address in this variant: the one that the DUT was told, or one that it has to resolve."""
+    return str(t.params.get("tester_host", t.config["peer"]["host"][0]))
+
+
+def dut_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:
+    """The DUT's address as VIPL calls take it."""
+    value = discriminator_of(t) if discriminator is None else discriminator
+    return {"host": dut_host(t), "discriminator": value.hex()}
+
+
+def tester_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:
+    """The tester's address as VIPL calls take it."""
+    value = discriminator_of(t) if discriminator is None else discriminator
+    return {"host": tester_host(t), "discriminator": value.hex()}
+
+
+def transfer_size(t: Scenario) -> int:
+    """MaxTransferSize of all VIs; both sides have to agree (VI-DG 6.7)."""
+    return min(MAX_TRANSFER_SIZE, int(t.pics["max_transfer_size"]) or MAX_TRANSFER_SIZE)
+
+
+def vi_attributes(t: Scenario) -> dict[str, Any]:
+    """Attributes of the DUT's VIs: Unreliable Delivery, which every NIC offers (E111), unless the case says otherwise."""
+    chosen = attributes_of(t)
+    return {
+        "ReliabilityLevel": _LEVEL_NAME[chosen["FCVI_RELIABILITY_LVL"]],
+        "MaxTransferSize": chosen["FCVI_MAX_TRANS_SIZE"],
+        "EnableRdmaWrite": bool(chosen["EnRdmaWr"]),
+        "EnableRdmaRead": bool(chosen["EnRdmaRd"]),
+        "QoS": {"PipelineDepth": chosen["FCVI_PIPELINE_DEPTH"], "Preference": bool(t.params.get("preference"))},
+    }
+
+
+_LEVEL_NAME = {1: "VIP_SERVICE_UNRELIABLE", 2: "VIP_SERVICE_RELIABLE_DELIVERY", 3: "VIP_SERVICE_RELIABLE_RECEPTION"}
+
+
+def attributes_of(t: Scenario) -> dict[str, int]:
+    """FCVI_ATTRIBUTES that both sides have in this variant: its parameter "attributes" over the plainest ones."""
+    base = {
+        "FCVI_RELIABILITY_LVL": 1, "EnRdmaWr": 0, "EnRdmaRd": 0, "FCVI_MAX_TRANS_SIZE": transfer_size(t),
+        "FCVI_PIPELINE_DEPTH": 0,
+    }  # fmt: skip
+    return {**base, **t.params.get("attributes", {})}
+
+
+def connection_attributes(t: Scenario) -> dict[str, Any]:
+    """FCVI_ATTRIBUTES of the tester's Endpoints, equal to those of the DUT's VIs but for "tester_attributes"."""
+    chosen: dict[str, Any] = {**attributes_of(t), **t.params.get("tester_attributes", {})}
+    depth = chosen.pop("FCVI_PIPELINE_DEPTH")
+    pref = 0x80 if t.params.get("tester_preference") else 0
+    return {**chosen, "FCVI_QOS": structure("QOS", {"FCVI_PIPELINE_DEPTH": depth, "FCVI_PREF": pref})}
+
+
+def connect_payload(t: Scenario, name: str, handle: int, info: bytes = b"", **fields: Any) -> bytes:
+    """Payload of the tester's FCVI_CONNECT_RQST or FCVI_CONNECT_RESP1 (Tables 13 and 14)."""
+    attributes = structure("ATTRS", connection_attributes(t))
+    handle_field = "FCVI_RQST_HANDLE" if name == "CONNECT_RQST" else "FCVI_RESP_HANDLE"
+    values: dict[str, Any] = {
+        "FCVI_REVISION": 1,
+        handle_field: handle,
+        "FCVI_LOC_ADDR": net_address(tester_host(t), discriminator_of(t)),
+        "FCVI_REM_ADDR": net_address(dut_host(t), discriminator_of(t)),
+        "FCVI_LOC_ATTRS": attributes,
+        **fields,
+    }
+    return structure("CONN", values) + info
+
+
+def new_handle(t: Scenario) -> int:
+    """An FCVI_HANDLE of the tester's; any value but FFFFFFFFh is right (5.9.2, E12)."""
+    chosen = t.params.get("handle")
+    return int(chosen) if chosen is not None else t.rng.randrange(1, UNASSIGNED)
+
+
+# ---- the control plane ----
+
+
+def create_vi(t: Scenario) -> int:
+    """VipCreateVi with the base attributes; the VI is Idle (8.2 a)."""
+    call = t.call("VipCreateVi", ViAttribs=vi_attributes(t))
+    code = call.returned()
+    if code != "VIP_SUCCESS":
+        t.fail("FCVI-8.2-a1", f"VipCreateVi returned {code}", code, "VIP_SUCCESS")
+    return call.integer("vi")
+
+
+def check_state(
+    t: Scenario, vi: int, state: str, requirement: str, tolerated: Optional[Mapping[str, str]] = None
+) -> None:
+    """VipQueryVi reports this state; tolerated maps other states to the errata that allow them."""
+    call = t.call("VipQueryVi", vi=vi)
+    if call.returned() != "VIP_SUCCESS":
+        t.fail(requirement, f"VipQueryVi returned {call.returned()}", call.returned(), "VIP_SUCCESS")
+    seen = call.text("State")
+    if seen == STATE[state]:
+        return
+    erratum = next((e for s, e in (tolerated or {}).items() if STATE[s] == seen), None)
+    t.report(requirement, "the VI is in the wrong state", seen, STATE[state], erratum=erratum)
+
+
+def connection_lost(t: Scenario, vi: int, requirement: str) -> None:
+    """VipErrorCallback with VIP_ERROR_CONN_LOST was raised for the VI."""
+    t.until(lambda: (vi, "VIP_ERROR_CONN_LOST") in t.errors, t.pixit.late_us)
+    t.require(
+        (vi, "VIP_ERROR_CONN_LOST") in t.errors, requirement, "no VipErrorCallback with VIP_ERROR_CONN_LOST",
+        [code for v, code in t.errors if v == vi] or "no callback", "VIP_ERROR_CONN_LOST",
+    )  # fmt: skip
+
+
+# ---- checks on the DUT's connection IUs ----
+
+
+CLIENT_SERVER, PEER_TO_PEER = 1, 2  # CONN_MODE (Table 8)
+
+
+def check_connect_rqst(t: Scenario, rqst: Received, retry: int, mode: int = CLIENT_SERVER) -> None:
+    """FCVI_CONNECT_RQST: mode, RETRY, addresses and attributes (5.9.4.4, 6.8.3)."""
+    t.equal(rqst, "CONN_MODE", mode, "FCVI-T08-001" if mode == CLIENT_SERVER else "FCVI-T08-010")
+    t.equal(rqst, "RQST_RETRY", retry, "FCVI-5.9.4.4-04" if retry else "FCVI-5.9.4.4-03")
+    _check_addresses(t, rqst, "FCVI-6.8.3-04", "FCVI-6.8.3-05")
+    _check_attributes(t, rqst, "FCVI-6.8.3-06")
+
+
+def _check_addresses(t: Scenario, iu: Received, local: str, remote: str) -> None:
+    pairs = (
+        ("FCVI_LOC_ADDR", net_address(dut_host(t), discriminator_of(t)), local),
+        ("FCVI_REM_ADDR", net_address(tester_host(t), discriminator_of(t)), remote),
+    )
+    used = 20 + len(discriminator_of(t))  # what follows is padding, which the codec looks at (E31)
+    for name, required, requirement in pairs:
+        seen = iu.conn(name)
+        assert isinstance(seen, bytes)
+        t.require(
+            seen[2:used] == required[2:used], requirement, f"{name} is not the address of the call",
+            seen[2:used].hex(), required[2:used].hex(), at=iu, byte=_payload_byte(iu, name),
+        )  # fmt: skip
+
+
+def _check_attributes(t: Scenario, iu: Received, requirement: str) -> None:
+    attributes = iu.conn("FCVI_LOC_ATTRS")
+    assert isinstance(attributes, bytes)
+    seen = (attributes[2], attributes[3] & 3, int.from_bytes(attributes[4:8], "big"))
+    chosen = attributes_of(t)
+    flags = chosen["EnRdmaWr"] << 1 | chosen["EnRdmaRd"]
+    required = (chosen["FCVI_RELIABILITY_LVL"], flags, chosen["FCVI_MAX_TRANS_SIZE"])
+    t.require(
+        seen == required, requirement, "FCVI_LOC_ATTRS differs from the attributes of the VI",
+        f"level, flags, size {seen}", f"{required}", at=iu, byte=_payload_byte(iu, "FCVI_LOC_ATTRS"),
+    )  # fmt: skip
+
+
+def _payload_byte(iu: Received, name: str) -> Optional[int]:
+    """Offset of a payload field in the frame; None when the IU came in several frames."""
+    if len(iu.frames) > 1:
+        return None
+    offsets = {"FCVI_LOC_ADDR": 12, "FCVI_REM_ADDR": 160, "FCVI_LOC_ATTRS": 308}
+    return iu.last.payload_offset + offsets[name]
+
+
+def check_resp1(t: Scenario, resp1: Received, setup: Setup, refused: Optional[list[int]] = None) -> None:
+    """FCVI_CONNECT_RESP1: accepting, or refusing with one of these reason codes (6.9, 5.9.7.2)."""
+    t.equal(resp1, "FCVI_CONNECTION_ID", setup.connection_id, "FCVI-6.9.2-09")
+    t.equal(resp1, "RESP_RETRY", setup.retry, "FCVI-5.9.4.5-06")
+    if refused is not None:
+        refusing = t.equal(resp1, "CONN_STS", 1, "FCVI-5.9.4.5-02")
+        if refusing and resp1.dh("Reason_Code") not in refused:
+            t.equal(resp1, "Reason_Code", refused[0], _REASON_REQUIREMENT[refused[0]])
+        return
+    if not t.equal(resp1, "CONN_STS", 0, "FCVI-5.3.2-01"):
+        t.fail("FCVI-5.3.2-01", "the DUT refused a matching request", f"{resp1.dh('Reason_Code'):02X}h", "accept", resp1)
+    _check_addresses(t, resp1, "FCVI-6.9.3-04", "FCVI-6.9.3-05")
+    _check_attributes(t, resp1, "FCVI-6.9.3-06")
+
+
+_REASON_REQUIREMENT = {
+    NO_MATCH: "FCVI-5.9.7.2.1-01",
+    NO_WAITING: "FCVI-5.9.7.2.1-03",
+    CONNECT_REJECT: "FCVI-5.9.7.2.1-04",
+    0x20: "FCVI-5.9.7.2.2-01",
+    0x21: "FCVI-5.9.7.2.2-02",
+}
+
+
+def check_resp2(t: Scenario, resp2: Received, setup: Setup, handle: int, reason: Optional[int] = None) -> None:
+    """FCVI_CONNECT_RESP2: handle of RESP1, id and RETRY of the request; a status only when one is due (6.10)."""
+    t.equal(resp2, "FCVI_HANDLE", handle, "FCVI-6.10.2-02")
+    t.equal(resp2, "FCVI_CONNECTION_ID", setup.connection_id, "FCVI-6.10.2-09")
+    t.equal(resp2, "RESP_RETRY", setup.retry, "FCVI-5.9.4.5-07")
+    if reason is not None:
+        if t.equal(resp2, "CONN_STS", 1, "FCVI-5.9.7.2.1-02"):
+            t.equal(resp2, "Reason_Code", reason, "FCVI-5.9.7.2.1-02")
+
+
+def check_resp3(t: Scenario, resp3: Received, setup: Setup, refused: bool = False) -> None:
+    """FCVI_CONNECT_RESP3: handle of the request, id and RETRY of the request (6.11); E14 after a refusal."""
+    t.equal(
+        resp3, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.11.2-02", {UNASSIGNED: "E14"} if refused else None
+    )
+    t.equal(resp3, "FCVI_CONNECTION_ID", setup.connection_id, "FCVI-6.11.2-09")
+    t.equal(resp3, "RESP_RETRY", setup.retry, "FCVI-5.9.4.5-06")
+    if not refused:
+        t.equal(resp3, "CONN_STS", 0, "FCVI-5.3.2-03")
+
+
+# ---- the tester as server: the DUT is the client ----
+
+
+def start_request(t: Scenario, timeout_us: Optional[int] = None, vi: Optional[int] = None) -> Setup:
+    """VipConnectRequest on the DUT, and its FCVI_CONNECT_RQST."""
+    if vi is None:
+        vi = create_vi(t)
+    call = t.start(
+        "VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us
+    )
+    rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")
+    check_connect_rqst(t, rqst, retry=0)
+    return originated(t, vi, call, rqst)
+
+
+def originated(t: Scenario, vi: int, call: Call, rqst: Received) -> Setup:
+    """The setup that a FCVI_CONNECT_RQST of the DUT begins."""
+    t.tester.assign_rx_id(rqst.exchange)
+    return Setup(
+        CLIENT, vi, rqst.exchange, rqst.dh("FCVI_CONNECTION_ID"), rqst.conn_int("FCVI_RQST_HANDLE"),
+        new_handle(t), call, rqst, rqst.dh("RQST_RETRY"), rqst.dh("CONN_MODE"),
+    )  # fmt: skip
+
+
+def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
+    """The one retry: new Exchange, new FCVI_CONNECTION_ID, same FCVI_RQST_HANDLE, RETRY one (8.5.4 a)."""
+    rqst = t.expect("CONNECT_RQST", "FCVI-8.5.4-01", within_us=within_us, why="as the retry")
+    check_connect_rqst(t, rqst, retry=1, mode=first.mode)
+    assert first.call is not None
+    retry = originated(t, first.vi, first.call, rqst)
+    t.require(
+        rqst.exchange is not first.exchange, "FCVI-8.5.4-a1", "the retry is on the Exchange of the first attempt",
+        rqst.exchange, "a new Exchange", at=rqst,
+    )  # fmt: skip
+    t.require(
+        retry.exchange.ox_id != first.exchange.ox_id, "FCVI-8.5.4-a1",
+        "the retry uses the OX_ID of the aborted Exchange again within R_A_TOV", f"{retry.exchange.ox_id:04X}h",
+        "another OX_ID", at=rqst, erratum="E82",
+    )  # fmt: skip
+    t.require(
+        retry.connection_id != first.connection_id, "FCVI-8.5.4-a1", "the retry has the old FCVI_CONNECTION_ID",
+        f"{retry.connection_id:08X}h", "a new value", at=rqst, byte=52, bits="31-0",
+    )  # fmt: skip
+    t.require(
+        retry.dut_handle == first.dut_handle, "FCVI-8.5.4-a1", "the retry has another FCVI_RQST_HANDLE",
+        f"{retry.dut_handle:08X}h", f"{first.dut_handle:08X}h", at=rqst, byte=64, bits="31-0",
+    )  # fmt: skip
+    retry.tester_handle = first.tester_handle
+    return retry
+
+
+def send_resp1(
+    t: Scenario, setup: Setup, reason: Optional[int] = None, handle: Optional[int] = None, flags: Optional[int] = None,
+    reserved: int = 0,
+) -> int:  # fmt: skip
+    """The tester's answer: accept, or refuse with a reason code. Returns the FCVI_RESP_HANDLE sent."""
+    if handle is None:
+        handle = setup.tester_handle if reason is None else UNASSIGNED
+    info = bytes(256) if flags is not None and flags & 2 else b""
+    dh = {
+        "FCVI_HANDLE": UNASSIGNED,
+        "FCVI_CONNECTION_ID": setup.connection_id,
+        "RESP_RETRY": setup.retry,
+        "CONN_STS": int(reason is not None),
+        "Reason_Code": reason or 0,
+        "DH_RSVD": reserved,
+    }
+    if flags is not None:
+        dh["FCVI_FLAGS"] = flags | setup.retry << 2
+    t.send("CONNECT_RESP1", setup.exchange, dh, connect_payload(t, "CONNECT_RESP1", handle, info))
+    return handle
+
+
+def send_resp3(t: Scenario, setup: Setup, handle: Optional[int] = None) -> None:
+    """The tester ends the setup Exchange."""
+    dh = {
+        "FCVI_HANDLE": setup.dut_handle if handle is None else handle,
+        "FCVI_CONNECTION_ID": setup.connection_id,
+        "RESP_RETRY": setup.retry,
+    }
+    t.send("CONNECT_RESP3", setup.exchange, dh)
+
+
+def accept_request(t: Scenario, setup: Setup, flags: Optional[int] = None, reserved: int = 0) -> None:
+    """RESP1 accept up to the DUT's RESP2 and the return of VipConnectRequest; RESP3 is still to be sent."""
+    handle = send_resp1(t, setup, flags=flags, reserved=reserved)
+    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    check_resp2(t, resp2, setup, handle)
+    t.equal(resp2, "CONN_STS", 0, "FCVI-5.3.2-02")
+    assert setup.call is not None
+    t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
+
+
+def connect_dut_client(t: Scenario) -> Setup:
+    """A complete setup with the DUT as client."""
+    setup = start_request(t)
+    accept_request(t, setup)
+    send_resp3(t, setup)
+    t.settle()
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+# ---- the tester as client: the DUT is the server ----
+
+
+def start_wait(t: Scenario, timeout_us: Optional[int] = None, discriminator: Optional[bytes] = None) -> Call:
+    """VipConnectWait on the DUT."""
+    return t.start("VipConnectWait", LocalAddr=dut_address(t, discriminator), Timeout=timeout_us)
+
+
+def send_rqst(
+    t: Scenario,
+    *,
+    retry_of: Optional[Setup] = None,
+    flags: int = 1,
+    info: bytes = b"",
+    connection_id: Optional[int] = None,
+    port: Optional[int] = None,
+    reserved: int = 0,
+    **fields: Any,
+) -> Setup:
+    """The tester's FCVI_CONNECT_RQST in a new Exchange; as a retry of an earlier one when that is given.
+
+    port: N_Port Identifier of another port of the tester. reserved: bytes 2 and 3 of Device_Header Word 1.
+    """
+    exchange = t.tester.open_exchange(port=port)
+    if connection_id is None:
+        connection_id = t.rng.randrange(1, UNASSIGNED)
+    handle = new_handle(t) if retry_of is None else retry_of.tester_handle
+    setup = Setup(SERVER, -1, exchange, connection_id, tester_handle=handle, retry=int(retry_of is not None))
+    setup.mode = flags & 7
+    dh = {
+        "FCVI_HANDLE": UNASSIGNED,
+        "FCVI_FLAGS": flags | setup.retry << 4 | (8 if info else 0),
+        "FCVI_CONNECTION_ID": connection_id,
+        "DH_RSVD": reserved,
+    }
+    t.send("CONNECT_RQST", exchange, dh, connect_payload(t, "CONNECT_RQST", handle, info, **fields))
+    t.settle()
+    return setup
+
+
+def finish_wait(t: Scenario, wait: Call) -> int:
+    """VipConnectWait returns the client's address as the client gave it (4.2, VI-DG 3.3.1). Returns conn."""
+    t.finish(wait, "FCVI-4.2-33", returns="VIP_SUCCESS")
+    address = wait.table("RemoteAddr")
+    t.require(
+        address == tester_address(t), "FCVI-4.2-35", "VipConnectWait returned another RemoteAddr", address,
+        tester_address(t),
+    )  # fmt: skip
+    return wait.integer("conn")
+
+
+def start_accept(t: Scenario, setup: Setup, conn: int) -> Received:
+    """VipCreateVi and VipConnectAccept on the DUT, and its accepting RESP1."""
+    setup.vi = create_vi(t)
+    setup.call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
+    return expect_accept(t, setup)
+
+
+def expect_accept(t: Scenario, setup: Setup) -> Received:
+    """The DUT's accepting RESP1 on the setup's Exchange."""
+    resp1 = t.expect("CONNECT_RESP1", "FCVI-6.9.1-01", exchange=setup.exchange, why="after VipConnectAccept")
+    check_resp1(t, resp1, setup)
+    setup.dut_handle = resp1.conn_int("FCVI_RESP_HANDLE")
+    return resp1
+
+
+def send_resp2(t: Scenario, setup: Setup, reason: Optional[int] = None, handle: Optional[int] = None) -> None:
+    """The tester's acknowledgement of RESP1."""
+    dh = {
+        "FCVI_HANDLE": setup.dut_handle if handle is None else handle,
+        "FCVI_CONNECTION_ID": setup.connection_id,
+        "RESP_RETRY": setup.retry,
+        "CONN_STS": int(reason is not None),
+        "Reason_Code": reason or 0,
+    }
+    t.send("CONNECT_RESP2", setup.exchange, dh)
+
+
+def finish_accept(t: Scenario, setup: Setup) -> None:
+    """RESP2 up to RESP3 and the return of VipConnectAccept."""
+    send_resp2(t, setup)
+    resp3 = t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after RESP2")
+    check_resp3(t, resp3, setup)
+    assert setup.call is not None
+    t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
+
+
+def connect_dut_server(t: Scenario) -> Setup:
+    """A complete setup with the DUT as server."""
+    wait = start_wait(t)
+    setup = send_rqst(t)
+    conn = finish_wait(t, wait)
+    start_accept(t, setup, conn)
+    finish_accept(t, setup)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    return setup
+
+
+def connect(t: Scenario) -> Setup:
+    """A complete setup with the DUT in the role of this variant; it is the positive control as well."""
+    setup = connect_dut_client(t) if t.params["role"] == CLIENT else connect_dut_server(t)
+    t.control("a Connection Setup completed and the VI is Connected")
+    return setup
+
+
+def control_setup(t: Scenario) -> None:
+    """Positive control after the case proper: a further setup succeeds with this DUT."""
+    if t.params["role"] == CLIENT:
+        connect_dut_client(t)
+    else:
+        connect_dut_server(t)
+    t.control("a further Connection Setup completed")
+
+
+# ---- aborting an Exchange ----
+
+
+def expect_abts(
+    t: Scenario, exchange: Exchange, started_us: int, requirement: str, *, accept: bool = True, what: str = "T3"
+) -> Received:
+    """The DUT aborts the Exchange one FCVI_ULP_TIMEOUT after it began (8.3), and the tester accepts the ABTS."""
+    nominal = started_us + t.r_a_tov_us
+    limit = nominal + 2 * t.r_a_tov_us - t.now_us
+    abts = t.expect("ABTS", requirement, exchange=exchange, within_us=max(limit, 0), why=f"after {what}")
+    timing = "FCVI-8.6.2-b" if requirement.startswith("FCVI-8.6") else "FCVI-8.5.2-b"
+    t.expect_time(abts, nominal, timing, f"ABTS at {what}")
+    if accept:
+        t.tester.send_ba_acc(abts)
+        t.settle()
+    return abts
+
+
+def accept_abts(t: Scenario, setup: Setup) -> None:
+    """Accept an ABTS of the DUT for this setup, if one has come: recovery that is neither required nor forbidden."""
+    abts = t.peek(["ABTS"], setup.exchange)
+    if abts is not None:
+        abts.taken = True
+        t.tester.send_ba_acc(abts)
+
+
+def tester_abts(t: Scenario, exchange: Exchange) -> None:
+    """The tester aborts an Exchange of its own; FC-FS wants an answer, and C.5.7.1 a BA_ACC."""
+    t.tester.send_abts(exchange)
+    answer = t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=exchange, why="after ABTS")
+    t.require(
+        answer.kind == "BA_ACC", "FCVI-C.5.7.1-03", "the DUT rejected the ABTS", "BA_RJT", "BA_ACC", at=answer
+    )
+
+
+# ---- Disconnect ----
+
+
+def check_disconnect_rqst(
+    t: Scenario, rqst: Received, setup: Setup, *, abort: int, reasons: tuple[int, ...], handle: int
+) -> None:
+    """FCVI_DISCONNECT_RQST after VipDisconnect (6.12.2); the status is optional (5.9.4.6)."""
+    t.require(
+        rqst.exchange is not setup.exchange and rqst.exchange.originator == "dut", "FCVI-T01-DISCONNECT_RQST-pos",
+        "FCVI_DISCONNECT_RQST is not on an Exchange of its own", rqst.exchange, "a new Exchange", at=rqst,
+    )  # fmt: skip
+    t.equal(rqst, "VI_APP_DISCON", 1, "FCVI-6.12.2-08")
+    t.equal(rqst, "CONN_SETUP_ABORT", abort, "FCVI-6.12.2-06" if abort else "FCVI-6.12.2-07")
+    if abort:
+        tolerated = {setup.dut_handle: "E04"} if handle == UNASSIGNED else None
+        t.equal(rqst, "FCVI_HANDLE", handle, "FCVI-6.12.2-03", tolerated)
+        t.equal(rqst, "FCVI_CONNECTION_ID", setup.connection_id, "FCVI-6.12.2-14")
+    else:  # FCVI_CONNECTION_ID is zero: the codec looks at that (E03)
+        t.equal(rqst, "FCVI_HANDLE", handle, "FCVI-6.12.2-02")
+    if rqst.dh("DISC_CONN_STS") and rqst.dh("Reason_Code") not in reasons and rqst.dh("Reason_Code") < 0xF0:
+        t.equal(rqst, "Reason_Code", reasons[0], "FCVI-5.9.4.6-02")
+
+
+def send_disconnect_resp(t: Scenario, rqst: Received, handle: int, reason: Optional[int] = None) -> None:
+    """The tester's answer to a FCVI_DISCONNECT_RQST."""
+    dh = {
+        "FCVI_HANDLE": handle,
+        "FCVI_FLAGS": rqst.dh("FCVI_FLAGS") & 6 | int(reason is not None),
+        "Reason_Code": reason or 0,
+        "FCVI_CONNECTION_ID": rqst.dh("FCVI_CONNECTION_ID"),
+    }
+    t.tester.assign_rx_id(rqst.exchange)
+    t.send("DISCONNECT_RESP", rqst.exchange, dh)
+
+
+def send_disconnect_rqst(
+    t: Scenario, *, handle: int, connection_id: int, abort: int, app: int = 1, reason: Optional[int] = None
+) -> Exchange:
+    """The tester's FCVI_DISCONNECT_RQST on a new Exchange."""
+    exchange = t.tester.open_exchange()
+    dh = {
+        "FCVI_HANDLE": handle,
+        "CONN_SETUP_ABORT": abort,
+        "VI_APP_DISCON": app,
+        "DISC_CONN_STS": int(reason is not None),
+        "Reason_Code": reason or 0,
+        "FCVI_CONNECTION_ID": connection_id,
+    }
+    t.send("DISCONNECT_RQST", exchange, dh)
+    return exchange
+
+
+def expect_disconnect_resp(
+    t: Scenario, exchange: Exchange, *, connection_id: int, abort: int, app: int = 1, handle: Optional[int] = None
+) -> Received:
+    """FCVI_DISCONNECT_RESP: flags and id repeated (6.13.2, 5.9.4.6); handle None is not checked."""
+    resp = t.expect("DISCONNECT_RESP", "FCVI-6.13.1-01", exchange=exchange, why="after FCVI_DISCONNECT_RQST")
+    t.equal(resp, "CONN_SETUP_ABORT", abort, "FCVI-5.9.4.6-06")
+    t.equal(resp, "VI_APP_DISCON", app, "FCVI-5.9.4.6-04")
+    does_not_exist = resp.dh("DISC_CONN_STS") and resp.dh("Reason_Code") == DOES_NOT_EXIST
+    t.equal(
+        resp, "FCVI_CONNECTION_ID", connection_id, "FCVI-6.13.2-11", {UNASSIGNED: "E05"} if does_not_exist else None
+    )
+    if handle is not None:
+        t.equal(resp, "FCVI_HANDLE", handle, "FCVI-6.13.2-03" if handle == UNASSIGNED else "FCVI-6.13.2-02")
+    return resp
+
+
+def disconnect_and_answer(
+    t: Scenario, setup: Setup, *, abort: int = 0, reasons: tuple[int, ...] = (), handle: Optional[int] = None,
+    resp_reason: Optional[int] = None,
+) -> None:
+    """VipDisconnect on the DUT, answered by the tester: VIP_SUCCESS and Idle (8.1, 8.2 d and e)."""  # fmt: skip
+    call = t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    wanted = setup.tester_handle if handle is None else handle
+    allowed = reasons or (TRANSPORT_ERROR, *range(0x41, 0x4C))
+    check_disconnect_rqst(t, rqst, setup, abort=abort, reasons=allowed, handle=wanted)
+    t.require(not call.done, "FCVI-8.3-04", "VipDisconnect returned before FCVI_DISCONNECT_RESP", "returned", "blocked")
+    send_disconnect_resp(t, rqst, setup.dut_handle if resp_reason != DOES_NOT_EXIST else UNASSIGNED, resp_reason)
+    t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
+    check_state(t, setup.vi, "idle", "FCVI-8.2-e1" if abort or reasons else "FCVI-8.2-d2")
+
+
+def disconnect_unanswered(t: Scenario, setup: Setup) -> None:
+    """VipDisconnect on the DUT, never answered: ABTS, VIP_NOT_REACHABLE and Error (8.6.3 a, C.5.7.2)."""
+    call = t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    expect_abts(t, rqst.exchange, rqst.time_us, "FCVI-8.6.3-a1", what="the timeout of FCVI_DISCONNECT_RESP")
+    t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
+    t.finish(call, "FCVI-8.6.3-a3", within_us=6 * t.r_a_tov_us, returns="VIP_NOT_REACHABLE")
+    check_state(t, setup.vi, "error", "FCVI-8.6.3-a2")

@@ -1,0 +1,89 @@
+"""What the cases on addresses, logins and link events share: the ports around the DUT (clause 7)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.fc import codec, els
+from fcvi.fc.received import Exchange, Received
+from fcvi.engine.scenario import Scenario
+
+FABRIC, PUBLIC_LOOP, PRIVATE_LOOP, POINT_TO_POINT = "fabric", "public-loop", "private-loop", "point-to-point"
+UNKNOWN_HOST = "20010db8000000000000000000000c5a"  # of the tester too, but not among those that reset names
+FC_VI = (
+    "CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP", "SEND_RQST",
+    "SEND_RESP", "WRITE_RQST", "WRITE_RESP", "READ_RQST", "READ_RESP",
+)  # fmt: skip
+
+#: Members of reset for each topology; an NL_Port's identifier ends with a valid AL_PA (FC-AL).
+TOPOLOGIES: dict[str, dict[str, Any]] = {
+    POINT_TO_POINT: {"topology": POINT_TO_POINT},
+    PRIVATE_LOOP: {"topology": PRIVATE_LOOP, "n_port_id": "0000e8", "peer": {"n_port_id": "0000e4"}},
+    PUBLIC_LOOP: {"topology": PUBLIC_LOOP, "n_port_id": "0102e8", "peer": {"n_port_id": "0102e4"}},
+    FABRIC: {"topology": FABRIC},
+}
+#: PICS items that a topology needs. The DUT protocol has none for a Fabric: these two are claimed at Fabrics only.
+NEEDS = {
+    POINT_TO_POINT: "", PRIVATE_LOOP: "loop", PUBLIC_LOOP: "loop", FABRIC: "(name_server or out_of_order_fabric)",
+}  # fmt: skip
+#: Timers of the DUT for cases that keep it waiting for many acknowledgements or responses, also in real time.
+UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
+SECOND = {
+    "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
+}  # fmt: skip
+
+
+def second_id(t: Scenario) -> int:
+    """An N_Port Identifier for another port of the tester, next to the first one's."""
+    return t.tester.n_port_id - (2 if t.tester.n_port_id & 0xFF else -1)
+
+
+def add_second_port(t: Scenario) -> int:
+    """Another port of the tester, which answers as the first does. Returns its N_Port Identifier."""
+    n_port_id = second_id(t)
+    t.tester.services.add_port(n_port_id, SECOND)
+    return n_port_id
+
+
+def login(t: Scenario, port: Optional[int] = None) -> None:
+    """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
+    services = t.tester.services
+    names = services.ports[t.tester.n_port_id if port is None else port]
+    exchange = t.tester.send_els(els.PLOGI, els.login(names, t.tester.receive_size), port=port)
+    expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
+
+
+def expect_accept(t: Scenario, exchange: Exchange, requirement: str, why: str) -> Received:
+    """LS_ACC of the DUT on an Exchange of the tester's."""
+    return t.expect("LS_ACC", requirement, exchange=exchange, why=why)
+
+
+def logo(t: Scenario, port: Optional[int] = None) -> None:
+    """The tester's LOGO, which the DUT accepts."""
+    sender = t.tester.n_port_id if port is None else port
+    exchange = t.tester.send_els(els.LOGO, els.logo(t.tester.services.ports[sender], sender), port=port)
+    expect_accept(t, exchange, "FCVI-7.7.1-05", "to LOGO")
+
+
+def taken(t: Scenario, kind: str) -> list[Received]:
+    """The frames of this kind that have come and that nothing has taken, in order; they are taken now."""
+    found = [r for r in t.tester.inbox if r.kind == kind and not r.taken]
+    for received in found:
+        received.taken = True
+    return found
+
+
+def count(t: Scenario, kind: str) -> int:
+    """How many frames of this kind have come so far."""
+    return sum(r.kind == kind for r in t.tester.inbox)
+
+
+def field(iu: Received, structure: str, name: str) -> Any:
+    """A field behind the command word of an ELS."""
+    body = iu.payload[4:]
+    return codec.get(structure, name, body.ljust(codec.LENGTH[structure], b"\0"))
+
+
+def no_fc_vi(t: Scenario, for_us: int, requirement: str, why: str) -> None:
+    """No frame of FC-VI comes for a time."""
+    t.expect_nothing(FC_VI, for_us, requirement, why)

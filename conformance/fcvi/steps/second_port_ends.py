@@ -1,0 +1,126 @@
+"""The second arrangement: a VI of the DUT and one of the reference port on the far side, and Messages between them."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.fc.second_port import FarSide
+from fcvi.engine.scenario import Scenario
+from fcvi.engine.upper import Call, Completion
+
+from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
+
+
+class Ends:
+    """A connection between a VI of the DUT and one of the far side, driven at both ends."""
+
+    def __init__(self, t: Scenario, hosts: Optional[list[str]] = None) -> None:
+        self.t = t
+        self.far: FarSide = t.far_side(hosts)
+        self.vi = create_vi(t)
+        self.far_vi = self.call("VipCreateVi", ViAttribs=vi_attributes(t)).integer("vi")
+        self.request: Optional[Call] = None
+
+    def call(self, method: str, **params: Any) -> Call:
+        """A VIPL call on the far port that returns at once."""
+        call = self.far.start(method, **params)
+        self.t.settle()
+        return call
+
+    def disconnect_far(self) -> None:
+        """VipDisconnect on the far port; the DUT has its time to answer (8.3)."""
+        call = self.call("VipDisconnect", vi=self.far_vi)
+        self.t.until(lambda: call.done, self.t.r_a_tov_us)
+
+    def setup(self) -> tuple[Call, Call]:
+        """Both calls of a Client-Server setup: the DUT's, which has its role of the variant, and the far side's."""
+        t, own, other = self.t, dut_address(self.t), tester_address(self.t)
+        if t.params["role"] == CLIENT:
+            wait = self.call("VipConnectWait", LocalAddr=other, Timeout=None)
+            call = t.start("VipConnectRequest", vi=self.vi, LocalAddr=own, RemoteAddr=other, Timeout=None)
+            t.until(lambda: wait.done or call.done, 3 * t.r_a_tov_us)
+            if not wait.done:
+                t.fail("FCVI-6.8.1-01", "no request reached the far side", "nothing", "FCVI_CONNECT_RQST")
+            return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.far_vi)
+        wait = t.start("VipConnectWait", LocalAddr=own, Timeout=None)
+        request = self.call("VipConnectRequest", vi=self.far_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
+        t.finish(wait, "FCVI-4.2-33", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
+        return t.start("VipConnectAccept", conn=wait.integer("conn"), vi=self.vi), request
+
+    def connect(self) -> None:
+        """A setup without errors: both ends are Connected."""
+        own, other = self.setup()
+        self.t.finish(own, "FCVI-8.2-b1", returns="VIP_SUCCESS")
+        self.both_connected(other)
+
+    def both_connected(self, other: Call) -> None:
+        """The far side's call succeeded as well, and both VIs are Connected."""
+        t = self.t
+        t.until(lambda: other.done, t.r_a_tov_us)
+        code = other.returned() if other.done else "still blocked"
+        t.require(code == "VIP_SUCCESS", "FCVI-8.2-b1", f"{other.method} of the far side", code, "VIP_SUCCESS")
+        check_state(t, self.vi, "connected", "FCVI-8.2-b1")
+        seen = self.far_state()
+        t.require(seen == STATE["connected"], "FCVI-8.2-b1", "the VI of the far side", seen, STATE["connected"])
+
+    def far_state(self) -> str:
+        """VIP_STATE_... of the far side's VI."""
+        return self.call("VipQueryVi", vi=self.far_vi).text("State")
+
+
+# ---- memory at both ends ----
+
+
+def _register(ends: Ends, far: bool, size: int, **access: bool) -> Call:
+    flags = {"rdma_write": False, "rdma_read": False, **access}
+    make = ends.call if far else ends.t.call
+    return make("VipRegisterMem", length=size, fill="a5", **flags)
+
+
+def _write(ends: Ends, far: bool, mem: int, data: bytes) -> None:
+    (ends.call if far else ends.t.call)("mem.write", mem=mem, offset=0, hex=data.hex())
+
+
+def _read(ends: Ends, far: bool, mem: int, size: int) -> bytes:
+    return bytes.fromhex((ends.call if far else ends.t.call)("mem.read", mem=mem, offset=0, length=size).text("hex"))
+
+
+def _post(ends: Ends, far: bool, op: str, mem: int, size: int, remote: Optional[dict[str, Any]] = None) -> None:
+    descriptor = {"op": op, "segments": [{"mem": mem, "offset": 0, "length": size}], "remote": remote, "immediate": None}
+    method = "VipPostRecv" if op == "recv" else "VipPostSend"
+    (ends.call if far else ends.t.call)(method, vi=ends.far_vi if far else ends.vi, descriptor=descriptor)
+
+
+def _done(ends: Ends, far: bool, queue: str) -> Optional[Completion]:
+    vi, found = (ends.far_vi, ends.far.completions) if far else (ends.vi, ends.t.completions)
+    return next((c for c in found if c.vi == vi and c.queue == queue), None)
+
+
+def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
+    """One Message from the end that posts it; its bytes are at the other end, both Descriptors completed well."""
+    t, here, there = ends.t, not from_dut, from_dut  # whether an end is the far one
+    data = t.rng.randbytes(size)
+    source = _register(ends, here, size)
+    target = _register(ends, there, size, rdma_write=op == "rdma-write", rdma_read=op == "rdma-read")
+    remote = {"va": target.text("va"), "handle": target.integer("handle")} if op != "send" else None
+    reads = op == "rdma-read"
+    _write(ends, there if reads else here, (target if reads else source).integer("mem"), data)
+    if op == "send":
+        _post(ends, there, "recv", target.integer("mem"), size)
+    _post(ends, here, op, source.integer("mem"), size, remote)
+
+    def complete() -> bool:
+        return _done(ends, here, "send") is not None and (op != "send" or _done(ends, there, "recv") is not None)
+
+    t.until(complete, t.r_a_tov_us)  # as long as a response is awaited (8.3), in however many frames it comes
+    for far, queue in ((here, "send"), *(((there, "recv"),) if op == "send" else ())):
+        done = _done(ends, far, queue)
+        where = "far side" if far else "DUT"
+        t.require(done is not None and done.good, "FCVI-4.2-16", f"{queue} Descriptor of the {where} for {op}",
+                  done or "not completed", "completed")  # fmt: skip
+        if done is not None:
+            (ends.far.completions if far else t.completions).remove(done)
+    where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
+    t.until(lambda: _read(ends, *where_it_ends) == data, t.r_a_tov_us // 4)  # a Write may complete before it arrives
+    seen = _read(ends, *where_it_ends)
+    t.require(seen == data, "FCVI-4.2-16", f"bytes of the {op}", seen[:24].hex(), data[:24].hex())

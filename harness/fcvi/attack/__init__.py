@@ -1,0 +1,1 @@
+"""Attacking a device with mutated frames."""

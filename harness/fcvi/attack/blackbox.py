@@ -1,0 +1,287 @@
+"""Attacks an attached device with mutated frames in every state of a connection, and cuts what broke it down.
+
+A batch is a seed and a state: the device is brought to the state, hears a few mutated frames with some time between
+them, and is then probed. The same seed gives the same batch, as far as the device chooses its handles and
+Exchange Identifiers in the same way again.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Callable, Mapping, Optional
+
+from fcvi.fc import codec
+from . import mutator
+from fcvi.fc.build import RawFrame
+from fcvi.dut.base import Dut, DutError
+from fcvi.dut.record import Entry, RecordingDut
+from fcvi.engine.pixit import Pixit
+from fcvi.engine.results import TraceFrame
+from fcvi.engine.runner import base_config
+from fcvi.engine.scenario import Failed, Inconclusive, Scenario
+from fcvi.engine.upper import Unimplemented
+
+_MOST_TRIES = 200  # replays that cutting down one finding may take
+_SUFFIX = (0x2E, 0x36, 0x2D, 0x35)  # SOFs that a mutated frame may get
+
+
+@dataclass(frozen=True)
+class Step:
+    """A frame that is sent, after some time; origin: the frame that it was made from."""
+
+    frame: RawFrame
+    origin: RawFrame
+    wait_us: int = 0
+
+
+@dataclass
+class Outcome:
+    """What a batch did to the device. kind: "dead", "stuck", "malformed", or "" when all is well."""
+
+    kind: str = ""
+    reason: str = ""
+    trace: list[TraceFrame] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)  # all that passed, calls too
+
+
+@dataclass
+class Broken:
+    """A batch that broke the device, cut down."""
+
+    seed: int
+    state: str
+    outcome: Outcome
+    steps: list[Step]
+    reproduced: bool
+    changes: list[str] = field(default_factory=list)  # fields that matter, in words
+
+
+@dataclass
+class Tally:
+    """What was done, by state and by what was sent."""
+
+    batches: int = 0
+    frames: int = 0
+    by_state: dict[str, int] = field(default_factory=dict)
+    by_kind: dict[str, int] = field(default_factory=dict)
+
+
+class Attack:
+    """Batches against one device."""
+
+    def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int) -> None:
+        self._dut = RecordingDut(dut)
+        self._pics = pics
+        self._pixit = pixit
+        self._levels = levels
+        self._frames = frames
+        self._places: Any = importlib.import_module("conformance.fcvi.attack")
+        self.tally = Tally()
+
+    def states(self) -> list[str]:
+        """The states in which this device can be attacked."""
+        names: list[str] = self._places.states(self._scenario(0))
+        return names
+
+    def batch(self, seed: int, state: str) -> Optional[Broken]:
+        """One batch; what broke the device is cut down at once. Raises DutError when it cannot be attached again."""
+        steps: list[Step] = []
+        outcome = self._run(seed, state, None, steps)
+        self.tally.batches += 1
+        self.tally.frames += len(steps)
+        self.tally.by_state[state] = self.tally.by_state.get(state, 0) + 1
+        for step in steps:
+            view = codec.decode(step.frame.data, step.frame.sof, step.frame.eof)
+            name = view.iu or view.kind
+            self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
+        if not outcome.kind:
+            return None
+        return self._cut_down(Broken(seed, state, outcome, steps, False))
+
+    def repeat(self, seed: int, state: str, steps: list[Step]) -> Outcome:
+        """The steps of an earlier finding."""
+        return self._run(seed, state, steps, [])
+
+    # ---- one batch ----
+
+    def _scenario(self, seed: int) -> Scenario:
+        rng = Random(f"attack:{seed}")
+        config = base_config(self._pixit, rng.randrange(2**31))
+        return Scenario(self._dut, self._pics, self._pixit, self._levels, rng, {"role": "any"}, config)
+
+    def _run(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
+        self._dut.take()
+        outcome = self._run_once(seed, state, given, sent)
+        outcome.entries = self._dut.take()
+        return outcome
+
+    def _run_once(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
+        t = self._scenario(seed)
+        try:
+            self._dut.reset(dict(t.config))
+            place = self._places.STATES[state][1](t)
+            before = len(t.tester.trace)
+            if given is None:
+                self._attack(t, place, Random(f"frames:{seed}:{state}"), sent)
+            else:
+                for step in given:
+                    self._send(t, step)
+            broken = self._malformed(t, before)
+            if broken is None:
+                self._places.probe(t)
+                broken = self._malformed(t, before)
+        except DutError as error:
+            self._restart()
+            return Outcome("dead", str(error), t.tester.trace)
+        except (Failed, Unimplemented) as stop:
+            return Outcome("stuck", str(stop), t.tester.trace)
+        except Inconclusive as stop:
+            return Outcome("", str(stop), t.tester.trace)
+        return Outcome("malformed", broken, t.tester.trace) if broken else Outcome("", "", t.tester.trace)
+
+    def _attack(self, t: Scenario, place: Any, rng: Random, sent: list[Step]) -> None:
+        while len(sent) < self._frames:
+            origin = rng.choice(self._places.apt_frames(t, place))
+            step = Step(self._mutated(origin, rng), origin, self._pause(rng))
+            if not self._places.permitted(step.frame):
+                continue
+            sent.append(step)
+            self._send(t, step)
+
+    def _mutated(self, origin: RawFrame, rng: Random) -> RawFrame:
+        if rng.random() < 0.15:
+            return origin
+        data = mutator.mutate(origin.data, rng.getrandbits(64))
+        sof = rng.choice(_SUFFIX) if rng.random() < 0.1 else origin.sof
+        return RawFrame(data, sof, origin.eof, rng.random() >= 0.05)
+
+    def _pause(self, rng: Random) -> int:
+        chance = rng.random()
+        if chance < 0.7:
+            return 0
+        return rng.randrange(self._pixit.r_a_tov_us if chance > 0.95 else max(2, self._pixit.r_a_tov_us // 50))
+
+    def _send(self, t: Scenario, step: Step) -> None:
+        if step.wait_us:
+            t.wait(step.wait_us)
+        t.tester.send_frame(step.frame, "mutated" if step.frame.data != step.origin.data else "")
+        t.settle()
+
+    @staticmethod
+    def _malformed(t: Scenario, before: int) -> Optional[str]:
+        """A frame of the device, since the attack began, that no correct device sends whatever it has heard."""
+        for number, entry in enumerate(t.tester.trace[before:], before + 1):
+            if entry.sender != "dut":
+                continue
+            for finding in codec.decode(entry.data, entry.sof, entry.eof, 1 if entry.crc_ok else 2).findings:
+                if finding.cls != "notice":
+                    return f"{finding.requirement}: frame {number} of the device: {finding.message} (seen {finding.seen})"
+        return None
+
+    def _restart(self) -> None:
+        self._dut.restart()
+
+    # ---- cutting down ----
+
+    def _cut_down(self, found: Broken) -> Broken:
+        tries = 0
+
+        def still(steps: list[Step]) -> bool:
+            nonlocal tries
+            tries += 1
+            outcome = self._run(found.seed, found.state, steps, [])
+            if outcome.kind == found.outcome.kind:
+                found.outcome = outcome
+                return True
+            return False
+
+        if not still(found.steps):
+            return found  # the device chose otherwise this time
+        found.reproduced = True
+        found.steps = fewer(found.steps, still, lambda: tries < _MOST_TRIES)
+        found.steps = plainer(found.steps, still, lambda: tries < _MOST_TRIES)
+        still(found.steps)
+        found.changes = [words for step in found.steps for words in changed_fields(step)]
+        return found
+
+
+def fewer(steps: list[Step], still: Callable[[list[Step]], bool], may_go_on: Callable[[], bool]) -> list[Step]:
+    """Leave out whatever the failure does not need, in halves, quarters and so on."""
+    size = max(1, len(steps) // 2)
+    while may_go_on():
+        at = 0
+        while at < len(steps) and may_go_on():
+            rest = steps[:at] + steps[at + size :]
+            if still(rest):
+                steps = rest
+            else:
+                at += size
+        if size == 1:
+            break
+        size = max(1, size // 2)
+    return steps
+
+
+def plainer(steps: list[Step], still: Callable[[list[Step]], bool], may_go_on: Callable[[], bool]) -> list[Step]:
+    """Give bytes their right values again, and take waiting out, where the failure does not mind."""
+    for i in range(len(steps)):
+        for simpler in simplifications(steps[i]):
+            if not may_go_on():
+                return steps
+            tried = steps[:i] + [simpler(steps[i])] + steps[i + 1 :]
+            if tried[i] != steps[i] and still(tried):
+                steps = tried
+    return steps
+
+
+def simplifications(step: Step) -> list[Callable[[Step], Step]]:
+    """Ways to make a step plainer: no waiting, the right frame, the right delimiters, each changed run of bytes."""
+
+    def right_bytes(first: int, last: int) -> Callable[[Step], Step]:
+        def apply(s: Step) -> Step:
+            data = s.frame.data[:first] + s.origin.data[first:last] + s.frame.data[last:]
+            return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+
+        return apply
+
+    ways: list[Callable[[Step], Step]] = [
+        lambda s: Step(s.frame, s.origin),
+        lambda s: Step(s.origin, s.origin, s.wait_us),
+        lambda s: Step(RawFrame(s.frame.data, s.origin.sof, s.origin.eof), s.origin, s.wait_us),
+    ]
+    if len(step.frame.data) == len(step.origin.data):
+        ways += [right_bytes(first, last) for first, last in _runs(step.frame.data, step.origin.data)]
+    return ways
+
+
+def _runs(a: bytes, b: bytes) -> list[tuple[int, int]]:
+    """Where two byte strings of one length differ, as runs."""
+    runs: list[tuple[int, int]] = []
+    for i in range(len(a)):
+        if a[i] == b[i]:
+            continue
+        if runs and runs[-1][1] == i:
+            runs[-1] = (runs[-1][0], i + 1)
+        else:
+            runs.append((i, i + 1))
+    return runs
+
+
+def changed_fields(step: Step) -> list[str]:
+    """What is different from the frame that the step was made from, field by field."""
+    if step.frame.data == step.origin.data:
+        return []
+    now = codec.decode(step.frame.data).json()
+    was = codec.decode(step.origin.data).json()
+    name = was.get("iu") or now.get("iu") or was["kind"]
+    old = {(f["structure"], f["name"], f["byte"]): f["value"] for f in was.get("fields", ())}
+    words = [
+        f"{name}: {f['name']} (byte {f['byte']}) is {f['value']}, not {old[key]}"
+        for f in now.get("fields", ())
+        if (key := (f["structure"], f["name"], f["byte"])) in old and old[key] != f["value"]
+    ]
+    if len(step.frame.data) != len(step.origin.data):
+        words.append(f"{name}: {len(step.frame.data)} bytes, not {len(step.origin.data)}")
+    return words or [f"{name}: bytes behind the fields differ"]

@@ -1,0 +1,1 @@
+"""Captures: reading, scanning and writing them."""

@@ -1,0 +1,66 @@
+"""pcapng files for the captures of cases.
+
+libpcap writes no pcapng, and only pcapng has comments on frames. The format is five kinds of blocks
+(draft-ietf-opsawg-pcapng); three are needed here.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from fcvi.fc import codec
+from fcvi.engine.files import encoded
+from fcvi.engine.results import Finding, TraceFrame
+
+LINKTYPE_FC_2_WITH_FRAME_DELIMS = 225
+_OPT_COMMENT, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_EPB_FLAGS, _OPT_SHB_USERAPPL = 1, 2, 9, 2, 4
+_SIDES = ("tester", "dut")
+
+
+def _option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def _text(words: str) -> bytes:
+    """A comment: an option holds less than 64 KiB, and what is no character stays visible as an escape."""
+    return encoded(words)[:60_000].decode("utf-8", "ignore").encode()
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    length = 12 + len(body)
+    return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+
+def _section(comment: str) -> bytes:
+    options = _option(_OPT_COMMENT, _text(comment)) + _option(_OPT_SHB_USERAPPL, b"fcvi") + bytes(4)
+    return _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + options)
+
+
+def _interface(name: str) -> bytes:
+    options = _option(_OPT_IF_NAME, name.encode()) + _option(_OPT_IF_TSRESOL, b"\x06") + bytes(4)
+    return _block(1, struct.pack("<HHI", LINKTYPE_FC_2_WITH_FRAME_DELIMS, 0, 0) + options)
+
+
+def _words(finding: Finding) -> str:
+    where = "" if finding.byte is None else f" byte {finding.byte}" + (f" bits {finding.bits}" if finding.bits else "")
+    tolerated = f" (tolerated: {finding.erratum})" if finding.erratum else ""
+    return f"{finding.requirement} [{finding.cls}]{tolerated} {finding.message}{where}: seen {finding.seen}, " \
+           f"required {finding.required}"  # fmt: skip
+
+
+def _packet(frame: TraceFrame) -> bytes:
+    data = codec.delimited(frame.data, frame.sof, frame.eof, frame.crc_ok)
+    comments = [frame.note] if frame.note else []
+    comments += [_words(finding) for finding in frame.findings]
+    options = b"".join(_option(_OPT_COMMENT, _text(words)) for words in comments)
+    inbound = frame.sender == "dut"
+    options += _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if inbound else 2)) + bytes(4)
+    high, low = divmod(frame.time_us, 1 << 32)
+    head = struct.pack("<IIIII", _SIDES.index(frame.sender), high, low, len(data), len(data))
+    return _block(6, head + data + bytes(-len(data) % 4) + options)
+
+
+def capture(frames: list[TraceFrame], comment: str) -> bytes:
+    """The file: one interface for each side, linktype 225, findings as comments on the frames that caused them."""
+    blocks = [_section(comment), *(_interface(side) for side in _SIDES), *(_packet(frame) for frame in frames)]
+    return b"".join(blocks)

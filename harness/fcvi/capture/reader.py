@@ -1,0 +1,100 @@
+"""Captures through libpcap, seen from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+from _fcvi import ffi, lib
+
+from fcvi.fc import codec
+
+_ERROR_SIZE = 512
+KINDS = ("frame", "cut", "fip", "foreign", "malformed")
+
+
+class CaptureError(Exception):
+    """A capture that cannot be read or written: one line that says what, where and, for a broken file, how far."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record. data is the FC-2 frame for kind "frame" (and what there is of it for "cut")."""
+
+    number: int
+    time_us: int
+    kind: str
+    problem: str
+    data: bytes
+    sof: int
+    eof: int
+    crc: int
+    network: int = 0  # VLANs, 0 without
+
+
+def record_of(r: Any) -> Record:
+    """A record as C has it."""
+    data = bytes(ffi.buffer(r.frame.bytes, r.frame.length)) if r.frame.length else b""
+    problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
+    return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc, r.network)
+
+
+class Reader:
+    """An open capture. Iterating gives every record; ``fcvi.scan`` stops only where something is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._error = ffi.new("char[]", _ERROR_SIZE)
+        self._capture = lib.capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        if self._capture == ffi.NULL:
+            raise CaptureError(ffi.string(self._error).decode(errors="replace"))
+        self.is_file: bool = lib.capture_is_file(self._capture)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._capture is not None:
+            lib.capture_close(self._capture)
+            self._capture = None
+
+    def progress(self) -> tuple[int, int]:
+        """Bytes taken of the file, and its size, 0 when that is not known."""
+        numbers = ffi.new("uint64_t[2]")
+        lib.capture_progress(self._capture, numbers, numbers + 1)
+        return numbers[0], numbers[1]
+
+    def _check(self, status: int) -> int:
+        if status < 0:
+            raise CaptureError(f"{self.path}: {ffi.string(self._error).decode(errors='replace')}")
+        return status
+
+    def __iter__(self) -> Iterator[Record]:
+        record = ffi.new("struct capture_record *")
+        while status := self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
+            if status == 1:
+                yield record_of(record)
+
+
+def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) -> None:
+    """Write frames (time_us, data, sof, eof) as pcap: linktype 224, 225 or 1 (FCoE). Raises CaptureError."""
+    error = ffi.new("char[]", _ERROR_SIZE)
+    writer = lib.capture_create(str(path).encode(), linktype, error, _ERROR_SIZE)
+    if writer == ffi.NULL:
+        raise CaptureError(ffi.string(error).decode(errors="replace"))
+    refused: Optional[int] = None
+    for number, (time_us, data, sof, eof) in enumerate(frames, 1):
+        keep = ffi.from_buffer(data)
+        frame = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
+        frame.sof, frame.eof, frame.crc = sof, eof, codec.CRC_OK
+        if lib.capture_write(writer, time_us, frame) != 0 and refused is None:
+            refused = number
+    if lib.capture_finish(writer) != 0:
+        raise CaptureError(f"{path}: not everything could be written")
+    if refused is not None:
+        raise CaptureError(f"{path}: frame {refused} does not fit into a record of linktype {linktype}")

@@ -1,0 +1,1 @@
+"""Time, calls, verdicts and evidence: what every standard's cases stand on."""

@@ -1,0 +1,132 @@
+"""Cases: what they are called, what they test and when they apply. The registry that conformance/ fills."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+Body = Callable[["Scenario"], None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a case.
+
+    suffix: what follows the case id after "/"; "" for a case without variants. params: read by the case as
+    ``t.params``. applies: a PICS expression that narrows the one of the case. config: members of ``reset`` that
+    differ from the base configuration (see configure.configured).
+    """
+
+    suffix: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    applies: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CaseInfo:
+    """One case of the suite, as ``fcvi list`` shows it."""
+
+    id: str
+    title: str
+    clause: str
+    purpose: str
+    requirements: tuple[str, ...]
+    errata: tuple[str, ...]
+    tags: tuple[str, ...]
+    applies: str
+    variants: tuple[Variant, ...]
+    body: Body
+
+    def variant_ids(self) -> list[str]:
+        """The ids that can be run."""
+        return [self.variant_id(v) for v in self.variants]
+
+    def variant_id(self, variant: Variant) -> str:
+        """The id of one variant: "C.5.9.1/dut-client"."""
+        return f"{self.id}/{variant.suffix}" if variant.suffix else self.id
+
+    def as_json(self) -> dict[str, Any]:
+        """The case as ``fcvi list --json`` prints it."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "clause": self.clause,
+            "purpose": self.purpose,
+            "requirements": list(self.requirements),
+            "errata": list(self.errata),
+            "tags": list(self.tags),
+            "applies": self.applies,
+            "variants": self.variant_ids(),
+        }
+
+
+class Registry:
+    """The cases in the order in which they were declared; ids are unique."""
+
+    def __init__(self) -> None:
+        self._cases: dict[str, CaseInfo] = {}
+        self._taken: set[str] = set()  # ids of cases and of variants
+
+    def add(self, case: CaseInfo) -> None:
+        """Add one case. Raises ValueError when its id or a variant's is taken."""
+        names = {case.id, *case.variant_ids()}
+        if not names.isdisjoint(self._taken):
+            raise ValueError(f"case id {min(names & self._taken)} is declared twice")
+        self._taken |= names
+        self._cases[case.id] = case
+
+    def cases(self) -> list[CaseInfo]:
+        """All cases."""
+        return list(self._cases.values())
+
+
+def case(
+    registry: Registry,
+    ident: str,
+    title: str,
+    *,
+    clause: str,
+    requirements: list[str],
+    applies: str,
+    errata: list[str] | None = None,
+    tags: list[str] | None = None,
+    variants: list[Variant] | None = None,
+) -> Callable[[Body], Body]:
+    """Declare the decorated function as a case; its docstring is the purpose."""
+
+    def declare(body: Body) -> Body:
+        purpose = " ".join((body.__doc__ or "").split())
+        if not purpose:
+            raise ValueError(f"case {ident} has no purpose: write a docstring")
+        registry.add(
+            CaseInfo(
+                id=ident,
+                title=title,
+                clause=clause,
+                purpose=purpose,
+                requirements=tuple(requirements),
+                errata=tuple(errata or []),
+                tags=tuple(tags or []),
+                applies=applies,
+                variants=tuple(variants or [Variant()]),
+                body=body,
+            )
+        )
+        return body
+
+    return declare
+
+
+def load_cases() -> list[CaseInfo]:
+    """The cases of the installed conformance package.
+
+    By name, because conformance/ stands above the harness: it imports us, we only know where to look.
+    """
+    package = importlib.import_module("conformance.fcvi.cases")
+    cases: list[CaseInfo] = package.all_cases()
+    return cases

@@ -1,0 +1,89 @@
+"""Computes a run's verdicts again from its evidence, without a DUT.
+
+Each case runs against its recorded trace. The verdict is a pure function of trace, PICS and PIXIT, so it has to come out
+the same; a trace that the case no longer fits gives ``error``, for nothing follows from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fcvi import __version__
+from . import pics as pics_module, runner
+from .case import CaseInfo, Variant, load_cases
+from .deviation import Deviation
+from fcvi.dut.player import PlayerDut
+from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
+from .files import FileError
+from .pics import PicsError
+from .pixit import Pixit
+from .results import Result, RunReport, Verdict
+
+
+def rejudge(directory: Path) -> RunReport:
+    """The report of the run whose evidence is in the directory. Raises FileError when there is none to speak of."""
+    run = load_run(directory)
+    try:
+        return _rejudge(directory, run)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+
+
+def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
+    dut, catalogue = run["dut"], runner.load_catalogue()
+    report = RunReport(
+        __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
+        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
+        certification=bool(run["certification"]), date=str(run["date"]),
+    )  # fmt: skip
+    variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
+    for case in run["cases"]:
+        known = variants.get(case["id"])
+        if known is None:
+            result = Result(str(case["id"]), "", Verdict.ERROR, "this suite has no such case")
+        else:
+            result = _case(directory, run, case, *known, catalogue.levels)
+        result.wall_us = int(case["wall_us"])
+        report.results.append(result)
+    runner.conclude(report, [Deviation.from_json(d) for d in run["deviations"]], catalogue.levels)
+    return report
+
+
+def rejudge_case(directory: Path, ident: str) -> Result:
+    """The result of one case of the run. Raises FileError."""
+    run, levels = load_run(directory), runner.load_catalogue().levels
+    try:
+        entry = next((c for c in run["cases"] if c["id"] == ident), None)
+        known = next(((c, v) for c in load_cases() for v in c.variants if c.variant_id(v) == ident), None)
+        if entry is None or known is None:
+            raise EvidenceError(f"{directory / FOLDER / RUN}: neither this run nor this suite has a case {ident}"[:300])
+        return _case(directory, run, entry, *known, levels)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+
+
+def _case(
+    directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
+) -> Result:
+    ident = case.variant_id(variant)
+    if entry.get("not_run") == Verdict.ERROR.value:
+        return runner.error_result(case, ident, str(entry["reason"]))
+    try:
+        pics = pics_module.complete(run["dut"]["pics"], str(directory / FOLDER / RUN))
+    except PicsError as error:
+        return runner.error_result(case, ident, str(error))
+    skipped = runner.not_applicable(case, variant, pics)
+    if skipped is not None:
+        return skipped
+    try:
+        player = PlayerDut(load_trace(directory, ident), run["dut"])
+    except FileError as error:
+        return runner.error_result(case, ident, str(error))
+    pixit = Pixit.from_json(run["pixit"]).slowed(int(entry.get("slower", 1)))
+    result = runner.run_variant(player, case, variant, pics, pixit, levels, int(run["seed"]))
+    result.evidence = []  # there is some
+    player.finish()
+    if player.mismatch is not None:
+        result.verdict, result.qualifier, result.reason = Verdict.ERROR, None, player.mismatch
+    return result

@@ -1,0 +1,431 @@
+"""Runs cases: attaches, resets, executes, and turns what happened into verdicts."""
+
+from __future__ import annotations
+
+import importlib
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any, Callable, Mapping, Optional
+
+from fcvi import __version__
+from . import declaration as declaration_module, deviation, jitter, pics as pics_module
+from .case import CaseInfo, Variant, load_cases
+from .configure import configured
+from fcvi.dut import attach
+from fcvi.dut.base import AttachError, Dut, DutError, HostError, Unavailable
+from fcvi.dut.record import RecordingDut
+from .host import HostWatch
+from .pics import PicsError
+from .pixit import Pixit, pixit_for
+from fcvi.fc.received import Received
+from .results import Finding, Result, RunReport, Verdict
+from .review import review
+from .scenario import Failed, Inconclusive, Scenario, TooCoarse
+from .select import SelectionError, select
+from .upper import Unimplemented
+
+__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "not_run", "run"]
+
+#: How many times as long the timers are when a case is tried again that the suite's own host may have spoilt.
+_SLOWER = (2, 4)
+_MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
+_CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
+
+
+@dataclass
+class RunOptions:
+    """What the command line says about a run."""
+
+    dut: str = "ref"
+    agent: str = ""  # the upper tester of a live interface
+    pics_file: Optional[Path] = None  # None: the DUT's hello
+    select: Optional[str] = None
+    jobs: int = 1
+    seed: int = 1
+    rpc_timeout_s: float = 5.0
+    r_a_tov_us: Optional[int] = None
+    e_d_tov_us: Optional[int] = None
+    tolerance_us: Optional[int] = None
+    log: Optional[Path] = None  # where the DUT's standard error is kept
+    record: bool = False  # keep what passed between suite and DUT, for evidence
+    keep: bool = True  # keep what a case saw also when it passed: a report shows it
+    certification: bool = False
+    date: str = ""  # when it begins, for the report
+    jitter_us: int = 0  # of this host, once it was measured
+    #: What pics_file says, once it was read.
+    declaration: declaration_module.Declaration = declaration_module.Declaration()
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What the engine needs of conformance/'s catalogue."""
+
+    levels: dict[str, str]
+    sha256: str
+
+
+def load_catalogue() -> Catalogue:
+    """The levels of the requirements, and the hash of the whole."""
+    module = importlib.import_module("conformance.catalogue")
+    requirements = module.load_requirements()
+    return Catalogue({r.id: r.level for r in requirements}, module.sha256())
+
+
+def base_config(pixit: Pixit, seed: int) -> dict[str, Any]:
+    """The configuration that cases start from; a variant changes members of it."""
+    return {
+        **pixit.dut.as_json(),
+        "peer": pixit.tester.as_json(),
+        "topology": "point-to-point",
+        "fabric": "in-order",
+        "class": 3,
+        "login": "implicit",
+        "e_d_tov_us": pixit.e_d_tov_us,
+        "r_a_tov_us": pixit.r_a_tov_us,
+        "receive_size": 2112,
+        "seed": seed,
+    }
+
+
+def _leftover_requirement(received: Received) -> Optional[str]:
+    """What an FC-VI frame breaks that no case asked for; None for what the standard lets a provider do."""
+    kind = received.kind
+    if kind == "DISCONNECT_RQST":  # 5.3.5: a provider may disconnect by itself
+        return "FCVI-8.1-02" if received.dh("VI_APP_DISCON") else None
+    if kind == "CONNECT_RQST":
+        return "FCVI-8.5.4-01"
+    if kind == "ABTS":
+        return "FCVI-8.5.2-b"
+    if kind.startswith("CONNECT_RESP") or kind == "DISCONNECT_RESP":
+        return "FCVI-5.3.1-05"
+    return "FCVI-4.2-01" if kind.endswith("_RQST") else "FCVI-5.2.1-01"
+
+
+def _sentence(finding: Finding) -> str:
+    where = "" if finding.frame is None else f" in frame {finding.frame}"
+    if finding.byte is not None:
+        where += f", byte {finding.byte}" + (f" bits {finding.bits}" if finding.bits else "")
+    when = "" if finding.time_us is None else f" at {finding.time_us} us"
+    return (
+        f"{finding.requirement}: {finding.message}{where}{when} (seen {finding.seen}, required {finding.required})"
+    )
+
+
+def _fails(finding: Finding, levels: Mapping[str, str]) -> bool:
+    """Whether a finding fails the DUT.
+
+    Reserved bits are a notice to a receiver and to a linter, yet 5.9.5 and 5.9.4.1 bind the sender: under
+    certification they fail. A notice that an erratum or an informative rule caused never does.
+    """
+    if finding.cls != "notice":
+        return True
+    return finding.erratum is None and levels.get(finding.requirement) == "shall"
+
+
+def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None:
+    """The verdict from what the scenario recorded; ``result.verdict`` is PASS on entry unless the case stopped."""
+    findings = scenario.tester.findings + scenario.findings
+    result.findings = findings
+    failing = [f for f in findings if _fails(f, levels)]
+    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
+        return
+    late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
+    result.untimely = bool(failing) and all(f.byte is None and f.cls == "behaviour" for f in failing)
+    if result.untimely and late:
+        result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
+        result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
+        return
+    if failing:
+        result.verdict = Verdict.FAIL
+        result.broken = list(dict.fromkeys(f.requirement for f in failing))
+        result.reason = _sentence(failing[0]) + (f" and {len(failing) - 1} more" if len(failing) > 1 else "")
+        return
+    if result.verdict is Verdict.FAIL:  # stopped by the breach of an informative rule only
+        result.verdict = Verdict.INCONCLUSIVE
+        result.reason = f"stimulus not provokable: {result.reason}"
+        return
+    unused = scenario.tester.link.unused()
+    if unused:
+        result.verdict = Verdict.ERROR
+        result.reason = f"the suite planned to {unused[0].action} a {unused[0].kind} that never crossed the link"
+    elif not scenario.controls:
+        result.verdict = Verdict.ERROR
+        result.reason = "the case has no positive control: this is a defect of the suite"
+    else:
+        taken = sorted({f.erratum for f in findings if f.erratum})
+        if taken:
+            result.qualifier = "interpretation"
+            result.reason = "the DUT took the other reading of " + ", ".join(taken)
+            result.errata = sorted({*result.errata, *taken})
+
+
+def run_variant(
+    dut: Dut, case: CaseInfo, variant: Variant, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int
+) -> Result:
+    """Run one variant; never raises for anything the DUT does. DutError shows as verdict ERROR."""
+    ident = case.variant_id(variant)
+    result = Result(ident, case.title, Verdict.PASS, requirements=list(case.requirements), errata=list(case.errata))
+    result.slower = pixit.slower
+    rng = Random(f"{seed}:{ident}")
+    config = configured(base_config(pixit, rng.randrange(2**31)), variant.config)
+    started = time.monotonic_ns()
+    scenario: Optional[Scenario] = None
+    try:
+        dut.reset(config)
+        scenario = Scenario(dut, pics, pixit, levels, rng, variant.params, config)
+        case.body(scenario)
+        scenario.settle()
+        scenario.tester.flush()
+        for left in scenario.leftovers():
+            requirement = _leftover_requirement(left)
+            if requirement is not None:
+                scenario.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+    except Failed as stop:
+        result.verdict, result.reason = Verdict.FAIL, str(stop)
+    except (Inconclusive, Unavailable, Unimplemented) as stop:
+        result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
+    except DutError as stop:
+        result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
+    except Exception as defect:  # a defect of the suite is never the DUT's fault
+        where = traceback.extract_tb(defect.__traceback__)[-1]
+        result.verdict = Verdict.ERROR
+        result.reason = f"defect of the suite: {defect!r} at {Path(where.filename).name}:{where.lineno}"
+    if scenario is not None:
+        judge(result, scenario, levels)
+        if pixit.slower > 1:
+            scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
+        result.frames, result.log = scenario.frames(), scenario.log
+        result.expectations = scenario.expectations
+        result.virtual_us = scenario.now_us
+        scenario.close()
+    result.wall_us = (time.monotonic_ns() - started) // 1000
+    return result
+
+
+def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
+    """The result of a variant that the PICS rules out; None when it is to be run."""
+    for expression in (case.applies, variant.applies):
+        if expression and not pics_module.applies(expression, pics):
+            return Result(
+                case.variant_id(variant), case.title, Verdict.NOT_APPLICABLE, f"PICS: needs {expression}",
+                requirements=list(case.requirements), errata=list(case.errata),
+            )  # fmt: skip
+    return None
+
+
+class _Worker:
+    """Runs variants on one attachment and brings it back after it broke."""
+
+    def __init__(
+        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], options: RunOptions
+    ) -> None:
+        self._dut, self._pics, self._pixit, self._levels = dut, pics, pixit, levels
+        self._seed, self._keep = options.seed, options.keep
+        self._recording = dut if isinstance(dut, RecordingDut) else None
+        self._errors_in_a_row = self._in_vain = 0
+        self._broken = False
+        #: Timers that the lab has set are not ours to change.
+        self._slower = _SLOWER if _own_timers(options) else (1,) * len(_SLOWER)
+
+    def _try(self, case: CaseInfo, variant: Variant, slower: int = 1) -> Result:
+        pixit = self._pixit.slowed(slower)
+        result = run_variant(self._dut, case, variant, self._pics, pixit, self._levels, self._seed)
+        if self._recording is not None:
+            result.evidence = self._recording.take()
+        return result
+
+    def run(self, case: CaseInfo, variant: Variant) -> Result:
+        ident = case.variant_id(variant)
+        result = not_applicable(case, variant, self._pics)
+        if result is not None:
+            return result
+        if self._errors_in_a_row >= _CONSECUTIVE_ERRORS:
+            return error_result(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
+        if self._broken:
+            try:
+                self._dut.restart()
+                self._broken = False
+            except DutError as error:
+                self._errors_in_a_row += 1
+                return error_result(case, ident, f"cannot attach again: {error}")
+        result = self._patiently(case, variant)
+        if not self._keep and result.verdict is Verdict.PASS:
+            result.forget()
+        self._broken = result.verdict is Verdict.ERROR
+        self._errors_in_a_row = self._errors_in_a_row + 1 if self._broken else 0
+        return result
+
+    def _patiently(self, case: CaseInfo, variant: Variant) -> Result:
+        """Run it; in real time, what a busy host may have spoilt is tried again with more time."""
+        if self._dut.clock != "real" or self._in_vain >= _MOST_IN_VAIN:
+            return self._try(case, variant)
+        watch = HostWatch()
+        result = self._try(case, variant)
+        for slower in self._slower:
+            if not (result.disturbed or (result.untimely and watch.busy())):
+                return result
+            if result.verdict is Verdict.ERROR:
+                try:
+                    self._dut.restart()
+                except DutError:
+                    return result
+            result = self._try(case, variant, slower)
+        self._in_vain += result.verdict is not Verdict.PASS
+        return result
+
+
+def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
+    """The result of a variant that was not run for a reason of the suite or the attachment."""
+    return Result(
+        ident, case.title, Verdict.ERROR, reason, requirements=list(case.requirements), errata=list(case.errata)
+    )
+
+
+def _attach(options: RunOptions) -> Dut:
+    dut = attach(
+        options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
+        log=options.log,
+    )  # fmt: skip
+    return RecordingDut(dut) if options.record else dut
+
+
+def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
+    """One process of a parallel run: every variant whose index falls to it, on an attachment of its own."""
+    chosen = select(load_cases(), options.select)
+    mine = range(share, len(chosen), shares)
+    try:
+        dut = _attach(options)
+    except (DutError, AttachError) as error:
+        return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
+    try:
+        pics, pixit = _pics(options, dut), _pixit(options, dut)
+        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options)
+        return [(i, worker.run(*chosen[i])) for i in mine]
+    finally:
+        dut.close()
+
+
+def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
+    if options.declaration.pics is not None:
+        return options.declaration.pics
+    if options.dut.startswith("fcoe:") and not options.agent:
+        raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
+    return pics_module.complete(dut.pics, "hello")
+
+
+def _pixit(options: RunOptions, dut: Dut) -> Pixit:
+    pixit = pixit_for(
+        dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
+    )
+    return dut.settled(replace(pixit, jitter_us=options.jitter_us))
+
+
+def _own_timers(options: RunOptions) -> bool:
+    """Whether R_A_TOV is the suite's choice, which the device is told of at each reset."""
+    given = options.declaration.pixit
+    return not (options.r_a_tov_us or options.e_d_tov_us or given.r_a_tov_us or given.e_d_tov_us) and (
+        not options.dut.startswith("fcoe:") or options.agent != ""
+    )
+
+
+def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lambda done, total, result: None) -> RunReport:
+    """Run the selected cases. on_result is called after each with (how many are done, of how many, the result).
+
+    Raises SelectionError, PicsError and AttachError before anything has run. An attachment that fails after that gives
+    results with verdict ERROR, never an exception.
+    """
+    chosen = select(load_cases(), options.select)
+    catalogue = load_catalogue()
+    options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
+    report = new_report(options)
+    try:
+        dut = _attach(options)
+    except DutError as error:
+        _none_can_run(report, chosen, error, on_result)
+        conclude(report, list(options.declaration.deviations), catalogue.levels)
+        return report
+    try:
+        if dut.clock == "real":
+            options = replace(options, jitter_us=jitter.measure())
+        pics, pixit = _pics(options, dut), _pixit(options, dut)
+        report.implementation, report.implementation_version = dut.implementation, dut.version
+        report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
+        if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
+            _run_parallel(options, len(chosen), report, on_result)
+        else:
+            worker = _Worker(dut, pics, pixit, catalogue.levels, options)
+            for done, (case, variant) in enumerate(chosen, 1):
+                report.results.append(worker.run(case, variant))
+                on_result(done, len(chosen), report.results[-1])
+    except DutError as error:  # the addresses that were left open could not be found
+        _none_can_run(report, chosen, error, on_result)
+    except KeyboardInterrupt:
+        ran = {r.id for r in report.results}
+        report.results += [
+            error_result(c, c.variant_id(v), "not run: interrupted") for c, v in chosen if c.variant_id(v) not in ran
+        ]
+    finally:
+        dut.close()
+    conclude(report, list(options.declaration.deviations), catalogue.levels)
+    return report
+
+
+def _none_can_run(
+    report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError, on_result: Callable[[int, int, Result], None]
+) -> None:
+    """The attachment failed before the first case."""
+    report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
+    for done, result in enumerate(report.results, 1):
+        on_result(done, len(chosen), result)
+
+
+def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
+    """What can be said once all results are there: deviations, and the review of the PICS."""
+    deviation.apply(report, declared)
+    report.review = review(report.pics, levels) if report.pics else []
+
+
+def new_report(options: RunOptions) -> RunReport:
+    """The report of a run that begins."""
+    return RunReport(
+        __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
+        certification=options.certification, date=options.date,
+    )  # fmt: skip
+
+
+def not_run(options: RunOptions, reason: str) -> RunReport:
+    """The report of a run that could not begin."""
+    report = new_report(options)
+    report.error = reason
+    return report
+
+
+def _run_parallel(
+    options: RunOptions, total: int, report: RunReport, on_result: Callable[[int, int, Result], None]
+) -> None:
+    """Several processes; the verdicts do not depend on how the variants are shared out."""
+    shares = min(options.jobs, total)
+    indexed: list[tuple[int, Result]] = []
+    with ProcessPoolExecutor(shares) as pool:
+        for part in pool.map(_run_slice, [options] * shares, range(shares), [shares] * shares):
+            for item in part:
+                indexed.append(item)
+                on_result(len(indexed), total, item[1])
+    report.results = [result for _, result in sorted(indexed, key=lambda item: item[0])]
+
+
+def exit_status(report: RunReport) -> int:
+    """0 all as it should be, 1 a failed case or a flaw of the declarations, 2 nothing was applicable, 3 the suite or
+    the attachment failed, 4 nothing failed but something stayed inconclusive."""
+    counts = report.summary()
+    if counts["error"]:
+        return 3
+    if counts["fail"] or report.flaws():
+        return 1
+    if counts["inconclusive"]:
+        return 4
+    return 0 if counts["pass"] else 2

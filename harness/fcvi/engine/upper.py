@@ -1,0 +1,112 @@
+"""The upper tester: VIPL calls on the DUT through the control plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, NamedTuple, Optional
+
+from fcvi.dut.base import DutError, Reply
+
+METHOD_NOT_FOUND = -32601
+
+
+class Told(NamedTuple):
+    """A line of a case's log about the control plane."""
+
+    time_us: int
+    what: str
+    params: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.time_us} us: {self.what} {self.params}"
+
+
+class Unimplemented(Exception):
+    """The DUT lacks a call that the case needs: the case ends inconclusive."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A VIPL call under way."""
+
+    method: str
+    params: dict[str, Any]
+    reply: Reply
+    started_us: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the DUT has answered."""
+        return self.reply.done
+
+    def result(self) -> dict[str, Any]:
+        """The answer's members. Raises Unimplemented for a missing call and DutError for any other JSON-RPC error."""
+        if self.reply.error is not None:
+            code, message = self.reply.error
+            if code == METHOD_NOT_FOUND:
+                raise Unimplemented(f"the DUT does not implement {self.method}")
+            raise DutError(f"{self.method} was answered with error {code} ({message})")
+        return self.reply.result
+
+    def returned(self) -> str:
+        """The VIPL return code by name."""
+        code = self.result().get("return")
+        if not isinstance(code, str):
+            raise DutError(f"the result of {self.method} has no member \"return\" with a VIPL name")
+        return code
+
+    def integer(self, name: str) -> int:
+        """An integer out parameter."""
+        value = self.result().get(name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise DutError(f"the result of {self.method} has no integer member \"{name}\"")
+        return value
+
+    def text(self, name: str) -> str:
+        """A string out parameter."""
+        value = self.result().get(name)
+        if not isinstance(value, str):
+            raise DutError(f"the result of {self.method} has no string member \"{name}\"")
+        return value
+
+    def table(self, name: str) -> dict[str, Any]:
+        """An object out parameter."""
+        value = self.result().get(name)
+        if not isinstance(value, dict):
+            raise DutError(f"the result of {self.method} has no object member \"{name}\"")
+        return value
+
+
+class Completion(NamedTuple):
+    """A descriptor that the DUT completed."""
+
+    vi: int
+    queue: str
+    status: frozenset[str]
+    length: int
+    immediate: Optional[int]
+    earliest_us: int
+    time_us: int
+
+    @property
+    def good(self) -> bool:
+        """Done, and no error bit."""
+        return "VIP_STATUS_DONE" in self.status and not any(name.endswith("_ERROR") for name in self.status)
+
+
+def parse_completion(params: dict[str, Any], earliest_us: int, time_us: int) -> Completion:
+    """A ``completion`` notification. Raises DutError when it breaks the DUT protocol."""
+    vi, queue, status = params.get("vi"), params.get("queue"), params.get("status")
+    length, immediate = params.get("length"), params.get("immediate")
+    good = (
+        isinstance(vi, int)
+        and queue in ("send", "recv")
+        and isinstance(status, list)
+        and all(isinstance(s, str) for s in status)
+        and isinstance(length, int)
+        and (immediate is None or isinstance(immediate, int))
+    )
+    if not good:
+        raise DutError(f"completion notification broke the DUT protocol: {str(params)[:120]}")
+    assert isinstance(vi, int) and isinstance(queue, str) and isinstance(status, list) and isinstance(length, int)
+    return Completion(vi, queue, frozenset(status), length, immediate, earliest_us, time_us)

@@ -1,0 +1,1 @@
+"""Exploring the interleavings of two ports."""

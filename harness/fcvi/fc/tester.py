@@ -1,0 +1,355 @@
+"""The lower tester: a port of ours on the wire that sends what a case says and takes in what the DUT sends.
+
+It misbehaves when told to; nothing here decides whether the DUT is right except the codec's strict decoding and
+the monitor, which follows every frame of both sides and whose findings about the DUT's frames count.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from random import Random
+from typing import Any, Callable, Mapping, Optional
+
+from . import build, class2, codec, els, notation
+from fcvi.dut.base import Dut, DutError, Notification
+from .second_port import FarSide
+from .faults import Link
+from .monitor import WHOLE, Monitor
+from fcvi.engine.pixit import Pixit
+from .received import Exchange, Received, check_addresses, kind_of
+from fcvi.engine.results import Finding, TraceFrame
+from .services import Services
+
+_END_SEQUENCE = 0x08  # F_CTL bit 19, in byte 9 of the header
+
+
+class Tester:
+    """One port of the tester, connected to the DUT by a link that a case can make faulty."""
+
+    def __init__(self, dut: Dut, pixit: Pixit, config: Mapping[str, Any], rng: Random) -> None:
+        self.dut = dut
+        self.link = Link()
+        self.trace: list[TraceFrame] = []
+        self.inbox: list[Received] = []
+        self.findings: list[Finding] = []
+        self.monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=pixit.r_a_tov_us)
+        self.receive_size = int(config["receive_size"])
+        self.service_class = int(config["class"])
+        self.r_a_tov_us = pixit.r_a_tov_us
+        #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
+        self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
+        self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
+        self.meaningless: Mapping[str, int] = {}  # header fields of IUs without payload that nobody may look at (3.4)
+        self.n_port_id = int(config["peer"]["n_port_id"], 16)
+        #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
+        self.ports = {self.n_port_id}
+        self.dut_id = int(config["n_port_id"], 16)
+        self.monitor.name(self.n_port_id, self.dut_id, int(config["peer"]["port_name"], 16))
+        self.monitor.name(self.dut_id, self.n_port_id, int(config["port_name"], 16))
+        self.services = Services(self, config)
+        self.far: Optional[FarSide] = None  # the second arrangement: it answers instead of the tester
+        self._exchanges: dict[tuple[str, int], Exchange] = {}
+        self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._event_number = 0
+        self._held: dict[str, list[Callable[[], None]]] = {"dut": [], "tester": []}
+        self._next_ox_id = rng.randrange(0x1000, 0x7000)
+        self._next_rx_id = rng.randrange(0x8000, 0xF000)
+        self._next_seq_id = rng.randrange(0, 0x80)
+
+    # ---- sending ----
+
+    def open_exchange(self, ox_id: Optional[int] = None, port: Optional[int] = None) -> Exchange:
+        """A new Exchange that the tester originates, from another of its ports when one is given."""
+        if ox_id is None:
+            ox_id, self._next_ox_id = self._next_ox_id, self._next_ox_id + 1
+        exchange = Exchange("tester", ox_id, port=self.n_port_id if port is None else port)
+        self._exchanges[("tester", ox_id)] = exchange
+        return exchange
+
+    def assign_rx_id(self, exchange: Exchange) -> None:
+        """As responder, give the Exchange an RX_ID of the tester's, unless it has one."""
+        if exchange.rx_id != build.X_ID_UNASSIGNED:
+            return
+        exchange.rx_id, self._next_rx_id = self._next_rx_id, self._next_rx_id + 1
+
+    def envelope(self, exchange: Exchange, fc: Optional[Mapping[str, int]] = None) -> build.Envelope:
+        """The next Sequence of the tester on this Exchange."""
+        self._next_seq_id = (self._next_seq_id + 1) & 0xFF
+        return build.Envelope(
+            d_id=self.dut_id,
+            s_id=exchange.port,
+            ox_id=exchange.ox_id,
+            rx_id=exchange.rx_id,
+            seq_id=self._next_seq_id,
+            seq_cnt=exchange.tester_cnt,
+            offset=exchange.tester_offset,
+            service_class=self.service_class,
+            receive_size=self.receive_size,
+            fc=fc or {},
+        )
+
+    def send_iu(
+        self,
+        name: str,
+        exchange: Exchange,
+        dh: Mapping[str, int],
+        payload: bytes = b"",
+        fc: Optional[Mapping[str, int]] = None,
+        note: str = "",
+    ) -> None:
+        """Send one IU on the Exchange; fc sets header fields differently from what is right."""
+        if self.meaningless and not payload:
+            fc = {**self.meaningless, **(fc or {})}
+        frames = build.iu_frames(name, self.envelope(exchange, fc), dh, payload)
+        exchange.tester_cnt = (exchange.tester_cnt + len(frames)) & 0xFFFF
+        exchange.tester_offset = (exchange.tester_offset + len(payload)) & 0xFFFFFFFF
+        for frame in frames:
+            self.send_frame(frame, note)
+
+    def send_abts(self, exchange: Exchange) -> None:
+        """Abort the Exchange."""
+        self.send_frame(build.abts(self.envelope(exchange), responder=exchange.originator == "dut"))
+
+    def send_ba_acc(self, abts: Received) -> None:
+        """Accept the DUT's ABTS, whichever Exchange it names."""
+        envelope = self.envelope(abts.exchange)
+        envelope.seq_cnt, envelope.ox_id, envelope.rx_id = 0, abts.fc("OX_ID"), abts.fc("RX_ID")
+        self.send_frame(build.ba_acc(envelope, responder=not abts.fc("Exchange_Context")))
+
+    def send_els(
+        self,
+        command: int,
+        body: bytes = b"",
+        fc: Optional[Mapping[str, int]] = None,
+        port: Optional[int] = None,
+        service_class: Optional[int] = None,
+    ) -> Exchange:
+        """An ELS of one of the tester's ports in an Exchange of its own; fc sets header fields differently."""
+        exchange = self.open_exchange(port=port)
+        envelope = self.envelope(exchange, fc)
+        envelope.service_class = service_class or self.service_class
+        make = els.announcement if command == els.FARP_REQ else els.request
+        self.send_frame(make(envelope, command, body))
+        return exchange
+
+    def in_class_2(self, received: Received) -> bool:
+        """Whether the DUT sent this in class 2."""
+        return class2.is_class2(self.trace[received.numbers[0] - 1].sof, self.service_class)
+
+    def send_frame(self, frame: build.RawFrame, note: str = "") -> None:
+        """Send any frame, through the link's rules."""
+        # what it is matters to the link's rules only
+        kind = kind_of(codec.decode(frame.data, frame.sof, frame.eof)) if self.link.watches("tester") else ""
+        entry = self._record("tester", frame, note)
+        self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
+        self._through_link("tester", kind, entry, lambda: self.dut.send_frame(frame))
+
+    def relay(self, frame: build.RawFrame) -> None:
+        """A frame of the far side: what the DUT answers to it is followed as if the tester had sent it."""
+        view = codec.decode(frame.data, frame.sof, frame.eof)
+        ox_id = view.get("FC", "OX_ID")
+        assert isinstance(ox_id, int)
+        opens = not view.get("FC", "Exchange_Context") and view.get("FC", "First_Sequence")
+        if opens and view.kind != "link_control" and view.get("FC", "SEQ_CNT") == 0:
+            self.open_exchange(ox_id)
+        self.answered += 1
+        self.send_frame(frame)
+
+    # ---- receiving ----
+
+    def take_in(self, notification: Notification) -> None:
+        """A ``frame`` notification of the DUT."""
+        raw = notification.frame or self._parse(notification.params)
+        view = codec.decode(raw.data, raw.sof, raw.eof, 1 if raw.crc_ok else 2)
+        entry = self._record("dut", raw, "")
+        entry.time_us = notification.time_us
+        number = len(self.trace)
+        breaches = self.monitor.frame(view, number, notification.time_us)
+        if view.findings or breaches:
+            entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
+            entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
+            self.findings.extend(entry.findings)
+        kind = kind_of(view)
+        if kind == "MALFORMED":
+            return
+        exchange = self._exchange_of(view, kind)
+        self._note_exchange(view, exchange, entry, number)
+
+        def arrive() -> None:
+            self._assemble(view, exchange, number, kind, notification)
+            if self.far is not None:
+                self.far.receive(raw)
+
+        self._through_link("dut", kind, entry, arrive)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the link holds a frame back, or a far side may send one by itself."""
+        return bool(self._events) or self.far is not None
+
+    def run_events(self, now_us: int) -> bool:
+        """Deliver what the link delayed until now; true when something was delivered."""
+        ran = False
+        while self._events and self._events[0][0] <= now_us:
+            heapq.heappop(self._events)[2]()
+            ran = True
+        return (self.far is not None and self.far.run_until(now_us)) or ran
+
+    def next_event_us(self) -> Optional[int]:
+        """When the link delivers its next delayed frame, or a timer of the far side fires."""
+        times = [self._events[0][0]] if self._events else []
+        due = self.far.next_us() if self.far is not None else None
+        return min([*times, due] if due is not None else times, default=None)
+
+    def flush(self) -> None:
+        """Deliver frames held for reordering that no later frame has released."""
+        for held in self._held.values():
+            while held:
+                held.pop(0)()
+
+    def close(self) -> None:
+        """The case is over; what is left is what it saw. What refers to each other in circles lets go."""
+        self.monitor.close()
+        self.acknowledge = _ack_1
+        self.services.handlers.clear()
+        del self.services
+        if self.far is not None:
+            self.far.close()
+            self.far = None
+
+    # ---- inside ----
+
+    def _record(self, sender: str, frame: build.RawFrame, note: str) -> TraceFrame:
+        entry = TraceFrame(self.dut.now_us, sender, frame.data, frame.sof, frame.eof, frame.crc_ok, False, note)
+        self.trace.append(entry)
+        return entry
+
+    def _through_link(
+        self, sender: str, kind: str, entry: TraceFrame, deliver: Callable[[], None]
+    ) -> None:
+        rule = None
+        if self.link.has_rules:
+            rule = self.link.judge(sender, kind, ends=bool(entry.data[9] & _END_SEQUENCE))
+        if rule is None:
+            deliver()
+            if self._held[sender]:
+                held, self._held[sender] = self._held[sender], []
+                for release in held:
+                    release()
+        elif rule.action == "drop":
+            entry.lost = True
+            entry.note = "lost on the way"
+        elif rule.action == "delay":
+            entry.note = f"delivered {rule.delay_us} us late"
+            self._event_number += 1
+            due = self.dut.now_us + rule.delay_us
+            heapq.heappush(self._events, (due, self._event_number, deliver))
+        else:
+            entry.note = "delivered after the next frame"
+            self._held[sender].append(deliver)
+
+    def _parse(self, params: dict[str, Any]) -> build.RawFrame:
+        try:
+            return notation.from_params(params)
+        except ValueError as error:
+            raise DutError(f"frame notification broke the DUT protocol: {error}") from error
+
+    def _exchange_of(self, view: codec.Frame, kind: str) -> Exchange:
+        """The Exchange a DUT frame belongs to; F_CTL bit 23 says who originated it."""
+        ox_id = view.get("FC", "OX_ID")
+        assert isinstance(ox_id, int)
+        originator = "tester" if view.get("FC", "Exchange_Context") else "dut"
+        key = (originator, ox_id)
+        known = self._exchanges.get(key)
+        starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
+        starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
+        starts = starts and (known is None or 0 not in known.refused)
+        if known is None or (starts and known.dut_cnt not in (None, 0)):
+            port = view.get("FC", "D_ID")
+            assert isinstance(port, int)
+            known = self._exchanges[key] = Exchange(originator, ox_id, port=port if port in self.ports else self.n_port_id)
+        return known
+
+    def _note_exchange(self, view: codec.Frame, exchange: Exchange, entry: TraceFrame, number: int) -> None:
+        rx_id = view.get("FC", "RX_ID")
+        assert isinstance(rx_id, int)
+        if exchange.originator == "tester" and rx_id != build.X_ID_UNASSIGNED:
+            exchange.rx_id = rx_id
+        found = []
+        if view.kind in ("iu", "bls"):
+            found = check_addresses(view, number, self.dut_id, exchange.port, entry.time_us)
+        if view.kind == "iu":
+            exchange.count(view)
+        if found:
+            entry.findings.extend(found)
+            self.findings.extend(found)
+
+    def _assemble(
+        self, view: codec.Frame, exchange: Exchange, number: int, kind: str, arrived: Notification
+    ) -> None:
+        if not self._intact(number):
+            return
+        if not self._acknowledge(view, exchange, number):
+            return
+        seq_id = view.get("FC", "SEQ_ID")
+        assert isinstance(seq_id, int)
+        numbers, frames, payload = [number], [view], view.payload
+        if view.kind == "iu":
+            key = (exchange.originator, exchange.ox_id, seq_id)
+            if not view.get("FC", "End_Sequence"):
+                self._sequences.setdefault(key, []).append((number, view))
+                return
+            before = self._sequences.pop(key, None)
+            if before is not None:
+                numbers, frames = [*(n for n, _ in before), number], [*(v for _, v in before), view]
+                payload = b"".join(v.payload for v in frames)
+        received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload)
+        if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
+            self._check_connect(received)
+        self.inbox.append(received)
+        if self.far is None:
+            self.services.answer(received)
+
+    def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
+        """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""
+        if self.far is not None or view.kind == "link_control":
+            return True
+        if not class2.is_class2(self.trace[number - 1].sof, self.service_class):
+            return True
+        if exchange.originator == "dut" and exchange.rx_id == build.X_ID_UNASSIGNED:
+            self.assign_rx_id(exchange)
+        ack = self.acknowledge(view, exchange)
+        if ack is None:
+            return True
+        self.answered += 1
+        self.send_frame(ack)
+        if not class2.refuses(ack):
+            return True
+        exchange.refused.add(view.get("FC", "SEQ_CNT"))
+        return False
+
+    def _intact(self, number: int) -> bool:
+        """FC-2 drops a frame with a bad CRC or an EOF that says it is invalid."""
+        entry = self.trace[number - 1]
+        return entry.crc_ok and entry.eof in (0, build.EOF_N, build.EOF_T)
+
+    def _check_connect(self, received: Received) -> None:
+        """A connect payload that came in several frames (E44) is checked when it is whole."""
+        first, offset = received.frames[0], 0
+        for part in received.frames:
+            if part.get("FC", "Parameter") != offset:
+                return  # one was lost on the way: the rest says nothing
+            offset += len(part.payload)
+        found = codec.check_connect(
+            received.kind, first.data[first.dh_offset : first.payload_offset], received.payload, first.payload_offset
+        )
+        entry = self.trace[received.numbers[-1] - 1]
+        located = [replace(f, frame=received.numbers[-1], time_us=received.time_us) for f in found]
+        entry.findings.extend(located)
+        self.findings.extend(located)
+
+
+def _ack_1(view: codec.Frame, exchange: Exchange) -> build.RawFrame:
+    return class2.ack_1(view, exchange.rx_id)

@@ -1,0 +1,128 @@
+/* Where a frame goes, and what the Fabric answers when it goes nowhere (FC-FS). */
+#include "internal.h"
+
+enum { ACK_1 = 0xC0, F_RJT = 0xC3, F_BSY_DATA = 0xC5, F_BSY_LINK = 0xC6, LINK_CONTROL = 0xC };
+enum { INVALID_D_ID = 0x01, NOT_AVAILABLE = 0x03, FABRIC_BUSY = 1, RETRYABLE = 1, NOT_RETRYABLE = 2 };
+
+/* ---- frames that the Fabric makes ---- */
+
+void fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
+                 uint8_t sof, uint8_t eof)
+{
+    struct fabric_parcel p = {at, FCVI_FABRIC_ITSELF, length, bytes, sof, eof};
+    f->counters.own++;
+    fabric_carry(f, &p, to);
+}
+
+/* ACK_1, F_RJT or F_BSY to the frame fc: it says which frame it speaks of, and from the other side. */
+void fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc, uint8_t r_ctl,
+                         uint8_t type, uint32_t parameter)
+{
+    enum { CONTEXTS = 0xC00000, KEPT = 0xFD0300 }; /* bits 23 and 22; those, 21 to 18, 16, 9 and 8 */
+    uint8_t out[24];
+    memcpy(out, fc, sizeof out);
+    fcvi_set_FC_R_CTL(out, r_ctl);
+    fcvi_set_FC_D_ID(out, fcvi_FC_S_ID(fc));
+    fcvi_set_FC_S_ID(out, fcvi_FC_D_ID(fc));
+    fcvi_set_FC_CS_CTL(out, 0);
+    fcvi_set_FC_TYPE(out, type);
+    fcvi_set_FC_F_CTL(out, (fcvi_FC_F_CTL(fc) ^ CONTEXTS) & KEPT);
+    fcvi_set_FC_DF_CTL(out, 0);
+    fcvi_set_FC_Parameter(out, parameter);
+    fabric_emit(f, at, to, out, sizeof out, FCVI_SOF_N2, fcvi_FC_End_Sequence(fc) ? FCVI_EOF_T : FCVI_EOF_N);
+}
+
+/* Only class 2 is answered, and a Link_Control frame never by a reject. */
+static void reject(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t reason, uint32_t action)
+{
+    bool link_control = fcvi_FC_R_CTL(p->bytes) >> 4 == LINK_CONTROL;
+    if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF && !link_control)
+        fabric_link_control(f, p->at, p->from, p->bytes, F_RJT, 0, action << 24 | (uint32_t)reason << 16);
+}
+
+/* F_BSY has its reason in TYPE; to a Link_Control frame it repeats that frame's category there. */
+static void busy(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t reason)
+{
+    uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(p->bytes);
+    bool link_control = r_ctl >> 4 == LINK_CONTROL;
+    uint8_t type = (uint8_t)(reason << 4 | (link_control ? r_ctl & 0xF : 0));
+    if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF)
+        fabric_link_control(f, p->at, p->from, p->bytes, link_control ? F_BSY_LINK : F_BSY_DATA, type, 0);
+}
+
+/* ---- one frame to one destination ---- */
+
+void fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
+{
+    struct fabric_verdict v = fabric_judge(f, p, to);
+    if (v.drop) {
+        f->counters.dropped++;
+        if (v.answer == F_RJT)
+            reject(f, p, v.reason != 0 ? v.reason : NOT_AVAILABLE, RETRYABLE);
+        else if (v.answer == F_BSY_DATA)
+            busy(f, p, v.reason != 0 ? v.reason : FABRIC_BUSY);
+        return;
+    }
+    fabric_fly(f, p, to, &v, v.delay);
+    if (v.duplicate) {
+        f->counters.duplicated++;
+        fabric_fly(f, p, to, &v, v.delay + v.second_delay);
+    }
+}
+
+/* ---- routing ---- */
+
+static void broadcast(struct fcvi_fabric *f, const struct fabric_parcel *p)
+{
+    uint32_t copies = 0;
+    for (uint32_t to = 0; to < f->ports; to++) {
+        if (to == p->from || !fabric_port_at(f, to)->up)
+            continue;
+        f->counters.copied += copies++ != 0;
+        fabric_carry(f, p, to);
+    }
+    f->counters.dropped += copies == 0;
+}
+
+static void unreachable(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t reason)
+{
+    f->counters.dropped++;
+    if (fabric_present(f))
+        reject(f, p, reason, reason == NOT_AVAILABLE ? RETRYABLE : NOT_RETRYABLE);
+}
+
+static void route(struct fcvi_fabric *f, const struct fabric_parcel *p)
+{
+    uint32_t d_id = (uint32_t)fcvi_FC_D_ID(p->bytes), to = fcvi_fabric_find(f, d_id);
+    if (d_id == FABRIC_BROADCAST && !fabric_class2(p->sof)) { /* a broadcast cannot be acknowledged */
+        broadcast(f, p);
+        return;
+    }
+    if (fabric_present(f) && (d_id == FABRIC_F_PORT || d_id == FABRIC_NAME_SERVER)) {
+        fabric_carry(f, p, FCVI_FABRIC_ITSELF);
+        return;
+    }
+    if (to == FABRIC_NONE && f->config.topology == FCVI_POINT_TO_POINT && f->ports == 2)
+        to = 1 - p->from; /* the link has only one other end */
+    if (to == FABRIC_NONE)
+        unreachable(f, p, INVALID_D_ID);
+    else if (!fabric_port_at(f, to)->up)
+        unreachable(f, p, NOT_AVAILABLE);
+    else
+        fabric_carry(f, p, to);
+}
+
+void fcvi_fabric_send(struct fcvi_fabric *fabric, uint64_t now, uint32_t from, const uint8_t *bytes,
+                      size_t length, const struct fcvi_transmitted *meta)
+{
+    fabric_advance(fabric, now);
+    fabric->counters.sent++;
+    bool carried = from < fabric->ports && fabric_port_at(fabric, from)->up && length >= 24 &&
+                   length <= FCVI_FABRIC_FRAME;
+    if (!carried) {
+        fabric->counters.dropped++;
+        return;
+    }
+    struct fabric_parcel p = {now, from, (uint32_t)length, bytes, meta->sof, meta->eof};
+    route(fabric, &p);
+}

@@ -1,0 +1,172 @@
+/* The well-known addresses FFFFFEh (F_Port, FL_Port) and FFFFFCh (Name Server): links services (FC-FS). */
+#include "internal.h"
+
+enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, FLOGI = 0x04, LOGO = 0x05 };
+enum { ELS_REQUEST = 0x22, TYPE_CT = 0x20, CT_REQUEST = 0x02, ABTS = 0x81, BA_ACC = 0x84, ACK_1 = 0xC0 };
+enum { PROTOCOL_ERROR = 0x07, UNABLE = 0x09, NOT_SUPPORTED = 0x0B, LOGIN_REQUIRED = 0x1E, BAD_LENGTH = 0x2D };
+enum { LOGIN_PAYLOAD = FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH, SIZE = 2112 };
+
+/* ---- replies ---- */
+
+/* Put the header of the answer before `payload` bytes that stand at out + 24, and send it in the class of the
+ * request. A reply ends its Exchange: F_CTL 990000h, or for a request of the other side's responder 190000h.
+ */
+void fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
+                  uint8_t *out, uint32_t payload)
+{
+    bool class2 = fabric_class2(request->input.sof);
+    uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(request->fc);
+    memset(out, 0, 24);
+    fcvi_set_FC_R_CTL(out, r_ctl == ABTS ? BA_ACC : r_ctl | 1u); /* 22h: 23h; 02h: 03h */
+    fcvi_set_FC_D_ID(out, fabric_port_at(f, port)->id);
+    fcvi_set_FC_S_ID(out, fcvi_FC_D_ID(request->fc));
+    fcvi_set_FC_TYPE(out, fcvi_FC_TYPE(request->fc));
+    fcvi_set_FC_Exchange_Context(out, !fcvi_FC_Exchange_Context(request->fc));
+    fcvi_set_FC_Last_Sequence(out, 1);
+    fcvi_set_FC_End_Sequence(out, 1);
+    fcvi_set_FC_Sequence_Initiative(out, 1);
+    fcvi_set_FC_SEQ_ID(out, f->seq_id++);
+    fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(request->fc));
+    fcvi_set_FC_RX_ID(out, fcvi_FC_RX_ID(request->fc));
+    fabric_emit(f, at, port, out, 24 + payload, class2 ? FCVI_SOF_I2 : FCVI_SOF_I3,
+                class2 ? FCVI_EOF_N : FCVI_EOF_T);
+}
+
+static void accept(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+{
+    uint8_t out[24 + FCVI_ELS_LENGTH] = {0};
+    fcvi_set_ELS_ELS_Command(out + 24, LS_ACC);
+    fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH);
+}
+
+static void reject(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
+                   uint8_t reason, uint8_t explanation)
+{
+    uint8_t out[24 + FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH] = {0};
+    fcvi_set_ELS_ELS_Command(out + 24, LS_RJT);
+    fcvi_set_LS_RJT_LS_Reason(out + 28, reason);
+    fcvi_set_LS_RJT_LS_Explanation(out + 28, explanation);
+    fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH);
+}
+
+/* ---- logins ---- */
+
+/* What FLOGI and PLOGI have in common: sizes, names, both classes valid. Sequential delivery is promised
+ * where the Fabric keeps it. */
+static uint8_t *login_accept(const struct fcvi_fabric *f, uint8_t *out)
+{
+    uint8_t *login = out + 24 + FCVI_ELS_LENGTH;
+    memset(out, 0, 24 + LOGIN_PAYLOAD);
+    fcvi_set_ELS_ELS_Command(out + 24, LS_ACC);
+    fcvi_set_LOGIN_FC_PH_Version(login, 0x2020);
+    fcvi_set_LOGIN_BB_Credit(login, 16);
+    fcvi_set_LOGIN_Receive_Data_Field_Size(login, SIZE);
+    fcvi_set_LOGIN_E_D_TOV(login, f->config.e_d_tov_us / 1000);
+    fcvi_set_LOGIN_Port_Name(login, f->config.port_name);
+    fcvi_set_LOGIN_Node_Name(login, f->config.node_name);
+    uint16_t options = f->config.out_of_order ? 0x8000 : 0x8800;
+    fcvi_store(login + FCVI_LOGIN_Class_2_BYTE, 2, options);
+    fcvi_store(login + FCVI_LOGIN_Class_3_BYTE, 2, options);
+    return login;
+}
+
+/* The port without an N_Port Identifier gets the first that is free; on a loop an AL_PA in the FL_Port's
+ * Area.
+ */
+static void assign_id(struct fcvi_fabric *f, uint32_t port)
+{
+    uint32_t id = 0x010100;
+    if (f->config.topology == FCVI_PUBLIC_LOOP && fabric_port_at(f, port)->on_loop) {
+        fabric_loop_address(f, port, id);
+        return;
+    }
+    while (fcvi_fabric_find(f, id) != FABRIC_NONE)
+        id += 0x100;
+    fabric_port_at(f, port)->id = id;
+}
+
+static void flogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+{
+    uint8_t out[24 + LOGIN_PAYLOAD], *login = login_accept(f, out);
+    struct fabric_port *p = fabric_port_at(f, port);
+    if (p->id == 0)
+        assign_id(f, port);
+    p->names_size = 0; /* FLOGI ends the logins of before */
+    fcvi_set_LOGIN_F_Port(login, 1);
+    fcvi_set_LOGIN_Alternate_BB_Credit(login, f->config.topology == FCVI_PUBLIC_LOOP);
+    fcvi_set_LOGIN_Broadcast(login, 1);
+    fcvi_set_LOGIN_Word_2(login, f->config.r_a_tov_us / 1000);
+    fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
+}
+
+static void plogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+{
+    uint8_t out[24 + LOGIN_PAYLOAD], *login = login_accept(f, out);
+    uint32_t size = (uint32_t)fcvi_LOGIN_Receive_Data_Field_Size(request->payload + FCVI_ELS_LENGTH);
+    fabric_port_at(f, port)->names_size = (uint16_t)(size >= 256 && size <= SIZE ? size : 256);
+    fcvi_set_LOGIN_CIRO(login, 1); /* bit 31 (E17) */
+    fcvi_set_LOGIN_SEQ_CNT_S(login, 1);
+    fcvi_set_LOGIN_Word_2(login, 0x00FF001F);
+    for (unsigned at_class = FCVI_LOGIN_Class_2_BYTE; at_class <= FCVI_LOGIN_Class_3_BYTE; at_class += 16) {
+        fcvi_store(login + at_class + 6, 2, SIZE);
+        fcvi_store(login + at_class + 8, 2, 255);
+        login[at_class + 13] = 1; /* open Sequences per Exchange */
+    }
+    fcvi_store(login + FCVI_LOGIN_Class_2_BYTE + 10, 2, 16); /* end-to-end credit */
+    fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
+}
+
+/* ---- dispatch ---- */
+
+static void els(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+{
+    bool names = fcvi_FC_D_ID(request->fc) == FABRIC_NAME_SERVER;
+    uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(request->payload), login = names ? PLOGI : FLOGI;
+    struct fabric_port *p = fabric_port_at(f, port);
+    if (command == login && request->payload_length < LOGIN_PAYLOAD)
+        reject(f, at, port, request, PROTOCOL_ERROR, BAD_LENGTH);
+    else if (command == login)
+        (names ? plogi : flogi)(f, at, port, request);
+    else if (names && p->names_size == 0)
+        reject(f, at, port, request, UNABLE, LOGIN_REQUIRED);
+    else if (command != LOGO)
+        reject(f, at, port, request, NOT_SUPPORTED, 0);
+    else
+        accept(f, at, port, request);
+    if (command == LOGO)
+        p->names_size = 0; /* a logout from the Fabric is one from the Name Server too */
+}
+
+/* A service keeps nothing of an Exchange: the whole of it is aborted. */
+static void abts(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+{
+    uint8_t out[24 + FCVI_BA_ACC_LENGTH] = {0};
+    fcvi_set_BA_ACC_BA_OX_ID(out + 24, fcvi_FC_OX_ID(request->fc));
+    fcvi_set_BA_ACC_BA_RX_ID(out + 24, fcvi_FC_RX_ID(request->fc));
+    fcvi_set_BA_ACC_High_SEQ_CNT(out + 24, 0xFFFF);
+    fabric_reply(f, at, port, request, out, FCVI_BA_ACC_LENGTH);
+}
+
+/* A frame that is not valid is discarded without any answer. */
+static bool valid(const struct fcvi_input *in)
+{
+    return in->crc == FCVI_CRC_OK && (in->eof == FCVI_EOF_N || in->eof == FCVI_EOF_T);
+}
+
+void fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_input *in)
+{
+    struct fcvi_frame request;
+    fcvi_decode(in, &request, NULL);
+    uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(request.fc);
+    if (!valid(in) || request.kind == FCVI_KIND_LINK_CONTROL)
+        return;
+    if (fabric_class2(in->sof))
+        fabric_link_control(f, at, port, request.fc, ACK_1, 0, 1);
+    if (request.kind == FCVI_KIND_ELS && r_ctl == ELS_REQUEST && request.payload_length >= FCVI_ELS_LENGTH)
+        els(f, at, port, &request);
+    else if (r_ctl == ABTS)
+        abts(f, at, port, &request);
+    else if (r_ctl == CT_REQUEST && fcvi_FC_TYPE(request.fc) == TYPE_CT &&
+             fcvi_FC_D_ID(request.fc) == FABRIC_NAME_SERVER)
+        fabric_names_serve(f, at, port, &request);
+}

@@ -1,0 +1,193 @@
+/* From Host Address to N_Port Identifier: FARP (7.5) and the Name Server (7.6). */
+#include "../port/internal.h"
+
+enum { LS_ACC = 0x02, FARP_REQ = 0x54, FARP_REPLY = 0x55, ELS_REQUEST = 0x22, TYPE_ELS = 0x01 };
+enum { MATCH_IP = 0x04, SEND_REPLY = 0x02 }; /* 7.5 steps 1 and 2 */
+enum { CT_REQUEST = 0x02, CT_REPLY = 0x03, TYPE_CT = 0x20, DIRECTORY = 0xFC, NAMES = 0x02 };
+enum { GID_IPP = 0x01B1, CT_ACCEPT = 0x8002 };
+
+/* ---- FARP ---- */
+
+/* An OX_ID for an Exchange that is not kept: a FARP-REQ ends its own, and no one waits for the LS_ACC to a
+ * FARP-REPLY. False when there is none. */
+static bool transient_ox_id(struct fcvi_port *p, uint32_t peer, uint16_t *ox_id)
+{
+    struct exchange *x = exchange_open(p, X_LATE, NONE, peer);
+    if (x == NULL)
+        return false;
+    *ox_id = x->ox_id;
+    exchange_free(p, exchange_index(p, x));
+    return true;
+}
+
+/* A frame with room for a FARP payload; broadcasts are class 3 only. */
+static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
+{
+    uint16_t ox_id;
+    if (!transient_ox_id(p, d_id, &ox_id))
+        return NULL;
+    uint8_t *out = control_new(p, 24 + 4 + FCVI_FARP_LENGTH, FCVI_EOF_T);
+    if (out == NULL)
+        return NULL;
+    class3_frame(out);
+    put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
+    fcvi_set_FC_First_Sequence(out, 1);
+    fcvi_set_FC_OX_ID(out, ox_id);
+    fcvi_set_ELS_ELS_Command(out + 24, command);
+    return out;
+}
+
+static void farp_ask(struct fcvi_port *p, const struct setup *s)
+{
+    uint8_t *out = farp_frame(p, BROADCAST, FARP_REQ);
+    if (out == NULL)
+        return;
+    fcvi_set_FC_Last_Sequence(out, 1);
+    fcvi_set_FC_Sequence_Initiative(out, 0);
+    uint8_t *farp = out + 28;
+    fcvi_set_FARP_Match_Code_Points(farp, MATCH_IP);
+    fcvi_set_FARP_Responder_Action(farp, SEND_REPLY);
+    fcvi_set_FARP_Requesting_N_Port_Identifier(farp, p->own_id);
+    fcvi_set_FARP_Requesting_Port_Name(farp, p->config.self.port_name);
+    fcvi_set_FARP_Requesting_Node_Name(farp, p->config.self.node_name);
+    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, s->local.host, sizeof s->local.host);
+    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, s->remote.host, sizeof s->remote.host);
+}
+
+/* Steps 11 to 13; when one fails, nothing is done. */
+static bool farp_for_us(const struct fcvi_port *p, const uint8_t *farp)
+{
+    bool own = false;
+    for (uint32_t i = 0; i < p->config.self.hosts; i++)
+        own |= memcmp(p->config.self.host[i], fcvi_FARP_Responding_IP_Address(farp), 16) == 0;
+    return own && fcvi_FARP_Match_Code_Points(farp) == MATCH_IP &&
+           fcvi_FARP_Responder_Action(farp) == SEND_REPLY;
+}
+
+void farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (f->payload_length < 4 + FCVI_FARP_LENGTH || !farp_for_us(p, f->payload + 4))
+        return;
+    const uint8_t *in = f->payload + 4;
+    uint8_t *out = farp_frame(p, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in), FARP_REPLY);
+    if (out == NULL)
+        return;
+    uint8_t *farp = out + 28; /* steps 14 to 23; the names as step 21 and, for the Port_Name, E35 */
+    memcpy(farp, in, FCVI_FARP_LENGTH);
+    fcvi_set_FARP_Responding_N_Port_Identifier(farp, p->own_id);
+    fcvi_set_FARP_Responding_Port_Name(farp, p->config.self.port_name);
+    fcvi_set_FARP_Responding_Node_Name(farp, p->config.self.node_name);
+}
+
+/* 7.7.1: a mapping has to be valid. Zero, the well-known addresses (FC-FS) and our own identifier, which
+ * stands for our own addresses alone, are no port to connect to. */
+static bool is_destination(const struct fcvi_port *p, uint32_t id)
+{
+    return is_n_port_id(id) && id != p->own_id;
+}
+
+/* The setups that waited for this Host Address go on. */
+static void found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || memcmp(s->remote.host, host, 16) != 0)
+            continue;
+        host_add(p, host, id);
+        if (s->exchange != NONE)
+            exchange_free(p, s->exchange);
+        s->exchange = NONE;
+        originator_begin(p, s);
+    }
+}
+
+void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    if (f->payload_length < 4 + FCVI_FARP_LENGTH) {
+        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        return;
+    }
+    els_reply(p, f, LS_ACC, 4);
+    const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
+    uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
+    if (is_destination(p, id))
+        found(p, fcvi_FARP_Responding_IP_Address(farp), id);
+}
+
+/* ---- Name Server ---- */
+
+/* The wait for the answer ends with the setup's own timer, which runs already. */
+static void query(struct fcvi_port *p, struct setup *s)
+{
+    struct exchange *x = exchange_open(p, X_QUERY, setup_index(p, s), NAME_SERVER);
+    if (x == NULL)
+        return;
+    uint8_t *out = control_new(p, 24 + FCVI_CT_LENGTH + FCVI_GID_IPP_LENGTH, eof_of(p, true));
+    if (out == NULL) {
+        exchange_free(p, exchange_index(p, x));
+        return;
+    }
+    s->exchange = exchange_index(p, x);
+    put_header(p, out, CT_REQUEST, TYPE_CT, NAME_SERVER);
+    fcvi_set_FC_First_Sequence(out, 1);
+    fcvi_set_FC_OX_ID(out, x->ox_id);
+    uint8_t *ct = out + 24;
+    fcvi_set_CT_CT_Revision(ct, 1);
+    fcvi_set_CT_GS_Type(ct, DIRECTORY);
+    fcvi_set_CT_GS_Subtype(ct, NAMES);
+    fcvi_set_CT_CT_Command(ct, GID_IPP);
+    memcpy(ct + FCVI_CT_LENGTH, s->remote.host, sizeof s->remote.host);
+}
+
+/* 7.4: the Name Server where there is one, otherwise FARP. */
+void resolve(struct fcvi_port *p, struct setup *s)
+{
+    const struct remote_port *server = remote_find(p, NAME_SERVER);
+    if (!p->config.name_server)
+        farp_ask(p, s);
+    else if (server != NULL && server->logged_in)
+        query(p, s);
+    else
+        login_start(p, NAME_SERVER);
+}
+
+/* The login with the Name Server is there, or will not be: FARP has to do then. */
+void resolve_name_server(struct fcvi_port *p, bool logged_in)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || s->exchange != NONE)
+            continue;
+        if (logged_in)
+            query(p, s);
+        else
+            farp_ask(p, s);
+    }
+}
+
+/* A Fabric that a port logs in with again has no login of it with the Name Server any more (FC-FS). */
+void name_server_forgets(struct fcvi_port *p)
+{
+    struct remote_port *server = remote_find(p, NAME_SERVER);
+    if (server != NULL)
+        server->logged_in = server->usable = false;
+}
+
+/* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */
+void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    struct exchange *x = exchange_of(p, f);
+    if (fcvi_FC_R_CTL(f->fc) != CT_REPLY || x == NULL || x->kind != X_QUERY ||
+        f->payload_length < FCVI_CT_LENGTH)
+        return;
+    struct setup *s = setup_at(p, x->owner);
+    bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&
+                    f->payload_length >= FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH;
+    uint32_t id = accepted ? (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH) : 0;
+    if (!is_destination(p, id)) {
+        originator_unreachable(p, s);
+        return;
+    }
+    const struct fcvi_address wanted = s->remote; /* the setup may end at once */
+    found(p, wanted.host, id);
+}

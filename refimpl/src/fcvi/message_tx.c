@@ -1,0 +1,199 @@
+/* The originator of Messages: which Descriptor is next, how many may be open, and when each is over
+ * (5.2, 7.3, Annex E, VI-ARCH 6.3.1). */
+#include "../port/internal.h"
+
+/* ---- the next Message ---- */
+
+/* The status bit with which a Descriptor fails before anything of it is sent (VI-DG 5.2). */
+static uint32_t fault_of(struct fcvi_port *p, const struct vi *vi, const struct entry *e)
+{
+    if (e->fault != 0)
+        return e->fault;
+    if (e->op == FCVI_RDMA_READ && !reliable(vi))
+        return FCVI_STATUS_FORMAT_ERROR; /* 5.2.4: Reliable Delivery and Reliable Reception only */
+    if (e->length > vi->attributes.max_transfer_size)
+        return FCVI_STATUS_LENGTH_ERROR;
+    return descriptor_in_memory(p, vi, e) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
+}
+
+/* A RDMA Read may be passed, but not on Reliable Reception: what follows it must have no effect if it fails.
+ */
+static bool must_wait(const struct vi *vi, const struct entry *e)
+{
+    bool fenced =
+        e->fence || (vi->attributes.reliability == FCVI_RELIABLE_RECEPTION && e->op != FCVI_RDMA_READ);
+    return vi->tx.open > vi->attributes.pipeline_depth || (fenced && vi->tx.reads > 0);
+}
+
+/* Begin the Message of the next Descriptor; false when none may begin now. */
+static bool begin(struct fcvi_port *p, struct vi *vi)
+{
+    struct entry *e;
+    while ((e = queue_head(p, &vi->send)) != NULL && !must_wait(vi, e)) {
+        uint32_t fault = fault_of(p, vi, e);
+        if (fault != 0) {
+            if (reliable(vi) && vi->tx.open > 0)
+                return false; /* those before it come to their end first */
+            queue_take(p, &vi->send);
+            entry_finish(p, vi, false, e, fault, 0);
+            if (reliable(vi)) {
+                message_error(p, vi, NULL, 0, true);
+                return false;
+            }
+            continue;
+        }
+        bool room = sequences_left(p) && exchanges_left(p);
+        struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
+        if (x == NULL) {
+            starve(p, vi);
+            return false;
+        }
+        uint32_t index = exchange_index(p, x);
+        struct message *m = message_at(p, index);
+        *m = (struct message){
+            .phase = SENDING,
+            .op = e->op,
+            .vi = vi_index(p, vi),
+            .id = vi->tx.next_msg_id++,
+            .entry = vi->send.fresh,
+            .total = e->length,
+            .rmt_va = e->remote_va,
+            .rmt_va_handle = e->remote_handle,
+            .immediate = e->has_immediate && e->op != FCVI_RDMA_READ,
+            .value = e->immediate,
+            .runs = NONE,
+        };
+        queue_take(p, &vi->send);
+        e->begun = true;
+        e->msg_id = m->id;
+        vi->tx.open++;
+        vi->tx.reads += m->op == FCVI_RDMA_READ;
+        vi->tx.current = index;
+        list_append(p, &vi->tx.list, index);
+        return true;
+    }
+    return false;
+}
+
+/* ---- frames ---- */
+
+static size_t request_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    while (vi->tx.current != NONE || begin(p, vi)) {
+        uint32_t current = vi->tx.current;
+        size_t length = data_frame(p, vi, exchange_at(p, current), out, meta);
+        if (length > 0 || vi->tx.current == current)
+            return length;
+    } /* it failed for want of its memory: the next one */
+    return 0;
+}
+
+static size_t job_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    uint32_t job = vi->tx.jobs.head;
+    while (job != NONE && message_at(p, job)->phase != RESPONDING)
+        job = message_at(p, job)->next;
+    return job != NONE ? data_frame(p, vi, exchange_at(p, job), out, meta) : 0;
+}
+
+static size_t again(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    const uint32_t lists[] = {vi->tx.list.head, vi->tx.jobs.head};
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = lists[k]; i != NONE; i = message_at(p, i)->next)
+            if (exchange_at(p, i)->resend != 0)
+                return data_again(p, vi, exchange_at(p, i), out, meta);
+    vi->tx.resend = false;
+    return 0;
+}
+
+/* The next frame of this VI: of a FCVI_READ_RESP that it owes or of a request of its own, in turn. */
+size_t message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    if (!may_send_to(p, vi->connection.peer))
+        return 0;
+    size_t length = vi->tx.resend ? again(p, vi, out, meta) : 0;
+    for (unsigned turn = 0; turn < 2 && length == 0; turn++) {
+        bool job = vi->tx.job_turn != (turn == 1);
+        length = job ? job_frame(p, vi, out, meta) : request_frame(p, vi, out, meta);
+        if (length > 0)
+            vi->tx.job_turn = job != (fcvi_FC_End_Sequence(out) != 0);
+    }
+    return length;
+}
+
+/* ---- the end of a Message ---- */
+
+static bool answered(const struct vi *vi, const struct message *m)
+{
+    return m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
+}
+
+/* All frames of a Message are out (class 3) or acknowledged (class 2). */
+void message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+{
+    struct message *m = message_at(p, exchange_index(p, x));
+    if (x->unacked != 0 || m->phase != AWAIT_ACK)
+        return;
+    if (!x->originator) {
+        read_sent(p, vi, x);
+    } else if (answered(vi, m)) {
+        m->phase = AWAIT_RESPONSE; /* 8.3 */
+        timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us);
+    } else {
+        struct entry *e = entry_at(p, m->entry);
+        uint32_t length = m->total;
+        message_closed(p, vi, x);
+        entry_finish(p, vi, false, e, 0, length);
+    }
+}
+
+/* The Message needs its Exchange no longer. */
+void message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+{
+    uint32_t index = exchange_index(p, x);
+    struct message *m = message_at(p, index);
+    if (vi->tx.current == index)
+        vi->tx.current = NONE;
+    vi->tx.reads -= m->op == FCVI_RDMA_READ;
+    list_remove(p, &vi->tx.list, index);
+    run_drop(p, m);
+    if (x->kind == X_MESSAGE)
+        exchange_free(p, index);
+    wake(p, vi);
+}
+
+/* C.5.1: a client's Descriptors complete once RESP3 has come. */
+void release_sent(struct fcvi_port *p, struct vi *vi)
+{
+    release(p, vi, false);
+}
+
+static void free_list(struct fcvi_port *p, struct list *list)
+{
+    while (list->head != NONE) {
+        uint32_t index = list->head;
+        list_remove(p, list, index);
+        run_drop(p, message_at(p, index));
+        exchange_free(p, index);
+    }
+}
+
+/* The connection is over: own Exchanges that are open are aborted, those of the other side forgotten; what
+ * still comes for them is discarded (8.4.2 f). */
+void messages_drop(struct fcvi_port *p, struct vi *vi)
+{
+    while (vi->tx.list.head != NONE) {
+        uint32_t index = vi->tx.list.head;
+        list_remove(p, &vi->tx.list, index);
+        run_drop(p, message_at(p, index));
+        exchange_abort(p, index);
+    }
+    vi->tx.current = NONE; /* fewer states to explore; connection_begin makes it anew in any case */
+    vi->tx.reads = 0;
+    free_list(p, &vi->tx.jobs);
+    free_list(p, &vi->rx.unanswered);
+    free_list(p, &vi->rx.list);
+    order_drop_held(p, vi);
+    timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+}

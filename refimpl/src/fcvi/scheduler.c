@@ -1,0 +1,78 @@
+/* Whose turn it is to send: a ring of the VIs that have something, one Sequence each (4.1). */
+#include "../port/internal.h"
+
+static void ring_add(struct fcvi_port *p, struct vi *vi)
+{
+    uint32_t index = vi_index(p, vi);
+    if (p->ready == NONE) {
+        p->ready = vi->ring_next = vi->ring_previous = index;
+    } else {
+        struct vi *first = vi_at(p, p->ready), *last = vi_at(p, first->ring_previous);
+        vi->ring_next = p->ready;
+        vi->ring_previous = first->ring_previous;
+        last->ring_next = first->ring_previous = index;
+    }
+    vi->ready = true;
+}
+
+static void ring_remove(struct fcvi_port *p, struct vi *vi)
+{
+    uint32_t index = vi_index(p, vi);
+    vi_at(p, vi->ring_next)->ring_previous = vi->ring_previous;
+    vi_at(p, vi->ring_previous)->ring_next = vi->ring_next;
+    if (p->ready == index)
+        p->ready = vi->ring_next == index ? NONE : vi->ring_next;
+    vi->ready = false;
+}
+
+/* Something has changed that may let the VI send. */
+void wake(struct fcvi_port *p, struct vi *vi)
+{
+    if (vi->state == FCVI_STATE_CONNECTED && !vi->ready)
+        ring_add(p, vi);
+}
+
+/* No Exchange, or no SEQ_ID, was free: the VI is woken when one is. What needs none goes on: FCVI_READ_RESP
+ * may be what the other side waits for before it gives an Exchange back. */
+void starve(struct fcvi_port *p, struct vi *vi)
+{
+    if (vi->starved)
+        return;
+    vi->starved = true;
+    vi->starved_next = p->starved;
+    p->starved = vi_index(p, vi);
+}
+
+/* A VI that ceases to be does not wait for anything. */
+void starve_forget(struct fcvi_port *p, struct vi *vi)
+{
+    if (vi->ready)
+        ring_remove(p, vi);
+    if (vi->starved)
+        wake_starved(p); /* the others come back to the list when they have to */
+}
+
+void wake_starved(struct fcvi_port *p)
+{
+    while (p->starved != NONE) {
+        struct vi *vi = vi_at(p, p->starved);
+        p->starved = vi->starved_next;
+        vi->starved = false;
+        wake(p, vi);
+    }
+}
+
+size_t scheduled_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    while (p->ready != NONE) {
+        struct vi *vi = vi_at(p, p->ready);
+        size_t length = vi->state == FCVI_STATE_CONNECTED ? message_frame(p, vi, out, meta) : 0;
+        if (length > 0) {
+            if (fcvi_FC_End_Sequence(out))
+                p->ready = vi->ring_next;
+            return length;
+        }
+        ring_remove(p, vi);
+    }
+    return 0;
+}

@@ -1,0 +1,113 @@
+/* The table of open Connection Setups, and the way of their IUs. */
+#include "../port/internal.h"
+
+enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the place, and how often it was used */
+
+uint32_t conn_of(struct fcvi_port *p, const struct setup *s)
+{
+    return (uint32_t)s->generation << CONN_BITS | setup_index(p, s);
+}
+
+/* The request that VipConnectWait has handed out under that number and that has not been answered. */
+struct setup *setup_offered(struct fcvi_port *p, uint32_t conn)
+{
+    uint32_t index = conn & ((1u << CONN_BITS) - 1);
+    struct setup *s = index < p->limits.setups ? setup_at(p, index) : NULL;
+    return s != NULL && s->phase == SETUP_OFFERED && conn_of(p, s) == conn ? s : NULL;
+}
+
+struct setup *setup_new(struct fcvi_port *p)
+{
+    uint32_t index = p->free_setup;
+    if (index == NONE)
+        return NULL;
+    struct setup *s = setup_at(p, index);
+    p->free_setup = s->next_free;
+    uint16_t generation = (uint16_t)((s->generation + 1) & CONN_GENERATIONS);
+    memset(s, 0, sizeof *s);
+    s->generation = generation;
+    s->vi = s->exchange = NONE;
+    s->remote_handle = s->local_handle = FCVI_UNASSIGNED;
+    p->used.setups++;
+    return s;
+}
+
+void setup_free(struct fcvi_port *p, struct setup *s)
+{
+    uint32_t index = setup_index(p, s);
+    timer_stop(p, TIMER_SETUP, index);
+    setup_unlist(p, s);
+    if (s->vi != NONE && vi_at(p, s->vi)->setup == index)
+        vi_at(p, s->vi)->setup = NONE;
+    if (s->vi != NONE && vi_at(p, s->vi)->inbound == index)
+        vi_at(p, s->vi)->inbound = NONE;
+    if (s->exchange != NONE)
+        exchange_free(p, s->exchange);
+    s->phase = SETUP_FREE;
+    s->next_free = p->free_setup;
+    p->free_setup = index;
+    p->used.setups--;
+}
+
+/* A request that waits for an answer is found by its FCVI_CONNECTION_ID (6.12.2) and, when it is retried, by
+ * its FCVI_RQST_HANDLE (C rule 8). */
+void setup_list(struct fcvi_port *p, struct setup *s)
+{
+    uint32_t index = setup_index(p, s);
+    table_add(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), index);
+    table_add(p, &p->by_handle, table_hash(s->peer, s->remote_handle), index);
+    s->listed = true;
+}
+
+void setup_unlist(struct fcvi_port *p, struct setup *s)
+{
+    uint32_t index = setup_index(p, s);
+    if (!s->listed)
+        return;
+    table_remove(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), index);
+    table_remove(p, &p->by_handle, table_hash(s->peer, s->remote_handle), index);
+    s->listed = false;
+}
+
+static void receive_resp1(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
+{
+    if (s->received + f->payload_length > CONNECT_LENGTH) {
+        originator_failed(p, s);
+        return;
+    }
+    memcpy(s->buffer + s->received, f->payload, f->payload_length);
+    s->received += f->payload_length;
+    s->flags = (uint8_t)fcvi_DH_FCVI_FLAGS(f->dh);
+    s->reason_in = (uint8_t)fcvi_DH_Reason_Code(f->dh);
+    if (fcvi_FC_End_Sequence(f->fc))
+        originator_resp1(p, s);
+}
+
+/* FCVI_CONNECT_RESP1, RESP2 or RESP3. C rule 1: those of a setup that failed are discarded. */
+void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    struct exchange *x = exchange_of(p, f);
+    if (x == NULL || x->kind != X_SETUP)
+        return;
+    struct setup *s = setup_at(p, x->owner);
+    bool due = s->phase == (f->iu == FCVI_IU_CONNECT_RESP1   ? SETUP_AWAIT_RESP1
+                            : f->iu == FCVI_IU_CONNECT_RESP2 ? SETUP_AWAIT_RESP2
+                                                             : SETUP_AWAIT_RESP3);
+    if (s->phase == SETUP_AWAIT_BA_ACC || fcvi_DH_FCVI_CONNECTION_ID(f->dh) != s->connection_id)
+        return;
+    if (!sequence_ok(x, f)) {
+        if (s->originator)
+            originator_failed(p, s); /* 8.5.2 a, 8.5.3 a */
+        else
+            responder_t2(p, s); /* 8.5.3 d */
+        return;
+    }
+    if (!due)
+        return;
+    if (f->iu == FCVI_IU_CONNECT_RESP1)
+        receive_resp1(p, s, f);
+    else if (f->iu == FCVI_IU_CONNECT_RESP2)
+        responder_resp2(p, s, f);
+    else
+        originator_resp3(p, s);
+}

@@ -1,0 +1,49 @@
+/* The memory that a Descriptor names: gather and scatter (VI-DG 5.3). */
+#include "../port/internal.h"
+
+/* Every segment lies in a region of the VI's protection tag (VI-ARCH 3.2.2.1). */
+bool descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e)
+{
+    for (uint32_t i = e->first; i != NONE; i = segment_at(p, i)->next) {
+        const struct fcvi_segment *s = &segment_at(p, i)->segment;
+        if (fcvi_port_memory(p, s->mem, s->offset, s->length) == NULL ||
+            region_at(p, s->mem)->spec.ptag != vi->attributes.ptag)
+            return false;
+    }
+    return true;
+}
+
+/* The longest piece of memory at `offset` of the Descriptor's data, at most `length` bytes; NULL when the
+ * region was deregistered meanwhile. The caller has checked that the data go that far. */
+static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint32_t length,
+                         uint32_t *piece)
+{
+    uint32_t node = e->first;
+    while (offset >= segment_at(p, node)->segment.length) {
+        offset -= segment_at(p, node)->segment.length;
+        node = segment_at(p, node)->next;
+    }
+    const struct fcvi_segment *s = &segment_at(p, node)->segment;
+    *piece = s->length - offset < length ? s->length - offset : length;
+    return fcvi_port_memory(p, s->mem, s->offset + offset, *piece);
+}
+
+void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset, const uint8_t *bytes,
+                      uint32_t length)
+{
+    for (uint32_t done = 0, piece = 0; done < length; done += piece) {
+        uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
+        if (at != NULL)
+            memcpy(at, bytes + done, piece);
+    }
+}
+
+/* The caller has seen to it that descriptor_in_memory. */
+void descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
+                      uint32_t length)
+{
+    for (uint32_t done = 0, piece = 0; done < length; done += piece) {
+        const uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
+        memcpy(bytes + done, at, piece);
+    }
+}

@@ -1,0 +1,35 @@
+/* Lists of Exchanges, linked through their Messages. */
+#include "../port/internal.h"
+
+/* Behind `after`; NONE is the front. */
+void list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange)
+{
+    uint32_t *link = after == NONE ? &list->head : &message_at(p, after)->next;
+    message_at(p, exchange)->next = *link;
+    *link = exchange;
+    if (list->tail == after)
+        list->tail = exchange;
+}
+
+void list_append(struct fcvi_port *p, struct list *list, uint32_t exchange)
+{
+    list_insert(p, list, list->tail, exchange);
+}
+
+void list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange)
+{
+    uint32_t before = NONE, i = list->head;
+    while (i != NONE && i != exchange) {
+        before = i;
+        i = message_at(p, i)->next;
+    }
+    if (i == NONE)
+        return;
+    uint32_t next = message_at(p, exchange)->next;
+    if (before == NONE)
+        list->head = next;
+    else
+        message_at(p, before)->next = next;
+    if (list->tail == exchange)
+        list->tail = before;
+}

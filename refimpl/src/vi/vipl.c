@@ -1,0 +1,253 @@
+/* VIPL calls on VIs and connections (VI-DG 3). */
+#include "../port/internal.h"
+
+static struct vi *find(struct fcvi_port *p, uint32_t vi)
+{
+    return vi < p->limits.vis && vi_at(p, vi)->used ? vi_at(p, vi) : NULL;
+}
+
+/* ---- VIs ---- */
+
+/* VI-DG 3.2.1: the codes for attributes that the NIC does not have. */
+static int attributes_valid(const struct fcvi_port *p, const struct fcvi_attributes *a)
+{
+    if (a->reliability < FCVI_UNRELIABLE || a->reliability > FCVI_RELIABLE_RECEPTION)
+        return VIP_INVALID_RELIABILITY_LEVEL;
+    if (a->max_transfer_size > p->limits.max_transfer_size)
+        return VIP_INVALID_MTU;
+    return a->rdma_read && a->reliability == FCVI_UNRELIABLE ? VIP_INVALID_RDMAREAD : VIP_SUCCESS;
+}
+
+static void set_attributes(const struct fcvi_port *p, struct vi *vi, const struct fcvi_attributes *a)
+{
+    vi->attributes = *a;
+    if (vi->attributes.max_transfer_size == 0)
+        vi->attributes.max_transfer_size = p->limits.max_transfer_size;
+}
+
+int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_attributes *a, uint32_t *out)
+{
+    fcvi_port_run(port, now);
+    int code = attributes_valid(port, a);
+    if (code != VIP_SUCCESS)
+        return code;
+    uint32_t index = port->free_vi;
+    if (index == NONE)
+        return VIP_ERROR_RESOURCE;
+    const struct list empty = {NONE, NONE};
+    const struct queue queue = {NONE, NONE, 0, NONE, NONE};
+    struct vi *vi = vi_at(port, index);
+    port->free_vi = vi->next_free;
+    *vi = (struct vi){
+        .used = true,
+        .setup = NONE,
+        .inbound = NONE,
+        .generation = vi->generation, /* handles go on where the last VI here stopped */
+        .generation_ended = vi->generation_ended,
+        .send = queue,
+        .recv = queue,
+        .tx = {.current = NONE, .list = empty, .jobs = empty},
+        .rx = {.list = empty, .unanswered = empty, .held = NONE},
+    };
+    set_attributes(port, vi, a);
+    port->used.vis++;
+    *out = index;
+    return VIP_SUCCESS;
+}
+
+int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
+{
+    fcvi_port_run(port, now);
+    struct vi *vi = find(port, number);
+    if (vi == NULL)
+        return VIP_INVALID_PARAMETER;
+    if (vi->state != FCVI_STATE_IDLE || vi->send.count > 0 || vi->recv.count > 0)
+        return VIP_INVALID_STATE;
+    connection_forget(port, vi);
+    starve_forget(port, vi);
+    vi->used = false;
+    vi->next_free = port->free_vi;
+    port->free_vi = number;
+    port->used.vis--;
+    return VIP_SUCCESS;
+}
+
+int fcvi_vip_set_vi(struct fcvi_port *port, uint64_t now, uint32_t number, const struct fcvi_attributes *a)
+{
+    fcvi_port_run(port, now);
+    struct vi *vi = find(port, number);
+    if (vi == NULL)
+        return VIP_INVALID_PARAMETER;
+    if (vi->state != FCVI_STATE_IDLE)
+        return VIP_INVALID_STATE;
+    int code = attributes_valid(port, a);
+    if (code == VIP_SUCCESS)
+        set_attributes(port, vi, a);
+    return code;
+}
+
+int fcvi_vip_query_vi(struct fcvi_port *port, uint64_t now, uint32_t number, struct fcvi_vi_info *out)
+{
+    fcvi_port_run(port, now);
+    const struct vi *vi = find(port, number);
+    if (vi == NULL)
+        return VIP_INVALID_PARAMETER;
+    *out = (struct fcvi_vi_info){vi->state, vi->send.count == 0, vi->recv.count == 0, vi->attributes};
+    return VIP_SUCCESS;
+}
+
+/* ---- Client-Server (VI-DG 3.3.1 to 3.3.4) ---- */
+
+int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcvi_address *local,
+                          uint64_t timeout_us, uint64_t token)
+{
+    fcvi_port_run(port, now);
+    if (!address_valid(local) || !address_is_own(port, local))
+        return VIP_INVALID_PARAMETER;
+    if (timeout_us == 0)
+        return VIP_TIMEOUT; /* a poll: no request is ever kept waiting for a Connectionpoint */
+    uint32_t index = port->free_point;
+    if (index == NONE)
+        return VIP_ERROR_RESOURCE;
+    struct point *point = point_at(port, index);
+    port->free_point = point->next_free;
+    *point = (struct point){.token = token, .local = *local};
+    point_list(port, index, local);
+    timer_start(port, TIMER_T0, index, timeout_us);
+    return FCVI_VIP_PENDING;
+}
+
+int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn, uint32_t number,
+                            uint64_t token)
+{
+    fcvi_port_run(port, now);
+    struct vi *vi = find(port, number);
+    struct setup *s = setup_offered(port, conn);
+    if (vi == NULL || s == NULL)
+        return VIP_INVALID_PARAMETER;
+    if (vi->state != FCVI_STATE_IDLE)
+        return VIP_INVALID_STATE;
+    int code = attributes_match(&vi->attributes, &s->remote_attributes);
+    if (code != VIP_SUCCESS) /* nothing is sent, the request stays (E77) */
+        return code;
+    if (!new_handle(port, vi, &s->local_handle))
+        return VIP_ERROR_RESOURCE;
+    vi->blocked = true;
+    vi->token = token;
+    responder_accept(port, s, vi);
+    return FCVI_VIP_PENDING;
+}
+
+int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
+{
+    fcvi_port_run(port, now);
+    struct setup *s = setup_offered(port, conn);
+    if (s == NULL)
+        return VIP_INVALID_PARAMETER;
+    responder_refuse(port, s, CONNECT_REJECT);
+    return VIP_SUCCESS;
+}
+
+/* What both kinds of connect request have alike: the setup, its handle, T1. NULL with the code. */
+static struct setup *request(struct fcvi_port *p, uint32_t number, const struct fcvi_address *local,
+                             const struct fcvi_address *remote, uint64_t timeout_us, int *code)
+{
+    struct vi *vi = find(p, number);
+    *code = VIP_INVALID_PARAMETER;
+    if (vi == NULL || !address_valid(local) || !address_valid(remote) || !address_is_own(p, local) ||
+        timeout_us == 0)
+        return NULL;
+    *code = VIP_INVALID_STATE;
+    if (vi->state != FCVI_STATE_IDLE)
+        return NULL;
+    *code = VIP_ERROR_RESOURCE;
+    uint32_t handle;
+    struct setup *s = new_handle(p, vi, &handle) ? setup_new(p) : NULL;
+    if (s == NULL)
+        return NULL;
+    connection_forget(p, vi); /* of the connection before: its Disconnect can no longer be answered by name */
+    s->originator = true;
+    s->vi = number;
+    s->attributes = vi->attributes;
+    s->local = *local;
+    s->remote = *remote;
+    s->local_handle = vi->local_handle = handle;
+    vi->setup = setup_index(p, s);
+    timer_start(p, TIMER_T1, number, timeout_us);
+    return s;
+}
+
+int fcvi_vip_connect_request(struct fcvi_port *port, uint64_t now, uint32_t number,
+                             const struct fcvi_address *local, const struct fcvi_address *remote,
+                             uint64_t timeout_us, uint64_t token)
+{
+    int code;
+    fcvi_port_run(port, now);
+    struct setup *s = request(port, number, local, remote, timeout_us, &code);
+    if (s == NULL)
+        return code;
+    struct vi *vi = vi_at(port, number);
+    vi->peer.phase = PEER_NONE;
+    vi->blocked = true;
+    vi->token = token;
+    originator_begin(port, s);
+    return FCVI_VIP_PENDING;
+}
+
+/* ---- Peer-to-Peer (VI-DG 3.3.6 to 3.3.8) ---- */
+
+int fcvi_vip_connect_peer_request(struct fcvi_port *port, uint64_t now, uint32_t number,
+                                  const struct fcvi_address *local, const struct fcvi_address *remote,
+                                  uint64_t timeout_us)
+{
+    int code;
+    fcvi_port_run(port, now);
+    struct setup *s = request(port, number, local, remote, timeout_us, &code);
+    if (s == NULL)
+        return code;
+    struct vi *vi = vi_at(port, number);
+    s->peer_mode = true;
+    vi->peer = (struct peer_call){.phase = PEER_PENDING};
+    vi->local = *local;
+    vi->remote = *remote;
+    point_list(port, point_count(port) + number, remote);
+    originator_begin(port, s);
+    return VIP_SUCCESS;
+}
+
+int fcvi_vip_connect_peer_done(struct fcvi_port *port, uint64_t now, uint32_t number,
+                               struct fcvi_attributes *out)
+{
+    fcvi_port_run(port, now);
+    struct vi *vi = find(port, number);
+    if (vi == NULL)
+        return VIP_INVALID_PARAMETER;
+    if (vi->peer.phase == PEER_NONE)
+        return VIP_INVALID_STATE;
+    if (vi->peer.phase == PEER_PENDING)
+        return VIP_NOT_DONE;
+    vi->peer.phase = PEER_NONE;
+    *out = vi->peer.remote_attributes;
+    return vi->peer.vip;
+}
+
+int fcvi_vip_connect_peer_wait(struct fcvi_port *port, uint64_t now, uint32_t number, uint64_t token,
+                               struct fcvi_attributes *out)
+{
+    int code = fcvi_vip_connect_peer_done(port, now, number, out);
+    if (code != VIP_NOT_DONE)
+        return code;
+    struct vi *vi = vi_at(port, number);
+    if (vi->peer.waiting)
+        return VIP_ERROR_RESOURCE;
+    vi->peer.waiting = true;
+    vi->peer.token = token;
+    return FCVI_VIP_PENDING;
+}
+
+int fcvi_vip_disconnect(struct fcvi_port *port, uint64_t now, uint32_t number, uint64_t token)
+{
+    fcvi_port_run(port, now);
+    struct vi *vi = find(port, number);
+    return vi != NULL ? disconnect_start(port, vi, token) : VIP_INVALID_PARAMETER;
+}
