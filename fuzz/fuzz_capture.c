@@ -32,19 +32,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0 || size > LONGEST)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", in_memory(data, size));
-    struct capture *capture = capture_open(path, error, sizeof error);
+    struct capture *capture = fcvi_capture_open(path, error, sizeof error);
     if (capture == NULL) {
         DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
         return 0;
     }
     int status = 1;
     for (uint64_t last = 0; status == 1; last = record.number) {
-        status = capture_next_finding(capture, &record, &frame, &findings, NULL, NULL, &tally, error,
-                                      sizeof error);
+        status = fcvi_capture_next_finding(capture, &record, &frame, &findings, NULL, NULL, &tally, error,
+                                           sizeof error);
         DEMAND(status != 1 || record.number > last);
     }
     DEMAND(status == 0 || (error[0] != '\0' && strchr(error, '\n') == NULL));
     DEMAND(tally.frames + tally.skipped <= tally.records);
-    capture_close(capture);
+    fcvi_capture_close(capture);
     return 0;
 }

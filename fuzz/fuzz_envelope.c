@@ -13,14 +13,14 @@ static void demand_return(const struct fcvi_input *frame)
     static uint8_t envelope[LONGEST + 64];
     struct capture_record back;
     struct fcvi_input good = {frame->bytes, frame->length, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK};
-    size_t n = capture_delimited(&good, envelope, sizeof envelope);
-    envelope_open(CAPTURE_FC_2_DELIMS, envelope, n, false, &back);
+    size_t n = fcvi_capture_delimited(&good, envelope, sizeof envelope);
+    fcvi_envelope_open(CAPTURE_FC_2_DELIMS, envelope, n, false, &back);
     DEMAND(back.kind == CAPTURE_FRAME && back.frame.length == good.length && back.frame.crc == FCVI_CRC_OK);
     DEMAND(memcmp(back.frame.bytes, good.bytes, good.length) == 0);
-    n = envelope_fcoe(&good, envelope, sizeof envelope);
+    n = fcvi_envelope_fcoe(&good, envelope, sizeof envelope);
     if (n == 0 || good.length % 4 != 0)
         return; /* not a frame that FC-2 can send */
-    envelope_open(CAPTURE_ETHERNET, envelope, n, false, &back);
+    fcvi_envelope_open(CAPTURE_ETHERNET, envelope, n, false, &back);
     DEMAND(back.kind == CAPTURE_FRAME && back.frame.length == good.length && back.frame.crc == FCVI_CRC_OK);
     DEMAND(back.frame.sof == FCVI_SOF_I3 && back.frame.eof == FCVI_EOF_T);
 }
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > LONGEST)
         return 0;
     bool cut = data[0] >> 7;
-    envelope_open(linktypes[data[0] % 3], data + 1, size - 1, cut, &record);
+    fcvi_envelope_open(linktypes[data[0] % 3], data + 1, size - 1, cut, &record);
     DEMAND((record.kind == CAPTURE_MALFORMED) == (record.problem != NULL) || record.kind == CAPTURE_CUT);
     DEMAND(!cut || (record.kind != CAPTURE_FRAME && record.kind != CAPTURE_MALFORMED));
     if (record.kind != CAPTURE_FRAME)

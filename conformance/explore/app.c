@@ -3,18 +3,18 @@
 
 #include <string.h>
 
-const char *const op_names[] = {"end",
-                                "VipConnectWait",
-                                "VipConnectAccept",
-                                "VipConnectReject",
-                                "VipConnectRequest",
-                                "VipConnectPeerRequest",
-                                "VipPostSend (Send)",
-                                "VipPostSend (RDMA Write)",
-                                "VipPostSend (RDMA Read)",
-                                "VipDisconnect",
-                                "VipDisconnect",
-                                "VipDisconnect"};
+const char *const fcvi_explore_op_names[] = {"end",
+                                             "VipConnectWait",
+                                             "VipConnectAccept",
+                                             "VipConnectReject",
+                                             "VipConnectRequest",
+                                             "VipConnectPeerRequest",
+                                             "VipPostSend (Send)",
+                                             "VipPostSend (RDMA Write)",
+                                             "VipPostSend (RDMA Read)",
+                                             "VipDisconnect",
+                                             "VipDisconnect",
+                                             "VipDisconnect"};
 
 static struct fcvi_address address(unsigned port)
 {
@@ -41,7 +41,7 @@ static uint32_t message_length(const struct system *s)
 }
 
 /* op: OP_END posts a receive Descriptor. The cookie is the number of the Descriptor in its queue. */
-bool app_post(const struct system *s, uint8_t *block, unsigned port, enum op op)
+bool fcvi_explore_app_post(const struct system *s, uint8_t *block, unsigned port, enum op op)
 {
     static struct fcvi_descriptor d;
     struct world *w = world_of(block);
@@ -69,7 +69,7 @@ bool app_post(const struct system *s, uint8_t *block, unsigned port, enum op op)
     return fcvi_vip_post(p, w->now, s->vi[port], &d) == VIP_SUCCESS;
 }
 
-void app_target(const struct system *s, uint8_t *block, unsigned port)
+void fcvi_explore_app_target(const struct system *s, uint8_t *block, unsigned port)
 {
     uint8_t *bytes = fcvi_port_memory(port_of(s, block, port), s->mem[port], SLOT_TARGET * SLOT, SLOT);
     for (uint32_t i = 0; i < SLOT; i++)
@@ -86,18 +86,19 @@ static void received(const struct system *s, uint8_t *block, unsigned port, cons
     const uint8_t *bytes = fcvi_port_memory(port_of(s, block, port), s->mem[port], offset, length);
     unsigned number = bytes[0] / 64;
     if (c->length != length)
-        breach(b, "data", "a Message of %u bytes completes with %u", length, c->length);
+        fcvi_explore_breach(b, "data", "a Message of %u bytes completes with %u", length, c->length);
     for (uint32_t i = 0; i < length; i++)
         if (bytes[i] != byte_of(number, i)) {
-            breach(b, "data", "byte %u of Message %u is %02x when received", i, number, bytes[i]);
+            fcvi_explore_breach(b, "data", "byte %u of Message %u is %02x when received", i, number,
+                                bytes[i]);
             return;
         }
     unsigned sends = world_of(block)->app[!port].sends;
     bool passed_over = (sends & ((1u << number) - 1) & ~((2u << a->arrived) - 1)) != 0;
     if (number <= a->arrived || (passed_over && s->scenario->level != FCVI_UNRELIABLE))
-        breach(b, "message-order", "Message %u is received after %u", number, a->arrived);
+        fcvi_explore_breach(b, "message-order", "Message %u is received after %u", number, a->arrived);
     if ((sends & 1u << number) == 0)
-        breach(b, "data", "Message %u is received and was never sent", number);
+        fcvi_explore_breach(b, "data", "Message %u is received and was never sent", number);
     a->arrived = (uint8_t)number;
 }
 
@@ -111,21 +112,22 @@ static void sent(const struct system *s, uint8_t *block, unsigned port, const st
     bool arrives = s->scenario->level == FCVI_RELIABLE_RECEPTION,
          write = (c->status & 7u << 16) == FCVI_STATUS_OP_RDMA_WRITE;
     if (!w->past[port].own_confirmed && !w->past[port].other_confirmed)
-        breach(b, "half-open", "a send Descriptor completes well before the Connection exists");
+        fcvi_explore_breach(b, "half-open", "a send Descriptor completes well before the Connection exists");
     if (w->past[port].own_confirmed && !w->past[port].resp3_seen)
-        breach(b, "half-open", "a send Descriptor completes well before FCVI_CONNECT_RESP3 (C.5.1)");
+        fcvi_explore_breach(b, "half-open",
+                            "a send Descriptor completes well before FCVI_CONNECT_RESP3 (C.5.1)");
     if (op == 0 && !write && arrives && w->app[!port].arrived < number)
-        breach(b, "reliability", "Message %u completes well and was not received (7.3)", number);
+        fcvi_explore_breach(b, "reliability", "Message %u completes well and was not received (7.3)", number);
     const uint8_t *here =
         fcvi_port_memory(port_of(s, block, port), s->mem[port], (SLOT_SEND + number % SLOTS) * SLOT, length);
     const uint8_t *there =
         fcvi_port_memory(port_of(s, block, !port), s->mem[!port], SLOT_TARGET * SLOT, length);
     for (uint32_t i = 0; i < length; i++) {
         if (op != 0 && here[i] != byte_of(0, i))
-            breach(b, "data", "byte %u of an RDMA Read is %02x", i, here[i]);
+            fcvi_explore_breach(b, "data", "byte %u of an RDMA Read is %02x", i, here[i]);
         if (write && arrives && there[i] != byte_of(number, i))
-            breach(b, "reliability", "byte %u of an RDMA Write that completes well is %02x there", i,
-                   there[i]);
+            fcvi_explore_breach(b, "reliability",
+                                "byte %u of an RDMA Write that completes well is %02x there", i, there[i]);
     }
 }
 
@@ -137,12 +139,12 @@ static void completed(const struct system *s, uint8_t *block, unsigned port, con
     const struct fcvi_completion *c = &e->completion;
     struct fcvi_completion out;
     if (c->cookie != (uint64_t)a->done[e->recv] + 1)
-        breach(b, "completion-order", "Descriptor %u of the %s queue completes after %u", (unsigned)c->cookie,
-               e->recv ? "receive" : "send", a->done[e->recv]);
+        fcvi_explore_breach(b, "completion-order", "Descriptor %u of the %s queue completes after %u",
+                            (unsigned)c->cookie, e->recv ? "receive" : "send", a->done[e->recv]);
     a->done[e->recv]++;
     fcvi_vip_done(port_of(s, block, port), w->now, s->vi[port], e->recv, &out);
     if (out.cookie != c->cookie || out.status != c->status)
-        breach(b, "completion-order", "the completion told is not the one in the queue");
+        fcvi_explore_breach(b, "completion-order", "the completion told is not the one in the queue");
     if ((c->status & FCVI_STATUS_ERROR_MASK) != 0)
         return;
     a->good[e->recv]++;
@@ -164,7 +166,8 @@ static void set_up(struct app *a, int vip)
 static void returned(struct app *a, enum token token, int vip, struct breach *b)
 {
     if ((a->pending & 1u << token) == 0)
-        breach(b, "call-returns-once", "a call that is not pending returns %s", fcvi_vip_name(vip));
+        fcvi_explore_breach(b, "call-returns-once", "a call that is not pending returns %s",
+                            fcvi_vip_name(vip));
     a->pending &= (uint8_t) ~(1u << token);
     a->result[token] = (uint8_t)vip;
     if (token == TOKEN_WAIT && vip == VIP_SUCCESS)
@@ -175,8 +178,8 @@ static void returned(struct app *a, enum token token, int vip, struct breach *b)
         set_up(a, vip);
 }
 
-void app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
-               struct breach *b)
+void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
+                            struct breach *b)
 {
     struct app *a = &world_of(block)->app[port];
     switch (e->kind) {
@@ -211,7 +214,8 @@ static void begin(struct world *w, unsigned port)
 static void called(struct app *a, enum token token, int vip, struct breach *b)
 {
     if ((a->pending & 1u << token) != 0 && vip == FCVI_VIP_PENDING)
-        breach(b, "call-returns-once", "a second call is taken while the first has not returned");
+        fcvi_explore_breach(b, "call-returns-once",
+                            "a second call is taken while the first has not returned");
     a->pending |= (uint8_t)(1u << token);
     if (vip != FCVI_VIP_PENDING)
         returned(a, token, vip, b);
@@ -243,7 +247,8 @@ static void take_step(const struct system *s, struct app *a, unsigned port, enum
         ;
 }
 
-void app_call(const struct system *s, uint8_t *block, unsigned port, enum op op, struct breach *b)
+void fcvi_explore_app_call(const struct system *s, uint8_t *block, unsigned port, enum op op,
+                           struct breach *b)
 {
     struct world *w = world_of(block);
     struct app *a = &w->app[port];
@@ -279,7 +284,7 @@ void app_call(const struct system *s, uint8_t *block, unsigned port, enum op op,
     case OP_SEND:
     case OP_WRITE:
     case OP_READ:
-        app_post(s, block, port, op);
+        fcvi_explore_app_post(s, block, port, op);
         break;
     default:
         disconnect(s, block, port, b);
@@ -317,7 +322,7 @@ static enum readiness ready(const struct app *a, enum op op)
 }
 
 /* OP_END: nothing that it could do now. A step that can never be done is passed over. */
-enum op app_next(const struct system *s, const struct world *w, unsigned port)
+enum op fcvi_explore_app_next(const struct system *s, const struct world *w, unsigned port)
 {
     const struct app *a = &w->app[port];
     for (unsigned step = a->step; step < STEPS && s->scenario->script[port][step] != OP_END; step++) {

@@ -25,7 +25,8 @@
  * covers both outcomes of the comparison. */
 #include "explore.h"
 
-const char *const kind_names[] = {"deliver", "lose", "duplicate", "overtake", "call", "expire", "hasten"};
+const char *const fcvi_explore_kind_names[] = {"deliver", "lose",   "duplicate", "overtake",
+                                               "call",    "expire", "hasten"};
 
 struct list {
     struct choice *out;
@@ -58,7 +59,7 @@ static void frames(const struct system *s, uint8_t *block, unsigned port, struct
 
 static void calls(const struct system *s, uint8_t *block, unsigned port, struct list *l)
 {
-    enum op op = app_next(s, world_of(block), port);
+    enum op op = fcvi_explore_app_next(s, world_of(block), port);
     if (op != OP_END)
         add(l, CALL, port, (uint32_t)op);
 }
@@ -89,7 +90,7 @@ static bool exhausted(const struct world *w)
     return w->left[LOSS] == 0 && w->left[DUPLICATION] == 0 && w->left[REORDERING] == 0 && w->left[RACE] == 0;
 }
 
-unsigned choices(const struct system *s, uint8_t *block, struct choice *out)
+unsigned fcvi_explore_choices(const struct system *s, uint8_t *block, struct choice *out)
 {
     struct list l = {out, 0};
     const struct world *w = world_of(block);
@@ -113,7 +114,7 @@ static void expire(const struct system *s, uint8_t *block, unsigned port)
     struct world *w = world_of(block);
     bool race = false;
     for (unsigned i = 0; i < PORTS; i++)
-        race = race || w->to[i].count > 0 || app_next(s, w, i) != OP_END;
+        race = race || w->to[i].count > 0 || fcvi_explore_app_next(s, w, i) != OP_END;
     w->left[RACE] = (uint8_t)(w->left[RACE] - race);
     uint64_t due = fcvi_port_deadline(port_of(s, block, port));
     if (due > w->now)
@@ -121,35 +122,35 @@ static void expire(const struct system *s, uint8_t *block, unsigned port)
     fcvi_port_run(port_of(s, block, port), w->now);
 }
 
-void apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b)
+void fcvi_explore_apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b)
 {
     struct world *w = world_of(block);
     switch (c->kind) {
     case DELIVER:
     case OVERTAKE:
         w->left[REORDERING] = (uint8_t)(w->left[REORDERING] - (c->kind == OVERTAKE));
-        deliver(s, block, c->port, c->index, w->now);
-        drop(&w->to[c->port], c->index);
+        fcvi_explore_deliver(s, block, c->port, c->index, w->now);
+        fcvi_explore_drop(&w->to[c->port], c->index);
         break;
     case DUPLICATE:
         w->left[DUPLICATION]--;
-        deliver(s, block, c->port, 0, w->now);
+        fcvi_explore_deliver(s, block, c->port, 0, w->now);
         break;
     case HASTEN:
         w->left[RACE]--;
-        deliver(s, block, c->port, 0, fcvi_port_deadline(port_of(s, block, c->port)) - 1);
-        drop(&w->to[c->port], 0);
+        fcvi_explore_deliver(s, block, c->port, 0, fcvi_port_deadline(port_of(s, block, c->port)) - 1);
+        fcvi_explore_drop(&w->to[c->port], 0);
         break;
     case LOSE:
         w->left[LOSS]--;
-        drop(&w->to[c->port], 0);
+        fcvi_explore_drop(&w->to[c->port], 0);
         break;
     case CALL:
-        app_call(s, block, c->port, (enum op)c->index, b);
+        fcvi_explore_app_call(s, block, c->port, (enum op)c->index, b);
         break;
     default:
         expire(s, block, c->port);
         break;
     }
-    collect(s, block, c->port, b);
+    fcvi_explore_collect(s, block, c->port, b);
 }

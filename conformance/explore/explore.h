@@ -35,8 +35,8 @@ struct scenario {
     uint8_t level;     /* enum fcvi_reliability */
     uint64_t timeout;  /* of VipConnectWait, VipConnectRequest, VipConnectPeerRequest */
 };
-extern const struct scenario scenarios[];
-extern const unsigned scenario_count;
+extern const struct scenario fcvi_explore_scenarios[];
+extern const unsigned fcvi_explore_scenario_count;
 
 /* ---- what may go wrong ---- */
 
@@ -142,46 +142,49 @@ struct breach {
 };
 
 /* system.c */
-bool system_make(struct system *s, const struct scenario *scenario, const struct options *options);
-void system_free(struct system *s);
-size_t system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity);
+bool fcvi_explore_system_make(struct system *s, const struct scenario *scenario,
+                              const struct options *options);
+void fcvi_explore_system_free(struct system *s);
+size_t fcvi_explore_system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity);
 
 /* wire.c */
-void collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
-void deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at);
-void drop(struct channel *c, uint32_t index);
+void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
+void fcvi_explore_deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at);
+void fcvi_explore_drop(struct channel *c, uint32_t index);
 
 /* app.c */
-void app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
-               struct breach *b);
-enum op app_next(const struct system *s, const struct world *w, unsigned port);
-void app_call(const struct system *s, uint8_t *block, unsigned port, enum op op, struct breach *b);
-bool app_post(const struct system *s, uint8_t *block, unsigned port, enum op op);
-void app_target(const struct system *s, uint8_t *block, unsigned port);
-extern const char *const op_names[];
+void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
+                            struct breach *b);
+enum op fcvi_explore_app_next(const struct system *s, const struct world *w, unsigned port);
+void fcvi_explore_app_call(const struct system *s, uint8_t *block, unsigned port, enum op op,
+                           struct breach *b);
+bool fcvi_explore_app_post(const struct system *s, uint8_t *block, unsigned port, enum op op);
+void fcvi_explore_app_target(const struct system *s, uint8_t *block, unsigned port);
+extern const char *const fcvi_explore_op_names[];
 
 /* choices.c */
-unsigned choices(const struct system *s, uint8_t *block, struct choice *out);
-void apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b);
-extern const char *const kind_names[];
+unsigned fcvi_explore_choices(const struct system *s, uint8_t *block, struct choice *out);
+void fcvi_explore_apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b);
+extern const char *const fcvi_explore_kind_names[];
 
 /* rules.c */
-void breach(struct breach *b, const char *rule, const char *format, ...)
+void fcvi_explore_breach(struct breach *b, const char *rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void rule_frame(const struct system *s, uint8_t *block, unsigned from, const struct fcvi_frame *f,
-                struct breach *b);
-void rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b);
+void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned from,
+                             const struct fcvi_frame *f, struct breach *b);
+void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b);
 
 /* store.c: states seen, and those whose successors are still to be looked at */
 struct store;
-struct store *store_new(const struct system *s, const struct options *o);
-void store_free(struct store *st);
+struct store *fcvi_explore_store_new(const struct system *s, const struct options *o);
+void fcvi_explore_store_free(struct store *st);
 enum stored { STORED_NEW, STORED_OLD, STORED_FULL };
-enum stored store_add(struct store *st, uint8_t *block, uint32_t parent, const struct choice *c);
-bool store_next(struct store *st, uint8_t *block, uint32_t *number);
-bool store_level(struct store *st);
-uint32_t store_count(const struct store *st);
-unsigned store_path(const struct store *st, uint32_t number, struct choice *out, unsigned capacity);
+enum stored fcvi_explore_store_add(struct store *st, uint8_t *block, uint32_t parent, const struct choice *c);
+bool fcvi_explore_store_next(struct store *st, uint8_t *block, uint32_t *number);
+bool fcvi_explore_store_level(struct store *st);
+uint32_t fcvi_explore_store_count(const struct store *st);
+unsigned fcvi_explore_store_path(const struct store *st, uint32_t number, struct choice *out,
+                                 unsigned capacity);
 
 /* search.c */
 struct result {
@@ -193,12 +196,13 @@ struct result {
     struct choice path[1024];
     unsigned steps;
 };
-void search(const struct system *s, struct result *r);
+void fcvi_explore_search(const struct system *s, struct result *r);
 
 /* trace.c */
-void trace_result(const struct system *s, const struct result *r);
-void trace_path(struct system *s, const struct result *r);
-void trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f);
-void trace_event(const struct system *s, uint64_t now, unsigned port, const struct fcvi_event *e);
+void fcvi_explore_trace_result(const struct system *s, const struct result *r);
+void fcvi_explore_trace_path(struct system *s, const struct result *r);
+void fcvi_explore_trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f);
+void fcvi_explore_trace_event(const struct system *s, uint64_t now, unsigned port,
+                              const struct fcvi_event *e);
 
 #endif

@@ -62,9 +62,9 @@ static bool option(struct options *o, const char *argument)
 
 static const struct scenario *find(const char *name)
 {
-    for (unsigned i = 0; i < scenario_count; i++)
-        if (strcmp(scenarios[i].name, name) == 0)
-            return &scenarios[i];
+    for (unsigned i = 0; i < fcvi_explore_scenario_count; i++)
+        if (strcmp(fcvi_explore_scenarios[i].name, name) == 0)
+            return &fcvi_explore_scenarios[i];
     return NULL;
 }
 
@@ -81,24 +81,25 @@ static int explore(const struct scenario *scenario, const struct options *given)
     with.monitor = with.monitor && with.budget[DUPLICATION] == 0;
     if (own.level == 0)
         own.level = FCVI_RELIABLE_DELIVERY;
-    if (!system_make(&s, &own, o)) {
-        system_free(&s);
+    if (!fcvi_explore_system_make(&s, &own, o)) {
+        fcvi_explore_system_free(&s);
         fprintf(stderr, "fcvi-explore: %s cannot begin\n", own.name);
         return 3;
     }
-    search(&s, &r);
-    trace_result(&s, &r);
+    fcvi_explore_search(&s, &r);
+    fcvi_explore_trace_result(&s, &r);
     if (r.breach.rule != NULL)
-        trace_path(&s, &r);
+        fcvi_explore_trace_path(&s, &r);
     fflush(stdout);
-    system_free(&s);
+    fcvi_explore_system_free(&s);
     return r.breach.rule != NULL ? 1 : r.complete ? 0 : 4;
 }
 
 static int list(void)
 {
-    for (unsigned i = 0; i < scenario_count; i++)
-        printf("{\"scenario\":\"%s\",\"title\":\"%s\"}\n", scenarios[i].name, scenarios[i].title);
+    for (unsigned i = 0; i < fcvi_explore_scenario_count; i++)
+        printf("{\"scenario\":\"%s\",\"title\":\"%s\"}\n", fcvi_explore_scenarios[i].name,
+               fcvi_explore_scenarios[i].title);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The first one counts. */
-void breach(struct breach *b, const char *rule, const char *format, ...)
+void fcvi_explore_breach(struct breach *b, const char *rule, const char *format, ...)
 {
     va_list args;
     if (b->rule != NULL)
@@ -37,8 +37,8 @@ static bool accepts(const struct world *w, unsigned port)
     return valid;
 }
 
-void rule_frame(const struct system *s, uint8_t *block, unsigned from, const struct fcvi_frame *f,
-                struct breach *b)
+void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned from,
+                             const struct fcvi_frame *f, struct breach *b)
 {
     struct world *w = world_of(block);
     struct past *past = &w->past[from];
@@ -50,16 +50,17 @@ void rule_frame(const struct system *s, uint8_t *block, unsigned from, const str
         past->accepted = (uint16_t)fcvi_FC_OX_ID(f->fc);
     }
     if (s->scenario->peer && accepts(w, 0) && accepts(w, 1))
-        breach(b, "one-accept", "both of two concurrent Peers accept the other one's request (5.3.4)");
+        fcvi_explore_breach(b, "one-accept",
+                            "both of two concurrent Peers accept the other one's request (5.3.4)");
     if (f->iu == FCVI_IU_CONNECT_RESP2 && !refused && past->accept_seen)
         past->own_confirmed = true;
     if (past->own_confirmed && past->other_confirmed && s->scenario->peer)
-        breach(b, "one-accept", "two Connection Setups of concurrent Peers succeed (5.3.4)");
+        fcvi_explore_breach(b, "one-accept", "two Connection Setups of concurrent Peers succeed (5.3.4)");
     if (message_request(f->iu) && !past->own_confirmed && !past->other_confirmed)
-        breach(b, "half-open", "a Message Request is sent before the Connection exists (C.5.4)");
+        fcvi_explore_breach(b, "half-open", "a Message Request is sent before the Connection exists (C.5.4)");
     if (message_request(f->iu) && w->app[from].state != FCVI_STATE_CONNECTED)
-        breach(b, "half-open", "a Message Request is sent in state %s",
-               fcvi_vi_state_name(w->app[from].state));
+        fcvi_explore_breach(b, "half-open", "a Message Request is sent in state %s",
+                            fcvi_vi_state_name(w->app[from].state));
 }
 
 /* ---- the end: nothing is under way, no timer runs, nobody has anything to do ---- */
@@ -70,21 +71,22 @@ static void at_rest(const struct system *s, uint8_t *block, unsigned port, struc
     const struct app *a = &world_of(block)->app[port];
     fcvi_port_count(port_of(s, block, port), &c);
     if (a->pending != 0)
-        breach(b, "call-returns", "port %u: a call never returns (%02x)", port, a->pending);
+        fcvi_explore_breach(b, "call-returns", "port %u: a call never returns (%02x)", port, a->pending);
     if (a->state == FCVI_STATE_PENDING_CONNECT || a->state == FCVI_STATE_PENDING_CONNECT_RETRY)
-        breach(b, "no-exit", "port %u stays in %s", port, fcvi_vi_state_name(a->state));
+        fcvi_explore_breach(b, "no-exit", "port %u stays in %s", port, fcvi_vi_state_name(a->state));
     if (c.exchanges != 0)
-        breach(b, "exchange-ends", "port %u: %u Exchanges never end", port, c.exchanges);
+        fcvi_explore_breach(b, "exchange-ends", "port %u: %u Exchanges never end", port, c.exchanges);
     if (c.setups != 0 || c.held_frames != 0 || c.frames != 0)
-        breach(b, "no-exit", "port %u: %u setups, %u held frames, %u frames stay for ever", port, c.setups,
-               c.held_frames, c.frames);
+        fcvi_explore_breach(b, "no-exit", "port %u: %u setups, %u held frames, %u frames stay for ever", port,
+                            c.setups, c.held_frames, c.frames);
     if (c.events_lost != 0)
-        breach(b, "bound", "port %u: more events than the explorer has room for", port);
+        fcvi_explore_breach(b, "bound", "port %u: more events than the explorer has room for", port);
     if (a->done[0] != a->posted[0])
-        breach(b, "completes", "port %u: %u of %u send Descriptors complete", port, a->done[0], a->posted[0]);
+        fcvi_explore_breach(b, "completes", "port %u: %u of %u send Descriptors complete", port, a->done[0],
+                            a->posted[0]);
     if (a->state == FCVI_STATE_ERROR && a->done[1] != a->posted[1])
-        breach(b, "completes", "port %u is in Error: %u of %u receive Descriptors complete", port, a->done[1],
-               a->posted[1]);
+        fcvi_explore_breach(b, "completes", "port %u is in Error: %u of %u receive Descriptors complete",
+                            port, a->done[1], a->posted[1]);
 }
 
 /* Half open for ever: one side is Connected, the other is not and nothing will tell the first. It is so when
@@ -103,17 +105,17 @@ static void probe(const struct system *s, uint8_t *block, struct breach *b)
     uint8_t before[PORTS];
     memset(w->left, 0, sizeof w->left);
     for (unsigned i = 0; i < PORTS; i++)
-        app_post(s, block, i, OP_END);
+        fcvi_explore_app_post(s, block, i, OP_END);
     for (unsigned i = 0; i < PORTS; i++) {
         before[i] = w->app[i].good[1];
-        app_post(s, block, i, OP_SEND);
-        collect(s, block, i, b);
+        fcvi_explore_app_post(s, block, i, OP_SEND);
+        fcvi_explore_collect(s, block, i, b);
     }
-    while (b->rule == NULL && choices(s, block, list) > 0)
-        apply(s, block, &list[0], b);
+    while (b->rule == NULL && fcvi_explore_choices(s, block, list) > 0)
+        fcvi_explore_apply(s, block, &list[0], b);
     for (unsigned i = 0; i < PORTS; i++)
         if (w->app[i].good[1] == before[i] && w->app[i].state == FCVI_STATE_CONNECTED)
-            breach(b, "agreement", "both are Connected, but no Message reaches port %u", i);
+            fcvi_explore_breach(b, "agreement", "both are Connected, but no Message reaches port %u", i);
 }
 
 /* Connected from the beginning, nothing went wrong, nobody leaves: everything arrives. */
@@ -126,11 +128,12 @@ static void undisturbed(const struct system *s, const struct world *w, struct br
     for (unsigned i = 0; calm && i < PORTS; i++) {
         const struct app *a = &w->app[i];
         if (a->good[0] != a->posted[0] || a->sends >> w->app[!i].arrived > 1)
-            breach(b, "delivery", "port %u: nothing went wrong, and not every Message has arrived", !i);
+            fcvi_explore_breach(b, "delivery",
+                                "port %u: nothing went wrong, and not every Message has arrived", !i);
     }
 }
 
-void rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b)
+void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b)
 {
     const struct world *w = world_of(block);
     const struct app *a = w->app;
@@ -140,8 +143,9 @@ void rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct b
     for (unsigned i = 0; i < PORTS; i++)
         if (a[i].state == FCVI_STATE_CONNECTED && a[!i].state != FCVI_STATE_CONNECTED &&
             !may_be_half_open(&a[!i]))
-            breach(b, "agreement", "port %u stays Connected, the other is %s and has told it nothing", i,
-                   fcvi_vi_state_name(a[!i].state));
+            fcvi_explore_breach(b, "agreement",
+                                "port %u stays Connected, the other is %s and has told it nothing", i,
+                                fcvi_vi_state_name(a[!i].state));
     if (b->rule == NULL && a[0].state == FCVI_STATE_CONNECTED && a[1].state == FCVI_STATE_CONNECTED) {
         memcpy(scratch, block, s->size);
         probe(s, scratch, b);

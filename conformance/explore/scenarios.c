@@ -3,7 +3,7 @@
 
 enum { LONG = 12 * R_A_TOV };
 
-const struct scenario scenarios[] = {
+const struct scenario fcvi_explore_scenarios[] = {
     {.name = "client-server",
      .title = "Client-Server Connection Setup (5.3.2), lost IUs and the retry (8.5)",
      .script = {{OP_REQUEST}, {OP_WAIT, OP_ACCEPT}},
@@ -77,4 +77,4 @@ const struct scenario scenarios[] = {
      .level = FCVI_RELIABLE_RECEPTION,
      .timeout = LONG},
 };
-const unsigned scenario_count = sizeof scenarios / sizeof scenarios[0];
+const unsigned fcvi_explore_scenario_count = sizeof fcvi_explore_scenarios / sizeof fcvi_explore_scenarios[0];

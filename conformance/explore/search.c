@@ -18,7 +18,7 @@ static void found(struct hunt *h, uint32_t number, const struct choice *last)
 {
     struct result *r = h->r;
     r->complete = false;
-    r->steps = store_path(h->store, number, r->path, MOST_STEPS - 1);
+    r->steps = fcvi_explore_store_path(h->store, number, r->path, MOST_STEPS - 1);
     if (last != NULL)
         r->path[r->steps++] = *last;
 }
@@ -28,10 +28,10 @@ static bool expand(struct hunt *h, uint32_t number)
 {
     struct choice list[CHOICES];
     struct result *r = h->r;
-    unsigned n = choices(h->s, h->here, list);
+    unsigned n = fcvi_explore_choices(h->s, h->here, list);
     if (n == 0) {
         r->ends++;
-        rule_end(h->s, h->here, h->there, &r->breach);
+        fcvi_explore_rule_end(h->s, h->here, h->there, &r->breach);
         if (r->breach.rule != NULL)
             found(h, number, NULL);
         return r->breach.rule == NULL;
@@ -39,12 +39,12 @@ static bool expand(struct hunt *h, uint32_t number)
     for (unsigned i = 0; i < n; i++) {
         memcpy(h->there, h->here, h->s->size);
         r->transitions++;
-        apply(h->s, h->there, &list[i], &r->breach);
+        fcvi_explore_apply(h->s, h->there, &list[i], &r->breach);
         if (r->breach.rule != NULL) {
             found(h, number, &list[i]);
             return false;
         }
-        if (store_add(h->store, h->there, number, &list[i]) == STORED_FULL) {
+        if (fcvi_explore_store_add(h->store, h->there, number, &list[i]) == STORED_FULL) {
             r->complete = false;
             return false;
         }
@@ -56,13 +56,13 @@ static void levels(struct hunt *h)
 {
     struct result *r = h->r;
     uint32_t number;
-    if (store_add(h->store, h->s->base, 0, NULL) != STORED_NEW) {
+    if (fcvi_explore_store_add(h->store, h->s->base, 0, NULL) != STORED_NEW) {
         r->complete = false;
         return;
     }
-    while (store_level(h->store)) {
+    while (fcvi_explore_store_level(h->store)) {
         uint32_t size = 0;
-        while (store_next(h->store, h->here, &number)) {
+        while (fcvi_explore_store_next(h->store, h->here, &number)) {
             size++;
             if (!expand(h, number))
                 return;
@@ -72,10 +72,10 @@ static void levels(struct hunt *h)
     }
 }
 
-void search(const struct system *s, struct result *r)
+void fcvi_explore_search(const struct system *s, struct result *r)
 {
     struct timespec a, b;
-    struct hunt h = {s, store_new(s, s->options), r, malloc(s->size), malloc(s->size)};
+    struct hunt h = {s, fcvi_explore_store_new(s, s->options), r, malloc(s->size), malloc(s->size)};
     memset(r, 0, sizeof *r);
     r->complete = h.store != NULL && h.here != NULL && h.there != NULL;
     clock_gettime(CLOCK_MONOTONIC, &a);
@@ -83,9 +83,9 @@ void search(const struct system *s, struct result *r)
         levels(&h);
     clock_gettime(CLOCK_MONOTONIC, &b);
     r->seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
-    r->states = h.store != NULL ? store_count(h.store) : 0;
+    r->states = h.store != NULL ? fcvi_explore_store_count(h.store) : 0;
     if (h.store != NULL)
-        store_free(h.store);
+        fcvi_explore_store_free(h.store);
     free(h.here);
     free(h.there);
 }

@@ -34,7 +34,7 @@ struct store {
     uint8_t *canonical;
 };
 
-struct store *store_new(const struct system *s, const struct options *o)
+struct store *fcvi_explore_store_new(const struct system *s, const struct options *o)
 {
     struct store *st = calloc(1, sizeof *st);
     if (st == NULL)
@@ -44,13 +44,13 @@ struct store *store_new(const struct system *s, const struct options *o)
     st->table = calloc(FIRST_TABLE, sizeof *st->table);
     st->mask = FIRST_TABLE - 1;
     if (st->canonical == NULL || st->table == NULL) {
-        store_free(st);
+        fcvi_explore_store_free(st);
         return NULL;
     }
     return st;
 }
 
-void store_free(struct store *st)
+void fcvi_explore_store_free(struct store *st)
 {
     free(st->nodes);
     free(st->table);
@@ -60,7 +60,7 @@ void store_free(struct store *st)
     free(st);
 }
 
-uint32_t store_count(const struct store *st)
+uint32_t fcvi_explore_store_count(const struct store *st)
 {
     return st->count;
 }
@@ -162,7 +162,7 @@ static bool push(struct store *st, uint32_t number, const uint8_t *block)
 }
 
 /* The next state of this depth; false when there is none left. */
-bool store_next(struct store *st, uint8_t *block, uint32_t *number)
+bool fcvi_explore_store_next(struct store *st, uint8_t *block, uint32_t *number)
 {
     struct arena *a = &st->level[st->current];
     uint32_t count;
@@ -181,7 +181,7 @@ bool store_next(struct store *st, uint8_t *block, uint32_t *number)
 }
 
 /* On to the next depth; false when it is empty. */
-bool store_level(struct store *st)
+bool fcvi_explore_store_level(struct store *st)
 {
     struct arena *a = &st->level[st->current];
     a->length = a->at = a->count = 0;
@@ -207,10 +207,10 @@ static bool add_node(struct store *st, const uint64_t h[2], uint32_t parent, con
     return true;
 }
 
-enum stored store_add(struct store *st, uint8_t *block, uint32_t parent, const struct choice *c)
+enum stored fcvi_explore_store_add(struct store *st, uint8_t *block, uint32_t parent, const struct choice *c)
 {
     uint64_t h[2];
-    size_t n = system_canonical(st->s, block, st->canonical, CANONICAL);
+    size_t n = fcvi_explore_system_canonical(st->s, block, st->canonical, CANONICAL);
     if (n > CANONICAL)
         return STORED_FULL;
     hash(st->canonical, n, h);
@@ -227,7 +227,8 @@ enum stored store_add(struct store *st, uint8_t *block, uint32_t parent, const s
 }
 
 /* The choices that led to a state, in order. Returns how many, or 0 when there is no room for them. */
-unsigned store_path(const struct store *st, uint32_t number, struct choice *out, unsigned capacity)
+unsigned fcvi_explore_store_path(const struct store *st, uint32_t number, struct choice *out,
+                                 unsigned capacity)
 {
     unsigned n = 0;
     for (uint32_t i = number; i != 0; i = st->nodes[i].parent)

@@ -69,10 +69,10 @@ static void settle(struct system *s, struct breach *b)
 {
     struct choice list[CHOICES];
     for (;;) {
-        unsigned n = choices(s, s->base, list);
+        unsigned n = fcvi_explore_choices(s, s->base, list);
         if (n == 0 || list[n - 1].kind == EXPIRE || b->rule != NULL)
             return;
-        apply(s, s->base, &list[n - 1], b);
+        fcvi_explore_apply(s, s->base, &list[n - 1], b);
     }
 }
 
@@ -92,7 +92,8 @@ static bool connect(struct system *s)
     return b.rule == NULL && w->app[0].joined && w->app[1].joined;
 }
 
-bool system_make(struct system *s, const struct scenario *scenario, const struct options *options)
+bool fcvi_explore_system_make(struct system *s, const struct scenario *scenario,
+                              const struct options *options)
 {
     const struct fcvi_monitor_config mc = {.limits = monitor_limits,
                                            .trust = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER,
@@ -112,9 +113,9 @@ bool system_make(struct system *s, const struct scenario *scenario, const struct
     struct world *w = world_of(s->base);
     /* receive Descriptors lie ready before the setup, as an application would have it (VI-ARCH 2.4.1) */
     for (unsigned i = 0; i < PORTS; i++) {
-        app_target(s, s->base, i);
+        fcvi_explore_app_target(s, s->base, i);
         for (unsigned n = 0; n < 2; n++)
-            if (!app_post(s, s->base, i, OP_END))
+            if (!fcvi_explore_app_post(s, s->base, i, OP_END))
                 return false;
     }
     if (scenario->connected && !connect(s))
@@ -123,7 +124,7 @@ bool system_make(struct system *s, const struct scenario *scenario, const struct
     return true;
 }
 
-void system_free(struct system *s)
+void fcvi_explore_system_free(struct system *s)
 {
     free(s->base);
     s->base = NULL;
@@ -160,7 +161,7 @@ static void put_channel(struct pen *p, const struct channel *c, uint64_t now)
 /* Equal bytes, equal futures: the ports (fcvi_port_canonical), frames under way, applications, what is left
  * to go wrong, and what the rules remember. The monitor is left out: it follows every path that is taken, but
  * two paths into one state are not told apart for its sake. */
-size_t system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity)
+size_t fcvi_explore_system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity)
 {
     const struct world *w = world_of(block);
     struct pen p = {out, capacity, 0};

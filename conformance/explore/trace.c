@@ -8,7 +8,7 @@ static bool speaking(const struct system *s)
     return s->tracer != NULL;
 }
 
-void trace_result(const struct system *s, const struct result *r)
+void fcvi_explore_trace_result(const struct system *s, const struct result *r)
 {
     const uint8_t *budget = s->options->budget;
     printf("{\"scenario\":\"%s\",\"title\":\"%s\",\"losses\":%u,\"duplications\":%u,\"reorderings\":%u,"
@@ -28,7 +28,7 @@ void trace_result(const struct system *s, const struct result *r)
     printf("}\n");
 }
 
-void trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f)
+void fcvi_explore_trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f)
 {
     if (!speaking(s))
         return;
@@ -39,7 +39,7 @@ void trace_sent(const struct system *s, uint64_t now, unsigned from, const struc
     printf("\"}\n");
 }
 
-void trace_event(const struct system *s, uint64_t now, unsigned port, const struct fcvi_event *e)
+void fcvi_explore_trace_event(const struct system *s, uint64_t now, unsigned port, const struct fcvi_event *e)
 {
     static const char *const calls[] = {"VipConnectWait", "VipConnectAccept", "VipConnectRequest",
                                         "VipConnectPeerWait", "VipDisconnect"};
@@ -66,19 +66,19 @@ static void trace_choice(struct system *s, uint8_t *block, const struct choice *
     if (c->kind == EXPIRE && due > now)
         now = due;
     printf("{\"kind\":\"choice\",\"time\":%llu,\"choice\":\"%s\",\"port\":%u,\"frame\":%u,\"call\":\"%s\"}\n",
-           (unsigned long long)now, kind_names[c->kind], c->port,
+           (unsigned long long)now, fcvi_explore_kind_names[c->kind], c->port,
            c->kind == EXPIRE || c->kind == CALL ? 0 : w->to[c->port].frame[c->index].number,
-           c->kind == CALL ? op_names[c->index] : "");
+           c->kind == CALL ? fcvi_explore_op_names[c->index] : "");
 }
 
 /* The same path once more, this time telling. */
-void trace_path(struct system *s, const struct result *r)
+void fcvi_explore_trace_path(struct system *s, const struct result *r)
 {
     struct breach b = {0};
     s->tracer = (struct tracer *)s;
     for (unsigned i = 0; i < r->steps; i++) {
         trace_choice(s, s->base, &r->path[i]);
-        apply(s, s->base, &r->path[i], &b);
+        fcvi_explore_apply(s, s->base, &r->path[i], &b);
     }
     s->tracer = NULL;
 }

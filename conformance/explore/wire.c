@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void drop(struct channel *c, uint32_t index)
+void fcvi_explore_drop(struct channel *c, uint32_t index)
 {
     c->count--;
     memmove(&c->frame[index], &c->frame[index + 1], (c->count - index) * sizeof c->frame[0]);
@@ -23,29 +23,30 @@ static void judge(const struct system *s, uint8_t *block, unsigned from, const s
     struct fcvi_frame frame;
     fcvi_decode(&in, &frame, &findings);
     if (findings.worst > 1 + FCVI_NOTICE)
-        breach(b, list[0].requirement, "codec: %s", list[0].message);
-    rule_frame(s, block, from, &frame, b);
+        fcvi_explore_breach(b, list[0].requirement, "codec: %s", list[0].message);
+    fcvi_explore_rule_frame(s, block, from, &frame, b);
     if (!s->options->monitor)
         return;
     struct fcvi_monitor_frame shown = {&frame, f->number, w->now, 0, false};
     fcvi_monitor_frame(monitor_of(s, block), &shown, &monitored);
     if (monitored.count != 0)
-        breach(b, seen[0].what.requirement, "monitor: %s (seen %llx, required %llx)", seen[0].what.message,
-               (unsigned long long)seen[0].what.seen, (unsigned long long)seen[0].what.required_value);
+        fcvi_explore_breach(b, seen[0].what.requirement, "monitor: %s (seen %llx, required %llx)",
+                            seen[0].what.message, (unsigned long long)seen[0].what.seen,
+                            (unsigned long long)seen[0].what.required_value);
 }
 
 static void take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
 {
     struct fcvi_event e;
     while (fcvi_port_event(port_of(s, block, port), &e)) {
-        trace_event(s, world_of(block)->now, port, &e);
-        app_event(s, block, port, &e, b);
+        fcvi_explore_trace_event(s, world_of(block)->now, port, &e);
+        fcvi_explore_app_event(s, block, port, &e, b);
     }
 }
 
 /* Everything that the port has to say, now. Events come first: what they tell was so before the frames that
  * the port makes only when it is asked for them. */
-void collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
+void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
 {
     struct world *w = world_of(block);
     struct channel *c = &w->to[!port];
@@ -55,14 +56,14 @@ void collect(const struct system *s, uint8_t *block, unsigned port, struct breac
     take_events(s, block, port, b);
     while ((n = fcvi_port_transmit(port_of(s, block, port), w->now, out, sizeof out, &meta)) > 0) {
         if (c->count == FLIGHT || n > FRAME) {
-            breach(b, "bound", "more frames under way than the explorer has room for");
+            fcvi_explore_breach(b, "bound", "more frames under way than the explorer has room for");
             return;
         }
         struct flying *f = &c->frame[c->count++];
         *f = (struct flying){
             .sent = w->now, .length = (uint16_t)n, .sof = meta.sof, .eof = meta.eof, .number = ++w->frames};
         memcpy(f->bytes, out, n);
-        trace_sent(s, w->now, port, f);
+        fcvi_explore_trace_sent(s, w->now, port, f);
         judge(s, block, port, f, b);
         take_events(s, block, port, b);
     }
@@ -70,7 +71,7 @@ void collect(const struct system *s, uint8_t *block, unsigned port, struct breac
 }
 
 /* The frame arrives at `at`; it stays in the channel. */
-void deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at)
+void fcvi_explore_deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at)
 {
     struct world *w = world_of(block);
     const struct flying *f = &w->to[port].frame[index];

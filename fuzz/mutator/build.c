@@ -135,7 +135,7 @@ static void build_ct(struct buffer *b, uint64_t *random)
         fcvi_store(b->bytes + FC + 8, 2, one_in(random, 2) ? 0x8001 : 0x8002);
 }
 
-void build_frame(struct buffer *b, uint64_t *random)
+void fcvi_mutator_build_frame(struct buffer *b, uint64_t *random)
 {
     if (b->room < FC)
         return;
@@ -172,16 +172,16 @@ void build_frame(struct buffer *b, uint64_t *random)
     }
 }
 
-void retype(struct buffer *b, uint64_t *random)
+void fcvi_mutator_retype(struct buffer *b, uint64_t *random)
 {
     if (b->size < FC)
-        build_frame(b, random);
+        fcvi_mutator_build_frame(b, random);
     else
         become_iu(b, (enum fcvi_iu)below(random, FCVI_IU_COUNT), random);
 }
 
 /* The frame becomes one that the other side might send in answer: the other way, the other context. */
-void answer_to(struct buffer *b, uint64_t *random)
+void fcvi_mutator_answer_to(struct buffer *b, uint64_t *random)
 {
     if (b->size < FC)
         return;
@@ -203,7 +203,7 @@ void answer_to(struct buffer *b, uint64_t *random)
 }
 
 /* Lengths at which something ends, and their neighbours. */
-void resize_payload(struct buffer *b, uint64_t *random)
+void fcvi_mutator_resize_payload(struct buffer *b, uint64_t *random)
 {
     static const uint16_t ends[] = {0,   4,   8,   12,  16,   28,   32,   64,  76,
                                     116, 128, 340, 596, 1024, 2048, 2080, 2112};

@@ -193,7 +193,7 @@ static void write_bytes(struct buffer *b, const struct leaf *at, uint64_t *rando
     }
 }
 
-void mutate_field(struct buffer *b, uint64_t *random)
+void fcvi_mutator_mutate_field(struct buffer *b, uint64_t *random)
 {
     struct map map;
     struct leaf at;
@@ -217,7 +217,7 @@ static bool find(const struct map *map, const struct leaf *wanted, struct leaf *
     return false;
 }
 
-void copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random)
+void fcvi_mutator_copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random)
 {
     struct map mine, theirs;
     struct leaf source, at;

@@ -13,37 +13,37 @@ static void step(struct buffer *b, uint64_t *random)
 {
     switch (below(random, 16)) {
     case 0:
-        retype(b, random);
+        fcvi_mutator_retype(b, random);
         break;
     case 1:
     case 2:
-        resize_payload(b, random);
+        fcvi_mutator_resize_payload(b, random);
         break;
     case 3:
         turn_bytes(b, random);
         break;
     case 4:
-        answer_to(b, random);
+        fcvi_mutator_answer_to(b, random);
         break;
     case 5:
         if (one_in(random, 4))
-            build_frame(b, random);
+            fcvi_mutator_build_frame(b, random);
         break;
     default:
-        mutate_field(b, random);
+        fcvi_mutator_mutate_field(b, random);
         break;
     }
 }
 
-void mutate_frame(struct buffer *b, uint64_t *random)
+void fcvi_mutator_mutate_frame(struct buffer *b, uint64_t *random)
 {
     if (b->size < FC)
-        build_frame(b, random);
+        fcvi_mutator_build_frame(b, random);
     size_t steps = 1 + below(random, one_in(random, 4) ? MOST_STEPS : 2);
     for (; steps > 0; steps--)
         step(b, random);
     if (b->size == 0)
-        build_frame(b, random);
+        fcvi_mutator_build_frame(b, random);
 }
 
 /* ---- the format "one frame" ---- */
@@ -78,7 +78,7 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
 {
     uint64_t random = seed;
     if (format->frames)
-        return mutate_records(data, size, max_size, &random);
+        return fcvi_mutator_mutate_records(data, size, max_size, &random);
     size_t tail = tail_of(format);
     uint8_t kept[UINT8_MAX + 4] = {0};
     if (max_size <= tail)
@@ -87,7 +87,7 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
     if (frame > 0)
         memcpy(kept, data + frame, tail);
     struct buffer b = {data, frame < max_size - tail ? frame : max_size - tail, max_size - tail};
-    mutate_frame(&b, &random);
+    fcvi_mutator_mutate_frame(&b, &random);
     return with_tail(&b, kept, format, &random);
 }
 
@@ -97,12 +97,12 @@ size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t 
     uint64_t random = seed;
     struct buffer made = {out, 0, max_size};
     if (format->frames)
-        return cross_records(a, a_size, b, b_size, &made, &random);
+        return fcvi_mutator_cross_records(a, a_size, b, b_size, &made, &random);
     size_t tail = tail_of(format);
     if (a_size <= tail || b_size <= tail || a_size > max_size)
         return 0;
     made = (struct buffer){out, a_size - tail, max_size - tail};
     memcpy(out, a, a_size - tail);
-    copy_fields(&made, b, b_size - tail, &random);
+    fcvi_mutator_copy_fields(&made, b, b_size - tail, &random);
     return with_tail(&made, a + a_size - tail, format, &random);
 }

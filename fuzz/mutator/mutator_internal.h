@@ -34,21 +34,21 @@ static inline bool one_in(uint64_t *random, size_t n)
 }
 
 /* fields.c: change the fields of a frame, or copy some of `from` */
-void mutate_field(struct buffer *b, uint64_t *random);
-void copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
+void fcvi_mutator_mutate_field(struct buffer *b, uint64_t *random);
+void fcvi_mutator_copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
 
 /* build.c: frames made from nothing, and what a frame claims to be */
-void build_frame(struct buffer *b, uint64_t *random);
-void retype(struct buffer *b, uint64_t *random);
-void resize_payload(struct buffer *b, uint64_t *random);
-void answer_to(struct buffer *b, uint64_t *random);
+void fcvi_mutator_build_frame(struct buffer *b, uint64_t *random);
+void fcvi_mutator_retype(struct buffer *b, uint64_t *random);
+void fcvi_mutator_resize_payload(struct buffer *b, uint64_t *random);
+void fcvi_mutator_answer_to(struct buffer *b, uint64_t *random);
 
 /* frame.c: some of all that */
-void mutate_frame(struct buffer *b, uint64_t *random);
+void fcvi_mutator_mutate_frame(struct buffer *b, uint64_t *random);
 
 /* sequence.c: the format "frames" */
-size_t mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random);
-size_t cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, struct buffer *out,
-                     uint64_t *random);
+size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random);
+size_t fcvi_mutator_cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
+                                  struct buffer *out, uint64_t *random);
 
 #endif

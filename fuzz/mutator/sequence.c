@@ -79,7 +79,7 @@ static void add_fresh(struct buffer *b, size_t at, uint64_t *random)
 {
     uint8_t record[FCVI_RECORD_HEAD + LONGEST];
     struct buffer frame = {record + FCVI_RECORD_HEAD, 0, LONGEST};
-    build_frame(&frame, random);
+    fcvi_mutator_build_frame(&frame, random);
     if (b->size == 0 && b->room >= FCVI_RECORD_HEAD && frame.size > b->room - FCVI_RECORD_HEAD)
         frame.size = b->room - FCVI_RECORD_HEAD; /* better a part than nothing */
     put_head(record, frame.size, random);
@@ -106,10 +106,10 @@ static void step(struct buffer *b, uint64_t *random)
         again(b, &r, i, other, nothing, random); /* repeated or overtaken */
         break;
     case 2:
-        again(b, &r, i, r.end, answer_to, random);
+        again(b, &r, i, r.end, fcvi_mutator_answer_to, random);
         break;
     case 3:
-        again(b, &r, i, at + size, mutate_frame, random);
+        again(b, &r, i, at + size, fcvi_mutator_mutate_frame, random);
         take_out(b, at, size);
         break;
     case 4:
@@ -120,16 +120,16 @@ static void step(struct buffer *b, uint64_t *random)
         break;
     case 6:
     case 7:
-        copy_fields(&frame, b->bytes + r.at[j], r.length[j],
-                    random); /* its Exchange, its handle, its numbers */
+        fcvi_mutator_copy_fields(&frame, b->bytes + r.at[j], r.length[j],
+                                 random); /* its Exchange, its handle, its numbers */
         break;
     default:
-        mutate_field(&frame, random);
+        fcvi_mutator_mutate_field(&frame, random);
         break;
     }
 }
 
-size_t mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random)
+size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random)
 {
     struct buffer b = {data, size < room ? size : room, room};
     for (size_t steps = 1 + below(random, 4); steps > 0; steps--)
@@ -139,8 +139,8 @@ size_t mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random)
     return b.size;
 }
 
-size_t cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, struct buffer *out,
-                     uint64_t *random)
+size_t fcvi_mutator_cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
+                                  struct buffer *out, uint64_t *random)
 {
     struct records r[2];
     const uint8_t *data[2] = {a, b};

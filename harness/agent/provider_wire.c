@@ -34,20 +34,20 @@ bool wire_open(const char *spec, char *why, size_t size)
         snprintf(why, size, "%s: use fcoe:IFACE", spec);
         return false;
     }
-    live = live_open(spec + strlen(kind), why, size);
+    live = fcvi_live_open(spec + strlen(kind), why, size);
     if (live == NULL)
         return false;
     if (drop_privileges())
         return true;
     snprintf(why, size, "cannot give up privileges: %s", strerror(errno));
-    live_close(live);
+    fcvi_live_close(live);
     live = NULL;
     return false;
 }
 
 int wire_fd(void)
 {
-    return live != NULL ? live_fd(live) : -1;
+    return live != NULL ? fcvi_live_fd(live) : -1;
 }
 
 static void complain(const char *words)
@@ -64,7 +64,7 @@ bool wire_receive(struct fcvi_input *frame)
     int status;
     if (live == NULL)
         return false;
-    while ((status = live_receive(live, &r, why, sizeof why)) == 1)
+    while ((status = fcvi_live_receive(live, &r, why, sizeof why)) == 1)
         if (r.record.kind == CAPTURE_FRAME) {
             *frame = r.record.frame;
             return true;
@@ -90,8 +90,8 @@ void wire_send(const struct fcvi_input *frame)
     mapped(frame->bytes + D_ID, to);
     mapped(frame->bytes + S_ID, from);
     if (memcmp(frame->bytes + S_ID, nobody, ID) == 0) /* who asks for an N_Port_ID has none yet */
-        memcpy(from, live_address(live), ADDRESS);
-    if (live_send(live, to, from, frame, why, sizeof why) == 0)
+        memcpy(from, fcvi_live_address(live), ADDRESS);
+    if (fcvi_live_send(live, to, from, frame, why, sizeof why) == 0)
         down = false;
     else
         complain(why);

@@ -34,12 +34,12 @@ static uint64_t pass(const char *path, void *memory, size_t size)
     struct fcvi_frame frame;
     struct capture_tally tally = {0};
     char error[LINE];
-    struct capture *c = capture_open(path, error, sizeof error);
+    struct capture *c = fcvi_capture_open(path, error, sizeof error);
     int status = c == NULL ? -1 : 1;
     while (status > 0)
-        status =
-            capture_next_finding(c, &record, &frame, &findings, m, &breaches, &tally, error, sizeof error);
-    capture_close(c);
+        status = fcvi_capture_next_finding(c, &record, &frame, &findings, m, &breaches, &tally, error,
+                                           sizeof error);
+    fcvi_capture_close(c);
     if (status < 0) {
         fprintf(stderr, "bench_lint: %s\n", error);
         exit(2);

@@ -102,7 +102,7 @@ static bool carry(struct world *w, unsigned from)
     struct fcvi_input seen = in;
     if (w->damaged && w->frames % DAMAGE == DAMAGE - 1)
         seen.crc = FCVI_CRC_BAD;
-    if (w->frames < w->wanted && capture_write(w->out, w->now, &seen) != 0)
+    if (w->frames < w->wanted && fcvi_capture_write(w->out, w->now, &seen) != 0)
         fail("a frame could not be written");
     w->frames++;
     w->now += FRAME_US;
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
     }
     w.damaged = argc > 3 && strcmp(argv[3], "damaged") == 0;
     w.small = argc > 3 && strcmp(argv[3], "small") == 0;
-    w.out = capture_create(argv[1], argc > 4 ? atoi(argv[4]) : CAPTURE_FC_2_DELIMS, error, sizeof error);
+    w.out = fcvi_capture_create(argv[1], argc > 4 ? atoi(argv[4]) : CAPTURE_FC_2_DELIMS, error, sizeof error);
     if (w.out == NULL)
         fail(error);
     begin(&w);
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
     }
     while (w.frames < w.wanted)
         talk(&w);
-    if (capture_finish(w.out) != 0)
+    if (fcvi_capture_finish(w.out) != 0)
         fail("not everything could be written");
     return 0;
 }

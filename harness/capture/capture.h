@@ -7,6 +7,10 @@
 #include <fcvi/codec.h>
 #include <fcvi/monitor.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { CAPTURE_FC_2 = 224, CAPTURE_FC_2_DELIMS = 225, CAPTURE_ETHERNET = 1 };
 
 enum capture_kind {
@@ -31,47 +35,51 @@ struct capture_record {
 
 /** Open a file, "-" for standard input; what gzip, zstd, xz, lz4 or bzip2 wrote is unpacked. NULL on failure,
  * with one line in error (size bytes). */
-struct capture *capture_open(const char *path, char *error, size_t size);
+struct capture *fcvi_capture_open(const char *path, char *error, size_t size);
 
 /** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal may have
  * come while it waited for one: ask again. */
-int capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
+int fcvi_capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
-/** As capture_next, but passes over records in which neither the codec nor the monitor finds anything;
+/** As fcvi_capture_next, but passes over records in which neither the codec nor the monitor finds anything;
  * tallies what it passes over. frame, findings and breaches describe the record returned. Without a monitor
  * (NULL) breaches is not used. 2 also when nothing was found for a while. */
 struct capture_tally {
     uint64_t records, frames, fcvi, skipped;
 };
-int capture_next_finding(struct capture *capture, struct capture_record *out, struct fcvi_frame *frame,
-                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                         struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
-                         size_t size);
+int fcvi_capture_next_finding(struct capture *capture, struct capture_record *out, struct fcvi_frame *frame,
+                              struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                              struct fcvi_monitor_findings *breaches, struct capture_tally *tally,
+                              char *error, size_t size);
 
 /** The file goes on from others that had so many records together: only the monitor counts them. */
-void capture_continue(struct capture *capture, uint64_t before);
+void fcvi_capture_continue(struct capture *capture, uint64_t before);
 
 /** Bytes taken of the file as it lies on the disk, and its size; 0 when that is not known. */
-void capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
+void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
 /** A file on a disk: what it holds is there at once. */
-bool capture_is_file(const struct capture *capture);
+bool fcvi_capture_is_file(const struct capture *capture);
 
-void capture_close(struct capture *capture);
+void fcvi_capture_close(struct capture *capture);
 
 struct capture_writer;
 
 /** Create a pcap file of one of the three linktypes. NULL on failure, with one line in error. */
-struct capture_writer *capture_create(const char *path, int linktype, char *error, size_t size);
+struct capture_writer *fcvi_capture_create(const char *path, int linktype, char *error, size_t size);
 
 /** Write one frame. A delimiter that is not known is derived from the header for 225 and FCoE. 0, or -1 when
  * the frame is longer than FC-2 allows. */
-int capture_write(struct capture_writer *writer, uint64_t time_us, const struct fcvi_input *frame);
+int fcvi_capture_write(struct capture_writer *writer, uint64_t time_us, const struct fcvi_input *frame);
 
 /** Returns 0, or -1 when not everything could be written. */
-int capture_finish(struct capture_writer *writer);
+int fcvi_capture_finish(struct capture_writer *writer);
 
 /** The bytes of one record of linktype 225: SOF, frame, CRC, EOF. Returns the length, 0 when capacity is too
  * small. crc BAD writes a CRC that is wrong. */
-size_t capture_delimited(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
+size_t fcvi_capture_delimited(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,7 +15,7 @@ static uint32_t word(const uint8_t *p)
     return v;
 }
 
-bool classic_begin(struct classic *c, const uint8_t *h)
+bool fcvi_classic_begin(struct classic *c, const uint8_t *h)
 {
     uint32_t magic = word(h), snaplen = word(h + 16);
     uint16_t version[2];
@@ -31,11 +31,11 @@ bool classic_begin(struct classic *c, const uint8_t *h)
 static int without(struct source *source, enum source_status status, size_t wanted, size_t before,
                    const char *what, char *error, size_t size)
 {
-    size_t there = source_window(source).length;
+    size_t there = fcvi_source_window(source).length;
     if (status == SOURCE_INTERRUPTED)
         return 2;
     if (status == SOURCE_BROKEN)
-        snprintf(error, size, "%s", source_why(source));
+        snprintf(error, size, "%s", fcvi_source_why(source));
     else if (there == 0 && before == 0)
         return 0;
     else
@@ -44,21 +44,21 @@ static int without(struct source *source, enum source_status status, size_t want
     return -1;
 }
 
-bool classic_has(const struct source *source)
+bool fcvi_classic_has(const struct source *source)
 {
-    struct window w = source_window(source);
+    struct window w = fcvi_source_window(source);
     return w.length >= RECORD && w.length - RECORD >= word(w.bytes + 8);
 }
 
-int classic_next(const struct classic *c, struct source *source, struct classic_record *out, char *error,
-                 size_t size)
+int fcvi_classic_next(const struct classic *c, struct source *source, struct classic_record *out, char *error,
+                      size_t size)
 {
-    struct window w = source_window(source);
+    struct window w = fcvi_source_window(source);
     if (w.length < RECORD) {
-        enum source_status status = source_have(source, RECORD);
+        enum source_status status = fcvi_source_have(source, RECORD);
         if (status != SOURCE_READY)
             return without(source, status, RECORD, 0, "header", error, size);
-        w = source_window(source);
+        w = fcvi_source_window(source);
     }
     uint32_t length = word(w.bytes + 8);
     if (length > MOST) {
@@ -67,10 +67,10 @@ int classic_next(const struct classic *c, struct source *source, struct classic_
         return -1;
     }
     if (w.length < RECORD + (size_t)length) {
-        enum source_status status = source_have(source, RECORD + (size_t)length);
+        enum source_status status = fcvi_source_have(source, RECORD + (size_t)length);
         if (status != SOURCE_READY)
             return without(source, status, length, RECORD, "captured", error, size);
-        w = source_window(source);
+        w = fcvi_source_window(source);
     }
     int32_t seconds = (int32_t)word(w.bytes), part = (int32_t)word(w.bytes + 4);
     out->time_us =
@@ -78,6 +78,6 @@ int classic_next(const struct classic *c, struct source *source, struct classic_
     out->bytes = w.bytes + RECORD;
     out->length = length > c->snaplen ? c->snaplen : length;
     out->original = word(w.bytes + 12);
-    source_skip(source, RECORD + (size_t)length);
+    fcvi_source_skip(source, RECORD + (size_t)length);
     return 1;
 }

@@ -13,7 +13,7 @@ struct classic {
 };
 
 /** Reads the file header; false when libpcap is to read this one. */
-bool classic_begin(struct classic *classic, const uint8_t *header);
+bool fcvi_classic_begin(struct classic *classic, const uint8_t *header);
 
 struct classic_record {
     const uint8_t *bytes;
@@ -21,9 +21,9 @@ struct classic_record {
     uint32_t length, original;
 };
 /** The next record is in the buffer. */
-bool classic_has(const struct source *source);
+bool fcvi_classic_has(const struct source *source);
 /** 1 there is one, 0 the end, -1 broken with a line in error, 2 interrupted. */
-int classic_next(const struct classic *classic, struct source *source, struct classic_record *out,
-                 char *error, size_t size);
+int fcvi_classic_next(const struct classic *classic, struct source *source, struct classic_record *out,
+                      char *error, size_t size);
 
 #endif

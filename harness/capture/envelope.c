@@ -126,7 +126,8 @@ static void open_ethernet(const uint8_t *b, size_t length, struct capture_record
     }
 }
 
-void envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut, struct capture_record *out)
+void fcvi_envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut,
+                        struct capture_record *out)
 {
     out->problem = NULL;
     out->network = 0;
@@ -167,7 +168,7 @@ static void put_crc(const struct fcvi_input *f, uint8_t *out)
         out[i] = (uint8_t)(crc >> 8 * i);
 }
 
-size_t capture_delimited(const struct fcvi_input *f, uint8_t *out, size_t capacity)
+size_t fcvi_capture_delimited(const struct fcvi_input *f, uint8_t *out, size_t capacity)
 {
     size_t length = f->length + DELIMITERS;
     if (length > capacity)
@@ -186,7 +187,7 @@ static void put_mac(uint8_t *out, uint64_t id)
     fcvi_store(out + 3, 3, id);
 }
 
-size_t envelope_fcoe(const struct fcvi_input *f, uint8_t *out, size_t capacity)
+size_t fcvi_envelope_fcoe(const struct fcvi_input *f, uint8_t *out, size_t capacity)
 {
     size_t length = ETHERNET_HEADER + FCOE_HEADER + f->length + FCOE_TRAILER;
     if (length > capacity || f->length < 24)

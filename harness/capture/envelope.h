@@ -4,7 +4,16 @@
 
 #include "capture.h"
 
-void envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut, struct capture_record *out);
-size_t envelope_fcoe(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void fcvi_envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut,
+                        struct capture_record *out);
+size_t fcvi_envelope_fcoe(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -118,7 +118,7 @@ static int check_interface(struct live *live, char *error, size_t size)
     memcpy(live->address, r.ifr_hwaddr.sa_data, ADDRESS);
     if (!watch_carrier(live))
         return complain(error, size, live->name, strerror(errno));
-    live_forget(live);
+    fcvi_live_forget(live);
     return 0;
 }
 
@@ -153,7 +153,7 @@ static int activate(struct live *live, char *error, size_t size)
     return 0;
 }
 
-struct live *live_open(const char *interface, char *error, size_t size)
+struct live *fcvi_live_open(const char *interface, char *error, size_t size)
 {
     char reason[PCAP_ERRBUF_SIZE];
     struct live *live = calloc(1, sizeof *live);
@@ -173,29 +173,29 @@ struct live *live_open(const char *interface, char *error, size_t size)
         complain(error, size, interface, reason);
     if (live->pcap != NULL && check_interface(live, error, size) == 0 && activate(live, error, size) == 0)
         return live;
-    live_close(live);
+    fcvi_live_close(live);
     return NULL;
 }
 
-const uint8_t *live_address(const struct live *live)
+const uint8_t *fcvi_live_address(const struct live *live)
 {
     return live->address;
 }
 
-int live_fd(const struct live *live)
+int fcvi_live_fd(const struct live *live)
 {
     return pcap_get_selectable_fd(live->pcap);
 }
 
-void live_forget(struct live *live)
+void fcvi_live_forget(struct live *live)
 {
     (void)carrier_changes(live, &live->changes);
 }
 
-int live_ready(struct live *live, char *error, size_t size)
+int fcvi_live_ready(struct live *live, char *error, size_t size)
 {
     uint32_t before = live->changes;
-    live_forget(live);
+    fcvi_live_forget(live);
     if (check_up(live->name, error, size) != 0)
         return -1;
     if (live->changes != before)
@@ -203,7 +203,7 @@ int live_ready(struct live *live, char *error, size_t size)
     return 0;
 }
 
-int live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
@@ -216,7 +216,7 @@ int live_receive(struct live *live, struct live_record *out, char *error, size_t
                        ? -1
                        : complain(error, size, live->name, pcap_geterr(live->pcap));
         memset(out, 0, sizeof *out);
-        envelope_open(CAPTURE_ETHERNET, bytes, header->caplen, false, &out->record);
+        fcvi_envelope_open(CAPTURE_ETHERNET, bytes, header->caplen, false, &out->record);
         if (out->record.kind == CAPTURE_FOREIGN || header->caplen < LIVE_ETHERNET)
             continue;
         if (header->caplen < header->len) {
@@ -231,7 +231,7 @@ int live_receive(struct live *live, struct live_record *out, char *error, size_t
     }
 }
 
-int live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size)
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size)
 {
     if (pcap_inject(live->pcap, bytes, length) == (int)length)
         return 0;
@@ -240,27 +240,27 @@ int live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *
     return complain(error, size, live->name, pcap_geterr(live->pcap));
 }
 
-int live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-              char *error, size_t size)
+int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
+                   char *error, size_t size)
 {
     uint8_t bytes[LIVE_ETHERNET + LIVE_MTU];
-    size_t length = envelope_fcoe(frame, bytes, sizeof bytes);
+    size_t length = fcvi_envelope_fcoe(frame, bytes, sizeof bytes);
     if (length == 0) {
         complain(error, size, live->name, "FCoE carries frames of 24 to 2136 bytes only");
         return -2;
     }
     memcpy(bytes, to, ADDRESS);
     memcpy(bytes + ADDRESS, from, ADDRESS);
-    return live_send_raw(live, bytes, length, error, size);
+    return fcvi_live_send_raw(live, bytes, length, error, size);
 }
 
-uint64_t live_lost(struct live *live)
+uint64_t fcvi_live_lost(struct live *live)
 {
     struct pcap_stat counts;
     return pcap_stats(live->pcap, &counts) == 0 ? counts.ps_drop : 0;
 }
 
-void live_close(struct live *live)
+void fcvi_live_close(struct live *live)
 {
     if (live->pcap != NULL)
         pcap_close(live->pcap);

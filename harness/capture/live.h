@@ -6,6 +6,10 @@
 
 #include "capture.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The largest FCoE frame's payload: header, 2136 bytes of FC-2 frame, CRC and EOF (FC-BB). */
 enum { LIVE_MTU = 2158, LIVE_ETHERNET = 14, LIVE_LONGEST = 2304 };
 
@@ -20,35 +24,39 @@ struct live_record {
 };
 
 /** Open an interface. NULL on failure, with one line in error (size bytes). */
-struct live *live_open(const char *interface, char *error, size_t size);
+struct live *fcvi_live_open(const char *interface, char *error, size_t size);
 
 /** The interface's own address, 6 bytes. */
-const uint8_t *live_address(const struct live *live);
+const uint8_t *fcvi_live_address(const struct live *live);
 
-/** A descriptor that is readable when live_receive may have something. */
-int live_fd(const struct live *live);
+/** A descriptor that is readable when fcvi_live_receive may have something. */
+int fcvi_live_fd(const struct live *live);
 
 /** Whether the interface is up, and its link has been since this was last asked; 0, or -1 with one line in
  * error. */
-int live_ready(struct live *live, char *error, size_t size);
+int fcvi_live_ready(struct live *live, char *error, size_t size);
 
 /** What became of the link until now does not matter. */
-void live_forget(struct live *live);
+void fcvi_live_forget(struct live *live);
 
 /** Next frame: 1 there is one, 0 none now, -1 the interface failed. */
-int live_receive(struct live *live, struct live_record *out, char *error, size_t size);
+int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size);
 
 /** Send an FC-2 frame from one Ethernet address to another (6 bytes each). 0; -1 on failure; -2 when FCoE
  * cannot carry such a frame. */
-int live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-              char *error, size_t size);
+int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
+                   char *error, size_t size);
 
 /** Send a whole Ethernet frame. 0, or -1. */
-int live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size);
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size);
 
-/** Frames that the host lost for want of room since live_open. */
-uint64_t live_lost(struct live *live);
+/** Frames that the host lost for want of room since fcvi_live_open. */
+uint64_t fcvi_live_lost(struct live *live);
 
-void live_close(struct live *live);
+void fcvi_live_close(struct live *live);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

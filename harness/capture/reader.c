@@ -36,15 +36,15 @@ struct capture {
 static ssize_t give(void *context, char *out, size_t capacity)
 {
     struct capture *c = context;
-    enum source_status status = source_have(c->source, 1);
+    enum source_status status = fcvi_source_have(c->source, 1);
     if (status == SOURCE_BROKEN || status == SOURCE_INTERRUPTED) {
         errno = status == SOURCE_INTERRUPTED ? EINTR : EIO;
         return -1;
     }
-    struct window w = source_window(c->source);
+    struct window w = fcvi_source_window(c->source);
     size_t n = w.length < capacity ? w.length : capacity;
     memcpy(out, w.bytes, n);
-    source_skip(c->source, n);
+    fcvi_source_skip(c->source, n);
     return (ssize_t)n;
 }
 
@@ -63,7 +63,7 @@ static int open_other(struct capture *c, const char *path, char *error, size_t s
     (void)setvbuf(file, NULL, _IOFBF, STEP);
     c->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_MICRO, why);
     if (c->pcap == NULL) {
-        const char *broken = source_why(c->source);
+        const char *broken = fcvi_source_why(c->source);
         fclose(file);
         return refuse(error, size, path, *broken != '\0' ? broken : why);
     }
@@ -83,7 +83,7 @@ static int other_next(struct capture *c, struct classic_record *out, char *error
     if (status == PCAP_ERROR_BREAK)
         return 0;
     if (status != 1) {
-        const char *broken = source_why(c->source);
+        const char *broken = fcvi_source_why(c->source);
         snprintf(error, size, "%s", *broken != '\0' ? broken : pcap_geterr(c->pcap));
         return -1;
     }
@@ -98,38 +98,38 @@ static int other_next(struct capture *c, struct classic_record *out, char *error
 
 static int open_format(struct capture *c, const char *path, char *error, size_t size)
 {
-    enum source_status status = source_have(c->source, CLASSIC_HEADER);
+    enum source_status status = fcvi_source_have(c->source, CLASSIC_HEADER);
     if (status == SOURCE_BROKEN)
-        return refuse(error, size, path, source_why(c->source));
+        return refuse(error, size, path, fcvi_source_why(c->source));
     if (status == SOURCE_INTERRUPTED)
         return refuse(error, size, path, "interrupted");
-    if (status != SOURCE_READY || !classic_begin(&c->classic, source_window(c->source).bytes))
+    if (status != SOURCE_READY || !fcvi_classic_begin(&c->classic, fcvi_source_window(c->source).bytes))
         return open_other(c, path, error, size);
-    source_skip(c->source, CLASSIC_HEADER);
-    source_wait_briefly(c->source);
+    fcvi_source_skip(c->source, CLASSIC_HEADER);
+    fcvi_source_wait_briefly(c->source);
     c->linktype = (int)c->classic.linktype;
     return 0;
 }
 
-struct capture *capture_open(const char *path, char *error, size_t size)
+struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
 {
     struct capture *c = calloc(1, sizeof *c);
     if (c == NULL) {
         refuse(error, size, path, "out of memory");
         return NULL;
     }
-    c->source = source_open(path, error, size);
+    c->source = fcvi_source_open(path, error, size);
     if (c->source != NULL && open_format(c, path, error, size) == 0)
         return c;
-    capture_close(c);
+    fcvi_capture_close(c);
     return NULL;
 }
 
-int capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     struct classic_record r = {0};
     char why[PCAP_ERRBUF_SIZE];
-    int status = c->pcap == NULL ? classic_next(&c->classic, c->source, &r, why, sizeof why)
+    int status = c->pcap == NULL ? fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why)
                                  : other_next(c, &r, why, sizeof why);
     if (status < 0)
         snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
@@ -137,23 +137,23 @@ int capture_next(struct capture *c, struct capture_record *out, char *error, siz
         return status;
     out->number = ++c->number;
     out->time_us = r.time_us;
-    envelope_open(c->linktype, r.bytes, r.length, r.length < r.original, out);
+    fcvi_envelope_open(c->linktype, r.bytes, r.length, r.length < r.original, out);
     return 1;
 }
 
-void capture_continue(struct capture *c, uint64_t before)
+void fcvi_capture_continue(struct capture *c, uint64_t before)
 {
     c->before = before;
 }
 
-void capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
+void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
 {
-    source_progress(c->source, read, size);
+    fcvi_source_progress(c->source, read, size);
 }
 
-bool capture_is_file(const struct capture *c)
+bool fcvi_capture_is_file(const struct capture *c)
 {
-    return source_is_file(c->source);
+    return fcvi_source_is_file(c->source);
 }
 
 /* ---- what is wrong ---- */
@@ -172,14 +172,14 @@ static int fill(struct capture *c, const struct fcvi_monitor *monitor, char *err
     c->next = c->ready = 0;
     do {
         struct entry *e = &c->batch[c->ready];
-        int status = capture_next(c, &e->record, error, size);
+        int status = fcvi_capture_next(c, &e->record, error, size);
         if (status != 1)
             return c->ready > 0 ? 1 : status;
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
         c->ready++;
-    } while (c->ready < BATCH && c->pcap == NULL && classic_has(c->source));
+    } while (c->ready < BATCH && c->pcap == NULL && fcvi_classic_has(c->source));
     return 1;
 }
 
@@ -221,10 +221,10 @@ static bool judge(struct capture *c, const struct entry *e, struct fcvi_findings
     return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
 }
 
-int capture_next_finding(struct capture *c, struct capture_record *out, struct fcvi_frame *frame,
-                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                         struct fcvi_monitor_findings *breaches, struct capture_tally *tally, char *error,
-                         size_t size)
+int fcvi_capture_next_finding(struct capture *c, struct capture_record *out, struct fcvi_frame *frame,
+                              struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                              struct fcvi_monitor_findings *breaches, struct capture_tally *tally,
+                              char *error, size_t size)
 {
     findings->count = 0;
     findings->worst = 0;
@@ -244,13 +244,13 @@ int capture_next_finding(struct capture *c, struct capture_record *out, struct f
     return 2;
 }
 
-void capture_close(struct capture *c)
+void fcvi_capture_close(struct capture *c)
 {
     if (c == NULL)
         return;
     if (c->pcap != NULL)
         pcap_close(c->pcap);
     if (c->source != NULL)
-        source_close(c->source);
+        fcvi_source_close(c->source);
     free(c);
 }

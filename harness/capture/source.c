@@ -50,7 +50,7 @@ static int open_path(struct source *s, const char *path, char *error, size_t siz
     return 0;
 }
 
-struct source *source_open(const char *path, char *error, size_t size)
+struct source *fcvi_source_open(const char *path, char *error, size_t size)
 {
     struct source *s = calloc(1, sizeof *s);
     uint8_t *bytes = malloc(CAPACITY);
@@ -63,7 +63,7 @@ struct source *source_open(const char *path, char *error, size_t size)
     s->bytes = bytes;
     if (open_path(s, path, error, size) == 0)
         return s;
-    source_close(s);
+    fcvi_source_close(s);
     return NULL;
 }
 
@@ -90,7 +90,7 @@ static ssize_t from_file(void *context, uint8_t *out, size_t capacity)
 static enum source_status fill(struct source *s)
 {
     uint8_t *to = s->bytes + s->end;
-    ssize_t n = s->unpack != NULL ? unpack_next(s->unpack, to, PIECE, s->why, sizeof s->why)
+    ssize_t n = s->unpack != NULL ? fcvi_unpack_next(s->unpack, to, PIECE, s->why, sizeof s->why)
                                   : from_file(s, to, PIECE);
     if (n < 0 && errno == EINTR)
         return SOURCE_INTERRUPTED;
@@ -107,13 +107,13 @@ static enum source_status fill(struct source *s)
 static enum source_status start_unpacking(struct source *s)
 {
     struct window head = {s->bytes, s->end};
-    s->unpack = unpack_open(from_file, s, head.bytes, head.length, s->why, sizeof s->why);
+    s->unpack = fcvi_unpack_open(from_file, s, head.bytes, head.length, s->why, sizeof s->why);
     s->end = 0;
     s->over = false;
     return s->unpack != NULL ? SOURCE_READY : SOURCE_BROKEN;
 }
 
-enum source_status source_have(struct source *s, size_t count)
+enum source_status fcvi_source_have(struct source *s, size_t count)
 {
     while (s->end - s->begin < count && !s->over) {
         if (s->begin != 0) {
@@ -123,7 +123,7 @@ enum source_status source_have(struct source *s, size_t count)
         }
         bool first = s->read == 0 || (s->unpack == NULL && s->read < UNPACK_MAGIC);
         enum source_status status = fill(s);
-        if (status == SOURCE_READY && first && unpack_knows(s->bytes, s->end))
+        if (status == SOURCE_READY && first && fcvi_unpack_knows(s->bytes, s->end))
             status = start_unpacking(s);
         if (status != SOURCE_READY)
             return status;
@@ -131,41 +131,41 @@ enum source_status source_have(struct source *s, size_t count)
     return s->end - s->begin < count ? SOURCE_SHORT : SOURCE_READY;
 }
 
-struct window source_window(const struct source *s)
+struct window fcvi_source_window(const struct source *s)
 {
     return (struct window){s->bytes + s->begin, s->end - s->begin};
 }
 
-void source_wait_briefly(struct source *s)
+void fcvi_source_wait_briefly(struct source *s)
 {
     s->brief = true;
 }
 
-void source_skip(struct source *s, size_t count)
+void fcvi_source_skip(struct source *s, size_t count)
 {
     s->begin += count;
 }
 
-const char *source_why(const struct source *s)
+const char *fcvi_source_why(const struct source *s)
 {
     return s->why;
 }
 
-void source_progress(const struct source *s, uint64_t *read, uint64_t *size)
+void fcvi_source_progress(const struct source *s, uint64_t *read, uint64_t *size)
 {
     *read = s->read;
     *size = s->size;
 }
 
-bool source_is_file(const struct source *s)
+bool fcvi_source_is_file(const struct source *s)
 {
     return s->file;
 }
 
-void source_close(struct source *s)
+void fcvi_source_close(struct source *s)
 {
     if (s->unpack != NULL)
-        unpack_close(s->unpack);
+        fcvi_unpack_close(s->unpack);
     if (s->fd >= 0)
         close(s->fd);
     free(s->bytes);

@@ -9,7 +9,7 @@
 struct source;
 
 /** NULL on failure, with one line in error. "-" is standard input. */
-struct source *source_open(const char *path, char *error, size_t size);
+struct source *fcvi_source_open(const char *path, char *error, size_t size);
 
 enum source_status {
     SOURCE_READY,      /* there are so many bytes */
@@ -19,28 +19,28 @@ enum source_status {
 };
 /** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. */
 enum { SOURCE_MOST = 1 << 19 };
-enum source_status source_have(struct source *source, size_t count);
+enum source_status fcvi_source_have(struct source *source, size_t count);
 
 /** From now on waiting for a pipe ends now and then, as by a signal: one that comes right before a read is
  * lost. */
-void source_wait_briefly(struct source *source);
+void fcvi_source_wait_briefly(struct source *source);
 
 struct window {
     const uint8_t *bytes;
     size_t length;
 };
-/** What is there now, until the next source_have. */
-struct window source_window(const struct source *source);
-void source_skip(struct source *source, size_t count);
+/** What is there now, until the next fcvi_source_have. */
+struct window fcvi_source_window(const struct source *source);
+void fcvi_source_skip(struct source *source, size_t count);
 
 /** One line, after SOURCE_BROKEN. */
-const char *source_why(const struct source *source);
+const char *fcvi_source_why(const struct source *source);
 
 /** Bytes read of the file as it is on the disk, and its size; 0 when that is not known. */
-void source_progress(const struct source *source, uint64_t *read, uint64_t *size);
+void fcvi_source_progress(const struct source *source, uint64_t *read, uint64_t *size);
 /** It is a file on a disk: what it holds is there at once. */
-bool source_is_file(const struct source *source);
+bool fcvi_source_is_file(const struct source *source);
 
-void source_close(struct source *source);
+void fcvi_source_close(struct source *source);
 
 #endif

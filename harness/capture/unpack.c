@@ -39,7 +39,7 @@ struct unpack {
     uint8_t piece[PIECE];
 };
 
-bool unpack_knows(const uint8_t *b, size_t length)
+bool fcvi_unpack_knows(const uint8_t *b, size_t length)
 {
     static const struct {
         size_t length;
@@ -104,8 +104,8 @@ static void explain(const struct unpack *u, char *why, size_t size)
     why[strcspn(why, "\n")] = '\0';
 }
 
-struct unpack *unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length, char *why,
-                           size_t size)
+struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length,
+                                char *why, size_t size)
 {
     struct unpack *u = calloc(1, sizeof *u);
     if (u == NULL) {
@@ -122,11 +122,11 @@ struct unpack *unpack_open(unpack_read *read, void *context, const uint8_t *head
         explain(u, why, size);
     else
         return u;
-    unpack_close(u);
+    fcvi_unpack_close(u);
     return NULL;
 }
 
-ssize_t unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
+ssize_t fcvi_unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
 {
     la_ssize_t n = u->archive_read_data(u->archive, out, capacity);
     if (n >= 0)
@@ -136,7 +136,7 @@ ssize_t unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, 
     return -1;
 }
 
-void unpack_close(struct unpack *u)
+void fcvi_unpack_close(struct unpack *u)
 {
     if (u->archive != NULL)
         u->archive_read_free(u->archive);

@@ -9,16 +9,16 @@
 
 enum { UNPACK_MAGIC = 6, UNPACK_HEAD = 1 << 17 };
 /** The bytes begin like a compressed file; length at least UNPACK_MAGIC, or all there is. */
-bool unpack_knows(const uint8_t *bytes, size_t length);
+bool fcvi_unpack_knows(const uint8_t *bytes, size_t length);
 
 typedef ssize_t unpack_read(void *context, uint8_t *out, size_t capacity);
 struct unpack;
 /** head: what was already taken of the compressed bytes (at most UNPACK_HEAD, copied); the rest comes from
  * read. NULL on failure, with one line in why. */
-struct unpack *unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length, char *why,
-                           size_t size);
+struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length,
+                                char *why, size_t size);
 /** At most capacity bytes; 0 at the end; -1 with a line in why, or with errno EINTR. */
-ssize_t unpack_next(struct unpack *unpack, uint8_t *out, size_t capacity, char *why, size_t size);
-void unpack_close(struct unpack *unpack);
+ssize_t fcvi_unpack_next(struct unpack *unpack, uint8_t *out, size_t capacity, char *why, size_t size);
+void fcvi_unpack_close(struct unpack *unpack);
 
 #endif

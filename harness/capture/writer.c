@@ -14,7 +14,7 @@ struct capture_writer {
     int linktype;
 };
 
-struct capture_writer *capture_create(const char *path, int linktype, char *error, size_t size)
+struct capture_writer *fcvi_capture_create(const char *path, int linktype, char *error, size_t size)
 {
     struct capture_writer *w = calloc(1, sizeof *w);
     if (w == NULL) {
@@ -37,16 +37,16 @@ struct capture_writer *capture_create(const char *path, int linktype, char *erro
 static size_t record_of(const struct capture_writer *w, const struct fcvi_input *frame, uint8_t *out)
 {
     if (w->linktype == CAPTURE_FC_2_DELIMS)
-        return capture_delimited(frame, out, LONGEST);
+        return fcvi_capture_delimited(frame, out, LONGEST);
     if (w->linktype == CAPTURE_ETHERNET)
-        return envelope_fcoe(frame, out, LONGEST);
+        return fcvi_envelope_fcoe(frame, out, LONGEST);
     if (frame->length > LONGEST)
         return 0;
     memcpy(out, frame->bytes, frame->length);
     return frame->length;
 }
 
-int capture_write(struct capture_writer *w, uint64_t time_us, const struct fcvi_input *frame)
+int fcvi_capture_write(struct capture_writer *w, uint64_t time_us, const struct fcvi_input *frame)
 {
     uint8_t record[LONGEST];
     size_t length = record_of(w, frame, record);
@@ -59,7 +59,7 @@ int capture_write(struct capture_writer *w, uint64_t time_us, const struct fcvi_
     return 0;
 }
 
-int capture_finish(struct capture_writer *w)
+int fcvi_capture_finish(struct capture_writer *w)
 {
     int status = pcap_dump_flush(w->dumper);
     pcap_dump_close(w->dumper);

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A number as one load, which is one look for a sanitizer as well. */
 #if defined __GNUC__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 static inline uint64_t fcvi_load_2(const uint8_t *p)
@@ -104,5 +108,9 @@ static inline void fcvi_store(uint8_t *p, unsigned size, uint64_t v)
 #undef NEST
 #undef FCVI_NUMBER
 #undef FCVI_BYTES
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

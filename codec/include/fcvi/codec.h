@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Delimiters by their one-byte codes (RFC 3643, FC-BB), as FCoE carries them. */
 enum fcvi_sof {
     FCVI_SOF_NONE = 0,
@@ -165,5 +169,9 @@ const char *fcvi_reason_name(uint8_t reason); /* Table 12, "Reserved" and "Vendo
 uint32_t fcvi_crc32(const uint8_t *bytes, size_t length);
 
 const char *fcvi_version(void); /* of the library, "0.1.0" */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

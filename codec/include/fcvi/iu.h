@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One line per row of Table 1, in its order:
  * IU(ident, opcode, R_CTL, Device_Header size, has payload, category) */
 #define FCVI_IU_TABLE(IU)                                                                                    \
@@ -59,5 +63,9 @@ enum fcvi_opcode {
 
 /** The IU of an FCVI_OPCODE; FCVI_IU_NONE for a value that Table 1 does not have. */
 enum fcvi_iu fcvi_iu_of_opcode(uint8_t opcode);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fcvi_field_kind {
     FCVI_F_UINT, /* number, shown in hexadecimal */
     FCVI_F_DEC,  /* number, shown in decimal */
@@ -63,5 +67,9 @@ struct fcvi_structure_info {
 /** Every field, structure by structure; behind the last stands one of structure FCVI_S_COUNT. */
 const struct fcvi_field *fcvi_field_table(size_t *count);
 const struct fcvi_structure_info *fcvi_structure_table(size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

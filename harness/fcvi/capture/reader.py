@@ -46,10 +46,10 @@ class Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         self._error = ffi.new("char[]", _ERROR_SIZE)
-        self._capture = lib.capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        self._capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
         if self._capture == ffi.NULL:
             raise CaptureError(ffi.string(self._error).decode(errors="replace"))
-        self.is_file: bool = lib.capture_is_file(self._capture)
+        self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
 
     def __enter__(self) -> Reader:
         return self
@@ -60,13 +60,13 @@ class Reader:
     def close(self) -> None:
         """Close the file."""
         if self._capture is not None:
-            lib.capture_close(self._capture)
+            lib.fcvi_capture_close(self._capture)
             self._capture = None
 
     def progress(self) -> tuple[int, int]:
         """Bytes taken of the file, and its size, 0 when that is not known."""
         numbers = ffi.new("uint64_t[2]")
-        lib.capture_progress(self._capture, numbers, numbers + 1)
+        lib.fcvi_capture_progress(self._capture, numbers, numbers + 1)
         return numbers[0], numbers[1]
 
     def _check(self, status: int) -> int:
@@ -76,7 +76,7 @@ class Reader:
 
     def __iter__(self) -> Iterator[Record]:
         record = ffi.new("struct capture_record *")
-        while status := self._check(lib.capture_next(self._capture, record, self._error, _ERROR_SIZE)):
+        while status := self._check(lib.fcvi_capture_next(self._capture, record, self._error, _ERROR_SIZE)):
             if status == 1:
                 yield record_of(record)
 
@@ -84,7 +84,7 @@ class Reader:
 def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) -> None:
     """Write frames (time_us, data, sof, eof) as pcap: linktype 224, 225 or 1 (FCoE). Raises CaptureError."""
     error = ffi.new("char[]", _ERROR_SIZE)
-    writer = lib.capture_create(str(path).encode(), linktype, error, _ERROR_SIZE)
+    writer = lib.fcvi_capture_create(str(path).encode(), linktype, error, _ERROR_SIZE)
     if writer == ffi.NULL:
         raise CaptureError(ffi.string(error).decode(errors="replace"))
     refused: Optional[int] = None
@@ -92,9 +92,9 @@ def write(path: Path, linktype: int, frames: list[tuple[int, bytes, int, int]]) 
         keep = ffi.from_buffer(data)
         frame = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
         frame.sof, frame.eof, frame.crc = sof, eof, codec.CRC_OK
-        if lib.capture_write(writer, time_us, frame) != 0 and refused is None:
+        if lib.fcvi_capture_write(writer, time_us, frame) != 0 and refused is None:
             refused = number
-    if lib.capture_finish(writer) != 0:
+    if lib.fcvi_capture_finish(writer) != 0:
         raise CaptureError(f"{path}: not everything could be written")
     if refused is not None:
         raise CaptureError(f"{path}: frame {refused} does not fit into a record of linktype {linktype}")

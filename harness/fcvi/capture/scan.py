@@ -57,10 +57,10 @@ class Scan:
     def __init__(self, path: str) -> None:
         self.path = path
         self._error = ffi.new("char[]", _ERROR_SIZE)
-        self._capture = lib.capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        self._capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
         if self._capture == ffi.NULL:
             raise ScanError(self._why())
-        self.is_file: bool = lib.capture_is_file(self._capture)
+        self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
         self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
         self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
         self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
@@ -73,12 +73,12 @@ class Scan:
 
     def close(self) -> None:
         """Close the file."""
-        lib.capture_close(self._capture)
+        lib.fcvi_capture_close(self._capture)
 
     def stops(self, watch: Watch, tick: Callable[[], None]) -> Iterator[None]:
         """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
-        lib.capture_continue(self._capture, watch.frames)
-        while status := lib.capture_next_finding(
+        lib.fcvi_capture_continue(self._capture, watch.frames)
+        while status := lib.fcvi_capture_next_finding(
             self._capture, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
         ):
             if status < 0:
@@ -98,7 +98,7 @@ class Scan:
     def progress(self) -> tuple[int, int]:
         """Bytes taken of the file, and its size, 0 when that is not known."""
         numbers = ffi.new("uint64_t[2]")
-        lib.capture_progress(self._capture, numbers, numbers + 1)
+        lib.fcvi_capture_progress(self._capture, numbers, numbers + 1)
         return numbers[0], numbers[1]
 
 
@@ -106,10 +106,10 @@ def first_time(path: str) -> Optional[int]:
     """When the first record was taken, None without one. Raises ScanError."""
     error = ffi.new("char[]", _ERROR_SIZE)
     record = ffi.new("struct capture_record *")
-    capture = lib.capture_open(path.encode(errors="surrogateescape"), error, _ERROR_SIZE)
+    capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, _ERROR_SIZE)
     if capture == ffi.NULL:
         raise ScanError(str(ffi.string(error), errors="replace"))
-    while (status := lib.capture_next(capture, record, error, _ERROR_SIZE)) == 2:  # a pipe in which nothing is yet
+    while (status := lib.fcvi_capture_next(capture, record, error, _ERROR_SIZE)) == 2:  # a pipe in which nothing is yet
         pass
-    lib.capture_close(capture)
+    lib.fcvi_capture_close(capture)
     return record.time_us if status == 1 else None

@@ -321,5 +321,5 @@ def delimited(data: bytes, sof: int, eof: int, crc_ok: bool = True) -> bytes:
     source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(data)})
     source.sof, source.eof, source.crc = sof, eof, CRC_OK if crc_ok else CRC_BAD
     out = ffi.new("uint8_t[]", len(data) + 12)
-    length = lib.capture_delimited(source, out, len(data) + 12)
+    length = lib.fcvi_capture_delimited(source, out, len(data) + 12)
     return bytes(ffi.buffer(out, length))

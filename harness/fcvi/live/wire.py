@@ -42,7 +42,7 @@ class Wire:
         self.interface = interface
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._record = ffi.new("struct live_record *")
-        self._live = lib.live_open(interface.encode(), self._error, _ERROR_SIZE)
+        self._live = lib.fcvi_live_open(interface.encode(), self._error, _ERROR_SIZE)
         if self._live == ffi.NULL:
             raise AttachError(f"{option}: {self._words()}")
         try:
@@ -50,7 +50,7 @@ class Wire:
         except OSError as error:
             self.close()
             raise AttachError(f"{option}: cannot give up privileges: {error.strerror}") from error
-        self.address = bytes(ffi.buffer(lib.live_address(self._live), 6))
+        self.address = bytes(ffi.buffer(lib.fcvi_live_address(self._live), 6))
         self._lost = 0
 
     def _words(self) -> str:
@@ -58,20 +58,20 @@ class Wire:
 
     def fileno(self) -> int:
         """Readable when frames may have arrived."""
-        return int(lib.live_fd(self._live))
+        return int(lib.fcvi_live_fd(self._live))
 
     def forget(self) -> None:
         """Until now the link may have gone and come."""
-        lib.live_forget(self._live)
+        lib.fcvi_live_forget(self._live)
 
     def check(self) -> None:
         """Raises DutError when the interface is down, or was for a moment."""
-        if lib.live_ready(self._live, self._error, _ERROR_SIZE) != 0:
+        if lib.fcvi_live_ready(self._live, self._error, _ERROR_SIZE) != 0:
             raise DutError(self._words())
 
     def lost(self) -> int:
         """How many frames the host lost since this was last asked."""
-        total = int(lib.live_lost(self._live))
+        total = int(lib.fcvi_live_lost(self._live))
         lost, self._lost = total - self._lost, total
         return lost
 
@@ -81,7 +81,7 @@ class Wire:
         now = monotonic_us()
         ahead = time.time_ns() // 1000 - now  # of the kernel's clock before ours
         while len(arrived) < _MOST_AT_ONCE:
-            status = lib.live_receive(self._live, self._record, self._error, _ERROR_SIZE)
+            status = lib.fcvi_live_receive(self._live, self._record, self._error, _ERROR_SIZE)
             if status == 0:
                 break
             if status < 0:
@@ -106,7 +106,7 @@ class Wire:
         keep = ffi.from_buffer(frame.data)
         out: Any = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
         out.sof, out.eof, out.crc = frame.sof, frame.eof, 1 if frame.crc_ok else _CRC_BAD
-        status = lib.live_send(self._live, to, source, out, self._error, _ERROR_SIZE)
+        status = lib.fcvi_live_send(self._live, to, source, out, self._error, _ERROR_SIZE)
         if status == -2:
             raise CannotCarry(self._words())
         if status != 0:
@@ -114,11 +114,11 @@ class Wire:
 
     def send_raw(self, frame: bytes) -> None:
         """Send a whole Ethernet frame. Raises DutError when the interface fails."""
-        if lib.live_send_raw(self._live, frame, len(frame), self._error, _ERROR_SIZE) != 0:
+        if lib.fcvi_live_send_raw(self._live, frame, len(frame), self._error, _ERROR_SIZE) != 0:
             raise DutError(self._words())
 
     def close(self) -> None:
         """Close the interface."""
         if self._live != ffi.NULL:
-            lib.live_close(self._live)
+            lib.fcvi_live_close(self._live)
             self._live = ffi.NULL

@@ -9,6 +9,10 @@
 
 #include <fcvi/codec.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fcvi_monitor;
 
 /** What the caller knows of the stream. With none of these the stream is taken for a capture that may begin
@@ -116,5 +120,9 @@ struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *monit
                                                 enum fcvi_monitor_unjudged reason);
 /** The reason in words. */
 const char *fcvi_monitor_unjudged_text(enum fcvi_monitor_unjudged reason);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
