@@ -1,6 +1,6 @@
 # fcvi: the conformance suite for FC-VI (ISO/IEC 14165-331:2007). `make help` says what there is.
 
-VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/internal.h)
+VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/version.h)
 SOVERSION := 0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -139,7 +139,7 @@ $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
 $(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/report/dissector.py $(EXTENSION)
 	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.report.dissector $< > $@
 
-$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/core/internal.h
+$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/core/version.h
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 

@@ -24,7 +24,7 @@ static bool message_request(enum fcvi_iu iu)
     return iu == FCVI_IU_SEND_RQST || iu == FCVI_IU_WRITE_RQST || iu == FCVI_IU_READ_RQST;
 }
 
-enum { ABTS = 0x81, MEMORY_OF_ABORTS = sizeof((struct past *)0)->aborted / sizeof(uint16_t) };
+enum { MEMORY_OF_ABORTS = sizeof((struct past *)0)->aborted / sizeof(uint16_t) };
 
 /* The port has accepted a request of the other one, which has not aborted it: an accept that crosses the ABTS
  * is void (8.5.3 a, C rule 1). */
@@ -43,7 +43,7 @@ void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned fr
     struct world *w = world_of(block);
     struct past *past = &w->past[from];
     bool refused = f->dh != NULL && f->dh_length >= 16 && fcvi_DH_CONN_STS(f->dh);
-    if (fcvi_FC_R_CTL(f->fc) == ABTS && !fcvi_FC_Exchange_Context(f->fc))
+    if (fcvi_FC_R_CTL(f->fc) == FCVI_R_CTL_ABTS && !fcvi_FC_Exchange_Context(f->fc))
         past->aborted[past->aborts++ % MEMORY_OF_ABORTS] = (uint16_t)fcvi_FC_OX_ID(f->fc);
     if (f->iu == FCVI_IU_CONNECT_RESP1 && !refused) {
         past->accept_sent = true;

@@ -24,7 +24,9 @@ INCLUDES = [
     ROOT / "fuzz/mutator",
     ROOT / "harness/ffi",
 ]
-HEADERS = ["fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h", "calls.h"]
+HEADERS = [
+    "fcvi/codes.h", "fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h", "calls.h",
+]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 

@@ -155,7 +155,9 @@ struct fcvi_iu_info {
     uint8_t opcode, r_ctl, dh_size, has_payload;
     const char *encoding, *position; /* requirement ids */
 };
-/** Fill in the row of an IU other than FCVI_IU_NONE. */
+/** The row of an IU other than FCVI_IU_NONE. */
+const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu);
+/** The same, copied. */
 void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out);
 
 const char *fcvi_iu_name(enum fcvi_iu iu);        /* "FCVI_SEND_RQST"; "" for FCVI_IU_NONE */

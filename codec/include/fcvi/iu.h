@@ -2,6 +2,7 @@
 #ifndef FCVI_IU_H
 #define FCVI_IU_H
 
+#include <fcvi/codes.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,18 +12,18 @@ extern "C" {
 /* One line per row of Table 1, in its order:
  * IU(ident, opcode, R_CTL, Device_Header size, has payload, category) */
 #define FCVI_IU_TABLE(IU)                                                                                    \
-    IU(SEND_RQST, 0x00, 0x01, 32, 1, MSG_RQST)                                                               \
-    IU(WRITE_RQST, 0x01, 0x01, 32, 1, MSG_RQST)                                                              \
-    IU(READ_RQST, 0x02, 0x06, 32, 0, MSG_RQST)                                                               \
-    IU(SEND_RESP, 0x08, 0x07, 16, 0, MSG_RESP)                                                               \
-    IU(WRITE_RESP, 0x09, 0x07, 16, 0, MSG_RESP)                                                              \
-    IU(READ_RESP, 0x0A, 0x01, 32, 1, MSG_RESP)                                                               \
-    IU(CONNECT_RQST, 0x10, 0x02, 32, 1, CONNECT_RQST)                                                        \
-    IU(DISCONNECT_RQST, 0x12, 0x02, 32, 0, DISCONNECT)                                                       \
-    IU(CONNECT_RESP1, 0x18, 0x03, 32, 1, CONN_RESP)                                                          \
-    IU(CONNECT_RESP2, 0x19, 0x03, 32, 0, CONN_RESP)                                                          \
-    IU(CONNECT_RESP3, 0x1A, 0x03, 32, 0, CONN_RESP)                                                          \
-    IU(DISCONNECT_RESP, 0x1B, 0x03, 32, 0, DISCONNECT)
+    IU(SEND_RQST, 0x00, FCVI_R_CTL_SOLICITED_DATA, 32, 1, MSG_RQST)                                          \
+    IU(WRITE_RQST, 0x01, FCVI_R_CTL_SOLICITED_DATA, 32, 1, MSG_RQST)                                         \
+    IU(READ_RQST, 0x02, FCVI_R_CTL_UNSOLICITED_COMMAND, 32, 0, MSG_RQST)                                     \
+    IU(SEND_RESP, 0x08, FCVI_R_CTL_COMMAND_STATUS, 16, 0, MSG_RESP)                                          \
+    IU(WRITE_RESP, 0x09, FCVI_R_CTL_COMMAND_STATUS, 16, 0, MSG_RESP)                                         \
+    IU(READ_RESP, 0x0A, FCVI_R_CTL_SOLICITED_DATA, 32, 1, MSG_RESP)                                          \
+    IU(CONNECT_RQST, 0x10, FCVI_R_CTL_UNSOLICITED_CONTROL, 32, 1, CONNECT_RQST)                              \
+    IU(DISCONNECT_RQST, 0x12, FCVI_R_CTL_UNSOLICITED_CONTROL, 32, 0, DISCONNECT)                             \
+    IU(CONNECT_RESP1, 0x18, FCVI_R_CTL_SOLICITED_CONTROL, 32, 1, CONN_RESP)                                  \
+    IU(CONNECT_RESP2, 0x19, FCVI_R_CTL_SOLICITED_CONTROL, 32, 0, CONN_RESP)                                  \
+    IU(CONNECT_RESP3, 0x1A, FCVI_R_CTL_SOLICITED_CONTROL, 32, 0, CONN_RESP)                                  \
+    IU(DISCONNECT_RESP, 0x1B, FCVI_R_CTL_SOLICITED_CONTROL, 32, 0, DISCONNECT)
 
 enum fcvi_iu {
 #define FCVI_IU_ENUM(ident, opcode, r_ctl, dh, payload, category) FCVI_IU_##ident,
@@ -38,7 +39,7 @@ enum fcvi_opcode {
 #undef FCVI_OPCODE_ENUM
 };
 
-#define FCVI_TYPE 0x58u /* 5.8.3 */
+#define FCVI_TYPE ((unsigned)FCVI_TYPE_FC_VI) /* 5.8.3 */
 #define FCVI_UNASSIGNED                                                                                      \
     0xFFFFFFFFu                    /* FCVI_HANDLE or FCVI_CONNECTION_ID not assigned (5.9.2, 5.9.10, E12)    \
                                     */

@@ -1,7 +1,8 @@
 /* Names of the standard and of this codec. */
 #include <fcvi/codec.h>
 
-#include "internal.h"
+#include "table.h"
+#include "version.h"
 
 enum fcvi_iu fcvi_iu_of_opcode(uint8_t opcode)
 {

@@ -1,12 +1,12 @@
 /* Findings: where, what was seen and what was required. */
-#include "internal.h"
+#include "report.h"
 
 void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
-                       enum fcvi_class class, const char *requirement, const char *erratum,
-                       const char *message, const char *required, uint64_t required_value)
+                       enum fcvi_class cls, const char *requirement, const char *erratum, const char *message,
+                       const char *required, uint64_t required_value)
 {
-    if (findings->worst < 1u + (unsigned)class)
-        findings->worst = 1u + (unsigned)class;
+    if (findings->worst < 1u + (unsigned)cls)
+        findings->worst = 1u + (unsigned)cls;
     if (findings->count++ >= findings->capacity)
         return;
     if (place.field == NULL) {
@@ -28,7 +28,7 @@ void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, 
         .size = place.size,
         .hi = place.hi,
         .lo = place.lo,
-        .cls = (uint8_t) class,
+        .cls = (uint8_t)cls,
     };
 }
 

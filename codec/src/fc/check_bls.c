@@ -1,7 +1,8 @@
 /* Basic Link Services that FC-VI leans on: ABTS, BA_ACC and BA_RJT (8.5.3, FC-FS).
  *
  * Only what cannot be read otherwise is reported: FC-FS itself is not part of this standard. */
-#include "../core/internal.h"
+#include "../core/report.h"
+#include "fc.h"
 
 static void check_payload(const struct fcvi_frame *frame, uint32_t least, const char *message,
                           const char *required, struct fcvi_findings *f)
@@ -14,10 +15,10 @@ static void check_payload(const struct fcvi_frame *frame, uint32_t least, const 
 void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     switch (fcvi_FC_R_CTL(frame->fc)) {
-    case FC_BA_ACC:
+    case FCVI_R_CTL_BA_ACC:
         check_payload(frame, FCVI_BA_ACC_LENGTH, "the payload of BA_ACC is cut off", "12 bytes", f);
         break;
-    case FC_BA_RJT:
+    case FCVI_R_CTL_BA_RJT:
         check_payload(frame, FCVI_BA_RJT_LENGTH, "the payload of BA_RJT is cut off", "4 bytes", f);
         break;
     default:

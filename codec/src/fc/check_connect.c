@@ -1,5 +1,6 @@
 /* Payload of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP1: Tables 13 to 18 (6.8.3, 6.9.3, 7.2, 7.3). */
-#include "../core/internal.h"
+#include "../core/report.h"
+#include "fc.h"
 
 enum { INFO_LENGTH = FCVI_INFO_LENGTH, PLAIN_LENGTH = FCVI_CONN_LENGTH };
 
@@ -46,7 +47,7 @@ static void check_address(const uint8_t *a, uint16_t base, struct fcvi_findings 
 static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findings *f)
 {
     uint64_t level = fcvi_ATTRS_FCVI_RELIABILITY_LVL(a);
-    if (level < 1 || level > 3)
+    if (level < FCVI_RELIABILITY_UNRELIABLE_DELIVERY || level > FCVI_RELIABILITY_RELIABLE_RECEPTION)
         fcvi_report(f, FCVI_AT(base, ATTRS, FCVI_RELIABILITY_LVL), level,
                     FCVI_BREACH_IN_WORDS("FCVI-7.3-02",
                                          "the Reliability Level is reserved (VIPL codes differ, E32)",
@@ -54,7 +55,7 @@ static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findin
     const uint8_t *q = fcvi_ATTRS_FCVI_QOS(a);
     uint16_t qos = (uint16_t)(base + FCVI_ATTRS_FCVI_QOS_BYTE);
     uint64_t pref = fcvi_QOS_FCVI_PREF(q);
-    if (pref != 0x00 && pref != 0x80)
+    if (pref != FCVI_PREF_PREFERENCE_NOT_USED && pref != FCVI_PREF_PREFERENCE_USED)
         fcvi_report(f, FCVI_AT(qos, QOS, FCVI_PREF), pref,
                     FCVI_BREACH_IN_WORDS("FCVI-7.3-06", "FCVI_PREF is a reserved value", "00h or 80h"));
     fixed(f, FCVI_AT(qos, QOS, FCVI_MAX_BANDWIDTH), fcvi_QOS_FCVI_MAX_BANDWIDTH(q), 0, "FCVI-7.3-10",

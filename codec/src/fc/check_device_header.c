@@ -1,6 +1,7 @@
 /* The Device_Header of an FC-VI IU: handle, opcode, flags, FCVI_PARAMETER and words 4 to 7 (5.9, clause 6).
  */
-#include "../core/internal.h"
+#include "../core/report.h"
+#include "fc.h"
 
 #define BASE(frame) ((uint16_t)((frame)->dh - (frame)->fc))
 
@@ -79,10 +80,10 @@ static struct fcvi_rule reason_rule(uint8_t reason, bool connect)
         return (struct fcvi_rule){FCVI_NOTICE, "FCVI-T12-60h", "E11", reserved, wanted, 0};
     if (reason >= 0x70 && reason <= 0xEF)
         return FCVI_BREACH_IN_WORDS("FCVI-T12-60h", reserved, wanted);
-    if (connect && reason >= 0x40 && reason <= 0x4B)
+    if (connect && reason >= FCVI_REASON_TRANSPORT_ERROR && reason <= FCVI_REASON_DISCONNECT_ACCEPT)
         return FCVI_BREACH_IN_WORDS("FCVI-5.9.7.1-06", "a Disconnect Reason Code in a Connect Response",
                                     wanted);
-    if (!connect && reason <= 0x22)
+    if (!connect && reason <= FCVI_REASON_CONNECT_REJECT_TRANSPORT_ERROR)
         return FCVI_BREACH_IN_WORDS("FCVI-5.9.7.1-07", "a Connect Response Reason Code in a Disconnect IU",
                                     wanted);
     return (struct fcvi_rule){FCVI_NOTICE, NULL, NULL, NULL, NULL, 0};

@@ -1,5 +1,6 @@
 /* What holds for every FC-2 frame (5.8.1, FC-FS), and the way to the checks of its kind. */
-#include "../core/internal.h"
+#include "../core/report.h"
+#include "fc.h"
 
 static struct fcvi_place whole(const char *name, size_t length)
 {

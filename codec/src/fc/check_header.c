@@ -1,6 +1,7 @@
 /* The Frame_Header of an FC-VI IU: R_CTL, F_CTL, DF_CTL, CS_CTL, Parameter and delimiters (Table 1, 5.8). */
-#include "../core/internal.h"
+#include "../core/report.h"
 #include "f_ctl.h"
+#include "fc.h"
 
 struct f_ctl_rule {
     uint8_t responder, first, last, initiative, one_frame;

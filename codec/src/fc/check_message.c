@@ -1,7 +1,8 @@
 /* A quick look that passes nearly every good frame of a Message: what passes has no finding, what does not
  * goes through every check in its turn. It knows fewer things to be right than they do, never more. */
-#include "../core/internal.h"
+#include "../core/report.h"
 #include "f_ctl.h"
+#include "fc.h"
 
 /* The bits of F_CTL that a rule fixes, and their values. What holds of the frame that ends the Sequence is
  * asked of all: no more passes for it. */

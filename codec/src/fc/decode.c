@@ -1,5 +1,5 @@
 /* Taking a frame apart: where each layer starts and what kind of frame it is. */
-#include "../core/internal.h"
+#include "fc.h"
 #include <string.h>
 
 const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
@@ -28,7 +28,7 @@ static enum fcvi_kind kind_of(const uint8_t *fc)
     case FC_LINK_CONTROL:
         return FCVI_KIND_LINK_CONTROL;
     case FC_EXTENDED_LINK:
-        return type == FC_TYPE_ELS ? FCVI_KIND_ELS : FCVI_KIND_OTHER;
+        return type == FCVI_TYPE_ELS ? FCVI_KIND_ELS : FCVI_KIND_OTHER;
     case FC_DEVICE_DATA:
         /* behind an ESP_Header the Data_Field is not ours to read */
         return type == FCVI_TYPE && !fcvi_FC_ESP_Header(fc) ? FCVI_KIND_IU : FCVI_KIND_OTHER;
@@ -99,6 +99,6 @@ void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcv
 
 bool fcvi_is_whole_iu(const struct fcvi_frame *frame)
 {
-    bool initiates = frame->input.sof < 0x30; /* not known, or one of the SOFi codes */
+    bool initiates = fcvi_sof_initiates(frame->input.sof); /* not known, or one of the SOFi codes */
     return initiates && fcvi_FC_End_Sequence(frame->fc) && fcvi_FC_Parameter(frame->fc) == 0;
 }

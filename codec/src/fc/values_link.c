@@ -1,29 +1,23 @@
 /* The payloads of Extended Link Services and of the Name Server as values: which structures follow the
  * command word or the CT header (FC-FS, RFC 2625, FC-GS). */
-#include "../core/internal.h"
+#include "../core/values.h"
+#include "fc.h"
 
-enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, RSCN = 0x61 };
-enum {
-    CT_REQUEST = 0x02,
-    CT_REPLY = 0x03,
-    DIRECTORY = 0xFC,
-    NAMES = 0x02,
-    GID_IPP = 0x01B1,
-    CT_ACC = 0x8002
-};
-enum { FREE_LEAVES = 4, LAST = 0x80 };
+enum { NAME_SERVER = 0x02 }; /* GS_Subtype of the Directory Service (FC-GS) */
+enum { FREE_LEAVES = 4 };
 
 /* What follows the command word; in_reply: the LS_ACC has the same. */
 static const struct body {
     uint8_t command, structure;
     bool in_reply;
 } bodies[] = {
-    {LS_RJT, FCVI_S_LS_RJT, false}, {PLOGI, FCVI_S_LOGIN, true}, {0x04, FCVI_S_LOGIN, true}, /* FLOGI */
-    {0x50, FCVI_S_LOGIN, true},                                                              /* PDISC */
-    {0x51, FCVI_S_LOGIN, true},                                                              /* FDISC */
-    {0x05, FCVI_S_LOGO, false},     {0x12, FCVI_S_RRQ, false},   {0x13, FCVI_S_RRQ, false},  /* REC */
-    {0x52, FCVI_S_ADISC, true},     {0x54, FCVI_S_FARP, false},  {0x55, FCVI_S_FARP, false},
-    {0x60, FCVI_S_FAN, false},      {0x62, FCVI_S_SCR, false},
+    {FCVI_ELS_LS_RJT, FCVI_S_LS_RJT, false},   {FCVI_ELS_PLOGI, FCVI_S_LOGIN, true},
+    {FCVI_ELS_FLOGI, FCVI_S_LOGIN, true},      {FCVI_ELS_PDISC, FCVI_S_LOGIN, true},
+    {FCVI_ELS_FDISC, FCVI_S_LOGIN, true},      {FCVI_ELS_LOGO, FCVI_S_LOGO, false},
+    {FCVI_ELS_RRQ, FCVI_S_RRQ, false},         {FCVI_ELS_REC, FCVI_S_RRQ, false},
+    {FCVI_ELS_ADISC, FCVI_S_ADISC, true},      {FCVI_ELS_FARP_REQ, FCVI_S_FARP, false},
+    {FCVI_ELS_FARP_REPLY, FCVI_S_FARP, false}, {FCVI_ELS_FAN, FCVI_S_FAN, false},
+    {FCVI_ELS_SCR, FCVI_S_SCR, false},
 };
 
 /* Structure and its length; NULL when nothing is known of the command. */
@@ -66,10 +60,10 @@ size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, si
     fcvi_take(out, FCVI_S_ELS, FCVI_IU_NONE, base, bytes);
     uint16_t command = (uint16_t)fcvi_ELS_ELS_Command(bytes + base);
     base += FCVI_ELS_LENGTH;
-    bool reply = command == LS_ACC;
+    bool reply = command == FCVI_ELS_LS_ACC;
     if (reply) /* an LS_ACC of their length has Service Parameters when nobody knows what it answers */
-        command = frame->answers == 0 ? PLOGI : frame->answers;
-    if (command == RSCN && !reply)
+        command = frame->answers == 0 ? FCVI_ELS_PLOGI : frame->answers;
+    if (command == FCVI_ELS_RSCN && !reply)
         return take_pages(out, bytes, base, end);
     const struct body *body = body_of(command, reply);
     if (body == NULL || end - base < length_of(body->structure))
@@ -84,16 +78,18 @@ size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, si
 bool fcvi_has_ct(const struct fcvi_frame *frame)
 {
     const uint8_t *fc = frame->fc;
-    if (frame->kind != FCVI_KIND_OTHER || fcvi_FC_TYPE(fc) != FC_TYPE_CT || fcvi_FC_ESP_Header(fc))
+    if (frame->kind != FCVI_KIND_OTHER || fcvi_FC_TYPE(fc) != FCVI_TYPE_CT || fcvi_FC_ESP_Header(fc))
         return false;
-    bool first = frame->input.sof != FCVI_SOF_NONE ? frame->input.sof < 0x30 : fcvi_FC_SEQ_CNT(fc) == 0;
+    bool first =
+        frame->input.sof != FCVI_SOF_NONE ? fcvi_sof_initiates(frame->input.sof) : fcvi_FC_SEQ_CNT(fc) == 0;
     uint64_t r_ctl = fcvi_FC_R_CTL(fc);
-    return first && (r_ctl == CT_REQUEST || r_ctl == CT_REPLY) && frame->payload_length >= FCVI_CT_LENGTH;
+    return first && (r_ctl == FCVI_R_CTL_UNSOLICITED_CONTROL || r_ctl == FCVI_R_CTL_SOLICITED_CONTROL) &&
+           frame->payload_length >= FCVI_CT_LENGTH;
 }
 
 bool fcvi_is_name_server(const uint8_t *ct)
 {
-    return fcvi_CT_GS_Type(ct) == DIRECTORY && fcvi_CT_GS_Subtype(ct) == NAMES;
+    return fcvi_CT_GS_Type(ct) == FCVI_GS_TYPE_DIRECTORY_SERVICE && fcvi_CT_GS_Subtype(ct) == NAME_SERVER;
 }
 
 /* The list that accepts GID_IPP: its last entry says so. */
@@ -102,7 +98,7 @@ static size_t take_ports(struct fcvi_values *out, const uint8_t *bytes, size_t b
     bool more = true;
     while (more && base + FCVI_PORT_ID_LENGTH <= end && out->count + FREE_LEAVES <= FCVI_MAX_VALUES) {
         fcvi_take(out, FCVI_S_PORT_ID, FCVI_IU_NONE, base, bytes);
-        more = (fcvi_PORT_ID_PORT_ID_Control(bytes + base) & LAST) == 0;
+        more = (fcvi_PORT_ID_PORT_ID_Control(bytes + base) & FCVI_PORT_ID_CONTROL_LAST) == 0;
         base += FCVI_PORT_ID_LENGTH;
     }
     return base;
@@ -117,9 +113,9 @@ size_t fcvi_take_ct(struct fcvi_values *out, const struct fcvi_frame *frame, siz
     uint64_t command = fcvi_CT_CT_Command(ct);
     if (!fcvi_is_name_server(ct))
         return base;
-    if (command == CT_ACC && frame->answers == GID_IPP)
+    if (command == FCVI_CT_COMMAND_CT_ACC && frame->answers == FCVI_CT_COMMAND_GID_IPP)
         return take_ports(out, bytes, base, end);
-    if (command == GID_IPP && end - base >= FCVI_GID_IPP_LENGTH) {
+    if (command == FCVI_CT_COMMAND_GID_IPP && end - base >= FCVI_GID_IPP_LENGTH) {
         fcvi_take(out, FCVI_S_GID_IPP, FCVI_IU_NONE, base, bytes);
         base += FCVI_GID_IPP_LENGTH;
     }

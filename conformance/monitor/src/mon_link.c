@@ -1,8 +1,6 @@
 /* Basic Link Services and link control (FC-FS, 5.8.1): what they do to Exchanges and Sequences. */
 #include "state.h"
 
-enum { ACK_1 = 0xC0, ACK_0, P_RJT, F_RJT, P_BSY, F_BSY };
-
 static struct exchange *exchange_here(struct seen *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
@@ -39,9 +37,9 @@ void mon_link_services(struct seen *s)
     if (x == NULL)
         return; /* of another FC-4, or never seen */
     s->x = x;
-    if (r_ctl == FC_ABTS)
+    if (r_ctl == FCVI_R_CTL_ABTS)
         abort_exchange(s, x);
-    else if (r_ctl == FC_BA_ACC && s->f->payload_length >= FCVI_BA_ACC_LENGTH)
+    else if (r_ctl == FCVI_R_CTL_BA_ACC && s->f->payload_length >= FCVI_BA_ACC_LENGTH)
         check_ba_acc(s);
 }
 
@@ -65,15 +63,15 @@ void mon_link_control(struct seen *s)
     struct exchange *x = exchange_here(s);
     uint64_t kind = fcvi_FC_R_CTL(s->fc);
     unsigned whose = 1u - s->who;
-    if (x == NULL || kind < ACK_1 || kind > F_BSY)
+    if (x == NULL || kind < FCVI_R_CTL_ACK_1 || kind > FCVI_R_CTL_F_BSY_TO_DATA)
         return;
     s->x = x;
     struct side *side = &x->side[whose];
     mon_rules_5_8_rx_id(s);
-    if (kind == ACK_1 || kind == ACK_0)
+    if (kind == FCVI_R_CTL_ACK_1 || kind == FCVI_R_CTL_ACK_0)
         check_ack(s, x, side);
-    mon_sequence_acknowledged(s, x, whose, kind == ACK_0);
-    if (kind == ACK_1 || kind == ACK_0)
+    mon_sequence_acknowledged(s, x, whose, kind == FCVI_R_CTL_ACK_0);
+    if (kind == FCVI_R_CTL_ACK_1 || kind == FCVI_R_CTL_ACK_0)
         return;
     side->refused++;
 }

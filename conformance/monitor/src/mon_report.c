@@ -4,7 +4,7 @@
 void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule, uint64_t other)
 {
     s->misplaced |= place.byte == FCVI_FC_SEQ_CNT_BYTE || place.byte == FCVI_FC_Parameter_BYTE;
-    if (s->x != NULL && rule.class != FCVI_NOTICE)
+    if (s->x != NULL && rule.cls != FCVI_NOTICE)
         s->x->tainted |= (uint8_t)(1u << s->who);
     if (s->out == NULL || s->out->count++ >= s->out->capacity)
         return;

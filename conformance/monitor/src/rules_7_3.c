@@ -28,8 +28,9 @@ void mon_rules_5_8_2(struct seen *s)
     if (mine == NULL || mine->peer_handle != e->handle || mine->peer != s->d_id || mine->level == 0)
         return;
     uint64_t seen = fcvi_FC_PREF(s->fc);
-    bool wanted = mine->pref == 0x80;
-    if (seen != wanted && (mine->pref == 0x80 || mine->pref == 0))
+    bool wanted = mine->pref == FCVI_PREF_PREFERENCE_USED;
+    if (seen != wanted &&
+        (mine->pref == FCVI_PREF_PREFERENCE_USED || mine->pref == FCVI_PREF_PREFERENCE_NOT_USED))
         mon_report(s, FC(PREF), seen,
                    FCVI_BREACH(wanted ? "FCVI-5.8.2-03" : "FCVI-5.8.2-04",
                                "PREF is not what the sender's FCVI_PREF said in the setup", wanted),

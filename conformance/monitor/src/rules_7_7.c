@@ -1,10 +1,8 @@
 /* 7.7.1: logins that can be seen, and no FC-VI after a logout. */
 #include "state.h"
 
-enum { LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, REQUEST = 0x22, REPLY = 0x23 };
-
-/* FC-FS (FCVI-5.8.1-01): a frame is no longer than its receiver said at login. Its sender has that PLOGI or
- * ACC. */
+/* FC-FS (FCVI-5.8.1-01): a frame is no longer than its receiver said at login. Its sender has that
+ * PLOGI or ACC. */
 static void check_size(struct seen *s, const struct pair *p)
 {
     unsigned far = mon_pair_index(s->d_id, s->s_id);
@@ -18,8 +16,8 @@ static void check_size(struct seen *s, const struct pair *p)
                    l->frame);
 }
 
-/* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no IU before
- * another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
+/* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no
+ * IU before another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
 void mon_rules_7_7(struct seen *s)
 {
     const struct pair *p = mon_pair_here(s);
@@ -63,9 +61,9 @@ static void learn_name(const struct seen *s, struct pair *p, unsigned me)
         p->name[me] = (struct name){fcvi_LOGIN_Port_Name(s->f->payload + FCVI_ELS_LENGTH), s->in->number};
 }
 
-/* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is logged in all the same:
- * only a login that is older than any frame under way is certainly over. A PLOGI that was not seen has its
- * answer within 2 R_A_TOV or none (FC-FS). */
+/* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is
+ * logged in all the same: only a login that is older than any frame under way is certainly over. A
+ * PLOGI that was not seen has its answer within 2 R_A_TOV or none (FC-FS). */
 static void logged_out(const struct seen *s, struct pair *p, unsigned me)
 {
     const struct fcvi_monitor *m = s->m;
@@ -80,7 +78,7 @@ static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command
     p->els[me] = command;
     p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
     p->epoch = p->voided = s->in->number;
-    if (command == LOGO) {
+    if (command == FCVI_ELS_LOGO) {
         logged_out(s, p, me);
         return;
     }
@@ -100,21 +98,22 @@ void mon_login_services(struct seen *s)
     unsigned me = mon_pair_index(s->s_id, s->d_id), far = 1 - me;
     if (s->s_id == s->d_id)
         return;
-    if (r_ctl == REQUEST && (command == PLOGI || command == LOGO)) {
+    if (r_ctl == FCVI_R_CTL_ELS_REQUEST && (command == FCVI_ELS_PLOGI || command == FCVI_ELS_LOGO)) {
         request(s, mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true), me, command);
         return;
     }
     struct pair *p = mon_pair_here(s);
-    if (p == NULL || r_ctl != REPLY || p->els[far] == 0 || p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
+    if (p == NULL || r_ctl != FCVI_R_CTL_ELS_REPLY || p->els[far] == 0 ||
+        p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
         return;
     p->epoch = s->in->number;
-    if (command == LS_ACC && p->els[far] == PLOGI) {
+    if (command == FCVI_ELS_LS_ACC && p->els[far] == FCVI_ELS_PLOGI) {
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
         learn_name(s, p, me);
         p->login[far] = p->offered[far];
         p->logged_out[0] = p->logged_out[1] = 0; /* a LOGO that crossed the PLOGI is past */
-    } else if (command == LS_ACC) {
+    } else if (command == FCVI_ELS_LS_ACC) {
         logged_out(s, p, me);
     }
     p->els[far] = 0;

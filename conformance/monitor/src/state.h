@@ -2,9 +2,8 @@
 #ifndef FCVI_MONITOR_STATE_H
 #define FCVI_MONITOR_STATE_H
 
-#include "../../../codec/src/core/internal.h"
-
 #include <fcvi/monitor.h>
+#include <fcvi/report.h>
 #include <string.h>
 
 /* Everything here is the monitor's own: calls need not go through the tables of a shared library. */

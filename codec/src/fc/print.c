@@ -1,5 +1,5 @@
 /* Frames in words and as JSON, driven by the field table. */
-#include "internal.h"
+#include "fc.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* What a frame is called, and what a value of it means. */
-#include "internal.h"
+#include "../core/table.h"
+#include "fc.h"
 
 static const char *els_name(const struct fcvi_frame *frame)
 {

@@ -1,0 +1,7 @@
+/* The version of the library; the Makefile reads it here. */
+#ifndef FCVI_CODEC_VERSION_H
+#define FCVI_CODEC_VERSION_H
+
+#define FCVI_VERSION "0.1.0"
+
+#endif
