@@ -12,12 +12,12 @@ FUZZ_SECONDS ?= 60
 
 CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture
+INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
 LIBS := -lisal
 
 LIB_SRC := $(wildcard codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c)
-CAPTURE_SRC := $(wildcard harness/capture/*.c)
+CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
 AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
 MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
@@ -26,7 +26,7 @@ VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
 C_FILES := $(wildcard codec/*/*.[ch] codec/src/*/*.[ch] codec/include/fcvi/*.h refimpl/*/*.[ch] refimpl/src/*/*.[ch] refimpl/include/fcvi/*.h \
-             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/agent/*.[ch] harness/ffi/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
+             refimpl/vipl/*/*.[ch] refimpl/vipl/include/fcvi/*.h harness/capture/*.[ch] harness/judge/*.[ch] harness/agent/*.[ch] harness/ffi/*.[ch] fuzz/*.[ch] fuzz/*/*.[ch] fuzz/*/*/*.[ch] \
              harness/bench/*.c conformance/monitor/*/*.[ch] conformance/monitor/include/fcvi/*.h conformance/explore/*.[ch])
 PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/tests harness/case_captures.py conformance fuzz
 
@@ -69,7 +69,7 @@ FORCE:
 # what judges every frame of a capture is optimised as a whole where it is linked for that (an eighth of its time);
 # other linkers find ordinary objects
 LTO := $(if $(findstring Free Software,$(shell $(CC) --version)),-flto=auto -ffat-lto-objects)
-$(BUILD)/obj/codec/%.o $(BUILD)/obj/conformance/monitor/%.o $(BUILD)/obj/harness/capture/%.o: CFLAGS += $(LTO)
+$(BUILD)/obj/codec/%.o $(BUILD)/obj/conformance/monitor/%.o $(BUILD)/obj/harness/capture/%.o $(BUILD)/obj/harness/judge/%.o: CFLAGS += $(LTO)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -318,7 +318,7 @@ FUZZ_CODEC := -O1 -fsanitize-coverage=bb -fsanitize-coverage-ignorelist=fuzz/str
 FUZZ_CALLED := -fsanitize-coverage=func
 $(BUILD)/fuzz/obj/codec/%.o: FUZZ_COVERAGE += $(FUZZ_CODEC)
 $(BUILD)/fuzz/obj/fuzz/fuzz_frame.o: FUZZ_COVERAGE += $(FUZZ_CALLED)
-FUZZ_HEADERS := $(wildcard codec/*/*.h codec/src/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/src/*/*.h refimpl/include/fcvi/* harness/capture/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
+FUZZ_HEADERS := $(wildcard codec/*/*.h codec/src/*/*.h codec/include/fcvi/* refimpl/*/*.h refimpl/src/*/*.h refimpl/include/fcvi/* harness/capture/*.h harness/judge/*.h fuzz/*.h fuzz/mutator/*.h conformance/monitor/*/*.h conformance/monitor/include/fcvi/*)
 FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 
 $(BUILD)/fuzz/obj/%.o: %.c $(FUZZ_HEADERS)

@@ -1,7 +1,7 @@
 /* Capture files, by way of libpcap: any bytes as pcap or pcapng. Each read ends, with a record, the end or
  * one line that says what is broken. */
 #define _GNU_SOURCE
-#include "capture.h"
+#include "judge.h"
 #include "oracle.h"
 
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fcvi_frame frame;
     struct fcvi_finding list[FINDINGS];
     struct fcvi_findings findings = {list, FINDINGS, 0, 0};
-    struct capture_tally tally = {0};
+    struct judge_tally tally = {0};
     if (size == 0 || size > LONGEST)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", in_memory(data, size));
@@ -37,14 +37,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
         return 0;
     }
+    struct judge *judge = fcvi_judge_open(capture, 0);
+    DEMAND(judge != NULL);
     int status = 1;
     for (uint64_t last = 0; status == 1; last = record.number) {
-        status = fcvi_capture_next_finding(capture, &record, &frame, &findings, NULL, NULL, &tally, error,
-                                           sizeof error);
+        status = fcvi_judge_next(judge, &record, &frame, &findings, NULL, NULL, &tally, error, sizeof error);
         DEMAND(status != 1 || record.number > last);
     }
     DEMAND(status == 0 || (error[0] != '\0' && strchr(error, '\n') == NULL));
     DEMAND(tally.frames + tally.skipped <= tally.records);
+    fcvi_judge_close(judge);
     fcvi_capture_close(capture);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* The codec against frames written out from the standard's tables. */
 #include "under_test.h"
 
+#include "../src/core/table.h"
 #include "../src/core/version.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Prints the frames and the CPU time of one in ns, over all files and passes. decode: strict decoding and
  * CRC, no monitor. cold: before each file, apart from its time, the caches of the processor are filled with
  * other things. */
-#include "capture.h"
+#include "judge.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,13 +32,14 @@ static uint64_t pass(const char *path, void *memory, size_t size)
     struct fcvi_monitor *m = memory != NULL ? fcvi_monitor_init(memory, size, &config) : NULL;
     struct capture_record record;
     struct fcvi_frame frame;
-    struct capture_tally tally = {0};
-    char error[LINE];
+    struct judge_tally tally = {0};
+    char error[LINE] = "out of memory";
     struct capture *c = fcvi_capture_open(path, error, sizeof error);
-    int status = c == NULL ? -1 : 1;
+    struct judge *j = c != NULL ? fcvi_judge_open(c, 0) : NULL;
+    int status = j == NULL ? -1 : 1;
     while (status > 0)
-        status = fcvi_capture_next_finding(c, &record, &frame, &findings, m, &breaches, &tally, error,
-                                           sizeof error);
+        status = fcvi_judge_next(j, &record, &frame, &findings, m, &breaches, &tally, error, sizeof error);
+    fcvi_judge_close(j);
     fcvi_capture_close(c);
     if (status < 0) {
         fprintf(stderr, "bench_lint: %s\n", error);

@@ -5,7 +5,6 @@
 #define FCVI_CAPTURE_H
 
 #include <fcvi/codec.h>
-#include <fcvi/monitor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,19 +40,9 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size);
  * come while it waited for one: ask again. */
 int fcvi_capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
-/** As fcvi_capture_next, but passes over records in which neither the codec nor the monitor finds anything;
- * tallies what it passes over. frame, findings and breaches describe the record returned. Without a monitor
- * (NULL) breaches is not used. 2 also when nothing was found for a while. */
-struct capture_tally {
-    uint64_t records, frames, fcvi, skipped;
-};
-int fcvi_capture_next_finding(struct capture *capture, struct capture_record *out, struct fcvi_frame *frame,
-                              struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                              struct fcvi_monitor_findings *breaches, struct capture_tally *tally,
-                              char *error, size_t size);
-
-/** The file goes on from others that had so many records together: only the monitor counts them. */
-void fcvi_capture_continue(struct capture *capture, uint64_t before);
+/** The next record is in the buffer already: taking it leaves the bytes of the record before it where they
+ * are. */
+bool fcvi_capture_has_next(const struct capture *capture);
 
 /** Bytes taken of the file as it lies on the disk, and its size; 0 when that is not known. */
 void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);

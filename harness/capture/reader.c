@@ -9,26 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
-
-/* Records that are in the buffer already are taken together: what the monitor will want of one is fetched
- * while the others are decoded. */
-enum { BATCH = 16 };
-struct entry {
-    struct capture_record record;
-    struct fcvi_frame frame;
-    struct fcvi_monitor_hint hint;
-    bool fault; /* the codec has findings */
-};
+enum { BUFFER = 1 << 16 }; /* bytes for libpcap at a time */
 
 struct capture {
     struct source *source;
     struct classic classic;
     pcap_t *pcap; /* NULL: it is classic */
     int linktype;
-    uint64_t number, before;
-    unsigned next, ready; /* of the batch */
-    struct entry batch[BATCH];
+    uint64_t number;
 };
 
 /* ---- libpcap, on the bytes of the source ---- */
@@ -60,7 +48,7 @@ static int open_other(struct capture *c, const char *path, char *error, size_t s
     FILE *file = fopencookie(c, "r", (cookie_io_functions_t){.read = give});
     if (file == NULL)
         return refuse(error, size, path, "out of memory");
-    (void)setvbuf(file, NULL, _IOFBF, STEP);
+    (void)setvbuf(file, NULL, _IOFBF, BUFFER);
     c->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_MICRO, why);
     if (c->pcap == NULL) {
         const char *broken = fcvi_source_why(c->source);
@@ -141,9 +129,9 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
     return 1;
 }
 
-void fcvi_capture_continue(struct capture *c, uint64_t before)
+bool fcvi_capture_has_next(const struct capture *c)
 {
-    c->before = before;
+    return c->pcap == NULL && fcvi_classic_has(c->source);
 }
 
 void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
@@ -154,94 +142,6 @@ void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *si
 bool fcvi_capture_is_file(const struct capture *c)
 {
     return fcvi_source_is_file(c->source);
-}
-
-/* ---- what is wrong ---- */
-
-static void decode(struct entry *e)
-{
-    struct fcvi_findings any = {NULL, 0, 0, 0};
-    if (e->record.kind == CAPTURE_FRAME)
-        fcvi_decode(&e->record.frame, &e->frame, &any);
-    e->fault = any.count != 0;
-}
-
-/* At least one record, which may have to be waited for, and those behind it that are there. */
-static int fill(struct capture *c, const struct fcvi_monitor *monitor, char *error, size_t size)
-{
-    c->next = c->ready = 0;
-    do {
-        struct entry *e = &c->batch[c->ready];
-        int status = fcvi_capture_next(c, &e->record, error, size);
-        if (status != 1)
-            return c->ready > 0 ? 1 : status;
-        decode(e);
-        if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
-            e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-        c->ready++;
-    } while (c->ready < BATCH && c->pcap == NULL && fcvi_classic_has(c->source));
-    return 1;
-}
-
-static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct entry *e, bool broken,
-                  struct fcvi_monitor_findings *breaches)
-{
-    struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
-    fcvi_monitor_expected(monitor, &seen, e->hint, breaches);
-}
-
-/* A connect IU in several frames is put together and checked by the caller. */
-static bool is_part(const struct fcvi_frame *f)
-{
-    return (f->iu == FCVI_IU_CONNECT_RQST || f->iu == FCVI_IU_CONNECT_RESP1) &&
-           (!fcvi_FC_End_Sequence(f->fc) || fcvi_FC_Parameter(f->fc) != 0);
-}
-
-/* Whether the caller is to see it. */
-static bool judge(struct capture *c, const struct entry *e, struct fcvi_findings *findings,
-                  struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
-                  struct capture_tally *tally)
-{
-    const struct capture_record *r = &e->record;
-    tally->records++;
-    if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
-        fcvi_monitor_gap(monitor);
-    if (r->kind != CAPTURE_FRAME) {
-        tally->skipped += r->kind != CAPTURE_MALFORMED;
-        return r->kind == CAPTURE_MALFORMED;
-    }
-    tally->frames++;
-    tally->fcvi += e->frame.kind == FCVI_KIND_IU;
-    if (e->fault) {
-        struct fcvi_frame again;
-        fcvi_decode(&r->frame, &again, findings);
-    }
-    if (monitor != NULL)
-        watch(monitor, c->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
-    return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
-}
-
-int fcvi_capture_next_finding(struct capture *c, struct capture_record *out, struct fcvi_frame *frame,
-                              struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                              struct fcvi_monitor_findings *breaches, struct capture_tally *tally,
-                              char *error, size_t size)
-{
-    findings->count = 0;
-    findings->worst = 0;
-    if (monitor != NULL)
-        breaches->count = 0;
-    for (unsigned step = 0; step < STEP; step++) {
-        int status = c->next < c->ready ? 1 : fill(c, monitor, error, size);
-        if (status != 1)
-            return status;
-        const struct entry *e = &c->batch[c->next++];
-        if (!judge(c, e, findings, monitor, breaches, tally))
-            continue;
-        *out = e->record;
-        *frame = e->frame;
-        return 1;
-    }
-    return 2;
 }
 
 void fcvi_capture_close(struct capture *c)

@@ -21,11 +21,12 @@ INCLUDES = [
     ROOT / "refimpl/include",
     ROOT / "conformance/monitor/include",
     ROOT / "harness/capture",
+    ROOT / "harness/judge",
     ROOT / "fuzz/mutator",
     ROOT / "harness/ffi",
 ]
 HEADERS = [
-    "fcvi/codes.h", "fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "live.h", "fcvi_mutator.h", "calls.h",
+    "fcvi/codes.h", "fcvi/codec.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "judge.h", "live.h", "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]

@@ -66,7 +66,7 @@ class Scan:
         self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
         self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
         self._breaches = ffi.new("struct fcvi_monitor_findings *", {"list": self._breach, "capacity": _FINDINGS})
-        self.tally = ffi.new("struct capture_tally *")
+        self.tally = ffi.new("struct judge_tally *")
 
     def _why(self) -> str:
         return str(ffi.string(self._error), errors="replace")
@@ -77,9 +77,11 @@ class Scan:
 
     def stops(self, watch: Watch, tick: Callable[[], None]) -> Iterator[None]:
         """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
-        lib.fcvi_capture_continue(self._capture, watch.frames)
-        while status := lib.fcvi_capture_next_finding(
-            self._capture, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
+        judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
+        if judge == ffi.NULL:
+            raise ScanError(f"{self.path}: out of memory")
+        while status := lib.fcvi_judge_next(
+            judge, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
         ):
             if status < 0:
                 raise ScanError(f"{self.path}: {self._why()}")
