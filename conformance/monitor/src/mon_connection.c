@@ -1,27 +1,28 @@
 /* Connections: Endpoints by the handle that their port gave them, and what setups make of them. */
-#include "state.h"
+#include "connections.h"
 
-static struct end *begin(struct seen *s, uint32_t owner, uint32_t handle)
+static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
-    struct end *e = mon_pool_add(s->m, &s->m->ends, mon_end_key(s->in->network, owner), handle);
+    struct endpoint *e =
+        mon_pool_add(s->m, &s->m->endpoints, mon_endpoint_key(s->in->network, owner), handle);
     e->born = s->in->number;
     e->owner = owner;
     e->handle = handle;
     return e;
 }
 
-struct end *mon_end_make(struct seen *s, uint32_t owner, uint32_t handle)
+struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
-    struct end *e = mon_end_find(s->m, s->in->network, owner, handle);
+    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, owner, handle);
     if (e == NULL)
         e = begin(s, owner, handle);
     e->touched = s->in->time_us;
     return e;
 }
 
-struct end *mon_end_make_here(struct seen *s)
+struct endpoint *mon_endpoint_make_here(struct at_hand *s)
 {
-    struct end *e = mon_end_here(s);
+    struct endpoint *e = mon_endpoint_here(s);
     if (e == NULL)
         e = begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
     e->touched = s->in->time_us;
@@ -31,10 +32,11 @@ struct end *mon_end_make_here(struct seen *s)
 /* A frame with this handle goes to that Endpoint, which a setup bound to its sender; without a whole view
  * only when RESP2 or RESP3 confirmed it not longer ago than R_A_TOV, before which no handle is used again
  * (8.4.2 f). */
-bool mon_end_ask(struct seen *s)
+bool mon_endpoint_ask(struct at_hand *s)
 {
-    struct end *e = mon_end_here(s);
-    bool certain = e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_end_gone(s, e);
+    struct endpoint *e = mon_endpoint_here(s);
+    bool certain =
+        e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_endpoint_gone(s, e);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
         certain = e->firm && !mon_stale(s->m, e->touched, s->in->time_us);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
@@ -48,7 +50,7 @@ bool mon_end_ask(struct seen *s)
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
 
 /* A field of the payload: the byte of the frame in which it begins, 0 when this frame lacks any of it. */
-static uint16_t part(const struct seen *s, uint32_t byte, uint32_t size, uint32_t *value)
+static uint16_t part(const struct at_hand *s, uint32_t byte, uint32_t size, uint32_t *value)
 {
     uint64_t start = fcvi_FC_Relative_Offset_Present(s->fc) ? fcvi_FC_Parameter(s->fc) : 0;
     const struct side *own = s->own;
@@ -69,7 +71,7 @@ enum {
     DEPTH = QOS + FCVI_QOS_FCVI_PIPELINE_DEPTH_BYTE
 };
 
-void mon_connection_payload(struct seen *s)
+void mon_connection_payload(struct at_hand *s)
 {
     struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
@@ -94,20 +96,20 @@ void mon_connection_payload(struct seen *s)
 
 /* ---- what a setup makes ---- */
 
-static bool alive(struct seen *s, const struct end *e)
+static bool alive(struct at_hand *s, const struct endpoint *e)
 {
-    return e->bound != 0 && e->closed == 0 && !mon_end_gone(s, e);
+    return e->bound != 0 && e->closed == 0 && !mon_endpoint_gone(s, e);
 }
 
 /* Peers: the Endpoint's own request and one that it accepted may lead to two ends (5.3.4: one of them fails).
  */
-static bool elsewhere(struct seen *s, const struct end *e, uint32_t peer, uint32_t peer_handle)
+static bool elsewhere(struct at_hand *s, const struct endpoint *e, uint32_t peer, uint32_t peer_handle)
 {
     return s->x->setup.mode != 1 && alive(s, e) && (e->peer != peer || e->peer_handle != peer_handle);
 }
 
-static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer_handle, uint8_t level,
-                     uint8_t pref)
+static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, uint32_t peer_handle,
+                          uint8_t level, uint8_t pref)
 {
     bool same = alive(s, e) && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
     bool crosses = elsewhere(s, e, peer, peer_handle);
@@ -130,26 +132,26 @@ static void bind_end(struct seen *s, struct end *e, uint32_t peer, uint32_t peer
         e->tainted |= TAINT_PEERS;
 }
 
-static void bind_client(struct seen *s, struct end *client)
+static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
-    bind_end(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
     client->depth = u->rqst_depth;
 }
 
 /* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
-static void bind_unseen(struct seen *s, struct end *server)
+static void bind_unseen(struct at_hand *s, struct endpoint *server)
 {
     const struct setup_facts *u = &s->x->setup;
     if (server->firm && alive(s, server))
         return;
-    bind_end(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, u->resp_pref);
     server->tainted |= TAINT_UNSEEN;
 }
 
 /* What a Peer has accepted stands until it completes its own request. It may have accepted one in frames that
  * are missing since it asked: that is, when this is a retry, since it asked first. */
-static void bind_own_request(struct seen *s, struct end *client)
+static void bind_own_request(struct at_hand *s, struct endpoint *client)
 {
     const struct exchange *x = s->x;
     if (elsewhere(s, client, x->responder, x->setup.resp_handle)) {
@@ -162,21 +164,21 @@ static void bind_own_request(struct seen *s, struct end *client)
 }
 
 /* RESP1 without status binds two Endpoints to each other, if the peer goes along (5.3.2, 4.2-31). */
-static void bind(struct seen *s)
+static void bind(struct at_hand *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
     if (u->refused || !u->has_resp_handle || u->resp_handle == FCVI_UNASSIGNED ||
         (u->has_rqst_handle && u->rqst_handle == FCVI_UNASSIGNED))
         return;
-    struct end *server = mon_end_make(s, x->responder, u->resp_handle);
+    struct endpoint *server = mon_endpoint_make(s, x->responder, u->resp_handle);
     if (!u->has_rqst_handle) {
         bind_unseen(s, server);
         return;
     }
-    bind_end(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
     server->depth = u->resp_depth;
-    bind_own_request(s, mon_end_make(s, x->originator, u->rqst_handle));
+    bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;
 }
 
@@ -185,8 +187,8 @@ void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
     const struct setup_facts *u = &x->setup;
     if (!u->bound)
         return;
-    struct end *client = mon_end_find(m, x->network, x->originator, u->rqst_handle);
-    struct end *server = mon_end_find(m, x->network, x->responder, u->resp_handle);
+    struct endpoint *client = mon_endpoint_find(m, x->network, x->originator, u->rqst_handle);
+    struct endpoint *server = mon_endpoint_find(m, x->network, x->responder, u->resp_handle);
     if (client != NULL && client->peer == x->responder && client->peer_handle == u->resp_handle)
         client->tainted |= TAINT_UNSEEN;
     if (server != NULL && server->peer == x->originator && server->peer_handle == u->rqst_handle)
@@ -195,11 +197,11 @@ void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
 
 /* RESP2 tells which of two setups a Peer completes. Over the one that it accepted Messages may have come
  * before. */
-static void settle(struct seen *s)
+static void settle(struct at_hand *s)
 {
     const struct exchange *x = s->x;
     const struct setup_facts *u = &x->setup;
-    struct end *e = mon_end_find(s->m, x->network, x->originator, u->rqst_handle);
+    struct endpoint *e = mon_endpoint_find(s->m, x->network, x->originator, u->rqst_handle);
     if (!u->bound || u->mode == 1 || e == NULL)
         return;
     bool here = e->peer == x->responder && e->peer_handle == u->resp_handle;
@@ -215,15 +217,15 @@ static void settle(struct seen *s)
 }
 
 /* E74: the client may send once it has sent RESP2, the server once it has sent RESP3. */
-static void confirm(struct seen *s, uint32_t owner, uint32_t handle)
+static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
     struct exchange *x = s->x;
     const struct setup_facts *u = &x->setup;
     uint32_t far_port = owner == x->originator && handle == u->rqst_handle ? x->responder : x->originator;
     uint32_t far_handle =
         handle == u->rqst_handle && owner == x->originator ? u->resp_handle : u->rqst_handle;
-    struct end *e = mon_end_find(s->m, x->network, owner, handle);
-    struct end *far = mon_end_find(s->m, x->network, far_port, far_handle);
+    struct endpoint *e = mon_endpoint_find(s->m, x->network, owner, handle);
+    struct endpoint *far = mon_endpoint_find(s->m, x->network, far_port, far_handle);
     if (e == NULL || far == NULL || e->bound < x->born || far->bound < x->born ||
         far->peer_handle != handle || e->peer_handle != far_handle)
         return;
@@ -238,7 +240,7 @@ static void confirm(struct seen *s, uint32_t owner, uint32_t handle)
     e->touched = far->touched = s->in->time_us;
 }
 
-void mon_connection_note(struct seen *s)
+void mon_connection_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
@@ -252,7 +254,7 @@ void mon_connection_note(struct seen *s)
     } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
         u->resp1 = s->in->number;
         u->refused = status;
-        if (s->end)
+        if (s->end_sequence)
             bind(s);
     } else if (s->iu == FCVI_IU_CONNECT_RESP2) {
         u->resp2 = s->in->number;
@@ -270,7 +272,7 @@ void mon_connection_note(struct seen *s)
 
 /* ---- their end ---- */
 
-void mon_connection_closed(struct seen *s, struct end *mine)
+void mon_connection_closed(struct at_hand *s, struct endpoint *mine)
 {
     struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true);
     p->disconnected = p->epoch = s->in->number;

@@ -1,5 +1,5 @@
 /* Exchanges: which one an IU belongs to, where one begins, and what a frame leaves behind. */
-#include "state.h"
+#include "rules.h"
 
 static uint64_t x_key(uint32_t network, uint16_t ox_id)
 {
@@ -32,13 +32,13 @@ struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const
     mon_pool_expect(m, &m->exchanges, hint.exchange);
     if (frame->dh == NULL)
         return hint;
-    hint.endpoint = mon_hash(m, mon_end_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
-    mon_pool_expect(m, &m->ends, hint.endpoint);
+    hint.endpoint = mon_hash(m, mon_endpoint_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
+    mon_pool_expect(m, &m->endpoints, hint.endpoint);
     return hint;
 }
 
 /* The frame looks like the first of its Exchange. */
-static bool looks_first(const struct seen *s)
+static bool looks_first(const struct at_hand *s)
 {
     return s->who == 0 && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0 &&
            (s->f->payload_length == 0 || !fcvi_FC_Relative_Offset_Present(s->fc) ||
@@ -57,7 +57,7 @@ static void make_room(struct fcvi_monitor *m)
         mon_connection_lost(m, x);
 }
 
-static struct exchange *begin(struct seen *s, bool headless)
+static struct exchange *begin(struct at_hand *s, bool headless)
 {
     uint32_t network = s->in->network;
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
@@ -84,7 +84,7 @@ static struct exchange *begin(struct seen *s, bool headless)
 }
 
 /* The frame names the same Message or setup as those seen before. */
-static bool fits(const struct seen *s, const struct exchange *x)
+static bool fits(const struct at_hand *s, const struct exchange *x)
 {
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (x->group != s->group || (own->frame != 0 && own->id != s->id))
@@ -93,7 +93,7 @@ static bool fits(const struct seen *s, const struct exchange *x)
 }
 
 /* A request that the Fabric delivered twice is answered twice: the responder begins again. */
-static bool answers_again(const struct seen *s)
+static bool answers_again(const struct at_hand *s)
 {
     const unsigned answers = FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(DISCONNECT_RESP);
     bool first = s->f->payload_length == 0 || fcvi_FC_Parameter(s->fc) == 0;
@@ -102,7 +102,7 @@ static bool answers_again(const struct seen *s)
 }
 
 /* How the two answers fit together nobody can tell. */
-static void begin_answer(struct seen *s)
+static void begin_answer(struct at_hand *s)
 {
     memset(&s->x->side[1], 0, sizeof s->x->side[1]);
     s->x->headless = s->x->two_answers = true;
@@ -110,7 +110,7 @@ static void begin_answer(struct seen *s)
 
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
  * and not too long ago, is compared, and what looks like a beginning begins. */
-static bool take_loosely(struct seen *s)
+static bool take_loosely(struct at_hand *s)
 {
     if (s->starts || mon_stale(s->m, s->x->touched, s->in->time_us) || !fits(s, s->x))
         s->x = begin(s, !s->starts);
@@ -119,7 +119,7 @@ static bool take_loosely(struct seen *s)
     return true;
 }
 
-static bool take_exactly(struct seen *s)
+static bool take_exactly(struct at_hand *s)
 {
     struct exchange *x = s->x;
     if (answers_again(s)) {
@@ -147,7 +147,7 @@ static bool take_exactly(struct seen *s)
     return false;
 }
 
-bool mon_exchange_of(struct seen *s)
+bool mon_exchange_of(struct at_hand *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     s->starts = looks_first(s);
@@ -164,7 +164,7 @@ bool mon_exchange_of(struct seen *s)
     return true;
 }
 
-void mon_exchange_note(struct seen *s)
+void mon_exchange_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
     if (s->own->frame == 0 || !x->headless)
@@ -173,7 +173,7 @@ void mon_exchange_note(struct seen *s)
     x->touched = s->in->time_us;
     if (s->in->broken)
         x->tainted |= (uint8_t)(1u << s->who);
-    if (s->end && s->last) {
+    if (s->end_sequence && s->last) {
         x->over = s->in->number;
         x->over_side = s->who;
         x->over_cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);

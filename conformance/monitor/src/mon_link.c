@@ -1,13 +1,13 @@
 /* Basic Link Services and link control (FC-FS, 5.8.1): what they do to Exchanges and Sequences. */
-#include "state.h"
+#include "rules.h"
 
-static struct exchange *exchange_here(struct seen *s)
+static struct exchange *exchange_here(struct at_hand *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     return mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
 }
 
-static void abort_exchange(struct seen *s, struct exchange *x)
+static void abort_exchange(struct at_hand *s, struct exchange *x)
 {
     x->aborted = s->in->number;
     x->aborter = s->who;
@@ -17,7 +17,7 @@ static void abort_exchange(struct seen *s, struct exchange *x)
 
 /* FCVI-5.8.1-01: BA_ACC names the Exchange of the ABTS that it answers. The answering side has the ABTS; its
  * OX_ID stands in both headers, so this holds whatever was lost. */
-static void check_ba_acc(struct seen *s)
+static void check_ba_acc(struct at_hand *s)
 {
     if (s->x->aborted == 0 && !s->x->reused && mon_exact(s->m, s->x))
         mon_report(s, FC(R_CTL), fcvi_FC_R_CTL(s->fc),
@@ -30,7 +30,7 @@ static void check_ba_acc(struct seen *s)
                    s->x->aborted);
 }
 
-void mon_link_services(struct seen *s)
+void mon_link_services(struct at_hand *s)
 {
     struct exchange *x = exchange_here(s);
     uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
@@ -46,7 +46,7 @@ void mon_link_services(struct seen *s)
 /* FCVI-5.8.1-01: what is acknowledged was sent (ABTS and its answer too, in class 2). Who acknowledges has
  * it; only a whole view shows it missing.
  */
-static void check_ack(struct seen *s, const struct exchange *x, const struct side *whose)
+static void check_ack(struct at_hand *s, const struct exchange *x, const struct side *whose)
 {
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     bool sent = whose->frame != 0 && (int16_t)(cnt - whose->cnt) <= 0;
@@ -58,7 +58,7 @@ static void check_ack(struct seen *s, const struct exchange *x, const struct sid
                    whose->frame);
 }
 
-void mon_link_control(struct seen *s)
+void mon_link_control(struct at_hand *s)
 {
     struct exchange *x = exchange_here(s);
     uint64_t kind = fcvi_FC_R_CTL(s->fc);

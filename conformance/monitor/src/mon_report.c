@@ -1,7 +1,8 @@
 /* Findings, and what could not be judged. */
-#include "state.h"
+#include "at_hand.h"
 
-void mon_report(struct seen *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule, uint64_t other)
+void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
+                uint64_t other)
 {
     s->misplaced |= place.byte == FCVI_FC_SEQ_CNT_BYTE || place.byte == FCVI_FC_Parameter_BYTE;
     if (s->x != NULL && rule.cls != FCVI_NOTICE)
@@ -21,8 +22,8 @@ struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
 {
     if (reason != FCVI_UNJUDGED_EVICTED)
         return m->unjudged[reason];
-    uint64_t evicted =
-        m->exchanges.evicted + m->ends.evicted + m->setups.evicted + m->sequences.evicted + m->pairs.evicted;
+    uint64_t evicted = m->exchanges.evicted + m->endpoints.evicted + m->setups.evicted +
+                       m->sequences.evicted + m->pairs.evicted;
     return (struct fcvi_monitor_count){evicted, 0};
 }
 

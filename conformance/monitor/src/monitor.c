@@ -1,5 +1,5 @@
 /* The monitor's block, and the way of a frame through the rules. */
-#include "state.h"
+#include "rules.h"
 
 static uint64_t lay(uint64_t *end, uint64_t bytes)
 {
@@ -18,7 +18,7 @@ static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
     p->size = (uint32_t)size;
     p->mask = slots - 1;
     p->items = (uint32_t)lay(end, (uint64_t)count * size);
-    p->end = p->items + count * p->size;
+    p->bound = p->items + count * p->size;
     p->slots = lay(end, (uint64_t)slots * sizeof(uint64_t));
 }
 
@@ -39,7 +39,7 @@ static uint64_t layout(struct fcvi_monitor *m, const struct fcvi_monitor_limits 
     uint64_t end = sizeof *m;
     lay(&end, 0);
     place(&m->exchanges, &end, l.exchanges, sizeof(struct exchange));
-    place(&m->ends, &end, l.endpoints, sizeof(struct end));
+    place(&m->endpoints, &end, l.endpoints, sizeof(struct endpoint));
     place(&m->setups, &end, l.setups, sizeof(struct setup));
     place(&m->sequences, &end, l.sequences, sizeof(struct sequence));
     place(&m->pairs, &end, l.pairs, sizeof(struct pair));
@@ -70,15 +70,10 @@ struct fcvi_monitor *fcvi_monitor_init(void *memory, size_t size, const struct f
     return m;
 }
 
-void fcvi_monitor_gap(struct fcvi_monitor *m)
-{
-    m->last_gap = m->latest + 1;
-}
-
 void fcvi_monitor_forget(struct fcvi_monitor *m)
 {
     mon_pool_clear(m, &m->exchanges);
-    mon_pool_clear(m, &m->ends);
+    mon_pool_clear(m, &m->endpoints);
     mon_pool_clear(m, &m->setups);
     mon_pool_clear(m, &m->sequences);
     mon_pool_clear(m, &m->pairs);
@@ -93,27 +88,9 @@ void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, 
     p->name[mon_pair_index(port, other)] = (struct name){port_name, UINT64_MAX};
 }
 
-/* ---- trust ---- */
-
-bool mon_knows_all(const struct fcvi_monitor *m)
-{
-    const unsigned whole = FCVI_TRUST_ALL | FCVI_TRUST_START | FCVI_TRUST_ORDER;
-    return (m->config.trust & whole) == whole && m->last_gap == 0 && m->exchanges.evicted == 0 &&
-           m->ends.evicted == 0 && m->setups.evicted == 0;
-}
-
-bool mon_far_good(struct seen *s)
-{
-    unsigned tainted = s->x->tainted;
-    bool good = (tainted >> (1u - s->who) & 1u) == 0;
-    if (!good)
-        mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
-    return good;
-}
-
 /* ---- a frame ---- */
 
-static void judge_message(struct seen *s)
+static void judge_message(struct at_hand *s)
 {
     mon_rules_5_9(s);
     mon_rules_5_8_2(s);
@@ -122,7 +99,7 @@ static void judge_message(struct seen *s)
         mon_rules_6_2(s);
 }
 
-static void judge_setup(struct seen *s)
+static void judge_setup(struct at_hand *s)
 {
     mon_rules_5_6_login(s);
     mon_connection_payload(s);
@@ -134,7 +111,7 @@ static void judge_setup(struct seen *s)
     mon_connection_note(s);
 }
 
-static void judge_in_place(struct seen *s)
+static void judge_in_place(struct at_hand *s)
 {
     mon_rules_5_5(s);
     if (s->group == G_SETUP && !mon_rules_5_3(s))
@@ -149,7 +126,7 @@ static void judge_in_place(struct seen *s)
         mon_rules_6_12(s);
 }
 
-static void judge_iu(struct seen *s)
+static void judge_iu(struct at_hand *s)
 {
     if (!mon_exchange_of(s))
         return;
@@ -166,7 +143,7 @@ static bool damaged(const struct fcvi_frame *f)
 }
 
 /* Its Device_Header is whole, and it comes from the side of the Exchange that may send it. */
-static bool understood(const struct seen *s)
+static bool understood(const struct at_hand *s)
 {
     const unsigned of_responder =
         FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(CONNECT_RESP3) | FCVI_BIT(DISCONNECT_RESP);
@@ -175,14 +152,14 @@ static bool understood(const struct seen *s)
            mon_is(f->iu, of_responder) == (s->who == 1);
 }
 
-static uint64_t identity(const struct seen *s)
+static uint64_t identity(const struct at_hand *s)
 {
     if (s->group == G_MESSAGE)
         return fcvi_DH_FCVI_HANDLE(s->dh) << 32 | fcvi_DH_FCVI_MSG_ID(s->dh);
     return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
 }
 
-static void iu(struct seen *s)
+static void take_iu(struct at_hand *s)
 {
     if (!understood(s)) { /* what it would have changed is not known */
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
@@ -194,7 +171,7 @@ static void iu(struct seen *s)
     s->iu = s->f->iu;
     s->group = (uint8_t)mon_group(s->iu);
     s->id = identity(s);
-    s->end = fcvi_FC_End_Sequence(s->fc);
+    s->end_sequence = fcvi_FC_End_Sequence(s->fc);
     s->last = fcvi_FC_Last_Sequence(s->fc);
     judge_iu(s);
 }
@@ -202,7 +179,7 @@ static void iu(struct seen *s)
 void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
                            struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings)
 {
-    struct seen s = {
+    struct at_hand s = {
         .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
         m->resumed = frame->time_us;
@@ -218,7 +195,7 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
     s.d_id = mon_port_at(s.fc + FCVI_FC_D_ID_BYTE);
     s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;
     if (s.f->kind == FCVI_KIND_IU)
-        iu(&s);
+        take_iu(&s);
     else if (s.f->kind == FCVI_KIND_BLS)
         mon_link_services(&s);
     else if (s.f->kind == FCVI_KIND_LINK_CONTROL)

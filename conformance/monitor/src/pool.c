@@ -1,5 +1,5 @@
 /* Hash tables whose entries are lined up by their last use, so that the one idle longest can make room. */
-#include "state.h"
+#include "pools.h"
 
 enum { LINE = 64 };
 
@@ -121,7 +121,7 @@ static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
 
 void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
 {
-    bool fresh = p->fresh < p->end;
+    bool fresh = p->fresh < p->bound;
     struct node *n = fresh ? mon_pool_at(m, p->fresh) : make_room(m, p);
     uint32_t place = fresh ? p->fresh : n->place;
     p->fresh += fresh ? p->size : 0;

@@ -1,6 +1,6 @@
 /* 5.2 with 6.2 to 6.7: a Message is requests of one kind, then the responses that its Reliability Level and
  * kind demand, and no others; its last IU ends the Exchange. */
-#include "state.h"
+#include "rules.h"
 
 struct answer {
     uint8_t response;
@@ -12,7 +12,7 @@ static const struct answer answers[] = {
     [FCVI_IU_READ_RQST] = {FCVI_IU_READ_RESP, "FCVI-6.7.1-01", "FCVI-6.6.1-02"},
 };
 
-static void opcode_breach(struct seen *s, const char *id, const char *words, const char *wanted,
+static void opcode_breach(struct at_hand *s, const char *id, const char *words, const char *wanted,
                           uint64_t other)
 {
     mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh), FCVI_BREACH_IN_WORDS(id, words, wanted),
@@ -22,12 +22,12 @@ static void opcode_breach(struct seen *s, const char *id, const char *words, con
 /* ---- what kind may come ---- */
 
 /* FCVI-6.3.1-03, 6.5.1-02, 6.6.1-02: both ends know the level that their setup agreed on. */
-static bool check_level(struct seen *s)
+static bool check_level(struct at_hand *s)
 {
     bool response = s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP;
     if (!response && s->iu != FCVI_IU_READ_RQST)
         return true;
-    const struct end *e = mon_end_known(s);
+    const struct endpoint *e = mon_endpoint_known(s);
     if (e == NULL || e->level == 0)
         return true;
     uint8_t request = s->iu == FCVI_IU_SEND_RESP ? FCVI_IU_SEND_RQST : FCVI_IU_WRITE_RQST;
@@ -46,7 +46,7 @@ static bool check_level(struct seen *s)
 }
 
 /* FCVI-5.2.1-02, -03: all frames of one side of the Exchange carry one kind of IU. */
-static bool check_one_kind(struct seen *s)
+static bool check_one_kind(struct at_hand *s)
 {
     const struct message_facts *t = &s->x->message;
     bool request = s->who == 0;
@@ -59,7 +59,7 @@ static bool check_one_kind(struct seen *s)
 }
 
 /* FCVI-5.2.1-01, 6.3.1-01, 6.5.1-01, 6.7.1-01: who answers has the request. */
-static bool check_answer(struct seen *s)
+static bool check_answer(struct at_hand *s)
 {
     const struct message_facts *t = &s->x->message;
     if (s->who == 0)
@@ -84,15 +84,15 @@ static bool check_answer(struct seen *s)
 /* ---- how it ends ---- */
 
 /* Bytes of the Message up to the end of this frame; false when it is not known. */
-static bool reached(const struct seen *s, uint64_t *bytes)
+static bool reached(const struct at_hand *s, uint64_t *bytes)
 {
     bool here = s->f->payload_length != 0 && fcvi_FC_Relative_Offset_Present(s->fc);
     *bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
     return here || mon_exact(s->m, s->x) || fcvi_DH_FCVI_TOT_LEN(s->dh) == 0;
 }
 
-static void check_bit(struct seen *s, struct fcvi_place place, uint64_t seen, uint64_t wanted, const char *id,
-                      const char *words)
+static void check_bit(struct at_hand *s, struct fcvi_place place, uint64_t seen, uint64_t wanted,
+                      const char *id, const char *words)
 {
     if (seen != wanted)
         mon_report(s, place, seen, FCVI_BREACH(id, words, wanted), 0);
@@ -101,10 +101,10 @@ static void check_bit(struct seen *s, struct fcvi_place place, uint64_t seen, ui
 /* FCVI-6.2.1-04, -05, 6.4.1-05, -06, 5.8.4-02: the IU with the last byte ends the Exchange, or hands over the
  * Sequence Initiative where a response is due. An IU without bytes moves no part of a Message (6.2.1-01), so
  * none can follow. */
-static void check_last_request(struct seen *s)
+static void check_last_request(struct at_hand *s)
 {
     bool send = s->iu == FCVI_IU_SEND_RQST;
-    const struct end *e = mon_end_known(s);
+    const struct endpoint *e = mon_endpoint_known(s);
     if (e == NULL || e->level == 0)
         return;
     if (e->level != 3) {
@@ -121,7 +121,7 @@ static void check_last_request(struct seen *s)
 }
 
 /* FCVI-5.9.10-01: the data of the Message are as many as FCVI_TOT_LEN says. */
-static void check_length(struct seen *s, uint64_t bytes, uint64_t total, bool ends)
+static void check_length(struct at_hand *s, uint64_t bytes, uint64_t total, bool ends)
 {
     if (bytes == total || (bytes < total && !ends))
         return;
@@ -135,7 +135,7 @@ static void check_length(struct seen *s, uint64_t bytes, uint64_t total, bool en
                0);
 }
 
-static void check_end(struct seen *s)
+static void check_end(struct at_hand *s)
 {
     const struct message_facts *t = &s->x->message;
     if (s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RQST)
@@ -144,22 +144,22 @@ static void check_end(struct seen *s)
     bool changes = s->own->frame != 0 && total != (s->who == 0 ? t->total : t->resp_total);
     if (changes || s->misplaced || !reached(s, &bytes)) /* that it changes is a finding of 6.2 */
         return;
-    bool hands_over = s->end && fcvi_FC_Sequence_Initiative(s->fc) && s->who == 0;
-    bool ends = s->end && (s->last || hands_over);
+    bool hands_over = s->end_sequence && fcvi_FC_Sequence_Initiative(s->fc) && s->who == 0;
+    bool ends = s->end_sequence && (s->last || hands_over);
     if (s->iu == FCVI_IU_READ_RESP) { /* E42: a failed one may end anywhere */
         if (!fcvi_DH_RESP_ERR(s->dh))
             check_length(s, bytes, total, ends);
-        if (s->end && bytes == total && !s->last)
+        if (s->end_sequence && bytes == total && !s->last)
             check_bit(s, FC(Last_Sequence), 0, 1, "FCVI-6.7.1-05",
                       "the last FCVI_READ_RESP does not end the Exchange");
         return;
     }
     check_length(s, bytes, total, ends);
-    if (s->end && bytes == total)
+    if (s->end_sequence && bytes == total)
         check_last_request(s);
 }
 
-bool mon_rules_5_2(struct seen *s)
+bool mon_rules_5_2(struct at_hand *s)
 {
     if (!check_one_kind(s) || !check_answer(s) || !check_level(s))
         return false;

@@ -1,8 +1,8 @@
 /* 5.3.4: of two Peers whose requests cross just one accepts. */
-#include "state.h"
+#include "rules.h"
 
 /* Port_Names of the sender and of the port that it answers, from their login or from the caller. */
-static bool names(struct seen *s, uint64_t *mine, uint64_t *theirs)
+static bool names(struct at_hand *s, uint64_t *mine, uint64_t *theirs)
 {
     const struct pair *p = mon_pair_here(s);
     if (p == NULL || s->s_id == s->d_id)
@@ -16,9 +16,9 @@ static bool names(struct seen *s, uint64_t *mine, uint64_t *theirs)
 
 /* The request that the accepting Endpoint has under way itself to the same port. One that was aborted leaves
  * the other to be answered as its port likes (E80), and so does a retry (E117). */
-static const struct exchange *own_request(const struct seen *s)
+static const struct exchange *own_request(const struct at_hand *s)
 {
-    const struct end *e = mon_end_find(s->m, s->in->network, s->s_id, s->x->setup.resp_handle);
+    const struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->setup.resp_handle);
     if (e == NULL || e->asked == 0 || e->asked_peer != s->d_id || e->asked_retry)
         return NULL;
     const struct setup *u =
@@ -33,12 +33,13 @@ static const struct exchange *own_request(const struct seen *s)
 /* FCVI-5.3.4-b, -02, -c. The lower Port_Name waits for the answer to its own request and accepts only when
  * that was refused; with equal names nobody accepts. That it was refused shows, whatever was lost on the way.
  */
-void mon_rules_5_3_4(struct seen *s)
+void mon_rules_5_3_4(struct at_hand *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t mine, theirs;
-    if (s->iu != FCVI_IU_CONNECT_RESP1 || !s->end || !u->has_resp_handle || u->mode == 1 || u->retry ||
-        fcvi_DH_CONN_STS(s->dh) || !mon_exact(s->m, s->x) || !names(s, &mine, &theirs) || mine > theirs)
+    if (s->iu != FCVI_IU_CONNECT_RESP1 || !s->end_sequence || !u->has_resp_handle || u->mode == 1 ||
+        u->retry || fcvi_DH_CONN_STS(s->dh) || !mon_exact(s->m, s->x) || !names(s, &mine, &theirs) ||
+        mine > theirs)
         return;
     const struct exchange *own = own_request(s);
     if (own == NULL || own == s->x)

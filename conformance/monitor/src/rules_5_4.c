@@ -1,10 +1,10 @@
 /* 5.4: a Message, a setup or a Disconnect begins an Exchange, and its last IU ends it. */
-#include "state.h"
+#include "rules.h"
 
 /* 4.2, 5.4 (FCVI-4.2-02): an OX_ID names one Exchange at a time. The originator knows its own Exchanges, so
  * whatever was lost it cannot begin another while it has neither ended nor aborted the first, nor got an end.
  * Only a whole view shows that no end was seen; a Disconnect or a logout may have freed it. */
-void mon_rules_5_4_reuse(struct seen *s)
+void mon_rules_5_4_reuse(struct at_hand *s)
 {
     const struct exchange *x = s->x;
     struct pair *p = mon_pair_of(s->m, s->in->network, x->originator, x->responder, false);
@@ -20,7 +20,7 @@ void mon_rules_5_4_reuse(struct seen *s)
 
 /* Nothing follows the last frame of the last Sequence (FCVI-5.4-01). Seen exactly, any frame breaks that;
  * otherwise only one whose SEQ_CNT is beyond the last, since a late one may have overtaken nothing. */
-static bool after_the_end(const struct seen *s)
+static bool after_the_end(const struct at_hand *s)
 {
     const struct exchange *x = s->x;
     if (x->over == 0)
@@ -31,7 +31,7 @@ static bool after_the_end(const struct seen *s)
     return x->over_side == s->who && beyond > 0 && !x->headless;
 }
 
-bool mon_rules_5_4(struct seen *s)
+bool mon_rules_5_4(struct at_hand *s)
 {
     const struct exchange *x = s->x;
     if (after_the_end(s)) {

@@ -1,7 +1,7 @@
 /* 5.5: an IU is one Sequence, and a SEQ_ID names one Sequence at a time between two ports. */
-#include "state.h"
+#include "rules.h"
 
-static struct sequence *sequence_of(struct seen *s, uint8_t seq_id)
+static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
 {
     uint64_t k0 = (uint64_t)s->in->network << 8 | seq_id, k1 = (uint64_t)s->s_id << 24 | s->d_id;
     struct sequence *q = mon_pool_find(s->m, &s->m->sequences, k0, k1);
@@ -11,7 +11,7 @@ static struct sequence *sequence_of(struct seen *s, uint8_t seq_id)
 /* FCVI-5.5-02, -04, -05: class 3: closed when the last frame was sent; class 2: when every frame has its ACK.
  * The sender knows both of its own Sequences, so this holds whatever was lost, but only a whole view shows
  * that no last frame and no ACK is missing from it. */
-static void check_seq_id(struct seen *s, const struct sequence *q, uint8_t seq_id)
+static void check_seq_id(struct at_hand *s, const struct sequence *q, uint8_t seq_id)
 {
     bool mine = q->x0 == s->x->node.k0 && q->x1 == s->x->node.k1;
     bool waits = q->class2 && q->unacknowledged > 0;
@@ -25,7 +25,7 @@ static void check_seq_id(struct seen *s, const struct sequence *q, uint8_t seq_i
                    q->frame);
 }
 
-static void check_start(struct seen *s, bool begins)
+static void check_start(struct at_hand *s, bool begins)
 {
     uint8_t sof = s->f->input.sof;
     bool initiates = sof == FCVI_SOF_I2 || sof == FCVI_SOF_I3,
@@ -43,7 +43,7 @@ static void check_start(struct seen *s, bool begins)
 
 /* FCVI-T01-*-pos: First_Sequence is set in the frames of the first Sequence of an Exchange and in no other.
  * The codec knows it of IUs that have one place only. */
-static void check_first(struct seen *s)
+static void check_first(struct at_hand *s)
 {
     bool first = s->own->sequences == 1, seen = fcvi_FC_First_Sequence(s->fc);
     if (s->who == 0 && mon_is(s->iu, FCVI_BIT(SEND_RQST) | FCVI_BIT(WRITE_RQST)) && first != seen)
@@ -53,7 +53,7 @@ static void check_first(struct seen *s)
                    s->own->frame);
 }
 
-void mon_rules_5_5(struct seen *s)
+void mon_rules_5_5(struct at_hand *s)
 {
     uint8_t seq_id = (uint8_t)fcvi_FC_SEQ_ID(s->fc);
     bool exact = mon_exact(s->m, s->x);
@@ -70,7 +70,7 @@ void mon_rules_5_5(struct seen *s)
         check_start(s, begins);
         check_first(s);
     }
-    s->own->open = !s->end;
+    s->own->open = !s->end_sequence;
     s->own->seq_id = seq_id;
     if (!s->m->whole)
         return; /* which Sequence a SEQ_ID names is judged only where nothing is missing */
@@ -84,11 +84,11 @@ void mon_rules_5_5(struct seen *s)
     q->x0 = s->x->node.k0;
     q->x1 = s->x->node.k1;
     q->frame = s->in->number;
-    q->open = !s->end;
+    q->open = !s->end_sequence;
     q->class2 = sof == FCVI_SOF_I2 || sof == FCVI_SOF_N2;
 }
 
-void mon_sequence_acknowledged(struct seen *s, struct exchange *x, unsigned whose, bool all)
+void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned whose, bool all)
 {
     uint32_t from = whose == 0 ? x->originator : x->responder, to = whose == 0 ? x->responder : x->originator;
     uint64_t k0 = (uint64_t)s->in->network << 8 | (uint64_t)fcvi_FC_SEQ_ID(s->fc);

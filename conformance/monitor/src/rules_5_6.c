@@ -1,15 +1,15 @@
 /* 5.6, 5.8.6, 5.8.7: SEQ_CNT and Relative Offset go on from frame to frame of one side of an Exchange, over
  * all its Sequences (E18, E19: each side counts for itself, from 0). */
-#include "state.h"
+#include "rules.h"
 
 enum { FAR_APART = 1 << 22 }; /* 32,768 frames of 128 bytes: beyond that SEQ_CNT may have wrapped unseen */
 
-static bool has_offset(const struct seen *s)
+static bool has_offset(const struct at_hand *s)
 {
     return s->f->payload_length != 0 && fcvi_FC_Relative_Offset_Present(s->fc);
 }
 
-static void remember(struct seen *s)
+static void remember(struct at_hand *s)
 {
     struct side *own = s->own;
     own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
@@ -25,7 +25,7 @@ static void remember(struct seen *s)
 
 /* FCVI-5.6-01, 5.8.6-01: the sender's next frame has the next SEQ_CNT, whatever becomes of its frames. A
  * frame that busy or reject sent back may come again. False: it did. */
-static bool count_exactly(struct seen *s)
+static bool count_exactly(struct at_hand *s)
 {
     struct side *own = s->own;
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
@@ -51,7 +51,7 @@ static bool count_exactly(struct seen *s)
     return true;
 }
 
-static void offset_exactly(struct seen *s)
+static void offset_exactly(struct at_hand *s)
 {
     const struct side *own = s->own;
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
@@ -70,7 +70,7 @@ static void offset_exactly(struct seen *s)
 /* Of two payloads of one Message or setup, SEQ_CNT and Relative Offset say the same order and, when one
  * follows the other, fit without gap; equal SEQ_CNTs are one frame seen twice. That holds for any loss and
  * any order, as long as SEQ_CNT did not wrap between them. False: the frame was seen before. */
-static bool compare(struct seen *s)
+static bool compare(struct at_hand *s)
 {
     const struct side *own = s->own;
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc), length = s->f->payload_length;
@@ -98,7 +98,7 @@ static bool compare(struct seen *s)
     return true;
 }
 
-bool mon_rules_5_6(struct seen *s)
+bool mon_rules_5_6(struct at_hand *s)
 {
     bool fresh = true;
     if (mon_exact(s->m, s->x)) {
@@ -122,7 +122,7 @@ bool mon_rules_5_6(struct seen *s)
 /* FCVI-5.6-06, -11: no setup is originated towards a port whose PLOGI or ACC lacked S or C, and (-05, -10)
  * one from such a port is refused with 20h. The sender has that port's PLOGI or ACC, else it were not logged
  * in. */
-void mon_rules_5_6_login(struct seen *s)
+void mon_rules_5_6_login(struct at_hand *s)
 {
     const struct pair *p = mon_pair_here(s);
     bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);

@@ -1,10 +1,10 @@
 /* 5.8.1, 5.8.2, 5.8.4: RX_ID, Sequence Initiative and Preference. */
-#include "state.h"
+#include "rules.h"
 
 /* FC-FS (FCVI-5.8.1-01): the responder names its RX_ID once; from then on both sides use it. The originator
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
  * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
-void mon_rules_5_8_rx_id(struct seen *s)
+void mon_rules_5_8_rx_id(struct at_hand *s)
 {
     struct exchange *x = s->x;
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
@@ -25,7 +25,7 @@ void mon_rules_5_8_rx_id(struct seen *s)
 /* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. What a side was
  * given it has got when it uses it; what it gave away it knows. Only a whole view shows that it was not given
  * back in between. E16: on the last Sequence the bit has no meaning. */
-static void check_initiative(struct seen *s)
+static void check_initiative(struct at_hand *s)
 {
     struct exchange *x = s->x;
     bool retry = s->own->refused != 0 || s->far->refused != 0;
@@ -36,11 +36,11 @@ static void check_initiative(struct seen *s)
                                         "a Sequence of the other side"),
                    s->own->frame);
     x->turn = s->who;
-    if (s->end && !s->last && fcvi_FC_Sequence_Initiative(s->fc))
+    if (s->end_sequence && !s->last && fcvi_FC_Sequence_Initiative(s->fc))
         x->turn = (uint8_t)(1u - s->who);
 }
 
-void mon_rules_5_8(struct seen *s)
+void mon_rules_5_8(struct at_hand *s)
 {
     mon_rules_5_8_rx_id(s);
     check_initiative(s);

@@ -1,15 +1,15 @@
 /* 5.9.2, 5.9.3, 5.9.6 with 4.2 and 8.1: a new Message goes over an open Connection, to the handle of its far
  * end, with the next FCVI_MSG_ID. */
-#include "state.h"
+#include "rules.h"
 
-static void breach(struct seen *s, const char *id, const char *words, const char *wanted, uint64_t other)
+static void breach(struct at_hand *s, const char *id, const char *words, const char *wanted, uint64_t other)
 {
     mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh), FCVI_BREACH_IN_WORDS(id, words, wanted),
                other);
 }
 
 /* FCVI-4.2-01, 5.9.2-01: no setup gave the sender this handle. Only who saw everything can say so. */
-static void unknown_handle(struct seen *s)
+static void unknown_handle(struct at_hand *s)
 {
     const struct pair *p = mon_pair_here(s);
     if (!mon_knows_all(s->m))
@@ -26,9 +26,9 @@ static void unknown_handle(struct seen *s)
  * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. A Peer that went
  * into another setup (5.3.4) has finished none with an Endpoint that it did not confirm; of two answers to a
  * request that came twice it may have taken either. */
-static void check_own_end(struct seen *s, struct end *e)
+static void check_own_end(struct at_hand *s, struct endpoint *e)
 {
-    const struct end *mine = mon_end_beside(s->m, s->in->network, s->s_id, e);
+    const struct endpoint *mine = mon_endpoint_beside(s->m, s->in->network, s->s_id, e);
     if (mine == NULL || mine->bound == 0)
         return;
     bool here = mine->peer == s->d_id && mine->peer_handle == e->handle;
@@ -40,14 +40,14 @@ static void check_own_end(struct seen *s, struct end *e)
                "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", e->bound);
 }
 
-static struct end *check_handle(struct seen *s)
+static struct endpoint *check_handle(struct at_hand *s)
 {
-    struct end *e = mon_end_here(s);
+    struct endpoint *e = mon_endpoint_here(s);
     if (e == NULL || e->bound == 0) {
         unknown_handle(s);
         return NULL;
     }
-    if (e->tainted || mon_end_gone(s, e) || e->bound <= s->m->last_gap) {
+    if (e->tainted || mon_endpoint_gone(s, e) || e->bound <= s->m->last_gap) {
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
         return NULL;
     }
@@ -62,7 +62,7 @@ static struct end *check_handle(struct seen *s)
 
 /* FCVI-5.9.6-03, -04, -05: each side counts the Messages of a Connection from 1, and back to 0 after
  * FFFFFFFFh. The sender gives the numbers in the order in which it begins its Messages. */
-static void check_next(struct seen *s, struct end *e, uint32_t id)
+static void check_next(struct at_hand *s, struct endpoint *e, uint32_t id)
 {
     if (e->counting && id != e->next)
         mon_report(s, DH(s, FCVI_MSG_ID), id,
@@ -81,9 +81,9 @@ static void check_next(struct seen *s, struct end *e, uint32_t id)
 
 /* FCVI-4.2-12 without a whole view: no value comes twice within R_A_TOV (5.9.6-07), and the Message of a
  * value has one Exchange (4.2-02). A setup or a login in between may have begun a new count. */
-static void check_twice(struct seen *s, uint32_t id)
+static void check_twice(struct at_hand *s, uint32_t id)
 {
-    struct end *e = mon_end_make_here(s);
+    struct endpoint *e = mon_endpoint_make_here(s);
     const struct pair *p = mon_pair_here(s);
     uint64_t epoch = p != NULL ? p->epoch : s->m->pairs.evicted != 0 ? s->in->number : 0;
     unsigned same = 0;
@@ -107,7 +107,7 @@ static void check_twice(struct seen *s, uint32_t id)
     e->slot = (uint8_t)((e->slot + 1) % RECENT);
 }
 
-void mon_rules_5_9(struct seen *s)
+void mon_rules_5_9(struct at_hand *s)
 {
     uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh);
     if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || s->own->frame != 0)
@@ -116,7 +116,7 @@ void mon_rules_5_9(struct seen *s)
         check_twice(s, id);
         return;
     }
-    struct end *e = check_handle(s);
+    struct endpoint *e = check_handle(s);
     if (e != NULL)
         check_next(s, e, id);
 }

@@ -1,8 +1,8 @@
 /* 6.12, 6.13: Disconnect IUs. */
-#include "state.h"
+#include "rules.h"
 
 /* FCVI-6.12.2-02, -14: what is to be disconnected was set up, or its setup was tried, by one of the two. */
-static void check_subject(struct seen *s, const struct end *e)
+static void check_subject(struct at_hand *s, const struct endpoint *e)
 {
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     bool known = mon_knows_all(s->m);
@@ -24,15 +24,15 @@ static void check_subject(struct seen *s, const struct end *e)
 }
 
 /* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). */
-static void check_completed(struct seen *s, const struct end *a, const char *id)
+static void check_completed(struct at_hand *s, const struct endpoint *a, const char *id)
 {
     uint64_t seen = fcvi_DH_FCVI_MSG_ID(s->dh);
     if (seen == 0 || fcvi_DH_CONN_SETUP_ABORT(s->dh) || a == NULL || !mon_exact(s->m, s->x))
         return;
-    const struct end *b = mon_end_find(s->m, s->in->network, a->peer, a->peer_handle);
+    const struct endpoint *b = mon_endpoint_find(s->m, s->in->network, a->peer, a->peer_handle);
     bool whole = b != NULL && b->peer == a->owner && b->peer_handle == a->handle && a->bound != 0 &&
                  b->bound != 0 && a->counting && b->counting && !a->tainted && !b->tainted &&
-                 a->bound > s->m->last_gap && !mon_end_gone(s, a);
+                 a->bound > s->m->last_gap && !mon_endpoint_gone(s, a);
     if (!whole || a->highest > UINT32_MAX / 2 || b->highest > UINT32_MAX / 2)
         return;
     uint32_t most = a->highest > b->highest ? a->highest : b->highest;
@@ -44,37 +44,37 @@ static void check_completed(struct seen *s, const struct end *a, const char *id)
     mon_report(s, DH(s, FCVI_MSG_ID), seen, rule, a->bound);
 }
 
-static void request(struct seen *s)
+static void request(struct at_hand *s)
 {
     struct disconnect_facts *d = &s->x->disconnect;
     uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh);
-    struct end *e = mon_end_find(s->m, s->in->network, s->d_id, handle), *mine = NULL;
+    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->d_id, handle), *mine = NULL;
     d->rqst = s->in->number;
     d->handle = handle;
     d->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     d->abort = (uint8_t)fcvi_DH_CONN_SETUP_ABORT(s->dh);
     d->by_application = (uint8_t)fcvi_DH_VI_APP_DISCON(s->dh);
     if (e != NULL && e->bound != 0 && e->peer == s->s_id)
-        mine = mon_end_find(s->m, s->in->network, s->s_id, e->peer_handle);
+        mine = mon_endpoint_find(s->m, s->in->network, s->s_id, e->peer_handle);
     check_subject(s, e);
     check_completed(s, mine, "FCVI-6.12.2-11");
     mon_connection_closed(s, mine);
 }
 
 /* Without a whole view: the handles of request and response are those of one Connection. */
-static bool linked(struct seen *s)
+static bool linked(struct at_hand *s)
 {
     const struct disconnect_facts *d = &s->x->disconnect;
     if (mon_exact(s->m, s->x))
         return d->rqst != 0;
     if (d->rqst == 0 || s->x->headless)
         return false;
-    const struct end *e = mon_end_known(s);
+    const struct endpoint *e = mon_endpoint_known(s);
     return e != NULL && e->peer_handle == d->handle;
 }
 
 /* FCVI-5.9.4.6-04, -06, 6.13.2-11: the responder repeats what it received. */
-static void repeat(struct seen *s)
+static void repeat(struct at_hand *s)
 {
     const struct disconnect_facts *d = &s->x->disconnect;
     uint64_t seen = fcvi_DH_VI_APP_DISCON(s->dh);
@@ -102,12 +102,12 @@ static void repeat(struct seen *s)
 
 /* FCVI-6.13.2-02: the handle that the requester gave for the Connection; FFFFFFFFh where the responder no
  * longer knows it (E06). */
-static void check_handle(struct seen *s, const struct end *mine)
+static void check_handle(struct at_hand *s, const struct endpoint *mine)
 {
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
     bool known = mine != NULL && mine->closed == 0 && mine->bound > s->m->last_gap && !mine->tainted &&
                  mon_exact(s->m, s->x) && !fcvi_DH_CONN_SETUP_ABORT(s->dh) && !fcvi_DH_DISC_CONN_STS(s->dh) &&
-                 !mon_end_gone(s, mine);
+                 !mon_endpoint_gone(s, mine);
     if (known && seen != mine->peer_handle && seen != FCVI_UNASSIGNED)
         mon_report(s, DH(s, FCVI_HANDLE), seen,
                    FCVI_BREACH("FCVI-6.13.2-02", "FCVI_HANDLE is not that of the requesting Endpoint",
@@ -115,10 +115,10 @@ static void check_handle(struct seen *s, const struct end *mine)
                    s->x->disconnect.rqst);
 }
 
-static void response(struct seen *s)
+static void response(struct at_hand *s)
 {
     struct disconnect_facts *d = &s->x->disconnect;
-    struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, d->handle);
+    struct endpoint *mine = mon_endpoint_find(s->m, s->in->network, s->s_id, d->handle);
     if (d->rqst == 0 && mon_exact(s->m, s->x)) {
         mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh),
                    FCVI_BREACH_IN_WORDS("FCVI-6.13.1-01", "a DISCONNECT_RESP answers no DISCONNECT_RQST",
@@ -138,14 +138,15 @@ static void response(struct seen *s)
         check_completed(s, mine, "FCVI-6.13.2-08");
     }
     mon_connection_closed(s, mine);
-    struct end *far = mine == NULL ? NULL : mon_end_find(s->m, s->in->network, mine->peer, mine->peer_handle);
+    struct endpoint *far =
+        mine == NULL ? NULL : mon_endpoint_find(s->m, s->in->network, mine->peer, mine->peer_handle);
     if (mine != NULL)
         mine->answered = s->in->number;
     if (far != NULL && far->peer == mine->owner && far->peer_handle == mine->handle)
         far->answered = s->in->number;
 }
 
-void mon_rules_6_12(struct seen *s)
+void mon_rules_6_12(struct at_hand *s)
 {
     if (s->iu == FCVI_IU_DISCONNECT_RQST)
         request(s);

@@ -1,5 +1,5 @@
 /* 6.2 to 6.7: fields that are the same in all IUs of a Message, and what a response repeats. */
-#include "state.h"
+#include "rules.h"
 
 /* Requirements by IU; NULL: the field is not there, or zero in any case. */
 struct same {
@@ -13,8 +13,8 @@ static const struct same same[] = {
 };
 static const struct same echo = {"FCVI-6.7.2-11", "FCVI-6.7.2-07", "FCVI-6.7.2-09", NULL, NULL};
 
-static void compare(struct seen *s, const struct same *ids, uint32_t total, uint64_t va, uint32_t va_handle,
-                    const char *words, uint64_t other)
+static void compare(struct at_hand *s, const struct same *ids, uint32_t total, uint64_t va,
+                    uint32_t va_handle, const char *words, uint64_t other)
 {
     uint64_t seen = fcvi_DH_FCVI_TOT_LEN(s->dh);
     if (ids->total != NULL && seen != total)
@@ -28,7 +28,7 @@ static void compare(struct seen *s, const struct same *ids, uint32_t total, uint
 }
 
 /* One Exchange, one Message (FCVI-4.2-02), one Connection (5.9.2-01). */
-static void same_message(struct seen *s, uint32_t handle, uint32_t id)
+static void same_message(struct at_hand *s, uint32_t handle, uint32_t id)
 {
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
     if (seen != handle)
@@ -42,13 +42,13 @@ static void same_message(struct seen *s, uint32_t handle, uint32_t id)
 }
 
 /* E43: Immediate Data may stand in all IUs or in the last only; the last has to have it. */
-static void immediate(struct seen *s)
+static void immediate(struct at_hand *s)
 {
     struct message_facts *t = &s->x->message;
     bool has = fcvi_DH_IMM_DATA(s->dh);
     uint32_t value = (uint32_t)fcvi_DH_MSG_PARAMETER(s->dh);
     uint64_t bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
-    bool final = s->end && bytes == fcvi_DH_FCVI_TOT_LEN(s->dh);
+    bool final = s->end_sequence && bytes == fcvi_DH_FCVI_TOT_LEN(s->dh);
     if (t->has_immediate && !has && final)
         mon_report(
             s, DH(s, IMM_DATA), 0,
@@ -65,7 +65,7 @@ static void immediate(struct seen *s)
     }
 }
 
-static void request(struct seen *s)
+static void request(struct at_hand *s)
 {
     struct message_facts *t = &s->x->message;
     if (s->own->frame == 0) {
@@ -89,27 +89,27 @@ static void request(struct seen *s)
 
 /* The response belongs to the request seen: by the Exchange where that is certain, else because a setup tells
  * that its handle and the request's are the two of one Connection. */
-bool mon_message_linked(struct seen *s)
+bool mon_message_linked(struct at_hand *s)
 {
     const struct message_facts *t = &s->x->message;
     if (mon_exact(s->m, s->x))
         return t->request != 0;
     if (t->request == 0 || s->x->headless)
         return false;
-    const struct end *e = mon_end_known(s);
+    const struct endpoint *e = mon_endpoint_known(s);
     return e != NULL && e->peer_handle == t->handle;
 }
 
 /* FCVI-6.3.2-02, 6.5.2-02, 6.7.2-02: the handle that the requester gave for the Connection of the request. */
-static void response_handle(struct seen *s, uint32_t seen)
+static void response_handle(struct at_hand *s, uint32_t seen)
 {
     static const char *const ids[] = {[FCVI_IU_SEND_RESP] = "FCVI-6.3.2-02",
                                       [FCVI_IU_WRITE_RESP] = "FCVI-6.5.2-02",
                                       [FCVI_IU_READ_RESP] = "FCVI-6.7.2-02"};
-    const struct end *mine = mon_end_find(s->m, s->in->network, s->s_id, s->x->message.handle);
+    const struct endpoint *mine = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->message.handle);
     bool known = mine != NULL && mine->bound != 0 && mine->bound > s->m->last_gap &&
                  mine->bound < s->x->born && mine->peer == s->d_id && !mine->tainted &&
-                 !mon_end_gone(s, mine);
+                 !mon_endpoint_gone(s, mine);
     if (known && mine->peer_handle != seen)
         mon_report(
             s, DH(s, FCVI_HANDLE), seen,
@@ -117,7 +117,7 @@ static void response_handle(struct seen *s, uint32_t seen)
             s->x->message.request);
 }
 
-static void answer(struct seen *s)
+static void answer(struct at_hand *s)
 {
     static const char *const ids[] = {[FCVI_IU_SEND_RESP] = "FCVI-6.3.2-05",
                                       [FCVI_IU_WRITE_RESP] = "FCVI-6.5.2-04",
@@ -136,7 +136,7 @@ static void answer(struct seen *s)
         response_handle(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
 }
 
-static void response(struct seen *s)
+static void response(struct at_hand *s)
 {
     struct message_facts *t = &s->x->message;
     if (s->own->frame == 0) {
@@ -157,7 +157,7 @@ static void response(struct seen *s)
     }
 }
 
-void mon_rules_6_2(struct seen *s)
+void mon_rules_6_2(struct at_hand *s)
 {
     if (s->who == 0)
         request(s);

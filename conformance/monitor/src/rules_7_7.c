@@ -1,9 +1,9 @@
 /* 7.7.1: logins that can be seen, and no FC-VI after a logout. */
-#include "state.h"
+#include "rules.h"
 
 /* FC-FS (FCVI-5.8.1-01): a frame is no longer than its receiver said at login. Its sender has that
  * PLOGI or ACC. */
-static void check_size(struct seen *s, const struct pair *p)
+static void check_size(struct at_hand *s, const struct pair *p)
 {
     unsigned far = mon_pair_index(s->d_id, s->s_id);
     size_t length = s->f->input.length - 24;
@@ -18,7 +18,7 @@ static void check_size(struct seen *s, const struct pair *p)
 
 /* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no
  * IU before another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
-void mon_rules_7_7(struct seen *s)
+void mon_rules_7_7(struct at_hand *s)
 {
     const struct pair *p = mon_pair_here(s);
     if (p == NULL || !mon_exact(s->m, s->x))
@@ -43,7 +43,7 @@ static uint16_t largest(const uint8_t *login)
 }
 
 /* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
-static struct login parameters(const struct seen *s)
+static struct login parameters(const struct at_hand *s)
 {
     struct login l = {.frame = s->in->number};
     if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
@@ -55,7 +55,7 @@ static struct login parameters(const struct seen *s)
     return l;
 }
 
-static void learn_name(const struct seen *s, struct pair *p, unsigned me)
+static void learn_name(const struct at_hand *s, struct pair *p, unsigned me)
 {
     if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
         p->name[me] = (struct name){fcvi_LOGIN_Port_Name(s->f->payload + FCVI_ELS_LENGTH), s->in->number};
@@ -64,7 +64,7 @@ static void learn_name(const struct seen *s, struct pair *p, unsigned me)
 /* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is
  * logged in all the same: only a login that is older than any frame under way is certainly over. A
  * PLOGI that was not seen has its answer within 2 R_A_TOV or none (FC-FS). */
-static void logged_out(const struct seen *s, struct pair *p, unsigned me)
+static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
 {
     const struct fcvi_monitor *m = s->m;
     uint64_t now = s->in->time_us, r_a_tov = m->config.r_a_tov_us;
@@ -73,7 +73,7 @@ static void logged_out(const struct seen *s, struct pair *p, unsigned me)
     p->logged_out[me] = settled ? s->in->number : 0;
 }
 
-static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command)
+static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t command)
 {
     p->els[me] = command;
     p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
@@ -89,7 +89,7 @@ static void request(struct seen *s, struct pair *p, unsigned me, uint8_t command
     learn_name(s, p, me);
 }
 
-void mon_login_services(struct seen *s)
+void mon_login_services(struct at_hand *s)
 {
     if (s->f->payload_length < FCVI_ELS_LENGTH)
         return;

@@ -1,7 +1,7 @@
 /* 8.4.2 f with 4.2: a handle that is in use, or was not long ago, is not given to another Connection. */
-#include "state.h"
+#include "rules.h"
 
-static void report(struct seen *s, struct fcvi_rule rule, uint64_t other)
+static void report(struct at_hand *s, struct fcvi_rule rule, uint64_t other)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
     struct fcvi_place place =
@@ -14,7 +14,7 @@ static void report(struct seen *s, struct fcvi_rule rule, uint64_t other)
  * since. The two requests of Peer-to-Peer (5.3.3) use the handle of the same Endpoint. Without a whole view a
  * Disconnect may have been missed, yet within R_A_TOV of the last frame of the Connection the handle may not
  * be used again either. */
-static void in_use(struct seen *s, const struct end *e)
+static void in_use(struct at_hand *s, const struct endpoint *e)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
     bool peers = request ? fcvi_DH_CONN_MODE(s->dh) != 1 : s->x->setup.mode != 1;
@@ -27,16 +27,16 @@ static void in_use(struct seen *s, const struct end *e)
 }
 
 /* When the Endpoint certainly was not in Error yet: its port finished the setup, or began a Message. */
-static uint64_t alive_at(const struct seen *s, const struct end *e)
+static uint64_t alive_at(const struct at_hand *s, const struct endpoint *e)
 {
-    const struct end *far = mon_end_find(s->m, s->in->network, e->peer, e->peer_handle);
+    const struct endpoint *far = mon_endpoint_find(s->m, s->in->network, e->peer, e->peer_handle);
     bool paired = far != NULL && far->peer == e->owner && far->peer_handle == e->handle;
     return paired && far->last_at > e->spoke_at ? far->last_at : e->spoke_at;
 }
 
 /* FCVI-8.4.2-f2 (E57). R_A_TOV runs from the Error state at the earliest, which nobody sees; so it is counted
  * from what the Endpoint did before. A Disconnect that was completed was answered in one direction. */
-static void too_soon(struct seen *s, const struct end *e)
+static void too_soon(struct at_hand *s, const struct endpoint *e)
 {
     uint64_t alive = alive_at(s, e), now = s->in->time_us;
     if (s->m->knows_r_a_tov && now >= alive && now - alive < s->m->config.r_a_tov_us)
@@ -55,7 +55,7 @@ static void too_soon(struct seen *s, const struct end *e)
 
 /* A retry (8.5.4) has the handle of the first try. In any other order than that of sending a request may be
  * older than the Connection. */
-void mon_rules_8_4(struct seen *s)
+void mon_rules_8_4(struct at_hand *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST, accept = s->iu == FCVI_IU_CONNECT_RESP1 && !u->refused;
@@ -63,9 +63,9 @@ void mon_rules_8_4(struct seen *s)
         return;
     if ((!request && !accept) || s->handle_at == 0)
         return;
-    const struct end *e =
-        mon_end_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);
-    if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_end_gone(s, e) ||
+    const struct endpoint *e =
+        mon_endpoint_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);
+    if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_endpoint_gone(s, e) ||
         e->bound <= s->m->last_gap || (s->m->config.trust & FCVI_TRUST_ORDER) == 0)
         return;
     if (e->peer == s->d_id && (request ? fcvi_DH_RQST_RETRY(s->dh) : fcvi_DH_RESP_RETRY(s->dh)))

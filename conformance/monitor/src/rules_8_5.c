@@ -1,12 +1,12 @@
 /* 8.5.4 and 5.9.10: FCVI_CONNECTION_IDs, and what a retry repeats. */
-#include "state.h"
+#include "rules.h"
 
-static struct setup *setup_find(struct seen *s, uint32_t originator, uint32_t id)
+static struct setup *setup_find(struct at_hand *s, uint32_t originator, uint32_t id)
 {
     return mon_pool_find(s->m, &s->m->setups, (uint64_t)s->in->network << 24 | originator, id);
 }
 
-static bool still_open(struct seen *s, const struct setup *u)
+static bool still_open(struct at_hand *s, const struct setup *u)
 {
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, u->peer, u->ox_id);
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, u->peer, false);
@@ -16,7 +16,7 @@ static bool still_open(struct seen *s, const struct setup *u)
 
 /* FCVI-5.9.10-03: unique among the setups that the originator has open. It knows its own; only a whole view
  * shows that none ended. */
-static void check_unique(struct seen *s, uint32_t id)
+static void check_unique(struct at_hand *s, uint32_t id)
 {
     const struct setup *old = setup_find(s, s->s_id, id);
     if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born || !still_open(s, old))
@@ -29,7 +29,7 @@ static void check_unique(struct seen *s, uint32_t id)
 
 /* FCVI-8.5.3-b: the ID of a setup that its originator gave up is not used again before a Disconnect and
  * R_A_TOV. */
-static void check_failed(struct seen *s, uint32_t id)
+static void check_failed(struct at_hand *s, uint32_t id)
 {
     const struct setup *old = setup_find(s, s->s_id, id);
     if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born)
@@ -51,7 +51,7 @@ static void check_failed(struct seen *s, uint32_t id)
 }
 
 /* FCVI-8.5.4-a1: a retry has the handle of a request made before to the same port, and a new ID (E37). */
-static void check_retry(struct seen *s, uint32_t id, const struct end *e)
+static void check_retry(struct at_hand *s, uint32_t id, const struct endpoint *e)
 {
     bool known = e != NULL && e->asked != 0 && e->asked_peer == s->d_id;
     if (!known && mon_knows_all(s->m))
@@ -71,7 +71,7 @@ static void check_retry(struct seen *s, uint32_t id, const struct end *e)
 
 /* FCVI-8.5.4-01: once and only once. Both tries are the sender's own; one in between may be missing
  * elsewhere. */
-static void check_once(struct seen *s, const struct end *e)
+static void check_once(struct at_hand *s, const struct endpoint *e)
 {
     if (e != NULL && e->asked > s->m->last_gap && e->asked_retry && e->asked_peer == s->d_id &&
         mon_exact(s->m, s->x))
@@ -81,13 +81,13 @@ static void check_once(struct seen *s, const struct end *e)
             e->asked);
 }
 
-void mon_rules_8_5(struct seen *s)
+void mon_rules_8_5(struct at_hand *s)
 {
     const struct setup_facts *u = &s->x->setup;
     if (s->iu != FCVI_IU_CONNECT_RQST || !u->has_rqst_handle || u->rqst != 0)
         return;
     uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    struct end *e = mon_end_find(s->m, s->in->network, s->s_id, u->rqst_handle);
+    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, u->rqst_handle);
     if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x)) {
         check_unique(s, id);
         if (!fcvi_DH_RQST_RETRY(s->dh))
@@ -105,7 +105,7 @@ void mon_rules_8_5(struct seen *s)
     new->peer = s->d_id;
     new->handle = u->rqst_handle;
     new->ox_id = s->x->ox_id;
-    e = mon_end_make(s, s->s_id, u->rqst_handle);
+    e = mon_endpoint_make(s, s->s_id, u->rqst_handle);
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;
