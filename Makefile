@@ -211,7 +211,7 @@ $(BUILD)/bench: codec/bench/bench.c $(BUILD)/libfcvi.a
 # ---- checks ----
 
 # the test programs themselves are not what has to be fast, and with -flto each would optimise the library anew
-TEST_CFLAGS := -Og -fno-lto
+TEST_CFLAGS := -Og -fno-lto -DFCVI_ASSERTS
 $(BUILD)/tests/refimpl/vipl/%: refimpl/vipl/%.c $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $< $(VIPL_TEST_PARTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -lpthread -o $@
@@ -221,7 +221,7 @@ $(BUILD)/tests/%: %.c $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE)
+SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE -DFCVI_ASSERTS $(WARNINGS) $(INCLUDES) $(SANITIZE)
 $(BUILD)/san/libvipl.a: $(VIPL_SRC:%.c=$(BUILD)/san/obj/%.o) $(VIPL_TEST_PARTS:%.c=$(BUILD)/san/obj/%.o)
 	rm -f $@
 	ar rcs $@ $^

@@ -3,6 +3,7 @@
 
 #include "../src/core/table.h"
 #include "../src/core/version.h"
+#include "../src/fc/fc.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /* Connections: Endpoints by the handle that their port gave them, and what setups make of them. */
 #include "connections.h"
 
+#include <fcvi/assembly.h>
+
 static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
     struct endpoint *e =
@@ -56,9 +58,9 @@ static uint16_t part(const struct at_hand *s, uint32_t byte, uint32_t size, uint
     const struct side *own = s->own;
     if (mon_exact(s->m, s->x) && own->payload)
         start = own->offset; /* as judged by 5.6 */
-    if (byte < start || byte + size > start + s->f->payload_length)
+    const uint8_t *at = fcvi_assembly_part(s->f, start, byte, size);
+    if (at == NULL)
         return 0;
-    const uint8_t *at = s->f->payload + (byte - start);
     *value = (uint32_t)fcvi_load(at, size);
     return (uint16_t)(at - s->fc);
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Sequence
 
     from fcvi.capture.reader import Record
+    from fcvi.fc import codec
     from fcvi.engine.results import Finding
 
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
@@ -109,7 +110,7 @@ class Assembly:
     """Connect IUs that come in several frames (E44), by Sequence."""
 
     def __init__(self) -> None:
-        self.parts: dict[tuple[int, ...], list[Any]] = {}
+        self.parts: dict[tuple[int, ...], codec.Assembly] = {}
 
     def add(self, record: Record) -> list[Finding]:
         """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
@@ -121,26 +122,14 @@ class Assembly:
         key = tuple(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in (
             frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")))  # fmt: skip
         if frame.get("FC", "Parameter") == 0:
-            self.parts[key] = []
+            self.parts[key] = codec.Assembly()
         if key not in self.parts:
             return []
-        self.parts[key].append(frame)
-        if not frame.get("FC", "End_Sequence"):
+        if not self.parts[key].add(frame):
             if len(self.parts) > _PARTS:
                 self.parts.pop(next(iter(self.parts)))
             return []
-        whole = self.parts.pop(key)
-        if len(whole) == 1:
-            return []
-        payload = b""
-        for part in whole:
-            if part.get("FC", "Parameter") != len(payload):
-                return []  # a part is missing from the capture: nothing can be said
-            payload += part.payload
-        first = whole[0]
-        return codec.check_connect(
-            frame.iu, first.data[first.dh_offset : first.payload_offset], payload, first.payload_offset
-        )
+        return self.parts.pop(key).check()
 
 
 class Stream:

@@ -315,6 +315,32 @@ def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding
     return [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
 
 
+class Assembly:
+    """A connect IU that comes in several frames of one Sequence (E44), put together by the codec."""
+
+    def __init__(self) -> None:
+        self._assembly = ffi.new("struct fcvi_assembly *")
+
+    def add(self, frame: Frame) -> bool:
+        """Take the next frame of the Sequence, one of a connect IU; true when it ends the Sequence."""
+        view, keep = ffi.new("struct fcvi_frame *"), ffi.from_buffer(frame.data)
+        source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
+        lib.fcvi_decode(source, view, ffi.NULL)
+        return bool(lib.fcvi_assembly_add(self._assembly, view))
+
+    def check(self) -> list[Finding]:
+        """The findings of the whole; none when a part is missing or one frame held it all."""
+        found = ffi.new("struct fcvi_finding[]", _CAPACITY)
+        findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
+        lib.fcvi_assembly_check(self._assembly, findings)
+        return [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
+
+
+def constants() -> dict[str, int]:
+    """The codec's values of codes.def by their C names without FCVI_, say R_CTL_ABTS or REASON_CONNECT_REJECT."""
+    return {name.removeprefix("FCVI_"): value for name, value in ffi.typeof("enum fcvi_code_value").relements.items()}
+
+
 def delimited(data: bytes, sof: int, eof: int, crc_ok: bool = True) -> bytes:
     """The frame with SOF, CRC and EOF, as a record of linktype 225 has it."""
     keep = ffi.from_buffer(data)
