@@ -309,7 +309,7 @@ $(BUILD)/san/fuzz/%: fuzz/%.c $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a
 
 FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
-FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
+FUZZ_SANITIZE := -DFCVI_ASSERTS -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # What the engine does with each counter costs more than a check of the codec: blocks rather than edges, no copies of blocks (-O1),
 # and sanitizers that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks. Of the frame target itself only

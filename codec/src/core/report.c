@@ -1,5 +1,6 @@
 /* Findings: where, what was seen and what was required. */
 #include "report.h"
+#include "assert.h"
 
 void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
                        enum fcvi_class cls, const char *requirement, const char *erratum, const char *message,
@@ -77,6 +78,8 @@ static const uint8_t first_of[] = {
 void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const uint8_t *bytes, uint16_t base,
                          struct fcvi_findings *findings)
 {
+    FCVI_ASSERT(structure < FCVI_S_COUNT);
+    FCVI_ASSERT(iu <= FCVI_IU_NONE);
     const struct reserved *end = &reserved[first_of[structure + 1]];
     for (const struct reserved *r = &reserved[first_of[structure]]; r < end; r++) {
         if ((r->ius >> iu & 1u) == 0)

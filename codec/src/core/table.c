@@ -1,5 +1,6 @@
 /* The field table as data, from fields.def, and the names of values, from codes.def. */
 #include "table.h"
+#include "assert.h"
 #include <fcvi/iu.h>
 
 #define CODES(LIST) static const struct fcvi_code codes_##LIST[] = {
@@ -65,6 +66,7 @@ static const struct fcvi_structure_info structures[] = {
 
 const struct fcvi_field *fcvi_field_row(size_t index)
 {
+    FCVI_ASSERT(index < sizeof fields / sizeof fields[0]);
     return &fields[index];
 }
 

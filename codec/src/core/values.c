@@ -1,10 +1,12 @@
 /* Structures as values of the field table, and bytes of values. Nothing is copied from the frame but through
  * its fields. */
 #include "values.h"
+#include "assert.h"
 
 static void add(struct fcvi_values *out, const struct fcvi_field *field, size_t index, size_t base,
                 const uint8_t *bytes)
 {
+    FCVI_ASSERT(out->count < FCVI_MAX_VALUES);
     struct fcvi_value *value = &out->list[out->count++];
     const uint8_t *at = bytes + base + field->byte;
     *value = (struct fcvi_value){.field = (uint16_t)index, .base = (uint16_t)base};
@@ -51,6 +53,8 @@ static void put(const struct fcvi_value *value, const struct fcvi_field *field, 
 
 size_t fcvi_encode(const struct fcvi_values *values, uint8_t *out, size_t capacity)
 {
+    FCVI_ASSERT(values->count <= FCVI_MAX_VALUES);
+    FCVI_ASSERT(values->rest_offset + values->rest_length <= values->length);
     if (values->length > capacity)
         return 0;
     size_t count;

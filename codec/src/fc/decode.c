@@ -1,4 +1,5 @@
 /* Taking a frame apart: where each layer starts and what kind of frame it is. */
+#include "../core/assert.h"
 #include "fc.h"
 #include <string.h>
 
@@ -10,6 +11,7 @@ const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
         FCVI_IU_TABLE(ROW)
 #undef ROW
     };
+    FCVI_ASSERT(iu < FCVI_IU_COUNT);
     return &rows[iu];
 }
 

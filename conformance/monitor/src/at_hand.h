@@ -58,6 +58,7 @@ void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struc
                 uint64_t other);
 static inline void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame)
 {
+    FCVI_ASSERT(reason < FCVI_UNJUDGED_COUNT);
     struct fcvi_monitor_count *c = &m->unjudged[reason];
     if (c->frames++ == 0)
         c->first = frame;

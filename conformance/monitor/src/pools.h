@@ -2,6 +2,7 @@
 #ifndef FCVI_MONITOR_POOLS_H
 #define FCVI_MONITOR_POOLS_H
 
+#include <fcvi/assert.h>
 #include <fcvi/monitor.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static inline void mon_pool_expect(const struct fcvi_monitor *m, const struct po
 
 static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 {
+    FCVI_ASSERT(place != NONE && place >= sizeof *m);
     return (struct node *)(void *)((uint8_t *)m + place);
 }
 
