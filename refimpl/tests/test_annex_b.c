@@ -1072,12 +1072,12 @@ START_TEST(exchanges_run_out)
     } else {
         /* a second VI's unfinished setups hold them all */
         for (unsigned i = 0; i < 4; i++)
-            ck_assert_ptr_nonnull(exchange_open(b->w.port[0], X_LATE, NONE, 0x010200));
+            ck_assert_ptr_nonnull(fcvi_fc2_exchange_open(b->w.port[0], X_LATE, NONE, 0x010200));
         piece(b, 1, 0, 1);
         ck_assert_uint_eq(w_state(&b->w, 0, b->vi),
                           reliable_level(b) ? FCVI_STATE_ERROR : FCVI_STATE_CONNECTED);
         for (uint32_t i = 0; i < 4; i++)
-            exchange_free(b->w.port[0], i);
+            fcvi_fc2_exchange_free(b->w.port[0], i);
         if (!reliable_level(b)) {
             nothing(b);
             piece(b, 2, 0, 1);

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fcvi_port;
 
 #define FCVI_NEVER UINT64_MAX
@@ -322,5 +326,9 @@ int fcvi_vip_done(struct fcvi_port *, uint64_t now, uint32_t vi, bool recv, stru
 const char *fcvi_vip_name(int vip);        /* "VIP_SUCCESS" ... */
 const char *fcvi_vip_error_name(int code); /* "VIP_ERROR_CONN_LOST" ... */
 const char *fcvi_vi_state_name(int state); /* "idle", "pending-connect", ... as the DUT protocol has them */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 #include <fcvi/port.h>
 #include <string.h>
 
+#ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
+#pragma GCC visibility push(hidden)
+#endif
+
 enum { NONE = UINT32_MAX };
 enum { CONNECT_LENGTH = FCVI_CONN_LENGTH + FCVI_INFO_LENGTH, CONTROL_FRAME = 24 + 32 + CONNECT_LENGTH };
 enum { DH32 = 32, DH16 = 16, LONGEST = 24 + 2112 };
@@ -411,45 +415,46 @@ static inline bool reliable(const struct vi *vi)
 }
 
 /* layout.c */
-bool limits_valid(const struct fcvi_port_limits *limits);
-void layout_place(struct fcvi_port *p);
-void layout_clear(struct fcvi_port *p);
+bool fcvi_port_limits_valid(const struct fcvi_port_limits *limits);
+void fcvi_port_layout_place(struct fcvi_port *p);
+void fcvi_port_layout_clear(struct fcvi_port *p);
 
 /* table.c */
-uint32_t table_hash(uint64_t a, uint64_t b);
-uint32_t table_first(struct fcvi_port *p, const struct table *t, uint32_t hash);
-uint32_t table_next(struct fcvi_port *p, const struct table *t, uint32_t index);
-void table_add(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
-void table_remove(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
+uint32_t fcvi_table_hash(uint64_t a, uint64_t b);
+uint32_t fcvi_table_first(struct fcvi_port *p, const struct table *t, uint32_t hash);
+uint32_t fcvi_table_next(struct fcvi_port *p, const struct table *t, uint32_t index);
+void fcvi_table_add(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
+void fcvi_table_remove(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index);
 
 /* timers.c */
-uint32_t timers_needed(const struct fcvi_port_limits *limits);
-void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us);
-void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index);
-bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index);
+uint32_t fcvi_timers_needed(const struct fcvi_port_limits *limits);
+void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us);
+void fcvi_timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index);
+bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index);
 
 /* events.c */
-struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind);
-void event_call(struct fcvi_port *p, uint64_t token, int vip);
-void event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code);
-void set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state);
-void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote);
+struct fcvi_event *fcvi_event_new(struct fcvi_port *p, enum fcvi_event_kind kind);
+void fcvi_event_call(struct fcvi_port *p, uint64_t token, int vip);
+void fcvi_event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code);
+void fcvi_vi_set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state);
+void fcvi_vi_connect_done(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote);
 
 /* exchange.c: identifiers, tables, abort */
-struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer);
-struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
-                                 const struct fcvi_frame *f);
-struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
-struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
-bool exchanges_left(const struct fcvi_port *p);
-void exchange_ids_clear(struct fcvi_port *p);
-void exchange_free(struct fcvi_port *p, uint32_t index);
-void exchange_abort(struct fcvi_port *p, uint32_t index);
-void exchange_abts_due(struct fcvi_port *p);
-void exchange_late(struct fcvi_port *p, uint32_t index);
-void exchange_timeout(struct fcvi_port *p, struct exchange *x);
-bool sequence_ok(struct exchange *x, const struct fcvi_frame *f);
-uint16_t transient_rx_id(struct fcvi_port *p);
+struct exchange *fcvi_fc2_exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                        uint32_t peer);
+struct exchange *fcvi_fc2_exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                          const struct fcvi_frame *f);
+struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
+struct exchange *fcvi_fc2_exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
+bool fcvi_fc2_exchanges_left(const struct fcvi_port *p);
+void fcvi_fc2_exchange_ids_clear(struct fcvi_port *p);
+void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_abts_due(struct fcvi_port *p);
+void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
+bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f);
+uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p);
 
 /* frames.c */
 struct iu {
@@ -460,229 +465,236 @@ struct iu {
     const uint8_t *payload;
     uint32_t payload_length;
 };
-void send_iu(struct fcvi_port *p, const struct iu *iu);
-void send_response(struct fcvi_port *p, struct exchange *x, const struct message *m, uint32_t handle,
-                   uint8_t flags);
-void send_abts(struct fcvi_port *p, const struct exchange *x);
-void send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
-uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
-size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
-void control_drop(struct fcvi_port *p, uint32_t d_id);
-void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
-void put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
-uint8_t opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);
-void class3_frame(uint8_t *frame);
-uint8_t sof_of(const struct fcvi_port *p, bool initiates);
-uint8_t eof_of(const struct fcvi_port *p, bool ends);
-uint32_t room_for(struct fcvi_port *p, uint32_t peer);
+void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu);
+void fcvi_fc2_send_response(struct fcvi_port *p, struct exchange *x, const struct message *m, uint32_t handle,
+                            uint8_t flags);
+void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
+uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
+size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+void fcvi_fc2_control_drop(struct fcvi_port *p, uint32_t d_id);
+void fcvi_fc2_put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
+void fcvi_fc2_put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
+uint8_t fcvi_fc2_opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);
+void fcvi_fc2_class3_frame(uint8_t *frame);
+uint8_t fcvi_fc2_sof_of(const struct fcvi_port *p, bool initiates);
+uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends);
+uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer);
 
 /* class2.c: ACK, busy and reject (Annex B rules 8) */
-uint8_t *ack_frame(struct fcvi_port *p, const struct fcvi_frame *f);
-void ack_abort(uint8_t *ack);
-void class2_error(struct fcvi_port *p, struct exchange *x);
-void receive_link_control(struct fcvi_port *p, const struct fcvi_frame *f);
-bool credit_left(const struct fcvi_port *p, const struct exchange *x);
-void note_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
-uint8_t sequence_id_new(struct fcvi_port *p);
-bool sequences_left(const struct fcvi_port *p);
-bool sequence_id(struct fcvi_port *p, struct exchange *x);
-void sequence_id_done(struct fcvi_port *p, struct exchange *x);
+uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_ack_abort(uint8_t *ack);
+void fcvi_fc2_sequence_failed(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+bool fcvi_fc2_credit_left(const struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
+uint8_t fcvi_fc2_seq_id_new(struct fcvi_port *p);
+bool fcvi_fc2_sequences_left(const struct fcvi_port *p);
+bool fcvi_fc2_sequence_open(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x);
 
 /* connect_payload.c */
-uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s);
-bool take_connect(struct setup *s);
-bool address_valid(const struct fcvi_address *a);
-bool address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);
+uint32_t fcvi_setup_put_payload(const struct fcvi_port *p, uint8_t *out, const struct setup *s);
+bool fcvi_setup_take_payload(struct setup *s);
+bool fcvi_vi_address_valid(const struct fcvi_address *a);
+bool fcvi_vi_address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);
 
 /* originator.c: 5.3.2, 8.5.3, 8.5.4, C rules 2 to 5 */
-void originator_begin(struct fcvi_port *p, struct setup *s);
-void originator_unreachable(struct fcvi_port *p, struct setup *s);
-void originator_resp1(struct fcvi_port *p, struct setup *s);
-void originator_resp3(struct fcvi_port *p, struct setup *s);
-void originator_failed(struct fcvi_port *p, struct setup *s);
-void originator_aborted(struct fcvi_port *p, struct setup *s);
-void originator_timeout(struct fcvi_port *p, struct setup *s);
-void connect_timeout(struct fcvi_port *p, struct vi *vi);
+void fcvi_originator_begin(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_failed(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_aborted(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_timeout(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi);
 
 /* responder.c: 5.3.2, 8.5.3 d, C rules 6 and 8 to 12 */
-void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
-void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
-void responder_t0(struct fcvi_port *p, uint32_t point);
-void responder_t2(struct fcvi_port *p, struct setup *s);
-void responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
-void responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
+void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
+void fcvi_responder_t0(struct fcvi_port *p, uint32_t point);
+void fcvi_responder_t2(struct fcvi_port *p, struct setup *s);
+void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
 
 /* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
-struct vi *peer_match(struct fcvi_port *p, const struct setup *s);
-void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
-void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
-bool peer_taken(const struct vi *vi);
-bool peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
-int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
+struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s);
+void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void fcvi_peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
+bool fcvi_peer_taken(const struct vi *vi);
+bool fcvi_peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
+int fcvi_vi_attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b);
 
 /* setup.c */
-uint32_t conn_of(struct fcvi_port *p, const struct setup *s);
-struct setup *setup_offered(struct fcvi_port *p, uint32_t conn);
-struct setup *setup_new(struct fcvi_port *p);
-void setup_free(struct fcvi_port *p, struct setup *s);
-void setup_list(struct fcvi_port *p, struct setup *s);
-void setup_unlist(struct fcvi_port *p, struct setup *s);
-void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+uint32_t fcvi_setup_conn_of(struct fcvi_port *p, const struct setup *s);
+struct setup *fcvi_setup_offered(struct fcvi_port *p, uint32_t conn);
+struct setup *fcvi_setup_new(struct fcvi_port *p);
+void fcvi_setup_free(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_list(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_unlist(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* points.c: Connectionpoints and how a request finds its own (4.2, VI-DG 6.7) */
-uint32_t point_count(const struct fcvi_port *p);
-void point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
-void point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
-struct point *point_match(struct fcvi_port *p, const struct setup *s);
-uint32_t point_hash(const struct fcvi_address *a);
-bool same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b);
+uint32_t fcvi_point_count(const struct fcvi_port *p);
+void fcvi_point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
+void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
+struct point *fcvi_point_match(struct fcvi_port *p, const struct setup *s);
+uint32_t fcvi_point_hash(const struct fcvi_address *a);
+bool fcvi_point_same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b);
 
 /* disconnect.c: 6.12, 6.13, 8.6, Annex D */
-int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token);
-void disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
-void disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
-void disconnect_timeout(struct fcvi_port *p, struct vi *vi);
-void disconnect_abandon(struct fcvi_port *p, struct vi *vi);
+int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token);
+void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi);
+void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi);
 
 /* connection.c */
-void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);
-void connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id);
-void connection_forget(struct fcvi_port *p, struct vi *vi);
-void connection_fail(struct fcvi_port *p, struct vi *vi, bool notify);
-struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer);
-bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle);
-uint32_t party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value, uint32_t after);
+void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);
+void fcvi_connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id);
+void fcvi_connection_forget(struct fcvi_port *p, struct vi *vi);
+void fcvi_connection_fail(struct fcvi_port *p, struct vi *vi, bool notify);
+struct vi *fcvi_connection_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer);
+bool fcvi_connection_new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle);
+uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value,
+                                    uint32_t after);
 
 /* queues.c */
-struct entry *queue_head(struct fcvi_port *p, const struct queue *q);
-struct entry *queue_take(struct fcvi_port *p, struct queue *q);
-void entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
-                  uint32_t length);
-void release(struct fcvi_port *p, struct vi *vi, bool recv);
-void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
-void flush(struct fcvi_port *p, struct vi *vi);
+struct entry *fcvi_vi_queue_head(struct fcvi_port *p, const struct queue *q);
+struct entry *fcvi_vi_queue_take(struct fcvi_port *p, struct queue *q);
+void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
+                          uint32_t length);
+void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv);
+void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
+void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi);
 
 /* descriptor.c: the memory that a Descriptor names */
-bool descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e);
-void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset, const uint8_t *bytes,
-                      uint32_t length);
-void descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
-                      uint32_t length);
+bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e);
+void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset,
+                              const uint8_t *bytes, uint32_t length);
+void fcvi_vi_descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
+                              uint32_t length);
 
 /* memory.c */
-uint8_t *remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m, uint32_t offset,
-                       uint32_t length);
+uint8_t *fcvi_vi_remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m,
+                               uint32_t offset, uint32_t length);
 
 /* scheduler.c: whose turn it is */
-void wake(struct fcvi_port *p, struct vi *vi);
-void wake_starved(struct fcvi_port *p);
-void starve_forget(struct fcvi_port *p, struct vi *vi);
-void starve(struct fcvi_port *p, struct vi *vi);
-size_t scheduled_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+void fcvi_schedule_wake(struct fcvi_port *p, struct vi *vi);
+void fcvi_schedule_wake_starved(struct fcvi_port *p);
+void fcvi_schedule_forget(struct fcvi_port *p, struct vi *vi);
+void fcvi_schedule_starve(struct fcvi_port *p, struct vi *vi);
+size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
 
 /* message_tx.c: the originator of a Message (5.2, 6.2, 6.4, 6.6, Annex E) */
-size_t message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta);
-void message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
-void release_sent(struct fcvi_port *p, struct vi *vi);
-void messages_drop(struct fcvi_port *p, struct vi *vi);
-void message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta);
+void fcvi_message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_release_sent(struct fcvi_port *p, struct vi *vi);
+void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi);
+void fcvi_message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 
 /* message_data.c: frames with Message Data (5.8, 5.9) */
-size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
-                  struct fcvi_transmitted *meta);
-size_t data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
-                  struct fcvi_transmitted *meta);
+size_t fcvi_message_data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                               struct fcvi_transmitted *meta);
+size_t fcvi_message_data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                               struct fcvi_transmitted *meta);
 
 /* message_response.c: Message Responses at the originator, and their absence (8.4.1 a, Annex B rule 9) */
-void response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
-void response_missing(struct fcvi_port *p, struct exchange *x);
+void fcvi_message_response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void fcvi_message_response_missing(struct fcvi_port *p, struct exchange *x);
 
 /* message_rx.c: the responder of a Message, on an In-Order Fabric (Annex B rules 1 to 7) */
-bool message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
-void message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify);
-void message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x);
-void message_missing(struct fcvi_port *p, struct vi *vi);
-void message_aborted(struct fcvi_port *p, struct exchange *x);
+bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify);
+void fcvi_message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_missing(struct fcvi_port *p, struct vi *vi);
+void fcvi_message_aborted(struct fcvi_port *p, struct exchange *x);
 
 /* message_place.c: where the data of a received Message go, and how it completes (5.9.7.3, VI-ARCH 2.5) */
-struct exchange *receive_begin(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
-void receive_bind(struct fcvi_port *p, struct vi *vi, struct message *m);
-bool receive_fits(const struct message *m, const struct fcvi_frame *f);
-void receive_place(struct fcvi_port *p, struct vi *vi, struct message *m, uint32_t offset,
-                   const uint8_t *bytes, uint32_t length);
-bool receive_final(const struct fcvi_frame *f);
-void receive_note(struct message *m, const struct fcvi_frame *f);
-void receive_done(struct fcvi_port *p, struct vi *vi, struct exchange *x);
-void receive_confirmed(struct fcvi_port *p, struct vi *vi);
+struct exchange *fcvi_message_rx_begin(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void fcvi_message_rx_bind(struct fcvi_port *p, struct vi *vi, struct message *m);
+bool fcvi_message_rx_fits(const struct message *m, const struct fcvi_frame *f);
+void fcvi_message_rx_place(struct fcvi_port *p, struct vi *vi, struct message *m, uint32_t offset,
+                           const uint8_t *bytes, uint32_t length);
+bool fcvi_message_rx_final(const struct fcvi_frame *f);
+void fcvi_message_rx_note(struct message *m, const struct fcvi_frame *f);
+void fcvi_message_rx_done(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_rx_confirmed(struct fcvi_port *p, struct vi *vi);
 
 /* message_order.c, runs.c: Messages and frames on an Out-of-Order Fabric (Annex B rules 4c, 5b, 6e, 7) */
-bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
-void order_timeout(struct fcvi_port *p, struct vi *vi);
-void order_drop_held(struct fcvi_port *p, struct vi *vi);
-bool run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end);
-bool run_whole(struct fcvi_port *p, const struct message *m);
-uint64_t run_gap(struct fcvi_port *p, const struct message *m);
-void run_drop(struct fcvi_port *p, struct message *m);
+bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void fcvi_message_order_timeout(struct fcvi_port *p, struct vi *vi);
+void fcvi_message_order_drop_held(struct fcvi_port *p, struct vi *vi);
+bool fcvi_message_run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end);
+bool fcvi_message_run_whole(struct fcvi_port *p, const struct message *m);
+uint64_t fcvi_message_run_gap(struct fcvi_port *p, const struct message *m);
+void fcvi_message_run_drop(struct fcvi_port *p, struct message *m);
 
 /* list.c */
-void list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange);
-void list_append(struct fcvi_port *p, struct list *list, uint32_t exchange);
-void list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange);
+void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange);
+void fcvi_message_list_append(struct fcvi_port *p, struct list *list, uint32_t exchange);
+void fcvi_message_list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange);
 
 /* message_read.c: FCVI_READ_RQST at the responder (6.6, 6.7) */
-void read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x);
-void read_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
-void read_refused(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_read_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
+void fcvi_message_read_refused(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 
 /* remote.c: known ports and where a Host Address is (7.4) */
-struct remote_port *remote_find(struct fcvi_port *p, uint32_t id);
-struct remote_port *remote_get(struct fcvi_port *p, uint32_t id);
-bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
-void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
-void hosts_forget(struct fcvi_port *p, uint32_t id);
+struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id);
+struct remote_port *fcvi_fc2_remote_get(struct fcvi_port *p, uint32_t id);
+bool fcvi_fc2_host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
+void fcvi_fc2_host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
+void fcvi_fc2_hosts_forget(struct fcvi_port *p, uint32_t id);
 
 /* login.c: N_Port Login (5.6) and logout (7.7.1) */
-void put_fabric_parameters(const struct fcvi_port *p, uint8_t *out);
-void put_service_parameters(const struct fcvi_port *p, uint8_t *out);
-uint8_t *els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
-uint8_t *els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command, uint16_t payload);
-void els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason, uint8_t explanation);
-void login_start(struct fcvi_port *p, uint32_t id);
-void login_request(struct fcvi_port *p, const struct fcvi_frame *f);
-void login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
-void login_timeout(struct fcvi_port *p, struct exchange *x);
-void login_forget(struct fcvi_port *p, struct remote_port *r);
-void logout(struct fcvi_port *p, uint32_t id);
-void logout_explicit(struct fcvi_port *p, struct remote_port *r);
-void logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_put_fabric_parameters(const struct fcvi_port *p, uint8_t *out);
+void fcvi_fc2_put_service_parameters(const struct fcvi_port *p, uint8_t *out);
+uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
+uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command,
+                            uint16_t payload);
+void fcvi_fc2_els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason,
+                         uint8_t explanation);
+void fcvi_fc2_login_start(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void fcvi_fc2_login_timeout(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_login_forget(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* els.c */
-void receive_els(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* resolve.c: FARP (7.5) and GID_IPP (7.6) */
-void resolve(struct fcvi_port *p, struct setup *s);
-void resolve_name_server(struct fcvi_port *p, bool logged_in);
-void name_server_forgets(struct fcvi_port *p);
-void farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
-void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
-void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_resolve(struct fcvi_port *p, struct setup *s);
+void fcvi_fc2_resolve_name_server(struct fcvi_port *p, bool logged_in);
+void fcvi_fc2_name_server_forgets(struct fcvi_port *p);
+void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* state_change.c: RSCN (7.7.1, 7.7.5) */
-void state_change(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_state_change(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* link.c: FLOGI, FAN, ADISC and link events (7.7) */
-void link_start(struct fcvi_port *p);
-void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
-void link_timeout(struct fcvi_port *p);
-void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
-void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
-void adisc_timeout(struct fcvi_port *p, struct remote_port *r);
-void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
-void link_ready(struct fcvi_port *p);
-void validate(struct fcvi_port *p, struct remote_port *r);
-bool may_send_to(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_link_start(struct fcvi_port *p);
+void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_link_timeout(struct fcvi_port *p);
+void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void fcvi_fc2_adisc_timeout(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_link_ready(struct fcvi_port *p);
+void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r);
+bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
 
 /* port.c */
-void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own);
+void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own);
+
+#ifndef FCVI_INTERNALS_IN_SIGHT
+#pragma GCC visibility pop
+#endif
 
 #endif

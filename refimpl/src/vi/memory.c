@@ -75,7 +75,7 @@ int fcvi_vip_register_mem(struct fcvi_port *port, uint64_t now, uint32_t length,
     return code;
 }
 
-static struct region *find(struct fcvi_port *p, uint32_t mem)
+static struct region *region_find(struct fcvi_port *p, uint32_t mem)
 {
     return mem < p->limits.regions && region_at(p, mem)->used ? region_at(p, mem) : NULL;
 }
@@ -83,7 +83,7 @@ static struct region *find(struct fcvi_port *p, uint32_t mem)
 int fcvi_vip_deregister_mem(struct fcvi_port *port, uint64_t now, uint32_t mem)
 {
     fcvi_port_run(port, now);
-    struct region *r = find(port, mem);
+    struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     r->used = false;
@@ -93,7 +93,7 @@ int fcvi_vip_deregister_mem(struct fcvi_port *port, uint64_t now, uint32_t mem)
 int fcvi_vip_set_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, const struct fcvi_region *spec)
 {
     fcvi_port_run(port, now);
-    struct region *r = find(port, mem);
+    struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     r->spec.ptag = spec->ptag;
@@ -105,7 +105,7 @@ int fcvi_vip_set_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, const s
 int fcvi_vip_query_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, struct fcvi_region *out)
 {
     fcvi_port_run(port, now);
-    const struct region *r = find(port, mem);
+    const struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     *out = r->spec;
@@ -114,7 +114,7 @@ int fcvi_vip_query_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, struc
 
 uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset, uint32_t length)
 {
-    const struct region *r = find(port, mem);
+    const struct region *r = region_find(port, mem);
     if (r == NULL || offset > r->spec.length || length > r->spec.length - offset)
         return NULL;
     uint8_t *base = r->spec.bytes != NULL ? r->spec.bytes : (uint8_t *)port + port->memory + r->offset;
@@ -123,8 +123,8 @@ uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset,
 
 /* Where the data of an RDMA operation of the other side go or come from; NULL when VI, region, range or
  * protection tag do not allow it (VI-ARCH 3.2.2, 5.9.8, 5.9.9). */
-uint8_t *remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m, uint32_t offset,
-                       uint32_t length)
+uint8_t *fcvi_vi_remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m,
+                               uint32_t offset, uint32_t length)
 {
     uint32_t mem;
     if (!fcvi_port_region(p, m->rmt_va_handle, &mem))

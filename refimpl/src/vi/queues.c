@@ -6,15 +6,15 @@ static struct queue *queue_of(struct vi *vi, bool recv)
     return recv ? &vi->recv : &vi->send;
 }
 
-struct entry *queue_head(struct fcvi_port *p, const struct queue *q)
+struct entry *fcvi_vi_queue_head(struct fcvi_port *p, const struct queue *q)
 {
     return q->fresh != NONE ? entry_at(p, q->fresh) : NULL;
 }
 
 /* The oldest Descriptor that nothing has taken is taken now. */
-struct entry *queue_take(struct fcvi_port *p, struct queue *q)
+struct entry *fcvi_vi_queue_take(struct fcvi_port *p, struct queue *q)
 {
-    struct entry *e = queue_head(p, q);
+    struct entry *e = fcvi_vi_queue_head(p, q);
     if (e == NULL)
         return NULL;
     q->fresh = e->next;
@@ -34,14 +34,14 @@ static uint32_t operation_bits(const struct entry *e)
 
 /* A Descriptor has its result; the application hears of it when all before it have theirs. A status that
  * names an operation itself (an RDMA Write that took a receive Descriptor) keeps it. */
-void entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
-                  uint32_t length)
+void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
+                          uint32_t length)
 {
     bool named = recv && (status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_REMOTE_RDMA_WRITE;
     e->state = ENTRY_FINISHED;
     e->completion.status = status | FCVI_STATUS_DONE | (named ? 0 : operation_bits(e));
     e->completion.length = length;
-    release(p, vi, recv);
+    fcvi_vi_release(p, vi, recv);
 }
 
 /* C.5.1: a client's send Descriptors do not complete before FCVI_CONNECT_RESP3 has come. */
@@ -56,7 +56,7 @@ static bool last_word(const struct vi *vi, const struct entry *e)
     return reliable(vi) && vi->state == FCVI_STATE_CONNECTED && e->completion.status & FCVI_STATUS_ERROR_MASK;
 }
 
-void release(struct fcvi_port *p, struct vi *vi, bool recv)
+void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     bool end = false;
@@ -68,17 +68,17 @@ void release(struct fcvi_port *p, struct vi *vi, bool recv)
         vi->tx.open -= e->begun;
         if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
             vi->tx.last_completed = e->msg_id;
-        struct fcvi_event *event = event_new(p, FCVI_EVENT_COMPLETION);
+        struct fcvi_event *event = fcvi_event_new(p, FCVI_EVENT_COMPLETION);
         event->vi = vi_index(p, vi);
         event->recv = recv;
         event->completion = e->completion;
         end = last_word(vi, e);
-        wake(p, vi);
+        fcvi_schedule_wake(p, vi);
     }
 }
 
 /* What has no result, or one that came after an error before it, is flushed (VI-DG 5.2, VI-ARCH 5.4). */
-void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
+void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     for (uint32_t i = q->pending; i != NONE; i = entry_at(p, i)->next) {
@@ -90,15 +90,15 @@ void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
         e->completion.length = 0;
     }
     q->fresh = NONE;
-    release(p, vi, recv);
+    fcvi_vi_release(p, vi, recv);
 }
 
 /* The end of a connection for its Messages and its Descriptors. */
-void flush(struct fcvi_port *p, struct vi *vi)
+void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 {
-    messages_drop(p, vi);
-    flush_queue(p, vi, false);
-    flush_queue(p, vi, true);
+    fcvi_message_drop_all(p, vi);
+    fcvi_vi_flush_queue(p, vi, false);
+    fcvi_vi_flush_queue(p, vi, true);
 }
 
 /* ---- calls ---- */
@@ -183,10 +183,10 @@ int fcvi_vip_post(struct fcvi_port *port, uint64_t now, uint32_t vi_number, cons
     /* VI-ARCH 5: nothing goes out but when Connected, and nothing comes in when in Error */
     bool accepted = recv ? vi->state != FCVI_STATE_ERROR : vi->state == FCVI_STATE_CONNECTED;
     if (!accepted) {
-        queue_take(port, q);
-        entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+        fcvi_vi_queue_take(port, q);
+        fcvi_vi_entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
     } else if (!recv) {
-        wake(port, vi);
+        fcvi_schedule_wake(port, vi);
     }
     return VIP_SUCCESS;
 }

@@ -21,7 +21,7 @@ static uint32_t timer_id(const struct fcvi_port_limits *l, enum timer_kind kind,
     return index;
 }
 
-uint32_t timers_needed(const struct fcvi_port_limits *limits)
+uint32_t fcvi_timers_needed(const struct fcvi_port_limits *limits)
 {
     return timer_id(limits, TIMER_LINK, 1);
 }
@@ -59,7 +59,7 @@ static void sift(struct fcvi_port *p, uint32_t at)
     place(p, at, id);
 }
 
-void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
+void fcvi_timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 {
     struct timer *t = timer_at(p, timer_id(&p->limits, kind, index));
     uint32_t at = t->place;
@@ -73,9 +73,9 @@ void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
     }
 }
 
-void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us)
+void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us)
 {
-    timer_stop(p, kind, index);
+    fcvi_timer_stop(p, kind, index);
     uint32_t id = timer_id(&p->limits, kind, index);
     struct timer *t = timer_at(p, id);
     t->due = us >= FCVI_NEVER - p->now ? FCVI_NEVER : p->now + us;
@@ -86,7 +86,7 @@ void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint
     sift(p, t->place);
 }
 
-bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
+bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
 {
     if (fcvi_port_deadline(p) > now)
         return false;
@@ -97,7 +97,7 @@ bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32
             *index = id - timer_id(&p->limits, (enum timer_kind)k, 0);
         }
     p->now = timer_at(p, id)->due > p->now ? timer_at(p, id)->due : p->now;
-    timer_stop(p, *kind, *index);
+    fcvi_timer_stop(p, *kind, *index);
     return true;
 }
 

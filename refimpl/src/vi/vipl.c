@@ -1,7 +1,7 @@
 /* VIPL calls on VIs and connections (VI-DG 3). */
 #include "../port/internal.h"
 
-static struct vi *find(struct fcvi_port *p, uint32_t vi)
+static struct vi *vi_find(struct fcvi_port *p, uint32_t vi)
 {
     return vi < p->limits.vis && vi_at(p, vi)->used ? vi_at(p, vi) : NULL;
 }
@@ -58,13 +58,13 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
 int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE || vi->send.count > 0 || vi->recv.count > 0)
         return VIP_INVALID_STATE;
-    connection_forget(port, vi);
-    starve_forget(port, vi);
+    fcvi_connection_forget(port, vi);
+    fcvi_schedule_forget(port, vi);
     vi->used = false;
     vi->next_free = port->free_vi;
     port->free_vi = number;
@@ -75,7 +75,7 @@ int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
 int fcvi_vip_set_vi(struct fcvi_port *port, uint64_t now, uint32_t number, const struct fcvi_attributes *a)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
@@ -89,7 +89,7 @@ int fcvi_vip_set_vi(struct fcvi_port *port, uint64_t now, uint32_t number, const
 int fcvi_vip_query_vi(struct fcvi_port *port, uint64_t now, uint32_t number, struct fcvi_vi_info *out)
 {
     fcvi_port_run(port, now);
-    const struct vi *vi = find(port, number);
+    const struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     *out = (struct fcvi_vi_info){vi->state, vi->send.count == 0, vi->recv.count == 0, vi->attributes};
@@ -102,7 +102,7 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
                           uint64_t timeout_us, uint64_t token)
 {
     fcvi_port_run(port, now);
-    if (!address_valid(local) || !address_is_own(port, local))
+    if (!fcvi_vi_address_valid(local) || !fcvi_vi_address_is_own(port, local))
         return VIP_INVALID_PARAMETER;
     if (timeout_us == 0)
         return VIP_TIMEOUT; /* a poll: no request is ever kept waiting for a Connectionpoint */
@@ -112,8 +112,8 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
     struct point *point = point_at(port, index);
     port->free_point = point->next_free;
     *point = (struct point){.token = token, .local = *local};
-    point_list(port, index, local);
-    timer_start(port, TIMER_T0, index, timeout_us);
+    fcvi_point_list(port, index, local);
+    fcvi_timer_start(port, TIMER_T0, index, timeout_us);
     return FCVI_VIP_PENDING;
 }
 
@@ -121,30 +121,30 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
                             uint64_t token)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
-    struct setup *s = setup_offered(port, conn);
+    struct vi *vi = vi_find(port, number);
+    struct setup *s = fcvi_setup_offered(port, conn);
     if (vi == NULL || s == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
         return VIP_INVALID_STATE;
-    int code = attributes_match(&vi->attributes, &s->remote_attributes);
+    int code = fcvi_vi_attributes_match(&vi->attributes, &s->remote_attributes);
     if (code != VIP_SUCCESS) /* nothing is sent, the request stays (E77) */
         return code;
-    if (!new_handle(port, vi, &s->local_handle))
+    if (!fcvi_connection_new_handle(port, vi, &s->local_handle))
         return VIP_ERROR_RESOURCE;
     vi->blocked = true;
     vi->token = token;
-    responder_accept(port, s, vi);
+    fcvi_responder_accept(port, s, vi);
     return FCVI_VIP_PENDING;
 }
 
 int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 {
     fcvi_port_run(port, now);
-    struct setup *s = setup_offered(port, conn);
+    struct setup *s = fcvi_setup_offered(port, conn);
     if (s == NULL)
         return VIP_INVALID_PARAMETER;
-    responder_refuse(port, s, CONNECT_REJECT);
+    fcvi_responder_refuse(port, s, CONNECT_REJECT);
     return VIP_SUCCESS;
 }
 
@@ -152,20 +152,21 @@ int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 static struct setup *request(struct fcvi_port *p, uint32_t number, const struct fcvi_address *local,
                              const struct fcvi_address *remote, uint64_t timeout_us, int *code)
 {
-    struct vi *vi = find(p, number);
+    struct vi *vi = vi_find(p, number);
     *code = VIP_INVALID_PARAMETER;
-    if (vi == NULL || !address_valid(local) || !address_valid(remote) || !address_is_own(p, local) ||
-        timeout_us == 0)
+    if (vi == NULL || !fcvi_vi_address_valid(local) || !fcvi_vi_address_valid(remote) ||
+        !fcvi_vi_address_is_own(p, local) || timeout_us == 0)
         return NULL;
     *code = VIP_INVALID_STATE;
     if (vi->state != FCVI_STATE_IDLE)
         return NULL;
     *code = VIP_ERROR_RESOURCE;
     uint32_t handle;
-    struct setup *s = new_handle(p, vi, &handle) ? setup_new(p) : NULL;
+    struct setup *s = fcvi_connection_new_handle(p, vi, &handle) ? fcvi_setup_new(p) : NULL;
     if (s == NULL)
         return NULL;
-    connection_forget(p, vi); /* of the connection before: its Disconnect can no longer be answered by name */
+    fcvi_connection_forget(
+        p, vi); /* of the connection before: its Disconnect can no longer be answered by name */
     s->originator = true;
     s->vi = number;
     s->attributes = vi->attributes;
@@ -173,7 +174,7 @@ static struct setup *request(struct fcvi_port *p, uint32_t number, const struct 
     s->remote = *remote;
     s->local_handle = vi->local_handle = handle;
     vi->setup = setup_index(p, s);
-    timer_start(p, TIMER_T1, number, timeout_us);
+    fcvi_timer_start(p, TIMER_T1, number, timeout_us);
     return s;
 }
 
@@ -190,7 +191,7 @@ int fcvi_vip_connect_request(struct fcvi_port *port, uint64_t now, uint32_t numb
     vi->peer.phase = PEER_NONE;
     vi->blocked = true;
     vi->token = token;
-    originator_begin(port, s);
+    fcvi_originator_begin(port, s);
     return FCVI_VIP_PENDING;
 }
 
@@ -210,8 +211,8 @@ int fcvi_vip_connect_peer_request(struct fcvi_port *port, uint64_t now, uint32_t
     vi->peer = (struct peer_call){.phase = PEER_PENDING};
     vi->local = *local;
     vi->remote = *remote;
-    point_list(port, point_count(port) + number, remote);
-    originator_begin(port, s);
+    fcvi_point_list(port, fcvi_point_count(port) + number, remote);
+    fcvi_originator_begin(port, s);
     return VIP_SUCCESS;
 }
 
@@ -219,7 +220,7 @@ int fcvi_vip_connect_peer_done(struct fcvi_port *port, uint64_t now, uint32_t nu
                                struct fcvi_attributes *out)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->peer.phase == PEER_NONE)
@@ -248,6 +249,6 @@ int fcvi_vip_connect_peer_wait(struct fcvi_port *port, uint64_t now, uint32_t nu
 int fcvi_vip_disconnect(struct fcvi_port *port, uint64_t now, uint32_t number, uint64_t token)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
-    return vi != NULL ? disconnect_start(port, vi, token) : VIP_INVALID_PARAMETER;
+    struct vi *vi = vi_find(port, number);
+    return vi != NULL ? fcvi_disconnect_start(port, vi, token) : VIP_INVALID_PARAMETER;
 }
