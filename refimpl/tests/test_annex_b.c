@@ -1,7 +1,7 @@
 /* Annex B rule by rule: a tester that speaks raw frames to one port. The frames are put together here from
  * Tables 1 to 6; states, statuses and times are worked out from 8.4 and Annex B. */
 #include "../../codec/tests/golden.h"
-#include "../src/port/internal.h"
+#include "../src/fcvi/message.h"
 #include "world.h"
 
 #include <stdarg.h>

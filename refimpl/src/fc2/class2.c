@@ -1,5 +1,6 @@
 /* Class 2: ACK, busy and reject (5.5, 8.4.2 b and h, Annex B rules 8). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { ACK_1 = 0xC0, ACK_0 = 0xC1, P_RJT = 0xC2, F_RJT = 0xC3, P_BSY = 0xC4, F_BSY = 0xC5, WINDOW = 64 };
 
@@ -106,24 +107,7 @@ void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x)
     }
     x->sequence_open = false;
     x->unacked = x->resend = 0;
-    fcvi_schedule_wake_starved(p);
-}
-
-/* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
-void fcvi_fc2_sequence_failed(struct fcvi_port *p, struct exchange *x)
-{
-    struct message *m = message_at(p, exchange_index(p, x));
-    struct vi *vi = vi_at(p, x->owner);
-    if (reliable(vi)) {
-        fcvi_message_error(p, vi, x, TRANSPORT_ERROR, true);
-        return;
-    }
-    struct entry *e = entry_at(p, m->entry);
-    bool sent = m->phase == AWAIT_ACK; /* all of it is in flight: that is all this level promises */
-    fcvi_fc2_exchange_abort(p, exchange_index(p, x));
-    fcvi_vi_entry_finish(p, vi, false, e, sent ? 0 : FCVI_STATUS_TRANSPORT_ERROR | FCVI_STATUS_PARTIAL_ERROR,
-                         sent ? m->total : 0);
-    fcvi_message_closed(p, vi, x);
+    fcvi_fc2_up_exchange_left(p);
 }
 
 static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
@@ -139,41 +123,23 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
         x->resend >>= 1;
         x->ack_base++;
     }
-    struct vi *vi = vi_at(p, x->owner);
-    const struct message *m = message_at(p, exchange_index(p, x));
     if (x->unacked != 0) {
         fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
     } else {
         fcvi_timer_stop(p, TIMER_EXCHANGE, exchange_index(p, x));
-        if (m->phase == AWAIT_ACK || m->offset == m->iu_end) /* all of the Sequence is out */
-            fcvi_fc2_sequence_close(p, x);
-        fcvi_message_sent(p, vi, x);
+        fcvi_fc2_up_acknowledged(p, x);
     }
-    fcvi_schedule_wake(p, vi);
+    fcvi_fc2_up_wake(p, x);
 }
 
 /* A frame of a setup, Disconnect or login came back: what its absence would do, at once (8.5.2 a, 8.6.2 a).
  */
 static void control_rejected(struct fcvi_port *p, struct exchange *x)
 {
-    struct setup *s;
-    switch (x->kind) {
-    case X_SETUP:
-        s = setup_at(p, x->owner);
-        if (!s->originator)
-            fcvi_responder_t2(p, s);
-        else if (s->phase == SETUP_AWAIT_RESP1 || s->phase == SETUP_AWAIT_RESP3)
-            fcvi_originator_failed(p, s);
-        break;
-    case X_DISCONNECT:
-        fcvi_disconnect_timeout(p, vi_at(p, x->owner));
-        break;
-    case X_LOGIN:
+    if (x->kind == X_LOGIN)
         fcvi_fc2_login_timeout(p, x);
-        break;
-    default:
-        break;
-    }
+    else
+        fcvi_fc2_up_rejected(p, x);
 }
 
 /* Rule 8b: on an Out-of-Order Fabric the busy frame is sent again. */
@@ -182,15 +148,14 @@ static void busy(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
     if (x->kind != X_MESSAGE || x->unacked == 0)
         return; /* a lost frame: the timers of the connection rules see to it */
     if (!p->config.out_of_order) {
-        fcvi_fc2_sequence_failed(p, x);
+        fcvi_fc2_up_message_failed(p, x);
         return;
     }
     uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(fc), at = (uint16_t)(count - x->ack_base);
     if (at >= WINDOW || (x->unacked >> at & 1u) == 0)
         return;
     x->resend |= 1ULL << at;
-    vi_at(p, x->owner)->tx.resend = true;
-    fcvi_schedule_wake(p, vi_at(p, x->owner));
+    fcvi_fc2_up_resend(p, x);
 }
 
 void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f)
@@ -204,14 +169,14 @@ void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame 
         if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
             x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
         if (x->kind == X_MESSAGE && x->unacked != 0 && fcvi_FC_Abort_Sequence_Condition(f->fc) == 1)
-            fcvi_fc2_sequence_failed(p, x); /* rule 8d */
+            fcvi_fc2_up_message_failed(p, x); /* rule 8d */
         else
             acknowledged(p, x, f->fc);
         break;
     case P_RJT:
     case F_RJT:
         if (x->kind == X_MESSAGE && x->unacked != 0)
-            fcvi_fc2_sequence_failed(p, x); /* rule 8c */
+            fcvi_fc2_up_message_failed(p, x); /* rule 8c */
         else
             control_rejected(p, x);
         break;

@@ -1,5 +1,5 @@
 /* Extended Link Services: what is answered, and by whom (5.6, 7.5, 7.7). */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum {
     LS_ACC = 0x02,

@@ -1,5 +1,7 @@
 /* Exchanges: identifiers, the table of open ones, and their end (5.4, FC-FS). */
-#include "../port/internal.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 static uint32_t hash_of(bool originator, uint32_t peer, uint16_t ox_id)
 {
@@ -198,10 +200,7 @@ void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
     uint32_t index = exchange_index(p, x);
     switch (x->kind) {
     case X_MESSAGE:
-        if (x->unacked != 0)
-            fcvi_fc2_sequence_failed(p, x); /* B rule 8e */
-        else
-            fcvi_message_response_missing(p, x); /* B rule 9 */
+        fcvi_fc2_up_message_timeout(p, x);
         break;
     case X_LOGIN:
         fcvi_fc2_login_timeout(p, x);

@@ -1,5 +1,6 @@
 /* Fabric Login, and what is still valid after a link event (7.7). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { LS_ACC = 0x02, FLOGI = 0x04, ADISC = 0x52 };
 
@@ -13,11 +14,7 @@ bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
 void fcvi_fc2_link_ready(struct fcvi_port *p)
 {
     p->link = LINK_UP;
-    for (uint32_t i = 0; i < p->limits.setups; i++)
-        if (setup_at(p, i)->phase == SETUP_AWAIT_LINK)
-            fcvi_originator_begin(p, setup_at(p, i));
-    for (uint32_t i = 0; i < p->limits.vis; i++)
-        fcvi_schedule_wake(p, vi_at(p, i));
+    fcvi_fc2_up_link_ready(p);
 }
 
 /* ---- all ports at once ---- */

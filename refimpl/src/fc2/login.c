@@ -1,5 +1,6 @@
 /* N_Port Login as far as FC-VI needs it: service parameters (5.6), PLOGI, LOGO (7.7.1). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, ADISC = 0x52 };
 enum { ELS_REQUEST = 0x22, ELS_REPLY = 0x23, TYPE_ELS = 0x01 };
@@ -137,18 +138,10 @@ static void login_done(struct fcvi_port *p, const struct remote_port *r)
     if (r->suspended)
         fcvi_fc2_logout(p, r->id); /* 7.7.3: it has not been validated, and now will not be */
     if (r->id == NAME_SERVER) {
-        fcvi_fc2_resolve_name_server(p, r->logged_in);
+        fcvi_fc2_up_name_server(p, r->logged_in);
         return;
     }
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase != SETUP_AWAIT_LOGIN || s->peer != r->id)
-            continue;
-        if (r->logged_in)
-            fcvi_originator_begin(p, s);
-        else
-            fcvi_originator_unreachable(p, s);
-    }
+    fcvi_fc2_up_login_done(p, r);
 }
 
 void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
@@ -217,26 +210,7 @@ void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id)
             fcvi_fc2_login_forget(p, r); /* nothing is left to validate: the next request logs in */
     }
     fcvi_fc2_control_drop(p, id);
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase >= SETUP_AWAIT_RESP1 && s->peer == id)
-            fcvi_setup_free(p, s);
-    }
-    for (uint32_t i = 0; i < p->limits.vis; i++) {
-        struct vi *vi = vi_at(p, i);
-        const struct connection *c = &vi->connection;
-        if (!c->known || c->peer != id)
-            continue;
-        bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
-        fcvi_timer_stop(p, TIMER_T1, i);
-        if (vi->setup != NONE)
-            fcvi_setup_free(p, setup_at(p, vi->setup)); /* a retry that waited for link, address or login */
-        fcvi_connection_forget(p, vi);
-        fcvi_vi_connect_done(p, vi, VIP_NOT_REACHABLE, NULL);
-        fcvi_disconnect_abandon(p, vi);
-        if (alive)
-            fcvi_connection_fail(p, vi, true);
-    }
+    fcvi_fc2_up_logged_out(p, id);
 }
 
 void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r)

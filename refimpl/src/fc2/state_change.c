@@ -1,6 +1,6 @@
 /* RSCN: something has happened to the ports that it names. Mappings may have changed by a remote link event
  * (7.7.1); 7.7.5 leaves it to the port whether it wants to be told. */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum { LS_ACC = 0x02 };
 

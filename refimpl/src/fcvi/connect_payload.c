@@ -1,5 +1,5 @@
 /* The payload of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP1 (Tables 13 to 18) and addresses (7.2). */
-#include "../port/internal.h"
+#include "setup.h"
 
 static void put_address(uint8_t *out, const struct fcvi_address *a)
 {
@@ -78,18 +78,4 @@ bool fcvi_setup_take_payload(struct setup *s)
         .pipeline_depth = (uint32_t)fcvi_QOS_FCVI_PIPELINE_DEPTH(q),
     };
     return fcvi_CONN_FCVI_REVISION(in) == FCVI_REVISION_2007 && first && second;
-}
-
-bool fcvi_vi_address_valid(const struct fcvi_address *a)
-{
-    return a->discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
-           a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
-}
-
-bool fcvi_vi_address_is_own(const struct fcvi_port *p, const struct fcvi_address *a)
-{
-    for (uint32_t i = 0; i < p->config.self.hosts; i++)
-        if (memcmp(p->config.self.host[i], a->host, sizeof a->host) == 0)
-            return true;
-    return false;
 }

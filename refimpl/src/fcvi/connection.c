@@ -1,5 +1,8 @@
 /* Connections of endpoints: handles, the beginning and the end (4.2, 8.2, 8.4.2). */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/table.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- handles ---- */
 
@@ -63,6 +66,17 @@ uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t pe
 }
 
 /* ---- the beginning ---- */
+
+/* A VI that has had no connection yet. */
+void fcvi_connection_none(struct vi *vi)
+{
+    const struct list empty = {NONE, NONE};
+    vi->setup = vi->inbound = NONE;
+    vi->tx.current = NONE;
+    vi->tx.list = vi->tx.jobs = empty;
+    vi->rx.list = vi->rx.unanswered = empty;
+    vi->rx.held = NONE;
+}
 
 void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
 {

@@ -1,6 +1,6 @@
 /* Frames with Message Data, built from registered memory when the host asks for them: no copy is kept
  * (5.2.1, 5.8, 5.9, 6.2, 6.4, 6.6, 6.7). */
-#include "../port/internal.h"
+#include "message.h"
 
 /* A Sequence holds no more frames than SEQ_CNT has values (5.6). */
 enum { SEQUENCE_FRAMES = 65536 };
@@ -88,7 +88,7 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
             return 0;
         fcvi_vi_descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {
-        const uint8_t *from = fcvi_vi_remote_memory(p, vi, m, 0, m->total);
+        const uint8_t *from = fcvi_message_memory(p, vi, m, 0, m->total);
         if (from == NULL)
             return 0;
         memcpy(payload, from + at->offset, at->length);

@@ -1,6 +1,7 @@
 /* Where the data of a received Message go, and how it completes on each Reliability Level (5.9.7.3, 6.3, 6.5,
  * VI-ARCH 2.5, VI-DG 3.8.1 and 5.2). */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "message.h"
 
 enum { RESP_ERR = 1, DESC_ERR = 2, PROT_ERR = 4 }; /* Table 6 */
 enum { REMOTE_DESCRIPTOR_ERROR = 0x42, REMOTE_RDMA_WRITE_PROTECTION = 0x43 };
@@ -87,7 +88,7 @@ void fcvi_message_rx_place(struct fcvi_port *p, struct vi *vi, struct message *m
         fcvi_vi_descriptor_place(p, entry_at(p, m->entry), offset, bytes, length);
         return;
     }
-    uint8_t *at = fcvi_vi_remote_memory(p, vi, m, offset, length);
+    uint8_t *at = fcvi_message_memory(p, vi, m, offset, length);
     if (at != NULL)
         memcpy(at, bytes, length);
     else
@@ -136,7 +137,7 @@ static void answer(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         return;
     }
     if (answered)
-        fcvi_fc2_send_response(p, x, m, vi->connection.remote_handle, flags_of(m));
+        fcvi_message_send_response(p, x, m, vi->connection.remote_handle, flags_of(m));
     fcvi_fc2_exchange_free(p, index);
 }
 

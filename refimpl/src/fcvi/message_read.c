@@ -1,6 +1,7 @@
 /* FCVI_READ_RQST at the responder: the data come from registered memory as frames are asked for (6.6, 6.7).
  */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "message.h"
 
 enum { RESP_ERR = 1, PROT_ERR = 4, REMOTE_RDMA_READ_PROTECTION = 0x47 };
 
@@ -8,7 +9,7 @@ enum { RESP_ERR = 1, PROT_ERR = 4, REMOTE_RDMA_READ_PROTECTION = 0x47 };
 void fcvi_message_read_refused(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
-    fcvi_fc2_send_response(p, x, message_at(p, index), vi->connection.remote_handle, RESP_ERR | PROT_ERR);
+    fcvi_message_send_response(p, x, message_at(p, index), vi->connection.remote_handle, RESP_ERR | PROT_ERR);
     fcvi_message_list_remove(p, &vi->tx.jobs, index);
     fcvi_fc2_exchange_free(p, index);
     fcvi_event_error(p, vi_index(p, vi), VIP_ERROR_RDMAR_PROT);

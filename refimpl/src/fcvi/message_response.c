@@ -1,6 +1,8 @@
 /* Message Responses at the originator: FCVI_SEND_RESP, FCVI_WRITE_RESP, FCVI_READ_RESP, and their absence
  * (6.3, 6.5, 6.7, 8.4.1 a, Annex B rule 9). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 enum { RESP_ERR = 1, DESC_ERR = 2, PROT_ERR = 4, TRANS_ERR = 8 }; /* Table 6 */
 

@@ -1,6 +1,8 @@
 /* The originator of Messages: which Descriptor is next, how many may be open, and when each is over
  * (5.2, 7.3, Annex E, VI-ARCH 6.3.1). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- the next Message ---- */
 
@@ -125,6 +127,21 @@ size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, stru
 
 /* ---- the end of a Message ---- */
 
+/* C.5.1: a client's send Descriptors do not complete before FCVI_CONNECT_RESP3 has come. */
+bool fcvi_message_withheld(const struct vi *vi, bool recv)
+{
+    return !recv && vi->state == FCVI_STATE_CONNECTED && !vi->connection.confirmed;
+}
+
+/* The application is told of a Descriptor's end: the next Message may begin (7.3). */
+void fcvi_message_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e)
+{
+    vi->tx.open -= e->begun;
+    if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
+        vi->tx.last_completed = e->msg_id;
+    fcvi_schedule_wake(p, vi);
+}
+
 static bool answered(const struct vi *vi, const struct message *m)
 {
     return m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
@@ -197,4 +214,32 @@ void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi)
     free_list(p, &vi->rx.list);
     fcvi_message_order_drop_held(p, vi);
     fcvi_timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+}
+
+/* ---- class 2 (Annex B rules 8) ---- */
+
+/* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
+void fcvi_message_class2_failed(struct fcvi_port *p, struct exchange *x)
+{
+    struct message *m = message_at(p, exchange_index(p, x));
+    struct vi *vi = vi_at(p, x->owner);
+    if (reliable(vi)) {
+        fcvi_message_error(p, vi, x, TRANSPORT_ERROR, true);
+        return;
+    }
+    struct entry *e = entry_at(p, m->entry);
+    bool sent = m->phase == AWAIT_ACK; /* all of it is in flight: that is all this level promises */
+    fcvi_fc2_exchange_abort(p, exchange_index(p, x));
+    fcvi_vi_entry_finish(p, vi, false, e, sent ? 0 : FCVI_STATUS_TRANSPORT_ERROR | FCVI_STATUS_PARTIAL_ERROR,
+                         sent ? m->total : 0);
+    fcvi_message_closed(p, vi, x);
+}
+
+/* All frames of an Exchange that were sent are acknowledged. */
+void fcvi_message_acknowledged(struct fcvi_port *p, struct exchange *x)
+{
+    const struct message *m = message_at(p, exchange_index(p, x));
+    if (m->phase == AWAIT_ACK || m->offset == m->iu_end) /* all of the Sequence is out */
+        fcvi_fc2_sequence_close(p, x);
+    fcvi_message_sent(p, vi_at(p, x->owner), x);
 }

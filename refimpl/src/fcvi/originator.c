@@ -1,5 +1,8 @@
 /* The Connect Request originator: 5.3.2, 8.5.2 to 8.5.4 and Annex C rules 2 to 5. */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 static struct vi *owner(struct fcvi_port *p, const struct setup *s)
 {
@@ -22,6 +25,31 @@ static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
 
 static void start(struct fcvi_port *p, struct setup *s);
 
+/* The setup of a request of the application, and its handle; false when there is no room for them. */
+bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fcvi_address *local,
+                             const struct fcvi_address *remote, bool peer_mode)
+{
+    uint32_t handle;
+    struct setup *s = fcvi_connection_new_handle(p, vi, &handle) ? fcvi_setup_new(p) : NULL;
+    if (s == NULL)
+        return false;
+    fcvi_connection_forget(p, vi); /* the one before: its Disconnect can no longer be answered by name */
+    s->originator = true;
+    s->peer_mode = peer_mode;
+    s->vi = vi_index(p, vi);
+    s->attributes = vi->attributes;
+    s->local = *local;
+    s->remote = *remote;
+    s->local_handle = vi->local_handle = handle;
+    vi->setup = setup_index(p, s);
+    return true;
+}
+
+void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi)
+{
+    fcvi_originator_begin(p, setup_at(p, vi->setup));
+}
+
 /* The next step towards the request. Called again whenever what it waited for is there. */
 void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
 {
@@ -35,7 +63,10 @@ void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
     }
     if (!fcvi_fc2_host_find(p, s->remote.host, &s->peer)) {
         await(p, s, SETUP_AWAIT_ADDRESS);
-        fcvi_fc2_resolve(p, s);
+        const struct resolution wanted = resolution_of(p, s);
+        uint32_t query = fcvi_fc2_resolve(p, &wanted);
+        if (query != NONE)
+            s->exchange = query;
         return;
     }
     const struct remote_port *r = fcvi_fc2_remote_find(p, s->peer);

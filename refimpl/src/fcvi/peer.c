@@ -1,16 +1,9 @@
 /* Peer-to-Peer Connection Setup: matching, and the arbitration of concurrent requests (5.3.3, 5.3.4, Table 2,
  * Annex A, VI-DG 6.7). */
-#include "../port/internal.h"
-
-/* VI-DG 3.3.2, E77: what has to be equal. FCVI_PREF may differ (5.8.2, E34). */
-int fcvi_vi_attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b)
-{
-    if (a->reliability != b->reliability)
-        return VIP_INVALID_RELIABILITY_LEVEL;
-    if (a->max_transfer_size != b->max_transfer_size)
-        return VIP_INVALID_MTU;
-    return a->pipeline_depth != b->pipeline_depth ? VIP_INVALID_QOS : VIP_SUCCESS;
-}
+#include "../vi/events.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "setup.h"
 
 /* ---- matching ---- */
 

@@ -1,5 +1,7 @@
 /* The Connect Request responder: 4.2, 5.3.2, 8.5.3 d and Annex C rules 6 and 8 to 12. */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+#include "setup.h"
 
 enum { CLIENT_SERVER = 1, PEER_TO_PEER = 2 };
 
@@ -66,6 +68,32 @@ void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason rea
     if (s->vi != NONE)
         vi_at(p, s->vi)->inbound = NONE;
     s->vi = NONE;
+}
+
+/* ---- what the application says to an offer ---- */
+
+const struct fcvi_attributes *fcvi_responder_offered(struct fcvi_port *p, uint32_t conn)
+{
+    const struct setup *s = fcvi_setup_offered(p, conn);
+    return s != NULL ? &s->remote_attributes : NULL;
+}
+
+bool fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+{
+    struct setup *s = fcvi_setup_offered(p, conn);
+    if (s == NULL || !fcvi_connection_new_handle(p, vi, &s->local_handle))
+        return false;
+    fcvi_responder_accept(p, s, vi);
+    return true;
+}
+
+bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn)
+{
+    struct setup *s = fcvi_setup_offered(p, conn);
+    if (s == NULL)
+        return false;
+    fcvi_responder_refuse(p, s, CONNECT_REJECT);
+    return true;
 }
 
 /* Its VipConnectWait returns. */
@@ -170,7 +198,7 @@ static void request_complete(struct fcvi_port *p, struct setup *s)
         return;
     fcvi_setup_list(p, s);
     /* a Peer never meets a Server (VI-DG 3.3) */
-    struct point *point = mode == CLIENT_SERVER ? fcvi_point_match(p, s) : NULL;
+    struct point *point = mode == CLIENT_SERVER ? fcvi_point_match(p, &s->local) : NULL;
     struct vi *peer = mode == PEER_TO_PEER ? fcvi_peer_match(p, s) : NULL;
     if (point != NULL)
         offer(p, s, point);

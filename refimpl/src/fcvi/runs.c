@@ -1,6 +1,6 @@
 /* What has come of a Message when frames overtake each other: runs of bytes, in order, with the gaps between
  * them. Relative Offset never repeats in an Exchange, so it tells every frame from every other (5.2.1). */
-#include "../port/internal.h"
+#include "message.h"
 
 static void free_run(struct fcvi_port *p, uint32_t i)
 {

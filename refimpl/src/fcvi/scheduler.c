@@ -1,5 +1,5 @@
 /* Whose turn it is to send: a ring of the VIs that have something, one Sequence each (4.1). */
-#include "../port/internal.h"
+#include "message.h"
 
 static void ring_add(struct fcvi_port *p, struct vi *vi)
 {

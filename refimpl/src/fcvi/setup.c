@@ -1,5 +1,7 @@
 /* The table of open Connection Setups, and the way of their IUs. */
-#include "../port/internal.h"
+#include "setup.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
 
 enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the place, and how often it was used */
 

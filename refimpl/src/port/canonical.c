@@ -5,7 +5,11 @@
  * free. The free lists decide which record, and with it which RX_ID, conn or place comes next. The port
  * compares these numbers with each other and never by size, so ports that differ in them alone do the same
  * things under other names. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 struct writer {
     struct fcvi_port *p;

@@ -1,5 +1,8 @@
 /* How the arrays of a port lie in its block, and what they hold at first. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 enum {
     DEFAULT_SETUPS = 4096,

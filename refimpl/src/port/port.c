@@ -1,14 +1,17 @@
 /* The port as a whole: its beginning, time, and the way of frames in and out. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 enum { ABTS = 0x81, BA_ACC = 0x84, BA_RJT = 0x85, TYPE_CT = 0x20 };
 
 static bool config_valid(const struct fcvi_port_config *c)
 {
-    return c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF && c->self.hosts >= 1 &&
-           c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS && c->topology <= FCVI_FABRIC &&
-           (c->service_class == 2 || c->service_class == 3) && c->r_a_tov_us >= 1 && c->receive_size >= 256 &&
-           c->receive_size <= 2112;
+    return c->wire == FCVI_WIRE_FC && c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF &&
+           c->self.hosts >= 1 && c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS &&
+           c->topology <= FCVI_FABRIC && (c->service_class == 2 || c->service_class == 3) &&
+           c->r_a_tov_us >= 1 && c->receive_size >= 256 && c->receive_size <= 2112;
 }
 
 struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
@@ -119,7 +122,7 @@ static void aborted_by_peer(struct fcvi_port *p, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     if (x->kind == X_MESSAGE && x->originator) {
-        fcvi_fc2_sequence_failed(p, x);
+        fcvi_message_class2_failed(p, x);
     } else if (x->kind == X_MESSAGE) {
         fcvi_message_aborted(p, x);
     } else if (x->kind == X_SETUP && x->originator) {

@@ -1,5 +1,5 @@
 /* The memory that a Descriptor names: gather and scatter (VI-DG 5.3). */
-#include "../port/internal.h"
+#include "vi.h"
 
 /* Every segment lies in a region of the VI's protection tag (VI-ARCH 3.2.2.1). */
 bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e)

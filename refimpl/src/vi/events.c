@@ -1,5 +1,6 @@
 /* What the host is told: returns of blocked calls, completions, errors and states. */
-#include "../port/internal.h"
+#include "events.h"
+#include "vi.h"
 
 /* The ring is sized by the host. When it is full the oldest event makes room, which is counted. */
 struct fcvi_event *fcvi_event_new(struct fcvi_port *p, enum fcvi_event_kind kind)

@@ -1,6 +1,6 @@
 /* Registered memory: regions of the block's own arena, first fit, or of the host's memory (VI-DG 3.4), and
  * what the other side may do with them (VI-ARCH 3.2). */
-#include "../port/internal.h"
+#include "vi.h"
 
 enum { HANDLE_BASE = 0x4D000000, INDEX_BITS = 20 };
 static const uint64_t first_va = 0x100000000u;
@@ -123,18 +123,17 @@ uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset,
 
 /* Where the data of an RDMA operation of the other side go or come from; NULL when VI, region, range or
  * protection tag do not allow it (VI-ARCH 3.2.2, 5.9.8, 5.9.9). */
-uint8_t *fcvi_vi_remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m,
+uint8_t *fcvi_vi_remote_memory(struct fcvi_port *p, const struct vi *vi, const struct remote_range *range,
                                uint32_t offset, uint32_t length)
 {
     uint32_t mem;
-    if (!fcvi_port_region(p, m->rmt_va_handle, &mem))
+    if (!fcvi_port_region(p, range->handle, &mem))
         return NULL;
     const struct fcvi_region *r = &region_at(p, mem)->spec;
-    bool write = m->op == FCVI_RDMA_WRITE;
     bool enabled =
-        write ? vi->attributes.rdma_write && r->rdma_write : vi->attributes.rdma_read && r->rdma_read;
-    uint64_t start = m->rmt_va - r->va;
-    if (!enabled || r->ptag != vi->attributes.ptag || m->rmt_va < r->va || start > r->length ||
+        range->write ? vi->attributes.rdma_write && r->rdma_write : vi->attributes.rdma_read && r->rdma_read;
+    uint64_t start = range->va - r->va;
+    if (!enabled || r->ptag != vi->attributes.ptag || range->va < r->va || start > r->length ||
         offset > r->length - start)
         return NULL;
     return fcvi_port_memory(p, mem, (uint32_t)start + offset, length);

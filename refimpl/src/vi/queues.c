@@ -1,5 +1,6 @@
 /* Work queues: Descriptors from their posting to their completion, in order (VI-DG 5, VI-ARCH 6.3). */
-#include "../port/internal.h"
+#include "events.h"
+#include "wire.h"
 
 static struct queue *queue_of(struct vi *vi, bool recv)
 {
@@ -44,12 +45,6 @@ void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct 
     fcvi_vi_release(p, vi, recv);
 }
 
-/* C.5.1: a client's send Descriptors do not complete before FCVI_CONNECT_RESP3 has come. */
-static bool withheld(const struct vi *vi, bool recv)
-{
-    return !recv && vi->state == FCVI_STATE_CONNECTED && !vi->connection.confirmed;
-}
-
 /* VI-ARCH 2.5.2, Annex E: on a reliable VI nothing completes well after an error; the connection ends now. */
 static bool last_word(const struct vi *vi, const struct entry *e)
 {
@@ -61,19 +56,16 @@ void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
     struct queue *q = queue_of(vi, recv);
     bool end = false;
     while (!end && q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED &&
-           !withheld(vi, recv)) {
+           !fcvi_wire_withheld(p, vi, recv)) {
         struct entry *e = entry_at(p, q->pending);
         e->state = ENTRY_DONE;
         q->pending = e->next;
-        vi->tx.open -= e->begun;
-        if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
-            vi->tx.last_completed = e->msg_id;
+        fcvi_wire_completed(p, vi, e);
         struct fcvi_event *event = fcvi_event_new(p, FCVI_EVENT_COMPLETION);
         event->vi = vi_index(p, vi);
         event->recv = recv;
         event->completion = e->completion;
         end = last_word(vi, e);
-        fcvi_schedule_wake(p, vi);
     }
 }
 
@@ -96,7 +88,7 @@ void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 /* The end of a connection for its Messages and its Descriptors. */
 void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 {
-    fcvi_message_drop_all(p, vi);
+    fcvi_wire_drop(p, vi);
     fcvi_vi_flush_queue(p, vi, false);
     fcvi_vi_flush_queue(p, vi, true);
 }
@@ -185,8 +177,8 @@ int fcvi_vip_post(struct fcvi_port *port, uint64_t now, uint32_t vi_number, cons
     if (!accepted) {
         fcvi_vi_queue_take(port, q);
         fcvi_vi_entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
-    } else if (!recv) {
-        fcvi_schedule_wake(port, vi);
+    } else {
+        fcvi_wire_posted(port, vi, recv);
     }
     return VIP_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* Hash tables of chained indices: an object is found in time that does not depend on how many there are. */
-#include "../port/internal.h"
+#include "table.h"
 
 uint32_t fcvi_table_hash(uint64_t a, uint64_t b)
 {

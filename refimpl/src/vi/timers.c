@@ -1,5 +1,5 @@
 /* Timers in a binary heap of indices: the next deadline is at its top. */
-#include "../port/internal.h"
+#include "timers.h"
 
 static struct timer *timer_at(struct fcvi_port *p, uint32_t id)
 {

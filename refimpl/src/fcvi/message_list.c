@@ -1,5 +1,5 @@
 /* Lists of Exchanges, linked through their Messages. */
-#include "../port/internal.h"
+#include "message.h"
 
 /* Behind `after`; NONE is the front. */
 void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange)
