@@ -220,7 +220,9 @@ $(BUILD)/tests/%: %.c $(BUILD)/libfcvi.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -MMD -MP $< $(BUILD)/libfcvi.a $(LIBS) $$(pkg-config --libs check) -o $@
 
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+# what holds at the borders of rooms is asked in every build that tests, and never in a release
+ASSERTS := -DFCVI_ASSERTS
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(ASSERTS)
 SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(INCLUDES) $(SANITIZE)
 $(BUILD)/san/libvipl.a: $(VIPL_SRC:%.c=$(BUILD)/san/obj/%.o) $(VIPL_TEST_PARTS:%.c=$(BUILD)/san/obj/%.o)
 	rm -f $@
@@ -309,7 +311,7 @@ $(BUILD)/san/fuzz/%: fuzz/%.c $(MUTATOR_SRC) $(BUILD)/san/libfcvi.a
 
 FUZZERS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
-FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
+FUZZ_SANITIZE := -std=gnu11 -O2 -g $(ASSERTS) -fsanitize=address,undefined -fno-sanitize-recover=all $(INCLUDES) -Ifuzz
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # What the engine does with each counter costs more than a check of the codec: blocks rather than edges, no copies of blocks (-O1),
 # and sanitizers that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks. Of the frame target itself only

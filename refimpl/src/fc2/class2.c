@@ -67,12 +67,14 @@ void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count
     if (x->unacked == 0)
         x->ack_base = count;
     x->unacked |= 1ULL << (uint16_t)(count - x->ack_base);
+    FCVI_ASSERT((x->unacked & 1) == 1);
     fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
 }
 
 /* One that no open Sequence has (5.5). There is one: Messages leave one free (4.1). */
 uint8_t fcvi_fc2_seq_id_new(struct fcvi_port *p)
 {
+    FCVI_ASSERT(p->open_sequences <= 255);
     while (p->seq_ids[p->next_seq_id / 64] >> p->next_seq_id % 64 & 1u)
         p->next_seq_id++;
     return p->next_seq_id++;
@@ -103,6 +105,7 @@ void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x)
 {
     if (x->sequence_open && class2(p)) {
         p->seq_ids[x->seq_id / 64] &= ~(1ULL << x->seq_id % 64);
+        FCVI_ASSERT(p->open_sequences > 0);
         p->open_sequences--;
     }
     x->sequence_open = false;

@@ -14,6 +14,7 @@ static struct exchange *record(struct fcvi_port *p, enum exchange_kind kind, uin
     if (index == NONE)
         return NULL;
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->kind == X_FREE);
     p->free_x_head = x->next_free;
     if (p->free_x_head == NONE)
         p->free_x_tail = NONE;
@@ -33,6 +34,7 @@ static uint64_t *id_word(struct fcvi_port *p, uint32_t word)
 
 static void id_mark(struct fcvi_port *p, uint16_t id, bool used)
 {
+    FCVI_ASSERT(used || id != FC_X_ID_UNASSIGNED);
     uint64_t *word = id_word(p, id / 64u), *full = id_word(p, WORDS + id / 4096u);
     uint64_t bit = 1ULL << id % 64, summary = 1ULL << id / 64 % 64;
     *word = used ? *word | bit : *word & ~bit;
@@ -157,6 +159,7 @@ static void abts_forget(struct fcvi_port *p, uint32_t index)
 void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->kind != X_FREE && p->used.exchanges > 0);
     fcvi_timer_stop(p, TIMER_EXCHANGE, index);
     if (x->abts_due)
         abts_forget(p, index);
@@ -178,6 +181,7 @@ void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index)
 void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->kind != X_FREE && !x->abts_due);
     x->kind = X_ABORTED;
     x->abts_due = true;
     x->next_free = p->abts_due;
@@ -190,6 +194,7 @@ void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index)
 void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->originator && x->kind != X_FREE);
     fcvi_fc2_sequence_close(p, x);
     x->kind = X_LATE;
     fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);

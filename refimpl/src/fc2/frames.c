@@ -8,6 +8,7 @@ enum { ABTS = 0x81 };
 
 uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
 {
+    FCVI_ASSERT(length >= 24 && length <= CONTROL_FRAME);
     uint32_t at = p->control_free;
     if (at == NONE)
         return NULL; /* lost as on the wire: the timers recover it */
@@ -40,6 +41,7 @@ void fcvi_fc2_class3_frame(uint8_t *frame)
 
 static void unlink_frame(struct fcvi_port *p, uint32_t before, uint32_t at)
 {
+    FCVI_ASSERT(p->used.frames > 0);
     struct control_frame *c = control_at(p, at);
     if (before != NONE)
         control_at(p, before)->next = c->next;

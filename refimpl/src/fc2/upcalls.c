@@ -16,6 +16,7 @@ void fcvi_fc2_up_exchange_left(struct fcvi_port *p)
 /* Its frames or its answer have not come (Annex B rules 8e and 9). */
 void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x)
 {
+    FCVI_ASSERT(x->kind == X_MESSAGE);
     if (x->unacked != 0)
         fcvi_message_class2_failed(p, x);
     else
@@ -25,22 +26,26 @@ void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x)
 /* Rules 8a, 8c and 8d. */
 void fcvi_fc2_up_message_failed(struct fcvi_port *p, struct exchange *x)
 {
+    FCVI_ASSERT(x->kind == X_MESSAGE);
     fcvi_message_class2_failed(p, x);
 }
 
 void fcvi_fc2_up_acknowledged(struct fcvi_port *p, struct exchange *x)
 {
+    FCVI_ASSERT(x->kind == X_MESSAGE && x->unacked == 0);
     fcvi_message_acknowledged(p, x);
 }
 
 void fcvi_fc2_up_wake(struct fcvi_port *p, const struct exchange *x)
 {
+    FCVI_ASSERT(x->owner < p->limits.vis);
     fcvi_schedule_wake(p, vi_at(p, x->owner));
 }
 
 /* Some frames of the Exchange are to be sent again (rule 8b). */
 void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x)
 {
+    FCVI_ASSERT(x->kind == X_MESSAGE && x->resend != 0);
     vi_at(p, x->owner)->tx.resend = true;
     fcvi_fc2_up_wake(p, x);
 }
@@ -129,6 +134,7 @@ void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t i
 /* The answer to a query; 0 when it names no port to connect to. */
 void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id)
 {
+    FCVI_ASSERT(x->kind == X_QUERY);
     struct setup *s = setup_at(p, x->owner);
     if (id == 0) {
         fcvi_originator_unreachable(p, s);

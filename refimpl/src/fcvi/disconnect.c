@@ -81,6 +81,7 @@ static void disconnected(struct fcvi_port *p, struct vi *vi)
 void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     uint32_t exchange = vi->disconnect_exchange;
+    FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
     if (!fcvi_fc2_sequence_ok(exchange_at(p, exchange), f)) {
         fcvi_disconnect_timeout(p, vi); /* 8.6.2 a, 8.6.3 a */
         return;
@@ -94,6 +95,7 @@ void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_
 /* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. This port does not retry (E59). */
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
     fcvi_fc2_exchange_abort(p, vi->disconnect_exchange);
     disconnected(p, vi);
     fcvi_event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);

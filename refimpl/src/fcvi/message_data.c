@@ -121,6 +121,7 @@ size_t fcvi_message_data_frame(struct fcvi_port *p, struct vi *vi, struct exchan
     bool request = x->originator && m->op == FCVI_RDMA_READ;
     if (!fcvi_fc2_credit_left(p, x))
         return 0;
+    FCVI_ASSERT(m->offset <= m->iu_end && m->iu_end <= m->total);
     if (m->offset == m->iu_end) { /* the first Sequence of the Message, or the next one */
         if (x->unacked != 0)
             return 0; /* the one before is open until it is acknowledged (5.5) */
@@ -162,6 +163,7 @@ size_t fcvi_message_data_again(struct fcvi_port *p, struct vi *vi, struct exchan
     struct message *m = message_at(p, exchange_index(p, x));
     bool request = x->originator && m->op == FCVI_RDMA_READ;
     uint16_t behind = 0;
+    FCVI_ASSERT(x->resend != 0);
     while ((x->resend >> behind & 1u) == 0)
         behind++;
     x->resend &= ~(1ULL << behind);

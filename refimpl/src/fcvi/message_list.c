@@ -4,6 +4,7 @@
 /* Behind `after`; NONE is the front. */
 void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange)
 {
+    FCVI_ASSERT(exchange != after && (list->head == NONE) == (list->tail == NONE));
     uint32_t *link = after == NONE ? &list->head : &message_at(p, after)->next;
     message_at(p, exchange)->next = *link;
     *link = exchange;

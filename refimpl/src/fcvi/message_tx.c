@@ -136,6 +136,7 @@ bool fcvi_message_withheld(const struct vi *vi, bool recv)
 /* The application is told of a Descriptor's end: the next Message may begin (7.3). */
 void fcvi_message_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e)
 {
+    FCVI_ASSERT(vi->tx.open >= e->begun);
     vi->tx.open -= e->begun;
     if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
         vi->tx.last_completed = e->msg_id;
@@ -221,6 +222,7 @@ void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi)
 /* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
 void fcvi_message_class2_failed(struct fcvi_port *p, struct exchange *x)
 {
+    FCVI_ASSERT(x->kind == X_MESSAGE);
     struct message *m = message_at(p, exchange_index(p, x));
     struct vi *vi = vi_at(p, x->owner);
     if (reliable(vi)) {

@@ -47,12 +47,14 @@ bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fc
 
 void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(vi->setup != NONE);
     fcvi_originator_begin(p, setup_at(p, vi->setup));
 }
 
 /* The next step towards the request. Called again whenever what it waited for is there. */
 void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->originator && s->vi != NONE);
     fcvi_vi_set_state(p, owner(p, s),
                       s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
     if (p->link != LINK_UP) {
@@ -221,6 +223,7 @@ static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
 /* FCVI_CONNECT_RESP1 is complete. CONN_STS alone says whether it accepts (E07). */
 void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_RESP1);
     struct vi *vi = owner(p, s);
     bool understood = fcvi_setup_take_payload(s);
     bool accept = (s->flags & 1u) == 0;
@@ -243,6 +246,7 @@ void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s)
 /* FCVI_CONNECT_RESP3 ends the Exchange; the client's Descriptors may complete (C.5.1, Annex F). */
 void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_RESP3);
     struct vi *vi = owner(p, s);
     bool connected = owned(p, s) && !fcvi_peer_taken(vi) && vi->state == FCVI_STATE_CONNECTED;
     fcvi_setup_free(p, s);
@@ -272,6 +276,7 @@ void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi)
 /* T3, or a Sequence error on the Exchange (8.5.3 a): abort it, then retry, give up or report the loss. */
 void fcvi_originator_failed(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->originator && s->exchange != NONE);
     struct vi *vi = owner(p, s);
     s->phase = SETUP_AWAIT_BA_ACC;
     fcvi_fc2_send_abts(p, exchange_at(p, s->exchange));
@@ -289,6 +294,7 @@ void fcvi_originator_failed(struct fcvi_port *p, struct setup *s)
 /* BA_ACC, BA_RJT, or none of them for R_A_TOV: the Exchange is over. */
 void fcvi_originator_aborted(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_BA_ACC && s->exchange != NONE);
     fcvi_fc2_exchange_late(p, s->exchange);
     s->exchange = NONE;
     if (!owned(p, s) || fcvi_peer_taken(owner(p, s))) {

@@ -52,6 +52,7 @@ static void send_resp3(struct fcvi_port *p, struct setup *s)
 /* 4.2, C.5.5: the Endpoint is bound and able to receive before RESP1 goes out. */
 void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
+    FCVI_ASSERT(!s->originator);
     fcvi_setup_unlist(p, s);
     s->vi = vi_index(p, vi);
     s->attributes = vi->attributes;
@@ -64,6 +65,7 @@ void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 
 void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason)
 {
+    FCVI_ASSERT(!s->originator && reason != 0);
     send_resp1(p, s, (uint8_t)reason);
     if (s->vi != NONE)
         vi_at(p, s->vi)->inbound = NONE;

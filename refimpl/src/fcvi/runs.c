@@ -12,6 +12,7 @@ static void free_run(struct fcvi_port *p, uint32_t i)
  * counts as one that never came. */
 bool fcvi_message_run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end)
 {
+    FCVI_ASSERT(start <= end && end <= m->total);
     uint32_t *link = &m->runs, before = NONE;
     while (*link != NONE && run_at(p, *link)->end <= start) {
         before = *link;

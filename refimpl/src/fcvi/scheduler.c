@@ -3,6 +3,7 @@
 
 static void ring_add(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(vi->used && !vi->ready);
     uint32_t index = vi_index(p, vi);
     if (p->ready == NONE) {
         p->ready = vi->ring_next = vi->ring_previous = index;
@@ -17,6 +18,7 @@ static void ring_add(struct fcvi_port *p, struct vi *vi)
 
 static void ring_remove(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(p->ready != NONE && vi->ready);
     uint32_t index = vi_index(p, vi);
     vi_at(p, vi->ring_next)->ring_previous = vi->ring_previous;
     vi_at(p, vi->ring_previous)->ring_next = vi->ring_next;

@@ -38,6 +38,7 @@ void fcvi_setup_free(struct fcvi_port *p, struct setup *s)
 {
     uint32_t index = setup_index(p, s);
     fcvi_timer_stop(p, TIMER_SETUP, index);
+    FCVI_ASSERT(s->phase != SETUP_FREE && p->used.setups > 0);
     fcvi_setup_unlist(p, s);
     if (s->vi != NONE && vi_at(p, s->vi)->setup == index)
         vi_at(p, s->vi)->setup = NONE;
@@ -55,6 +56,7 @@ void fcvi_setup_free(struct fcvi_port *p, struct setup *s)
  * its FCVI_RQST_HANDLE (C rule 8). */
 void fcvi_setup_list(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(!s->listed);
     uint32_t index = setup_index(p, s);
     fcvi_table_add(p, &p->by_connection_id, fcvi_table_hash(s->peer, s->connection_id), index);
     fcvi_table_add(p, &p->by_handle, fcvi_table_hash(s->peer, s->remote_handle), index);

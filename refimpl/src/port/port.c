@@ -83,6 +83,7 @@ void fcvi_port_run(struct fcvi_port *port, uint64_t now)
 {
     enum timer_kind kind;
     uint32_t index;
+    FCVI_ASSERT(port->heap_count <= fcvi_timers_needed(&port->limits));
     while (fcvi_timer_next(port, now, &kind, &index))
         expire(port, kind, index);
     if (now > port->now)

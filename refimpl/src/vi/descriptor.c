@@ -20,6 +20,7 @@ static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t of
 {
     uint32_t node = e->first;
     while (offset >= segment_at(p, node)->segment.length) {
+        FCVI_ASSERT(node != NONE);
         offset -= segment_at(p, node)->segment.length;
         node = segment_at(p, node)->next;
     }

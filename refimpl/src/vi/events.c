@@ -5,6 +5,7 @@
 /* The ring is sized by the host. When it is full the oldest event makes room, which is counted. */
 struct fcvi_event *fcvi_event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
 {
+    FCVI_ASSERT(p->events_count <= p->limits.events);
     if (p->events_count == p->limits.events) {
         p->events_head = (p->events_head + 1) % p->limits.events;
         p->events_count--;
@@ -36,6 +37,7 @@ void fcvi_vi_set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state st
     if (vi->state == state)
         return;
     vi->state = (uint8_t)state;
+    FCVI_ASSERT(vi->used);
     struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_STATE);
     e->vi = vi_index(p, vi);
     e->state = (uint8_t)state;

@@ -12,6 +12,7 @@ uint32_t fcvi_point_count(const struct fcvi_port *p)
 
 uint32_t fcvi_point_hash(const struct fcvi_address *a)
 {
+    FCVI_ASSERT(a->discriminator_length <= FCVI_MAX_DISCRIMINATOR);
     uint64_t h = 14695981039346656037u;
     for (uint32_t i = 0; i < a->discriminator_length; i++)
         h = (h ^ a->discriminator[i]) * 1099511628211u;
@@ -26,12 +27,14 @@ bool fcvi_point_same_discriminator(const struct fcvi_address *a, const struct fc
 
 void fcvi_point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
 {
+    FCVI_ASSERT(index < p->limits.connectionpoints + p->limits.vis);
     fcvi_table_add(p, &p->by_point, fcvi_point_hash(a), index);
     p->used.points++;
 }
 
 void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
 {
+    FCVI_ASSERT(p->used.points > 0);
     fcvi_table_remove(p, &p->by_point, fcvi_point_hash(a), index);
     p->used.points--;
 }

@@ -39,6 +39,7 @@ void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct 
                           uint32_t length)
 {
     bool named = recv && (status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_REMOTE_RDMA_WRITE;
+    FCVI_ASSERT(e->state == ENTRY_POSTED);
     e->state = ENTRY_FINISHED;
     e->completion.status = status | FCVI_STATUS_DONE | (named ? 0 : operation_bits(e));
     e->completion.length = length;
@@ -55,6 +56,7 @@ void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     bool end = false;
+    FCVI_ASSERT(vi->used);
     while (!end && q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED &&
            !fcvi_wire_withheld(p, vi, recv)) {
         struct entry *e = entry_at(p, q->pending);
@@ -97,6 +99,7 @@ void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 
 static void free_entry(struct fcvi_port *p, uint32_t index)
 {
+    FCVI_ASSERT(p->used.entries > 0);
     struct entry *e = entry_at(p, index);
     while (e->first != NONE) {
         uint32_t node = e->first;
@@ -135,6 +138,7 @@ static uint32_t new_entry(struct fcvi_port *p, const struct fcvi_descriptor *d)
     uint32_t *link = &e->first;
     for (unsigned i = 0; i < d->segments; i++) {
         uint32_t node = p->free_segment;
+        FCVI_ASSERT(node != NONE);
         p->free_segment = segment_at(p, node)->next;
         p->used.segments++;
         segment_at(p, node)->segment = d->segment[i];

@@ -10,6 +10,7 @@ uint32_t fcvi_table_hash(uint64_t a, uint64_t b)
 
 static uint32_t *bucket(struct fcvi_port *p, const struct table *t, uint32_t hash)
 {
+    FCVI_ASSERT((t->mask & (t->mask + 1)) == 0);
     return (uint32_t *)(void *)((uint8_t *)p + t->buckets) + (hash & t->mask);
 }
 
@@ -31,6 +32,7 @@ uint32_t fcvi_table_next(struct fcvi_port *p, const struct table *t, uint32_t in
 /* At the end of its chain: among equals the oldest is found first (VI-DG 6.7). */
 void fcvi_table_add(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index)
 {
+    FCVI_ASSERT(index != NONE);
     uint32_t *at = bucket(p, t, hash);
     while (*at != NONE)
         at = link_of(p, t, *at);
@@ -41,7 +43,9 @@ void fcvi_table_add(struct fcvi_port *p, const struct table *t, uint32_t hash, u
 void fcvi_table_remove(struct fcvi_port *p, const struct table *t, uint32_t hash, uint32_t index)
 {
     uint32_t *at = bucket(p, t, hash);
-    while (*at != index)
+    while (*at != index) {
+        FCVI_ASSERT(*at != NONE); /* it stands in its chain */
         at = link_of(p, t, *at);
+    }
     *at = *link_of(p, t, index);
 }

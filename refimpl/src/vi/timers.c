@@ -34,6 +34,7 @@ static bool sooner(struct fcvi_port *p, uint32_t a, uint32_t b)
 
 static void place(struct fcvi_port *p, uint32_t at, uint32_t id)
 {
+    FCVI_ASSERT(at < p->heap_count);
     *heap_at(p, at) = id;
     timer_at(p, id)->place = at;
 }
@@ -65,6 +66,7 @@ void fcvi_timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
     uint32_t at = t->place;
     if (at == NONE)
         return;
+    FCVI_ASSERT(at < p->heap_count && *heap_at(p, at) == timer_id(&p->limits, kind, index));
     t->place = NONE;
     uint32_t last = *heap_at(p, --p->heap_count);
     if (at < p->heap_count) {
@@ -77,6 +79,7 @@ void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index,
 {
     fcvi_timer_stop(p, kind, index);
     uint32_t id = timer_id(&p->limits, kind, index);
+    FCVI_ASSERT(p->heap_count < fcvi_timers_needed(&p->limits));
     struct timer *t = timer_at(p, id);
     t->due = us >= FCVI_NEVER - p->now ? FCVI_NEVER : p->now + us;
     if (t->due == FCVI_NEVER)
