@@ -38,7 +38,7 @@ void fcvi_setup_free(struct fcvi_port *p, struct setup *s)
 {
     uint32_t index = setup_index(p, s);
     fcvi_timer_stop(p, TIMER_SETUP, index);
-    FCVI_ASSERT(s->phase != SETUP_FREE && p->used.setups > 0);
+    FCVI_ASSERT(p->used.setups > 0);
     fcvi_setup_unlist(p, s);
     if (s->vi != NONE && vi_at(p, s->vi)->setup == index)
         vi_at(p, s->vi)->setup = NONE;
