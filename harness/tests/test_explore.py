@@ -99,7 +99,7 @@ def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
         # Descriptors of a VI that the application disconnects are not flushed (VI-ARCH 5.4)
         ("vi/queues.c", "    fcvi_vi_flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
         # send Descriptors of a client complete before FCVI_CONNECT_RESP3 (C.5.1)
-        ("vi/queues.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
+        ("fcvi/message_tx.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
         # the first Message is not the one that is expected first (Annex B)
         ("fcvi/connection.c", ".expected = 1,", ".expected = 2,", "message/reception", "delivery"),
     ],
