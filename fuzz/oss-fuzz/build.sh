@@ -12,8 +12,12 @@ for target in fuzz/fuzz_*.c; do
     mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
     cp build/libfcvi-mutator.so "$OUT"
   fi
+  for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c "$target"; do
+    object=${source//\//-} # two rooms may have a file of the same name
+    # shellcheck disable=SC2086
+    $CC $CFLAGS -std=gnu11 $includes -c "$source" -o "${object%.c}.o"
+  done
   # shellcheck disable=SC2086
-  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c "$target"
   $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -ljansson -Wl,-Bdynamic -lpcap -o "$OUT/$name"
   rm -f ./*.o
   folders=()

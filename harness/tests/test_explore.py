@@ -75,10 +75,12 @@ def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
     """The explorer over a port in which one line is another one."""
     text = (ROOT / "refimpl/src" / source).read_text()
     assert text.count(old) == 1, f"{source} has changed"
-    (tmp_path / source).write_text(text.replace(old, new))
+    changed = tmp_path / Path(source).name
+    changed.write_text(text.replace(old, new))
+    room = f"-Irefimpl/src/{Path(source).parent}"  # what the file includes, as seen from its own place
     objects = sorted(str(path) for path in (ROOT / "build/obj/conformance/explore").glob("*.o"))
     program = tmp_path / "fcvi-explore"
-    command = ["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", *INCLUDES, str(tmp_path / source), *objects]
+    command = ["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", *INCLUDES, room, str(changed), *objects]
     subprocess.run([*command, "build/libfcvi.a", "-lisal", "-o", str(program)], cwd=ROOT, check=True, timeout=120)
     return program
 
@@ -88,18 +90,18 @@ def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
     "source, old, new, scenario, rule",
     [
         # both Peers take themselves for the one with the higher Port_Name, and accept (5.3.4)
-        ("peer.c", "return mine < theirs ? -1 : mine > theirs;", "return mine != theirs;", "peer", "one-accept"),
+        ("fcvi/peer.c", "return mine < theirs ? -1 : mine > theirs;", "return mine != theirs;", "peer", "one-accept"),
         # nobody notices that an answer is missing (8.5.3 a)
-        ("originator.c", "    timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);\n", "    (void)index;\n",
+        ("fcvi/originator.c", "    fcvi_timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);\n", "    (void)index;\n",
          "retry", "exchange-ends"),
         # the Exchange of a Disconnect that was answered is left open (5.4)
-        ("disconnect.c", "    exchange_free(p, exchange);\n", "", "disconnect", "exchange-ends"),
+        ("fcvi/disconnect.c", "    fcvi_fc2_exchange_free(p, exchange);\n", "", "disconnect", "exchange-ends"),
         # Descriptors of a VI that the application disconnects are not flushed (VI-ARCH 5.4)
-        ("queues.c", "    flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
+        ("vi/queues.c", "    fcvi_vi_flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
         # send Descriptors of a client complete before FCVI_CONNECT_RESP3 (C.5.1)
-        ("queues.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
+        ("fcvi/message_tx.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
         # the first Message is not the one that is expected first (Annex B)
-        ("connection.c", ".expected = 1,", ".expected = 2,", "message/reception", "delivery"),
+        ("fcvi/connection.c", ".expected = 1,", ".expected = 2,", "message/reception", "delivery"),
     ],
 )  # fmt: skip
 def test_broken_port_is_found_out(

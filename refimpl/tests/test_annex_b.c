@@ -1,7 +1,7 @@
 /* Annex B rule by rule: a tester that speaks raw frames to one port. The frames are put together here from
  * Tables 1 to 6; states, statuses and times are worked out from 8.4 and Annex B. */
 #include "../../codec/tests/golden.h"
-#include "../src/port/internal.h"
+#include "../src/fcvi/message.h"
 #include "world.h"
 
 #include <stdarg.h>
@@ -1072,12 +1072,12 @@ START_TEST(exchanges_run_out)
     } else {
         /* a second VI's unfinished setups hold them all */
         for (unsigned i = 0; i < 4; i++)
-            ck_assert_ptr_nonnull(exchange_open(b->w.port[0], X_LATE, NONE, 0x010200));
+            ck_assert_ptr_nonnull(fcvi_fc2_exchange_open(b->w.port[0], X_LATE, NONE, 0x010200));
         piece(b, 1, 0, 1);
         ck_assert_uint_eq(w_state(&b->w, 0, b->vi),
                           reliable_level(b) ? FCVI_STATE_ERROR : FCVI_STATE_CONNECTED);
         for (uint32_t i = 0; i < 4; i++)
-            exchange_free(b->w.port[0], i);
+            fcvi_fc2_exchange_free(b->w.port[0], i);
         if (!reliable_level(b)) {
             nothing(b);
             piece(b, 2, 0, 1);

@@ -11,6 +11,10 @@
 
 #include <fcvi/port.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fcvi_fabric;
 
 /* Numbers that stand where a port's or a rule's number does. */
@@ -210,5 +214,9 @@ bool fcvi_fabric_step(struct fcvi_fabric *fabric, struct fcvi_port *const *ports
                       uint64_t until_us, const struct fcvi_fabric_observer *observer);
 /** The latest time that the Fabric has seen. */
 uint64_t fcvi_fabric_now(const struct fcvi_fabric *fabric);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fcvi_port;
 
 #define FCVI_NEVER UINT64_MAX
@@ -44,6 +48,9 @@ struct fcvi_port_limits {
     uint32_t held_frames; /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
 };
 
+/** What carries the Messages. */
+enum fcvi_wire { FCVI_WIRE_FC };
+
 enum fcvi_topology { FCVI_POINT_TO_POINT, FCVI_PRIVATE_LOOP, FCVI_PUBLIC_LOOP, FCVI_FABRIC };
 
 struct fcvi_port_identity {
@@ -61,6 +68,7 @@ struct fcvi_port_config {
     bool out_of_order;     /* what the Fabric guarantees (3.1.12, 3.1.14) */
     uint8_t service_class; /* 2 or 3 */
     bool explicit_login;
+    uint8_t wire;                    /* enum fcvi_wire */
     uint64_t e_d_tov_us, r_a_tov_us; /* FCVI_ULP_TIMEOUT is R_A_TOV (8.3) */
     uint32_t receive_size;           /* largest Data_Field, Device_Header included: 256..2112 */
     uint64_t seed;                   /* choices that the standard leaves open: handles, ids */
@@ -322,5 +330,9 @@ int fcvi_vip_done(struct fcvi_port *, uint64_t now, uint32_t vi, bool recv, stru
 const char *fcvi_vip_name(int vip);        /* "VIP_SUCCESS" ... */
 const char *fcvi_vip_error_name(int code); /* "VIP_ERROR_CONN_LOST" ... */
 const char *fcvi_vi_state_name(int state); /* "idle", "pending-connect", ... as the DUT protocol has them */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -59,7 +59,7 @@ struct fcvi_fabric *fcvi_fabric_init(void *memory, size_t size, const struct fcv
     f->config = *config;
     f->random = config->seed;
     place(f);
-    fabric_queue_clear(f);
+    fcvi_fabric_queue_clear(f);
     return f;
 }
 
@@ -102,8 +102,8 @@ static void cut_off(struct fcvi_fabric *f, uint32_t port)
     struct fabric_port *p = fabric_port_at(f, port);
     p->epoch++;
     p->names_size = 0;
-    fabric_names_forget(f, port);
-    fabric_lose(f, port);
+    fcvi_fabric_names_forget(f, port);
+    fcvi_fabric_lose(f, port);
 }
 
 bool fcvi_fabric_set_id(struct fcvi_fabric *fabric, uint32_t port, uint32_t n_port_id)

@@ -5,7 +5,7 @@ enum { F_RJT = 0xC3, F_BSY = 0xC5, MILLION = 1000000 };
 
 /* ---- chance (SplitMix64) ---- */
 
-uint64_t fabric_random(struct fcvi_fabric *f, uint64_t below)
+uint64_t fcvi_fabric_random(struct fcvi_fabric *f, uint64_t below)
 {
     f->random += 0x9E3779B97F4A7C15u;
     uint64_t z = f->random;
@@ -16,7 +16,7 @@ uint64_t fabric_random(struct fcvi_fabric *f, uint64_t below)
 
 static bool chance(struct fcvi_fabric *f, uint32_t ppm)
 {
-    return ppm != 0 && fabric_random(f, MILLION) < ppm;
+    return ppm != 0 && fcvi_fabric_random(f, MILLION) < ppm;
 }
 
 static void random_faults(struct fcvi_fabric *f, struct fabric_verdict *v)
@@ -26,7 +26,7 @@ static void random_faults(struct fcvi_fabric *f, struct fabric_verdict *v)
         return;
     v->duplicate = chance(f, f->config.duplication);
     if (chance(f, f->config.corruption))
-        v->corruption = (uint8_t)(FABRIC_FLIPPED + fabric_random(f, 3));
+        v->corruption = (uint8_t)(FABRIC_FLIPPED + fcvi_fabric_random(f, 3));
 }
 
 /* ---- rules ---- */
@@ -74,7 +74,7 @@ bool fcvi_fabric_rule_clear(struct fcvi_fabric *fabric, uint64_t now, uint32_t r
 uint32_t fcvi_fabric_release(struct fcvi_fabric *fabric, uint64_t now, uint32_t rule)
 {
     fabric_advance(fabric, now);
-    return exists(fabric, rule) ? fabric_unhold(fabric, now, rule) : 0;
+    return exists(fabric, rule) ? fcvi_fabric_unhold(fabric, now, rule) : 0;
 }
 
 uint64_t fcvi_fabric_hits(const struct fcvi_fabric *fabric, uint32_t rule)
@@ -162,7 +162,7 @@ static void apply(const struct fcvi_fabric_rule *s, uint32_t rule, struct fabric
     }
 }
 
-struct fabric_verdict fabric_judge(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
+struct fabric_verdict fcvi_fabric_judge(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
 {
     struct fabric_verdict v = {.hold = FABRIC_NONE};
     for (uint32_t i = 0; i < f->limits.rules; i++) {

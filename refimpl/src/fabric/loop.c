@@ -20,7 +20,7 @@ static bool is_al_pa(uint32_t byte)
 }
 
 /* Give a port the next AL_PA after that of `id` that nobody with the same Domain and Area has. */
-void fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id)
+void fcvi_fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id)
 {
     uint32_t al_pa = id & 0xFF;
     for (unsigned i = 0; i < HIGHEST_AL_PA; i++) {
@@ -49,7 +49,7 @@ static void send_fan(struct fcvi_fabric *f, uint64_t at, uint32_t port)
     fcvi_set_FAN_Loop_Fabric_Address(fan, id & 0xFFFF00); /* the FL_Port has AL_PA 00h */
     fcvi_set_FAN_FAN_Port_Name(fan, f->config.port_name);
     fcvi_set_FAN_FAN_Node_Name(fan, f->config.node_name);
-    fabric_emit(f, at, port, out, FAN_FRAME, FCVI_SOF_I3, FCVI_EOF_T);
+    fcvi_fabric_emit(f, at, port, out, FAN_FRAME, FCVI_SOF_I3, FCVI_EOF_T);
 }
 
 uint32_t fcvi_fabric_lip(struct fcvi_fabric *fabric, uint64_t now, unsigned flags)
@@ -62,7 +62,7 @@ uint32_t fcvi_fabric_lip(struct fcvi_fabric *fabric, uint64_t now, unsigned flag
             continue;
         count++;
         if (flags & FCVI_LIP_NEW_ADDRESSES)
-            fabric_loop_address(fabric, i, p->id);
+            fcvi_fabric_loop_address(fabric, i, p->id);
         if (fabric->config.topology == FCVI_PUBLIC_LOOP && p->id >> 8 != 0 && !(flags & FCVI_LIP_NO_FAN))
             send_fan(fabric, now + fabric->config.fan_delay_us, i);
     }

@@ -26,7 +26,7 @@ static void reject(struct fcvi_fabric *f, uint64_t at, uint32_t port, const stru
     uint8_t out[24 + FCVI_CT_LENGTH], *ct = answer(request, out, CT_REJECT);
     fcvi_set_CT_CT_Reason(ct, reason);
     fcvi_set_CT_CT_Explanation(ct, explanation);
-    fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH);
 }
 
 /* ---- the table ---- */
@@ -47,7 +47,7 @@ static struct fabric_name *free_place(struct fcvi_fabric *f)
     return NULL;
 }
 
-void fabric_names_forget(struct fcvi_fabric *f, uint32_t port)
+void fcvi_fabric_names_forget(struct fcvi_fabric *f, uint32_t port)
 {
     struct fabric_name *n = registration(f, port);
     if (n != NULL)
@@ -93,7 +93,7 @@ static void gid_ipp(struct fcvi_fabric *f, uint64_t at, uint32_t port, const str
     }
     fcvi_set_PORT_ID_PORT_ID_Control(last, LAST_ENTRY);
     fcvi_set_CT_CT_Residual(ct, rest);
-    fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH * count);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH * count);
 }
 
 /* A port has one address; a second registration replaces the first. */
@@ -117,11 +117,12 @@ static void ripp_id(struct fcvi_fabric *f, uint64_t at, uint32_t port, const str
     memcpy(n->host, data + FCVI_PORT_ID_LENGTH, 16);
     uint8_t out[24 + FCVI_CT_LENGTH];
     answer(request, out, CT_ACCEPT);
-    fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_CT_LENGTH);
 }
 
 /* Without a login a query is discarded, as any frame of an FC-4. */
-void fabric_names_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
+void fcvi_fabric_names_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port,
+                             const struct fcvi_frame *request)
 {
     const uint8_t *ct = request->payload;
     if (fabric_port_at(f, port)->names_size == 0 || request->payload_length < FCVI_CT_LENGTH)

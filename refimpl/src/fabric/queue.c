@@ -3,7 +3,7 @@
 
 /* ---- pool ---- */
 
-void fabric_queue_clear(struct fcvi_fabric *f)
+void fcvi_fabric_queue_clear(struct fcvi_fabric *f)
 {
     for (uint32_t i = 0; i < f->limits.frames; i++)
         fabric_entry_at(f, i)->next = i + 1 < f->limits.frames ? i + 1 : FABRIC_NONE;
@@ -74,7 +74,8 @@ static void remove_top(struct fcvi_fabric *f)
 
 static uint64_t random_delay(struct fcvi_fabric *f)
 {
-    return f->config.latency_us + (f->config.jitter_us != 0 ? fabric_random(f, f->config.jitter_us + 1) : 0);
+    return f->config.latency_us +
+           (f->config.jitter_us != 0 ? fcvi_fabric_random(f, f->config.jitter_us + 1) : 0);
 }
 
 /* An In-Order Fabric lets no frame arrive before an earlier one of the same pair (3.1.12). */
@@ -112,13 +113,13 @@ static void corrupt(struct fcvi_fabric *f, struct fabric_entry *e, uint8_t corru
     if (corruption == FABRIC_EOF_NI)
         e->eof = FCVI_EOF_NI;
     if (corruption == FABRIC_FLIPPED && e->length > 24) {
-        uint64_t bit = fabric_random(f, 8 * ((uint64_t)e->length - 24));
+        uint64_t bit = fcvi_fabric_random(f, 8 * ((uint64_t)e->length - 24));
         e->bytes[24 + bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
 }
 
-void fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to,
-                const struct fabric_verdict *v, uint64_t extra)
+void fcvi_fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to,
+                     const struct fabric_verdict *v, uint64_t extra)
 {
     uint32_t at = entry_new(f);
     if (at == FABRIC_NONE)
@@ -143,7 +144,7 @@ void fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t t
 }
 
 /* What is held of the frames to a port is lost now, what flies when it is due: nothing else waits for it. */
-void fabric_lose(struct fcvi_fabric *f, uint32_t to)
+void fcvi_fabric_lose(struct fcvi_fabric *f, uint32_t to)
 {
     uint32_t at = f->held_head, next;
     f->held_head = f->held_tail = FABRIC_NONE;
@@ -183,7 +184,7 @@ static void let_go(struct fcvi_fabric *f, uint64_t now)
     }
 }
 
-uint32_t fabric_unhold(struct fcvi_fabric *f, uint64_t now, uint32_t rule)
+uint32_t fcvi_fabric_unhold(struct fcvi_fabric *f, uint64_t now, uint32_t rule)
 {
     uint32_t count = 0;
     for (uint32_t i = f->held_head; i != FABRIC_NONE; i = fabric_entry_at(f, i)->next) {
@@ -215,8 +216,8 @@ static bool reachable(struct fcvi_fabric *f, const struct fabric_entry *e)
 
 /* Copy a due frame out. `out` also serves the well-known addresses, so that their answers find a free entry.
  */
-bool fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *to, uint8_t *out,
-                 size_t capacity, struct fcvi_input *in)
+bool fcvi_fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *to, uint8_t *out,
+                      size_t capacity, struct fcvi_input *in)
 {
     fabric_advance(f, now);
     while (f->heap_count > 0) {
@@ -236,7 +237,7 @@ bool fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *
             f->counters.dropped++;
         } else if (*to == FCVI_FABRIC_ITSELF) {
             f->counters.served++;
-            fabric_serve(f, due, *from, in);
+            fcvi_fabric_serve(f, due, *from, in);
         } else {
             f->counters.delivered++;
             return true;
@@ -249,5 +250,5 @@ bool fcvi_fabric_deliver(struct fcvi_fabric *fabric, uint64_t now, uint32_t *to,
                          size_t capacity, struct fcvi_input *in)
 {
     uint32_t from;
-    return fabric_take(fabric, now, &from, to, out, capacity, in);
+    return fcvi_fabric_take(fabric, now, &from, to, out, capacity, in);
 }

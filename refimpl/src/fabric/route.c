@@ -6,17 +6,17 @@ enum { INVALID_D_ID = 0x01, NOT_AVAILABLE = 0x03, FABRIC_BUSY = 1, RETRYABLE = 1
 
 /* ---- frames that the Fabric makes ---- */
 
-void fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
-                 uint8_t sof, uint8_t eof)
+void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
+                      uint8_t sof, uint8_t eof)
 {
     struct fabric_parcel p = {at, FCVI_FABRIC_ITSELF, length, bytes, sof, eof};
     f->counters.own++;
-    fabric_carry(f, &p, to);
+    fcvi_fabric_carry(f, &p, to);
 }
 
 /* ACK_1, F_RJT or F_BSY to the frame fc: it says which frame it speaks of, and from the other side. */
-void fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc, uint8_t r_ctl,
-                         uint8_t type, uint32_t parameter)
+void fcvi_fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc,
+                              uint8_t r_ctl, uint8_t type, uint32_t parameter)
 {
     enum { CONTEXTS = 0xC00000, KEPT = 0xFD0300 }; /* bits 23 and 22; those, 21 to 18, 16, 9 and 8 */
     uint8_t out[24];
@@ -29,7 +29,8 @@ void fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const 
     fcvi_set_FC_F_CTL(out, (fcvi_FC_F_CTL(fc) ^ CONTEXTS) & KEPT);
     fcvi_set_FC_DF_CTL(out, 0);
     fcvi_set_FC_Parameter(out, parameter);
-    fabric_emit(f, at, to, out, sizeof out, FCVI_SOF_N2, fcvi_FC_End_Sequence(fc) ? FCVI_EOF_T : FCVI_EOF_N);
+    fcvi_fabric_emit(f, at, to, out, sizeof out, FCVI_SOF_N2,
+                     fcvi_FC_End_Sequence(fc) ? FCVI_EOF_T : FCVI_EOF_N);
 }
 
 /* Only class 2 is answered, and a Link_Control frame never by a reject. */
@@ -37,7 +38,8 @@ static void reject(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t
 {
     bool link_control = fcvi_FC_R_CTL(p->bytes) >> 4 == LINK_CONTROL;
     if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF && !link_control)
-        fabric_link_control(f, p->at, p->from, p->bytes, F_RJT, 0, action << 24 | (uint32_t)reason << 16);
+        fcvi_fabric_link_control(f, p->at, p->from, p->bytes, F_RJT, 0,
+                                 action << 24 | (uint32_t)reason << 16);
 }
 
 /* F_BSY has its reason in TYPE; to a Link_Control frame it repeats that frame's category there. */
@@ -47,14 +49,15 @@ static void busy(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t r
     bool link_control = r_ctl >> 4 == LINK_CONTROL;
     uint8_t type = (uint8_t)(reason << 4 | (link_control ? r_ctl & 0xF : 0));
     if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF)
-        fabric_link_control(f, p->at, p->from, p->bytes, link_control ? F_BSY_LINK : F_BSY_DATA, type, 0);
+        fcvi_fabric_link_control(f, p->at, p->from, p->bytes, link_control ? F_BSY_LINK : F_BSY_DATA, type,
+                                 0);
 }
 
 /* ---- one frame to one destination ---- */
 
-void fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
+void fcvi_fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
 {
-    struct fabric_verdict v = fabric_judge(f, p, to);
+    struct fabric_verdict v = fcvi_fabric_judge(f, p, to);
     if (v.drop) {
         f->counters.dropped++;
         if (v.answer == F_RJT)
@@ -63,10 +66,10 @@ void fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t
             busy(f, p, v.reason != 0 ? v.reason : FABRIC_BUSY);
         return;
     }
-    fabric_fly(f, p, to, &v, v.delay);
+    fcvi_fabric_fly(f, p, to, &v, v.delay);
     if (v.duplicate) {
         f->counters.duplicated++;
-        fabric_fly(f, p, to, &v, v.delay + v.second_delay);
+        fcvi_fabric_fly(f, p, to, &v, v.delay + v.second_delay);
     }
 }
 
@@ -79,7 +82,7 @@ static void broadcast(struct fcvi_fabric *f, const struct fabric_parcel *p)
         if (to == p->from || !fabric_port_at(f, to)->up)
             continue;
         f->counters.copied += copies++ != 0;
-        fabric_carry(f, p, to);
+        fcvi_fabric_carry(f, p, to);
     }
     f->counters.dropped += copies == 0;
 }
@@ -99,7 +102,7 @@ static void route(struct fcvi_fabric *f, const struct fabric_parcel *p)
         return;
     }
     if (fabric_present(f) && (d_id == FABRIC_F_PORT || d_id == FABRIC_NAME_SERVER)) {
-        fabric_carry(f, p, FCVI_FABRIC_ITSELF);
+        fcvi_fabric_carry(f, p, FCVI_FABRIC_ITSELF);
         return;
     }
     if (to == FABRIC_NONE && f->config.topology == FCVI_POINT_TO_POINT && f->ports == 2)
@@ -109,7 +112,7 @@ static void route(struct fcvi_fabric *f, const struct fabric_parcel *p)
     else if (!fabric_port_at(f, to)->up)
         unreachable(f, p, NOT_AVAILABLE);
     else
-        fabric_carry(f, p, to);
+        fcvi_fabric_carry(f, p, to);
 }
 
 void fcvi_fabric_send(struct fcvi_fabric *fabric, uint64_t now, uint32_t from, const uint8_t *bytes,

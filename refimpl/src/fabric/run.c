@@ -44,7 +44,7 @@ static void deliver_one(struct fcvi_fabric *f, struct fcvi_port *const *ports, u
     uint8_t out[FCVI_FABRIC_FRAME];
     struct fcvi_input in;
     uint32_t from, to;
-    if (!fabric_take(f, f->now, &from, &to, out, sizeof out, &in))
+    if (!fcvi_fabric_take(f, f->now, &from, &to, out, sizeof out, &in))
         return; /* it went to a well-known address, or is lost */
     if (o != NULL && o->delivered != NULL)
         o->delivered(o->context, f->now, from, to, &in);

@@ -11,8 +11,8 @@ enum { LOGIN_PAYLOAD = FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH, SIZE = 2112 };
 /* Put the header of the answer before `payload` bytes that stand at out + 24, and send it in the class of the
  * request. A reply ends its Exchange: F_CTL 990000h, or for a request of the other side's responder 190000h.
  */
-void fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
-                  uint8_t *out, uint32_t payload)
+void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
+                       uint8_t *out, uint32_t payload)
 {
     bool class2 = fabric_class2(request->input.sof);
     uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(request->fc);
@@ -28,15 +28,15 @@ void fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
     fcvi_set_FC_SEQ_ID(out, f->seq_id++);
     fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(request->fc));
     fcvi_set_FC_RX_ID(out, fcvi_FC_RX_ID(request->fc));
-    fabric_emit(f, at, port, out, 24 + payload, class2 ? FCVI_SOF_I2 : FCVI_SOF_I3,
-                class2 ? FCVI_EOF_N : FCVI_EOF_T);
+    fcvi_fabric_emit(f, at, port, out, 24 + payload, class2 ? FCVI_SOF_I2 : FCVI_SOF_I3,
+                     class2 ? FCVI_EOF_N : FCVI_EOF_T);
 }
 
 static void accept(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
 {
     uint8_t out[24 + FCVI_ELS_LENGTH] = {0};
     fcvi_set_ELS_ELS_Command(out + 24, LS_ACC);
-    fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH);
 }
 
 static void reject(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
@@ -46,7 +46,7 @@ static void reject(struct fcvi_fabric *f, uint64_t at, uint32_t port, const stru
     fcvi_set_ELS_ELS_Command(out + 24, LS_RJT);
     fcvi_set_LS_RJT_LS_Reason(out + 28, reason);
     fcvi_set_LS_RJT_LS_Explanation(out + 28, explanation);
-    fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH);
 }
 
 /* ---- logins ---- */
@@ -77,7 +77,7 @@ static void assign_id(struct fcvi_fabric *f, uint32_t port)
 {
     uint32_t id = 0x010100;
     if (f->config.topology == FCVI_PUBLIC_LOOP && fabric_port_at(f, port)->on_loop) {
-        fabric_loop_address(f, port, id);
+        fcvi_fabric_loop_address(f, port, id);
         return;
     }
     while (fcvi_fabric_find(f, id) != FABRIC_NONE)
@@ -96,7 +96,7 @@ static void flogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
     fcvi_set_LOGIN_Alternate_BB_Credit(login, f->config.topology == FCVI_PUBLIC_LOOP);
     fcvi_set_LOGIN_Broadcast(login, 1);
     fcvi_set_LOGIN_Word_2(login, f->config.r_a_tov_us / 1000);
-    fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
+    fcvi_fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
 }
 
 static void plogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
@@ -113,7 +113,7 @@ static void plogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
         login[at_class + 13] = 1; /* open Sequences per Exchange */
     }
     fcvi_store(login + FCVI_LOGIN_Class_2_BYTE + 10, 2, 16); /* end-to-end credit */
-    fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
+    fcvi_fabric_reply(f, at, port, request, out, LOGIN_PAYLOAD);
 }
 
 /* ---- dispatch ---- */
@@ -144,7 +144,7 @@ static void abts(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct
     fcvi_set_BA_ACC_BA_OX_ID(out + 24, fcvi_FC_OX_ID(request->fc));
     fcvi_set_BA_ACC_BA_RX_ID(out + 24, fcvi_FC_RX_ID(request->fc));
     fcvi_set_BA_ACC_High_SEQ_CNT(out + 24, 0xFFFF);
-    fabric_reply(f, at, port, request, out, FCVI_BA_ACC_LENGTH);
+    fcvi_fabric_reply(f, at, port, request, out, FCVI_BA_ACC_LENGTH);
 }
 
 /* A frame that is not valid is discarded without any answer. */
@@ -153,7 +153,7 @@ static bool valid(const struct fcvi_input *in)
     return in->crc == FCVI_CRC_OK && (in->eof == FCVI_EOF_N || in->eof == FCVI_EOF_T);
 }
 
-void fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_input *in)
+void fcvi_fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_input *in)
 {
     struct fcvi_frame request;
     fcvi_decode(in, &request, NULL);
@@ -161,12 +161,12 @@ void fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
     if (!valid(in) || request.kind == FCVI_KIND_LINK_CONTROL)
         return;
     if (fabric_class2(in->sof))
-        fabric_link_control(f, at, port, request.fc, ACK_1, 0, 1);
+        fcvi_fabric_link_control(f, at, port, request.fc, ACK_1, 0, 1);
     if (request.kind == FCVI_KIND_ELS && r_ctl == ELS_REQUEST && request.payload_length >= FCVI_ELS_LENGTH)
         els(f, at, port, &request);
     else if (r_ctl == ABTS)
         abts(f, at, port, &request);
     else if (r_ctl == CT_REQUEST && fcvi_FC_TYPE(request.fc) == TYPE_CT &&
              fcvi_FC_D_ID(request.fc) == FABRIC_NAME_SERVER)
-        fabric_names_serve(f, at, port, &request);
+        fcvi_fabric_names_serve(f, at, port, &request);
 }

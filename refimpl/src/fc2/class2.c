@@ -1,5 +1,6 @@
 /* Class 2: ACK, busy and reject (5.5, 8.4.2 b and h, Annex B rules 8). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { ACK_1 = 0xC0, ACK_0 = 0xC1, P_RJT = 0xC2, F_RJT = 0xC3, P_BSY = 0xC4, F_BSY = 0xC5, WINDOW = 64 };
 
@@ -13,13 +14,13 @@ static bool is_class2(const struct fcvi_port *p, const struct fcvi_frame *f)
 
 /* The acknowledgement of a data frame, queued before anything that the frame causes; NULL in class 3. On an
  * Out-of-Order Fabric a Sequence's last frame may not be the last to come, so each frame gets its ACK_1. */
-uint8_t *ack_frame(struct fcvi_port *p, const struct fcvi_frame *f)
+uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     const uint8_t *in = f->fc;
     bool whole = p->config.ack_0 && !p->config.out_of_order, end = fcvi_FC_End_Sequence(in);
     if (!is_class2(p, f) || (whole && !end))
         return NULL;
-    uint8_t *out = control_new(p, 24, end ? FCVI_EOF_T : FCVI_EOF_N);
+    uint8_t *out = fcvi_fc2_control_new(p, 24, end ? FCVI_EOF_T : FCVI_EOF_N);
     if (out == NULL)
         return NULL;
     /* FC-FS: a Link_Control frame begins no Sequence */
@@ -43,7 +44,7 @@ uint8_t *ack_frame(struct fcvi_port *p, const struct fcvi_frame *f)
 }
 
 /* 8.4.2 h: abort the Sequence, perform ABTS. */
-void ack_abort(uint8_t *ack)
+void fcvi_fc2_ack_abort(uint8_t *ack)
 {
     if (ack != NULL)
         fcvi_set_FC_Abort_Sequence_Condition(ack, 1);
@@ -52,43 +53,45 @@ void ack_abort(uint8_t *ack)
 /* ---- the initiator ---- */
 
 /* May the next frame of the Exchange go, or does it wait for acknowledgements? */
-bool credit_left(const struct fcvi_port *p, const struct exchange *x)
+bool fcvi_fc2_credit_left(const struct fcvi_port *p, const struct exchange *x)
 {
     uint8_t credit = p->config.end_to_end_credit != 0 ? p->config.end_to_end_credit : 16;
     uint16_t under_way = x->unacked == 0 ? 0 : (uint16_t)(x->tx_cnt - x->ack_base);
     return !class2(p) || under_way < (credit < WINDOW ? credit : WINDOW);
 }
 
-void note_sent(struct fcvi_port *p, struct exchange *x, uint16_t count)
+void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count)
 {
     if (!class2(p))
         return;
     if (x->unacked == 0)
         x->ack_base = count;
     x->unacked |= 1ULL << (uint16_t)(count - x->ack_base);
-    timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
+    FCVI_ASSERT((x->unacked & 1) == 1);
+    fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
 }
 
 /* One that no open Sequence has (5.5). There is one: Messages leave one free (4.1). */
-uint8_t sequence_id_new(struct fcvi_port *p)
+uint8_t fcvi_fc2_seq_id_new(struct fcvi_port *p)
 {
+    FCVI_ASSERT(p->open_sequences <= 255);
     while (p->seq_ids[p->next_seq_id / 64] >> p->next_seq_id % 64 & 1u)
         p->next_seq_id++;
     return p->next_seq_id++;
 }
 
 /* 255 Sequences may be open at once (4.1). In class 3 one is closed as soon as it is sent (5.5). */
-bool sequences_left(const struct fcvi_port *p)
+bool fcvi_fc2_sequences_left(const struct fcvi_port *p)
 {
     return p->open_sequences < 255;
 }
 
 /* A SEQ_ID for the next Sequence of a Message; false when there is none. */
-bool sequence_id(struct fcvi_port *p, struct exchange *x)
+bool fcvi_fc2_sequence_open(struct fcvi_port *p, struct exchange *x)
 {
-    if (!sequences_left(p))
+    if (!fcvi_fc2_sequences_left(p))
         return false;
-    x->seq_id = sequence_id_new(p);
+    x->seq_id = fcvi_fc2_seq_id_new(p);
     x->sequence_open = true;
     if (class2(p)) {
         p->seq_ids[x->seq_id / 64] |= 1ULL << x->seq_id % 64;
@@ -98,32 +101,16 @@ bool sequence_id(struct fcvi_port *p, struct exchange *x)
 }
 
 /* The Sequence is closed, or recovered after an error: its SEQ_ID may be used again (5.5). */
-void sequence_id_done(struct fcvi_port *p, struct exchange *x)
+void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x)
 {
     if (x->sequence_open && class2(p)) {
         p->seq_ids[x->seq_id / 64] &= ~(1ULL << x->seq_id % 64);
+        FCVI_ASSERT(p->open_sequences > 0);
         p->open_sequences--;
     }
     x->sequence_open = false;
     x->unacked = x->resend = 0;
-    wake_starved(p);
-}
-
-/* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
-void class2_error(struct fcvi_port *p, struct exchange *x)
-{
-    struct message *m = message_at(p, exchange_index(p, x));
-    struct vi *vi = vi_at(p, x->owner);
-    if (reliable(vi)) {
-        message_error(p, vi, x, TRANSPORT_ERROR, true);
-        return;
-    }
-    struct entry *e = entry_at(p, m->entry);
-    bool sent = m->phase == AWAIT_ACK; /* all of it is in flight: that is all this level promises */
-    exchange_abort(p, exchange_index(p, x));
-    entry_finish(p, vi, false, e, sent ? 0 : FCVI_STATUS_TRANSPORT_ERROR | FCVI_STATUS_PARTIAL_ERROR,
-                 sent ? m->total : 0);
-    message_closed(p, vi, x);
+    fcvi_fc2_up_exchange_left(p);
 }
 
 static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
@@ -139,41 +126,23 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
         x->resend >>= 1;
         x->ack_base++;
     }
-    struct vi *vi = vi_at(p, x->owner);
-    const struct message *m = message_at(p, exchange_index(p, x));
     if (x->unacked != 0) {
-        timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
+        fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
     } else {
-        timer_stop(p, TIMER_EXCHANGE, exchange_index(p, x));
-        if (m->phase == AWAIT_ACK || m->offset == m->iu_end) /* all of the Sequence is out */
-            sequence_id_done(p, x);
-        message_sent(p, vi, x);
+        fcvi_timer_stop(p, TIMER_EXCHANGE, exchange_index(p, x));
+        fcvi_fc2_up_acknowledged(p, x);
     }
-    wake(p, vi);
+    fcvi_fc2_up_wake(p, x);
 }
 
 /* A frame of a setup, Disconnect or login came back: what its absence would do, at once (8.5.2 a, 8.6.2 a).
  */
 static void control_rejected(struct fcvi_port *p, struct exchange *x)
 {
-    struct setup *s;
-    switch (x->kind) {
-    case X_SETUP:
-        s = setup_at(p, x->owner);
-        if (!s->originator)
-            responder_t2(p, s);
-        else if (s->phase == SETUP_AWAIT_RESP1 || s->phase == SETUP_AWAIT_RESP3)
-            originator_failed(p, s);
-        break;
-    case X_DISCONNECT:
-        disconnect_timeout(p, vi_at(p, x->owner));
-        break;
-    case X_LOGIN:
-        login_timeout(p, x);
-        break;
-    default:
-        break;
-    }
+    if (x->kind == X_LOGIN)
+        fcvi_fc2_login_timeout(p, x);
+    else
+        fcvi_fc2_up_rejected(p, x);
 }
 
 /* Rule 8b: on an Out-of-Order Fabric the busy frame is sent again. */
@@ -182,20 +151,19 @@ static void busy(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
     if (x->kind != X_MESSAGE || x->unacked == 0)
         return; /* a lost frame: the timers of the connection rules see to it */
     if (!p->config.out_of_order) {
-        class2_error(p, x);
+        fcvi_fc2_up_message_failed(p, x);
         return;
     }
     uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(fc), at = (uint16_t)(count - x->ack_base);
     if (at >= WINDOW || (x->unacked >> at & 1u) == 0)
         return;
     x->resend |= 1ULL << at;
-    vi_at(p, x->owner)->tx.resend = true;
-    wake(p, vi_at(p, x->owner));
+    fcvi_fc2_up_resend(p, x);
 }
 
-void receive_link_control(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (x == NULL)
         return;
     switch (fcvi_FC_R_CTL(f->fc)) {
@@ -204,14 +172,14 @@ void receive_link_control(struct fcvi_port *p, const struct fcvi_frame *f)
         if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
             x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
         if (x->kind == X_MESSAGE && x->unacked != 0 && fcvi_FC_Abort_Sequence_Condition(f->fc) == 1)
-            class2_error(p, x); /* rule 8d */
+            fcvi_fc2_up_message_failed(p, x); /* rule 8d */
         else
             acknowledged(p, x, f->fc);
         break;
     case P_RJT:
     case F_RJT:
         if (x->kind == X_MESSAGE && x->unacked != 0)
-            class2_error(p, x); /* rule 8c */
+            fcvi_fc2_up_message_failed(p, x); /* rule 8c */
         else
             control_rejected(p, x);
         break;

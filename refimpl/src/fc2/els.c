@@ -1,5 +1,5 @@
 /* Extended Link Services: what is answered, and by whom (5.6, 7.5, 7.7). */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum {
     LS_ACC = 0x02,
@@ -17,7 +17,7 @@ enum { ELS_REPLY = 0x23 };
 
 static void reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (x == NULL || x->kind != X_LOGIN)
         return;
     uint32_t index = exchange_index(p, x);
@@ -25,16 +25,16 @@ static void reply(struct fcvi_port *p, const struct fcvi_frame *f)
     struct remote_port *r = remote_at(p, x->owner);
     if (r->login == index)
         r->login = NONE;
-    exchange_free(p, index);
+    fcvi_fc2_exchange_free(p, index);
     if (command == PLOGI)
-        login_reply(p, r, f);
+        fcvi_fc2_login_reply(p, r, f);
     else if (command == FLOGI)
-        flogi_reply(p, f);
+        fcvi_fc2_flogi_reply(p, f);
     else if (command == ADISC)
-        adisc_reply(p, r, f);
+        fcvi_fc2_adisc_reply(p, r, f);
 }
 
-void receive_els(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     bool broadcast = fcvi_FC_D_ID(f->fc) == BROADCAST;
     if (f->payload_length < 4 || (broadcast && f->payload[0] != FARP_REQ))
@@ -45,31 +45,31 @@ void receive_els(struct fcvi_port *p, const struct fcvi_frame *f)
     }
     switch (f->payload[0]) {
     case PLOGI:
-        login_request(p, f);
+        fcvi_fc2_login_request(p, f);
         break;
     case LOGO:
-        logout_request(p, f);
+        fcvi_fc2_logout_request(p, f);
         break;
     case ADISC:
-        adisc_request(p, f);
+        fcvi_fc2_adisc_request(p, f);
         break;
     case RRQ: /* this port keeps no Recovery Qualifier: an aborted Exchange is over as a whole */
-        els_reply(p, f, LS_ACC, 4);
+        fcvi_fc2_els_reply(p, f, LS_ACC, 4);
         break;
     case FARP_REQ:
-        farp_request(p, f);
+        fcvi_fc2_farp_request(p, f);
         break;
     case FARP_REPLY:
-        farp_reply(p, f);
+        fcvi_fc2_farp_reply(p, f);
         break;
     case FAN:
-        fan_receive(p, f);
+        fcvi_fc2_fan_receive(p, f);
         break;
     case RSCN:
-        state_change(p, f);
+        fcvi_fc2_state_change(p, f);
         break;
     default:
-        els_reject(p, f, 0x0B, 0x00); /* command not supported */
+        fcvi_fc2_els_reject(p, f, 0x0B, 0x00); /* command not supported */
         break;
     }
 }

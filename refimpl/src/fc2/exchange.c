@@ -1,9 +1,11 @@
 /* Exchanges: identifiers, the table of open ones, and their end (5.4, FC-FS). */
-#include "../port/internal.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 static uint32_t hash_of(bool originator, uint32_t peer, uint16_t ox_id)
 {
-    return table_hash((uint64_t)peer << 17 | (uint64_t)originator << 16 | ox_id, 1);
+    return fcvi_table_hash((uint64_t)peer << 17 | (uint64_t)originator << 16 | ox_id, 1);
 }
 
 static struct exchange *record(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
@@ -12,6 +14,7 @@ static struct exchange *record(struct fcvi_port *p, enum exchange_kind kind, uin
     if (index == NONE)
         return NULL;
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->kind == X_FREE);
     p->free_x_head = x->next_free;
     if (p->free_x_head == NONE)
         p->free_x_tail = NONE;
@@ -31,6 +34,7 @@ static uint64_t *id_word(struct fcvi_port *p, uint32_t word)
 
 static void id_mark(struct fcvi_port *p, uint16_t id, bool used)
 {
+    FCVI_ASSERT(used || id != FC_X_ID_UNASSIGNED);
     uint64_t *word = id_word(p, id / 64u), *full = id_word(p, WORDS + id / 4096u);
     uint64_t bit = 1ULL << id % 64, summary = 1ULL << id / 64 % 64;
     *word = used ? *word | bit : *word & ~bit;
@@ -65,44 +69,45 @@ static uint16_t new_ox_id(struct fcvi_port *p)
     return p->next_ox_id;
 }
 
-void exchange_ids_clear(struct fcvi_port *p)
+void fcvi_fc2_exchange_ids_clear(struct fcvi_port *p)
 {
     id_mark(p, FC_X_ID_UNASSIGNED, true);
 }
 
 /* For a Message of our own: some are left for those of the other side and for the management of connections
  * (4.1). */
-bool exchanges_left(const struct fcvi_port *p)
+bool fcvi_fc2_exchanges_left(const struct fcvi_port *p)
 {
     return p->limits.exchanges - p->used.exchanges > (p->limits.exchanges + 12) / 16;
 }
 
-struct exchange *exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner, uint32_t peer)
+struct exchange *fcvi_fc2_exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                        uint32_t peer)
 {
     struct exchange *x = record(p, kind, owner, peer);
     if (x == NULL)
         return NULL;
     x->originator = true;
     x->ox_id = new_ox_id(p);
-    table_add(p, &p->by_exchange, hash_of(true, peer, x->ox_id), exchange_index(p, x));
+    fcvi_table_add(p, &p->by_exchange, hash_of(true, peer, x->ox_id), exchange_index(p, x));
     return x;
 }
 
 /* The other side opened it with frame f. RX_IDs number the records: no two open Exchanges share one. */
-struct exchange *exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
-                                 const struct fcvi_frame *f)
+struct exchange *fcvi_fc2_exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                          const struct fcvi_frame *f)
 {
     struct exchange *x = record(p, kind, owner, (uint32_t)fcvi_FC_S_ID(f->fc));
     if (x == NULL)
         return NULL;
     x->ox_id = (uint16_t)fcvi_FC_OX_ID(f->fc);
     x->rx_id = (uint16_t)((exchange_index(p, x) + p->rx_id_base) % 0xFFFF);
-    table_add(p, &p->by_exchange, hash_of(false, x->peer, x->ox_id), exchange_index(p, x));
+    fcvi_table_add(p, &p->by_exchange, hash_of(false, x->peer, x->ox_id), exchange_index(p, x));
     return x;
 }
 
 /* RX_ID for an Exchange that ends with the frame that answers. */
-uint16_t transient_rx_id(struct fcvi_port *p)
+uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p)
 {
     uint32_t index = p->free_x_head != NONE ? p->free_x_head : 0xFFFE;
     return (uint16_t)((index + p->rx_id_base) % 0xFFFF);
@@ -110,12 +115,12 @@ uint16_t transient_rx_id(struct fcvi_port *p)
 
 /* Two remote ports may use the same numbers at once: the key has the S_ID in it (E47). Of two with one OX_ID
  * the later counts: the earlier one is over for its originator (5.4). */
-struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id)
+struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id)
 {
     struct exchange *found = NULL;
     const struct table *t = &p->by_exchange;
-    for (uint32_t i = table_first(p, t, hash_of(originator, peer, ox_id)); i != NONE;
-         i = table_next(p, t, i)) {
+    for (uint32_t i = fcvi_table_first(p, t, hash_of(originator, peer, ox_id)); i != NONE;
+         i = fcvi_table_next(p, t, i)) {
         struct exchange *x = exchange_at(p, i);
         if (x->originator == originator && x->peer == peer && x->ox_id == ox_id)
             found = x;
@@ -123,23 +128,23 @@ struct exchange *exchange_find(struct fcvi_port *p, bool originator, uint32_t pe
     return found;
 }
 
-struct exchange *exchange_of(struct fcvi_port *p, const struct fcvi_frame *f)
+struct exchange *fcvi_fc2_exchange_of(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    return exchange_find(p, fcvi_FC_Exchange_Context(f->fc), (uint32_t)fcvi_FC_S_ID(f->fc),
-                         (uint16_t)fcvi_FC_OX_ID(f->fc));
+    return fcvi_fc2_exchange_find(p, fcvi_FC_Exchange_Context(f->fc), (uint32_t)fcvi_FC_S_ID(f->fc),
+                                  (uint16_t)fcvi_FC_OX_ID(f->fc));
 }
 
 /* A connection may have had any number of Messages open: their ABTS leave room for other frames. */
 enum { ROOM_FOR_OTHERS = 32 };
 
 /* Queue the ABTS that found no room before. */
-void exchange_abts_due(struct fcvi_port *p)
+void fcvi_fc2_exchange_abts_due(struct fcvi_port *p)
 {
     while (p->abts_due != NONE && p->used.frames + ROOM_FOR_OTHERS < p->control_count) {
         struct exchange *x = exchange_at(p, p->abts_due);
         p->abts_due = x->next_free;
         x->abts_due = false;
-        send_abts(p, x);
+        fcvi_fc2_send_abts(p, x);
     }
 }
 
@@ -151,14 +156,15 @@ static void abts_forget(struct fcvi_port *p, uint32_t index)
     *link = exchange_at(p, index)->next_free;
 }
 
-void exchange_free(struct fcvi_port *p, uint32_t index)
+void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    timer_stop(p, TIMER_EXCHANGE, index);
+    FCVI_ASSERT(x->kind != X_FREE && p->used.exchanges > 0);
+    fcvi_timer_stop(p, TIMER_EXCHANGE, index);
     if (x->abts_due)
         abts_forget(p, index);
-    sequence_id_done(p, x); /* and whoever waits for an Exchange is woken */
-    table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
+    fcvi_fc2_sequence_close(p, x); /* and whoever waits for an Exchange is woken */
+    fcvi_table_remove(p, &p->by_exchange, hash_of(x->originator, x->peer, x->ox_id), index);
     if (x->originator)
         id_mark(p, x->ox_id, false);
     x->kind = X_FREE;
@@ -172,50 +178,49 @@ void exchange_free(struct fcvi_port *p, uint32_t index)
 }
 
 /* ABTS; the record lives on until the answer has come. */
-void exchange_abort(struct fcvi_port *p, uint32_t index)
+void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
+    FCVI_ASSERT(x->kind != X_FREE && !x->abts_due);
     x->kind = X_ABORTED;
     x->abts_due = true;
     x->next_free = p->abts_due;
     p->abts_due = index;
-    exchange_abts_due(p);
-    timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
+    fcvi_fc2_exchange_abts_due(p);
+    fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
 /* An own one is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests (E82). */
-void exchange_late(struct fcvi_port *p, uint32_t index)
+void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    sequence_id_done(p, x);
+    FCVI_ASSERT(x->originator && x->kind != X_FREE);
+    fcvi_fc2_sequence_close(p, x);
     x->kind = X_LATE;
-    timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
-void exchange_timeout(struct fcvi_port *p, struct exchange *x)
+void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     switch (x->kind) {
     case X_MESSAGE:
-        if (x->unacked != 0)
-            class2_error(p, x); /* B rule 8e */
-        else
-            response_missing(p, x); /* B rule 9 */
+        fcvi_fc2_up_message_timeout(p, x);
         break;
     case X_LOGIN:
-        login_timeout(p, x);
+        fcvi_fc2_login_timeout(p, x);
         break;
     case X_ABORTED:
-        exchange_late(p, index);
+        fcvi_fc2_exchange_late(p, index);
         break;
     default:
-        exchange_free(p, index);
+        fcvi_fc2_exchange_free(p, index);
         break;
     }
 }
 
 /* 8.5.2 a: within an Exchange SEQ_CNT and Relative Offset of the other side go on without a break. */
-bool sequence_ok(struct exchange *x, const struct fcvi_frame *f)
+bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f)
 {
     uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(f->fc);
     /* E18: a responder may go on from our own count */

@@ -1,13 +1,14 @@
-/* Building the frames that carry no Message Data: connection IUs, Message Responses and Basic Link Services
+/* Building the frames that carry no Message Data: connection IUs and Basic Link Services
  * (Table 1, 5.8). */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum { ABTS = 0x81 };
 
 /* ---- the queue of frames to send ---- */
 
-uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
+uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
 {
+    FCVI_ASSERT(length >= 24 && length <= CONTROL_FRAME);
     uint32_t at = p->control_free;
     if (at == NONE)
         return NULL; /* lost as on the wire: the timers recover it */
@@ -15,7 +16,7 @@ uint8_t *control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
     p->control_free = c->next;
     memset(c, 0, sizeof *c);
     c->length = length;
-    c->sof = sof_of(p, true);
+    c->sof = fcvi_fc2_sof_of(p, true);
     c->eof = eof;
     c->next = NONE;
     if (p->control_tail != NONE)
@@ -33,13 +34,14 @@ static struct control_frame *control_of(uint8_t *frame)
 }
 
 /* A frame that goes in class 3 whatever the class of the rest. */
-void class3_frame(uint8_t *frame)
+void fcvi_fc2_class3_frame(uint8_t *frame)
 {
     control_of(frame)->sof = FCVI_SOF_I3;
 }
 
 static void unlink_frame(struct fcvi_port *p, uint32_t before, uint32_t at)
 {
+    FCVI_ASSERT(p->used.frames > 0);
     struct control_frame *c = control_at(p, at);
     if (before != NONE)
         control_at(p, before)->next = c->next;
@@ -72,14 +74,14 @@ static bool waits(struct fcvi_port *p, uint32_t at)
     bool abts = fcvi_FC_R_CTL(frame) == ABTS && !fcvi_FC_Exchange_Context(frame);
     if (fcvi_FC_TYPE(frame) != FCVI_TYPE && !abts)
         return false;
-    return !may_send_to(p, (uint32_t)fcvi_FC_D_ID(frame)) && (!abts || follows_own(p, at));
+    return !fcvi_fc2_may_send_to(p, (uint32_t)fcvi_FC_D_ID(frame)) && (!abts || follows_own(p, at));
 }
 
 /* The oldest frame that may go. */
-size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
+size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
     uint32_t before = NONE;
-    exchange_abts_due(p);
+    fcvi_fc2_exchange_abts_due(p);
     for (uint32_t at = p->control_head; at != NONE; before = at, at = control_at(p, at)->next) {
         struct control_frame *c = control_at(p, at);
         if (waits(p, at))
@@ -93,7 +95,7 @@ size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted 
 }
 
 /* After a logout no FC-VI IU goes to that port any more (7.7.1). */
-void control_drop(struct fcvi_port *p, uint32_t d_id)
+void fcvi_fc2_control_drop(struct fcvi_port *p, uint32_t d_id)
 {
     uint32_t before = NONE, next;
     for (uint32_t at = p->control_head; at != NONE; at = next) {
@@ -108,7 +110,7 @@ void control_drop(struct fcvi_port *p, uint32_t d_id)
 
 /* ---- parts of a frame ---- */
 
-uint8_t sof_of(const struct fcvi_port *p, bool initiates)
+uint8_t fcvi_fc2_sof_of(const struct fcvi_port *p, bool initiates)
 {
     if (class2(p))
         return initiates ? FCVI_SOF_I2 : FCVI_SOF_N2;
@@ -116,15 +118,15 @@ uint8_t sof_of(const struct fcvi_port *p, bool initiates)
 }
 
 /* In class 2 it is the last ACK that terminates the Sequence. */
-uint8_t eof_of(const struct fcvi_port *p, bool ends)
+uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends)
 {
     return ends && !class2(p) ? FCVI_EOF_T : FCVI_EOF_N;
 }
 
 /* Payload bytes in a frame to that port: what both logins allow, less the Device_Header. */
-uint32_t room_for(struct fcvi_port *p, uint32_t peer)
+uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer)
 {
-    const struct remote_port *r = remote_find(p, peer);
+    const struct remote_port *r = fcvi_fc2_remote_find(p, peer);
     uint32_t size = p->config.receive_size;
     if (r != NULL && r->receive_size < size)
         size = r->receive_size;
@@ -132,7 +134,7 @@ uint32_t room_for(struct fcvi_port *p, uint32_t peer)
 }
 
 /* A single-frame Sequence that ends itself and passes Sequence Initiative; callers change what differs. */
-void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id)
+void fcvi_fc2_put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id)
 {
     fcvi_set_FC_R_CTL(out, r_ctl);
     fcvi_set_FC_D_ID(out, d_id);
@@ -140,11 +142,11 @@ void put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, 
     fcvi_set_FC_TYPE(out, type);
     fcvi_set_FC_End_Sequence(out, 1);
     fcvi_set_FC_Sequence_Initiative(out, 1);
-    fcvi_set_FC_SEQ_ID(out, sequence_id_new(p));
+    fcvi_set_FC_SEQ_ID(out, fcvi_fc2_seq_id_new(p));
     fcvi_set_FC_RX_ID(out, FC_X_ID_UNASSIGNED);
 }
 
-void put_exchange(uint8_t *out, const struct exchange *x, uint16_t count)
+void fcvi_fc2_put_exchange(uint8_t *out, const struct exchange *x, uint16_t count)
 {
     fcvi_set_FC_Exchange_Context(out, !x->originator);
     fcvi_set_FC_OX_ID(out, x->ox_id);
@@ -153,7 +155,7 @@ void put_exchange(uint8_t *out, const struct exchange *x, uint16_t count)
 }
 
 /* Table 1: opcode and R_CTL. */
-uint8_t opcode_of(enum fcvi_iu iu, uint8_t *r_ctl)
+uint8_t fcvi_fc2_opcode_of(enum fcvi_iu iu, uint8_t *r_ctl)
 {
     static const uint8_t table[][2] = {
 #define ROW(ident, opcode, r_ctl_value, dh, payload, category) {opcode, r_ctl_value},
@@ -177,21 +179,21 @@ static void put_device_header(uint8_t *dh, const struct iu *iu, uint8_t opcode)
 }
 
 /* One IU, cut to what the other side takes; SEQ_CNT and Relative Offset go on over the Exchange (5.6). */
-void send_iu(struct fcvi_port *p, const struct iu *iu)
+void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu)
 {
     struct exchange *x = iu->exchange;
-    uint8_t r_ctl, opcode = opcode_of(iu->iu, &r_ctl), seq_id = 0;
+    uint8_t r_ctl, opcode = fcvi_fc2_opcode_of(iu->iu, &r_ctl), seq_id = 0;
     bool first = iu->iu == FCVI_IU_CONNECT_RQST || iu->iu == FCVI_IU_DISCONNECT_RQST;
     bool last = iu->iu == FCVI_IU_CONNECT_RESP3 || iu->iu == FCVI_IU_DISCONNECT_RESP;
-    uint32_t room = room_for(p, x->peer), sent = 0;
+    uint32_t room = fcvi_fc2_room_for(p, x->peer), sent = 0;
     do {
         uint32_t piece = iu->payload_length - sent < room ? iu->payload_length - sent : room;
         bool end = sent + piece == iu->payload_length;
-        uint8_t *out = control_new(p, (uint16_t)(24 + DH32 + piece), eof_of(p, end));
+        uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + DH32 + piece), fcvi_fc2_eof_of(p, end));
         if (out == NULL)
             return;
-        put_header(p, out, r_ctl, FCVI_TYPE, x->peer);
-        put_exchange(out, x, x->tx_cnt++);
+        fcvi_fc2_put_header(p, out, r_ctl, FCVI_TYPE, x->peer);
+        fcvi_fc2_put_exchange(out, x, x->tx_cnt++);
         if (sent == 0)
             seq_id = (uint8_t)fcvi_FC_SEQ_ID(out);
         fcvi_set_FC_SEQ_ID(out, seq_id);
@@ -207,59 +209,29 @@ void send_iu(struct fcvi_port *p, const struct iu *iu)
             memcpy(out + 24 + DH32, iu->payload + sent, piece);
         }
         x->tx_offset += piece;
-        control_of(out)->sof = sof_of(p, sent == 0);
+        control_of(out)->sof = fcvi_fc2_sof_of(p, sent == 0);
         sent += piece;
     } while (sent < iu->payload_length);
 }
 
-/* ---- Message Responses without data ---- */
-
-/* 6.3, 6.5; for FCVI_READ_RQST the one that reports an error (6.7, E42). It ends the Exchange. */
-void send_response(struct fcvi_port *p, struct exchange *x, const struct message *m, uint32_t handle,
-                   uint8_t flags)
-{
-    bool read = m->op == FCVI_RDMA_READ;
-    enum fcvi_iu iu =
-        read ? FCVI_IU_READ_RESP : (m->op == FCVI_RDMA_WRITE ? FCVI_IU_WRITE_RESP : FCVI_IU_SEND_RESP);
-    uint16_t header = read ? DH32 : DH16;
-    uint8_t *out = control_new(p, (uint16_t)(24 + header), eof_of(p, true)), r_ctl;
-    if (out == NULL)
-        return;
-    uint8_t *dh = out + 24, opcode = opcode_of(iu, &r_ctl);
-    put_header(p, out, r_ctl, FCVI_TYPE, x->peer);
-    put_exchange(out, x, x->tx_cnt++);
-    fcvi_set_FC_Last_Sequence(out, 1);
-    fcvi_set_FC_Sequence_Initiative(out, 0);
-    fcvi_set_FC_Device_Header(out, read ? 2 : 1);
-    fcvi_set_DH_FCVI_HANDLE(dh, handle);
-    fcvi_set_DH_FCVI_OPCODE(dh, opcode);
-    fcvi_set_DH_FCVI_FLAGS(dh, flags);
-    fcvi_set_DH_FCVI_MSG_ID(dh, m->id);
-    if (read) {
-        fcvi_set_DH_FCVI_RMT_VA(dh, m->rmt_va);
-        fcvi_set_DH_FCVI_RMT_VA_HANDLE(dh, m->rmt_va_handle);
-        fcvi_set_DH_FCVI_TOT_LEN(dh, m->total);
-    }
-}
-
 /* ---- Basic Link Services (FC-FS) ---- */
 
-void send_abts(struct fcvi_port *p, const struct exchange *x)
+void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x)
 {
-    uint8_t *out = control_new(p, 24, eof_of(p, true));
+    uint8_t *out = fcvi_fc2_control_new(p, 24, fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return;
-    put_header(p, out, ABTS, 0, x->peer);
-    put_exchange(out, x, 0);
+    fcvi_fc2_put_header(p, out, ABTS, 0, x->peer);
+    fcvi_fc2_put_exchange(out, x, 0);
 }
 
-void send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts)
+void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts)
 {
     const uint8_t *in = abts->fc;
-    uint8_t *out = control_new(p, 24 + FCVI_BA_ACC_LENGTH, eof_of(p, true));
+    uint8_t *out = fcvi_fc2_control_new(p, 24 + FCVI_BA_ACC_LENGTH, fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return;
-    put_header(p, out, 0x84, 0, (uint32_t)fcvi_FC_S_ID(in));
+    fcvi_fc2_put_header(p, out, 0x84, 0, (uint32_t)fcvi_FC_S_ID(in));
     fcvi_set_FC_Exchange_Context(out, !fcvi_FC_Exchange_Context(in));
     fcvi_set_FC_Last_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(in));

@@ -1,23 +1,20 @@
 /* Fabric Login, and what is still valid after a link event (7.7). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { LS_ACC = 0x02, FLOGI = 0x04, ADISC = 0x52 };
 
-bool may_send_to(struct fcvi_port *p, uint32_t id)
+bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
 {
-    const struct remote_port *r = remote_find(p, id);
+    const struct remote_port *r = fcvi_fc2_remote_find(p, id);
     return id == p->own_id || (p->link == LINK_UP && (r == NULL || !r->suspended));
 }
 
 /* The link can be used: what waited for it goes on. */
-void link_ready(struct fcvi_port *p)
+void fcvi_fc2_link_ready(struct fcvi_port *p)
 {
     p->link = LINK_UP;
-    for (uint32_t i = 0; i < p->limits.setups; i++)
-        if (setup_at(p, i)->phase == SETUP_AWAIT_LINK)
-            originator_begin(p, setup_at(p, i));
-    for (uint32_t i = 0; i < p->limits.vis; i++)
-        wake(p, vi_at(p, i));
+    fcvi_fc2_up_link_ready(p);
 }
 
 /* ---- all ports at once ---- */
@@ -32,21 +29,21 @@ static void logout_all(struct fcvi_port *p, bool explicitly)
     for (uint32_t i = 0; i < p->limits.remote_ports; i++) {
         struct remote_port *r = remote_at(p, i);
         if (is_remote(p, r) && explicitly)
-            logout_explicit(p, r);
+            fcvi_fc2_logout_explicit(p, r);
         else if (is_remote(p, r))
-            logout(p, r->id);
+            fcvi_fc2_logout(p, r->id);
     }
 }
 
 static void take_id(struct fcvi_port *p, uint32_t id)
 {
     if (id != p->own_id) {
-        logout(p, p->own_id); /* connections with ourselves */
-        logout(p, id);        /* who had this identifier has another one now */
+        fcvi_fc2_logout(p, p->own_id); /* connections with ourselves */
+        fcvi_fc2_logout(p, id);        /* who had this identifier has another one now */
     }
     p->own_id = id;
-    struct remote_port *self = remote_get(p, id); /* the old one made room */
-    login_forget(p, self);
+    struct remote_port *self = fcvi_fc2_remote_get(p, id); /* the old one made room */
+    fcvi_fc2_login_forget(p, self);
     self->logged_in = self->usable = true;
 }
 
@@ -54,7 +51,7 @@ static void take_id(struct fcvi_port *p, uint32_t id)
 static void start_over(struct fcvi_port *p, uint32_t id)
 {
     take_id(p, id);
-    hosts_forget(p, NONE);
+    fcvi_fc2_hosts_forget(p, NONE);
     logout_all(p, true);
 }
 
@@ -67,16 +64,17 @@ static void link_lost(struct fcvi_port *p)
     logout_all(p, false);
 }
 
-void link_start(struct fcvi_port *p)
+void fcvi_fc2_link_start(struct fcvi_port *p)
 {
-    struct remote_port *r = remote_get(p, F_PORT);
-    uint8_t *out = r != NULL && r->login == NONE ? els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH) : NULL;
+    struct remote_port *r = fcvi_fc2_remote_get(p, F_PORT);
+    uint8_t *out =
+        r != NULL && r->login == NONE ? fcvi_fc2_els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH) : NULL;
     if (out == NULL && (r == NULL || r->login == NONE))
         link_lost(p); /* no room to ask */
     if (out == NULL)
         return;
     p->link = LINK_AWAIT_FLOGI;
-    put_fabric_parameters(p, out + 28);
+    fcvi_fc2_put_fabric_parameters(p, out + 28);
     if (p->config.topology == FCVI_FABRIC)
         fcvi_set_FC_S_ID(out, 0);
     else if (p->config.topology == FCVI_PUBLIC_LOOP) /* FC-AL: the AL_PA is all that it has for sure */
@@ -95,7 +93,7 @@ static void take_timeouts(struct fcvi_port *p, const uint8_t *login)
         p->config.e_d_tov_us = e_d_tov;
 }
 
-void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint32_t id = (uint32_t)fcvi_FC_D_ID(f->fc);
     if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH || !is_n_port_id(id)) {
@@ -116,15 +114,15 @@ void flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
         take_id(p, id);
     else if (!same)
         start_over(p, id);
-    name_server_forgets(p);
-    link_ready(p);
+    fcvi_fc2_name_server_forgets(p);
+    fcvi_fc2_link_ready(p);
 }
 
 /* No FLOGI reply, or no FAN: then FLOGI instead (E83). */
-void link_timeout(struct fcvi_port *p)
+void fcvi_fc2_link_timeout(struct fcvi_port *p)
 {
     if (p->link == LINK_AWAIT_FAN)
-        link_start(p);
+        fcvi_fc2_link_start(p);
     else
         link_lost(p);
 }
@@ -132,14 +130,14 @@ void link_timeout(struct fcvi_port *p)
 /* ---- loops (7.7.3, 7.7.4) ---- */
 
 /* 7.7.3: no FC-VI IU goes to that port before ADISC has shown that it is the same. */
-void validate(struct fcvi_port *p, struct remote_port *r)
+void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r)
 {
     r->suspended = true;
     if (r->login != NONE)
         return; /* a PLOGI or ADISC is under way: its end decides */
-    uint8_t *out = els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH);
     if (out == NULL) {
-        logout(p, r->id); /* no room to ask */
+        fcvi_fc2_logout(p, r->id); /* no room to ask */
         return;
     }
     fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);
@@ -157,17 +155,17 @@ static bool same_port(const struct remote_port *r, const struct fcvi_frame *f)
 static void validated(struct fcvi_port *p, struct remote_port *r)
 {
     r->suspended = false;
-    link_ready(p);
+    fcvi_fc2_link_ready(p);
 }
 
 /* Nobody knows who is there: what leads there is no mapping any more. */
 static void invalid(struct fcvi_port *p, struct remote_port *r)
 {
-    hosts_forget(p, r->id);
-    logout_explicit(p, r);
+    fcvi_fc2_hosts_forget(p, r->id);
+    fcvi_fc2_logout_explicit(p, r);
 }
 
-void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
+void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
 {
     if (!r->logged_in)
         return;
@@ -178,25 +176,25 @@ void adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_f
 }
 
 /* No reply. When the other side has asked in the meantime, our ACC has validated it. */
-void adisc_timeout(struct fcvi_port *p, struct remote_port *r)
+void fcvi_fc2_adisc_timeout(struct fcvi_port *p, struct remote_port *r)
 {
     if (r->suspended)
         invalid(p, r);
 }
 
 /* Sending the ACC validates as much as receiving one (7.7.3). */
-void adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct remote_port *r = remote_find(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    struct remote_port *r = fcvi_fc2_remote_find(p, (uint32_t)fcvi_FC_S_ID(f->fc));
     if (f->payload_length < 4 + FCVI_ADISC_LENGTH) {
-        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
     if (r == NULL || !r->logged_in) {
-        els_reject(p, f, 0x03, 0x1E); /* logical error, N_Port Login required */
+        fcvi_fc2_els_reject(p, f, 0x03, 0x1E); /* logical error, N_Port Login required */
         return;
     }
-    uint8_t *out = els_reply(p, f, LS_ACC, 4 + FCVI_ADISC_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_ACC, 4 + FCVI_ADISC_LENGTH);
     if (out == NULL)
         return;
     fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);
@@ -216,26 +214,26 @@ static void validate_all(struct fcvi_port *p, bool local_only)
         struct remote_port *r = remote_at(p, i);
         bool local = r->id >> 8 == 0; /* 7.7.4: Domain and Area 00-00 */
         if (is_remote(p, r) && (local || !local_only))
-            validate(p, r);
+            fcvi_fc2_remote_validate(p, r);
     }
 }
 
 /* 7.7.4: the FL_Port says which Fabric this is. */
-void fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (p->link != LINK_AWAIT_FAN || f->payload_length < 4 + FCVI_FAN_LENGTH)
         return;
-    timer_stop(p, TIMER_LINK, 0);
+    fcvi_timer_stop(p, TIMER_LINK, 0);
     const uint8_t *fan = f->payload + 4;
     bool same = p->fabric_known && !p->changed && fcvi_FAN_FAN_Port_Name(fan) == p->fabric_port_name &&
                 fcvi_FAN_FAN_Node_Name(fan) == p->fabric_node_name;
     if (!same) {
         p->changed |= p->fabric_known; /* whatever the LS_ACC says then */
-        link_start(p);
+        fcvi_fc2_link_start(p);
         return;
     }
     validate_all(p, true);
-    link_ready(p);
+    fcvi_fc2_link_ready(p);
 }
 
 /* ---- events ---- */
@@ -255,7 +253,7 @@ void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
         port->changed |= changed;
         port->lip_id = n_port_id;
         port->link = LINK_AWAIT_FAN;
-        timer_start(port, TIMER_LINK, 0, 2 * port->config.r_a_tov_us);
+        fcvi_timer_start(port, TIMER_LINK, 0, 2 * port->config.r_a_tov_us);
     }
 }
 
@@ -271,11 +269,11 @@ void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event)
         break;
     case FCVI_LINK_UP:
         if (port->config.fabric_login)
-            link_start(port);
+            fcvi_fc2_link_start(port);
         break;
     case FCVI_LINK_NOS:
         if (port->config.topology == FCVI_FABRIC)
-            link_start(port); /* 7.7.5: what the reply says decides */
+            fcvi_fc2_link_start(port); /* 7.7.5: what the reply says decides */
         else
             logout_all(port, false); /* 7.7.2: NOS/OLS logs out implicitly */
         break;

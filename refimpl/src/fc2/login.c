@@ -1,5 +1,6 @@
 /* N_Port Login as far as FC-VI needs it: service parameters (5.6), PLOGI, LOGO (7.7.1). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "fc2.h"
 
 enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, ADISC = 0x52 };
 enum { ELS_REQUEST = 0x22, ELS_REPLY = 0x23, TYPE_ELS = 0x01 };
@@ -12,7 +13,7 @@ static uint32_t class_at(const struct fcvi_port *p)
 }
 
 /* Service parameters of FLOGI: bits 31 and 17 and Words 2 and 3 have no or another meaning there (FC-FS). */
-void put_fabric_parameters(const struct fcvi_port *p, uint8_t *out)
+void fcvi_fc2_put_fabric_parameters(const struct fcvi_port *p, uint8_t *out)
 {
     fcvi_set_LOGIN_FC_PH_Version(out, 0x2020);
     fcvi_set_LOGIN_BB_Credit(out, 16);
@@ -23,9 +24,9 @@ void put_fabric_parameters(const struct fcvi_port *p, uint8_t *out)
 }
 
 /* Those of PLOGI, with C and S set: bit 31, as FC-FS defines it, not 30 (E17). */
-void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
+void fcvi_fc2_put_service_parameters(const struct fcvi_port *p, uint8_t *out)
 {
-    put_fabric_parameters(p, out);
+    fcvi_fc2_put_fabric_parameters(p, out);
     fcvi_set_LOGIN_CIRO(out, 1);
     fcvi_set_LOGIN_SEQ_CNT_S(out, 1);
     fcvi_set_LOGIN_Word_2(out, 0x00FF00CE); /* 255 Sequences; offsets for categories 1, 2, 3, 6 and 7 */
@@ -44,35 +45,36 @@ void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
 static uint8_t *els_frame(struct fcvi_port *p, uint8_t r_ctl, uint32_t d_id, uint8_t command,
                           uint16_t payload)
 {
-    uint8_t *out = control_new(p, (uint16_t)(24 + payload), eof_of(p, true));
+    uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + payload), fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return NULL;
-    put_header(p, out, r_ctl, TYPE_ELS, d_id);
+    fcvi_fc2_put_header(p, out, r_ctl, TYPE_ELS, d_id);
     fcvi_set_ELS_ELS_Command(out + 24, command);
     return out;
 }
 
 /* A request to that port in an Exchange of its own; NULL when there is no room. */
-uint8_t *els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload)
+uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload)
 {
-    struct exchange *x = exchange_open(p, X_LOGIN, remote_index(p, r), r->id);
+    struct exchange *x = fcvi_fc2_exchange_open(p, X_LOGIN, remote_index(p, r), r->id);
     uint8_t *out = x != NULL ? els_frame(p, ELS_REQUEST, r->id, command, payload) : NULL;
     if (x == NULL)
         return NULL;
     if (out == NULL) {
-        exchange_free(p, exchange_index(p, x));
+        fcvi_fc2_exchange_free(p, exchange_index(p, x));
         return NULL;
     }
     x->command = command;
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, x->ox_id);
-    timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), 2 * p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), 2 * p->config.r_a_tov_us);
     if (command != LOGO)
         r->login = exchange_index(p, x);
     return out;
 }
 
-uint8_t *els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command, uint16_t payload)
+uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command,
+                            uint16_t payload)
 {
     uint8_t *out = els_frame(p, ELS_REPLY, (uint32_t)fcvi_FC_S_ID(f->fc), command, payload);
     if (out == NULL)
@@ -83,9 +85,9 @@ uint8_t *els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t comm
     return out;
 }
 
-void els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason, uint8_t explanation)
+void fcvi_fc2_els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason, uint8_t explanation)
 {
-    uint8_t *out = els_reply(p, f, LS_RJT, 4 + FCVI_LS_RJT_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_RJT, 4 + FCVI_LS_RJT_LENGTH);
     if (out == NULL)
         return;
     fcvi_set_LS_RJT_LS_Reason(out + 28, reason);
@@ -94,14 +96,14 @@ void els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason,
 
 /* ---- PLOGI ---- */
 
-void login_start(struct fcvi_port *p, uint32_t id)
+void fcvi_fc2_login_start(struct fcvi_port *p, uint32_t id)
 {
-    struct remote_port *r = remote_get(p, id);
+    struct remote_port *r = fcvi_fc2_remote_get(p, id);
     if (r == NULL || r->login != NONE)
         return; /* under way, or no room: the setup's timer ends the wait */
-    uint8_t *out = els_request(p, r, PLOGI, 4 + FCVI_LOGIN_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, PLOGI, 4 + FCVI_LOGIN_LENGTH);
     if (out != NULL)
-        put_service_parameters(p, out + 28);
+        fcvi_fc2_put_service_parameters(p, out + 28);
 }
 
 /* 7.7.1: with another name it is another port, and no Host Address is known to lead there. Zero: a name that
@@ -109,7 +111,7 @@ void login_start(struct fcvi_port *p, uint32_t id)
 static void take_names(struct fcvi_port *p, struct remote_port *r, uint64_t port_name, uint64_t node_name)
 {
     if ((r->port_name != 0 && r->port_name != port_name) || (r->node_name != 0 && r->node_name != node_name))
-        hosts_forget(p, r->id);
+        fcvi_fc2_hosts_forget(p, r->id);
     r->port_name = port_name;
     r->node_name = node_name;
 }
@@ -134,43 +136,35 @@ static void take_service_parameters(struct fcvi_port *p, struct remote_port *r, 
 static void login_done(struct fcvi_port *p, const struct remote_port *r)
 {
     if (r->suspended)
-        logout(p, r->id); /* 7.7.3: it has not been validated, and now will not be */
+        fcvi_fc2_logout(p, r->id); /* 7.7.3: it has not been validated, and now will not be */
     if (r->id == NAME_SERVER) {
-        resolve_name_server(p, r->logged_in);
+        fcvi_fc2_up_name_server(p, r->logged_in);
         return;
     }
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase != SETUP_AWAIT_LOGIN || s->peer != r->id)
-            continue;
-        if (r->logged_in)
-            originator_begin(p, s);
-        else
-            originator_unreachable(p, s);
-    }
+    fcvi_fc2_up_login_done(p, r);
 }
 
-void login_request(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->payload_length < 4 + FCVI_LOGIN_LENGTH) {
-        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
-    logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
-    struct remote_port *r = remote_get(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    fcvi_fc2_logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    struct remote_port *r = fcvi_fc2_remote_get(p, (uint32_t)fcvi_FC_S_ID(f->fc));
     if (r == NULL) {
-        els_reject(p, f, 0x09, 0x29); /* insufficient resources for login */
+        fcvi_fc2_els_reject(p, f, 0x09, 0x29); /* insufficient resources for login */
         return;
     }
-    uint8_t *out = els_reply(p, f, LS_ACC, 4 + FCVI_LOGIN_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_ACC, 4 + FCVI_LOGIN_LENGTH);
     if (out == NULL)
         return;
-    put_service_parameters(p, out + 28);
+    fcvi_fc2_put_service_parameters(p, out + 28);
     take_service_parameters(p, r, f->payload + 4);
     login_done(p, r);
 }
 
-void login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
+void fcvi_fc2_login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
 {
     if (f->payload[0] == LS_ACC && f->payload_length >= 4 + FCVI_LOGIN_LENGTH)
         take_service_parameters(p, r, f->payload + 4);
@@ -178,74 +172,55 @@ void login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_f
 }
 
 /* No reply to a request of ours. */
-void login_timeout(struct fcvi_port *p, struct exchange *x)
+void fcvi_fc2_login_timeout(struct fcvi_port *p, struct exchange *x)
 {
     struct remote_port *r = remote_at(p, x->owner);
     uint8_t command = x->command;
     uint32_t index = exchange_index(p, x);
     if (r->login == index)
         r->login = NONE;
-    exchange_late(p, index);
+    fcvi_fc2_exchange_late(p, index);
     if (command == PLOGI) {
         if (!r->logged_in)
-            hosts_forget(p, r->id); /* 7.7.1: it may be somewhere else now */
+            fcvi_fc2_hosts_forget(p, r->id); /* 7.7.1: it may be somewhere else now */
         login_done(p, r);
     } else if (command == ADISC)
-        adisc_timeout(p, r);
+        fcvi_fc2_adisc_timeout(p, r);
     else if (command != LOGO)
-        link_timeout(p);
+        fcvi_fc2_link_timeout(p);
 }
 
 /* Nobody waits for the reply to our request any more. */
-void login_forget(struct fcvi_port *p, struct remote_port *r)
+void fcvi_fc2_login_forget(struct fcvi_port *p, struct remote_port *r)
 {
     if (r->login != NONE)
-        exchange_late(p, r->login);
+        fcvi_fc2_exchange_late(p, r->login);
     r->login = NONE;
 }
 
 /* ---- logout ---- */
 
 /* 7.7.1: a logout in either direction ends every connection with that port, without Disconnect IUs (E86). */
-void logout(struct fcvi_port *p, uint32_t id)
+void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id)
 {
-    struct remote_port *r = remote_find(p, id);
+    struct remote_port *r = fcvi_fc2_remote_find(p, id);
     if (r != NULL) {
         r->logged_in = r->usable = r->suspended = false;
         if (r->login != NONE && exchange_at(p, r->login)->command == ADISC)
-            login_forget(p, r); /* nothing is left to validate: the next request logs in */
+            fcvi_fc2_login_forget(p, r); /* nothing is left to validate: the next request logs in */
     }
-    control_drop(p, id);
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase >= SETUP_AWAIT_RESP1 && s->peer == id)
-            setup_free(p, s);
-    }
-    for (uint32_t i = 0; i < p->limits.vis; i++) {
-        struct vi *vi = vi_at(p, i);
-        const struct connection *c = &vi->connection;
-        if (!c->known || c->peer != id)
-            continue;
-        bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
-        timer_stop(p, TIMER_T1, i);
-        if (vi->setup != NONE)
-            setup_free(p, setup_at(p, vi->setup)); /* a retry that waited for link, address or login */
-        connection_forget(p, vi);
-        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
-        disconnect_abandon(p, vi);
-        if (alive)
-            connection_fail(p, vi, true);
-    }
+    fcvi_fc2_control_drop(p, id);
+    fcvi_fc2_up_logged_out(p, id);
 }
 
-void logout_explicit(struct fcvi_port *p, struct remote_port *r)
+void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r)
 {
-    uint8_t *out = els_request(p, r, LOGO, 4 + FCVI_LOGO_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, LOGO, 4 + FCVI_LOGO_LENGTH);
     if (out != NULL) {
         fcvi_set_LOGO_LOGO_N_Port_Identifier(out + 28, p->own_id);
         fcvi_set_LOGO_LOGO_Port_Name(out + 28, p->config.self.port_name);
     }
-    logout(p, r->id);
+    fcvi_fc2_logout(p, r->id);
 }
 
 /* Its sender may have got another N_Port Identifier: then the Port_Name tells who it was (7.7.1, 7.7.3).
@@ -256,15 +231,15 @@ static void logout_by_name(struct fcvi_port *p, uint64_t name)
         struct remote_port *r = remote_at(p, i);
         if (!r->logged_in || r->id == p->own_id || r->port_name != name || name == 0)
             continue;
-        hosts_forget(p, r->id);
-        logout(p, r->id);
+        fcvi_fc2_hosts_forget(p, r->id);
+        fcvi_fc2_logout(p, r->id);
     }
 }
 
-void logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
+    fcvi_fc2_logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
     if (f->payload_length >= 4 + FCVI_LOGO_LENGTH)
         logout_by_name(p, fcvi_LOGO_LOGO_Port_Name(f->payload + 4));
-    els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
 }

@@ -1,10 +1,11 @@
 /* The ports that this one knows, and where a Host Address is (7.4, 7.7.1). */
-#include "../port/internal.h"
+#include "../vi/table.h"
+#include "fc2.h"
 
-struct remote_port *remote_find(struct fcvi_port *p, uint32_t id)
+struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id)
 {
     const struct table *t = &p->by_port;
-    for (uint32_t i = table_first(p, t, table_hash(id, 0)); i != NONE; i = table_next(p, t, i))
+    for (uint32_t i = fcvi_table_first(p, t, fcvi_table_hash(id, 0)); i != NONE; i = fcvi_table_next(p, t, i))
         if (remote_at(p, i)->id == id)
             return remote_at(p, i);
     return NULL;
@@ -22,15 +23,15 @@ static uint32_t place_for_one(struct fcvi_port *p)
         const struct remote_port *r = remote_at(p, i);
         if (r->logged_in || r->login != NONE)
             continue;
-        table_remove(p, &p->by_port, table_hash(r->id, 0), i);
+        fcvi_table_remove(p, &p->by_port, fcvi_table_hash(r->id, 0), i);
         return i;
     }
     return NONE;
 }
 
-struct remote_port *remote_get(struct fcvi_port *p, uint32_t id)
+struct remote_port *fcvi_fc2_remote_get(struct fcvi_port *p, uint32_t id)
 {
-    struct remote_port *r = remote_find(p, id);
+    struct remote_port *r = fcvi_fc2_remote_find(p, id);
     if (r != NULL)
         return r;
     uint32_t i = place_for_one(p);
@@ -38,7 +39,7 @@ struct remote_port *remote_get(struct fcvi_port *p, uint32_t id)
         return NULL;
     r = remote_at(p, i);
     *r = (struct remote_port){.used = true, .id = id, .login = NONE, .receive_size = 2112};
-    table_add(p, &p->by_port, table_hash(id, 0), i);
+    fcvi_table_add(p, &p->by_port, fcvi_table_hash(id, 0), i);
     return r;
 }
 
@@ -46,20 +47,20 @@ struct remote_port *remote_get(struct fcvi_port *p, uint32_t id)
 
 static uint32_t host_hash(const uint8_t *host)
 {
-    return table_hash(fcvi_load(host, 8), fcvi_load(host + 8, 8));
+    return fcvi_table_hash(fcvi_load(host, 8), fcvi_load(host + 8, 8));
 }
 
 static struct mapping *mapping_of(struct fcvi_port *p, const uint8_t *host)
 {
     const struct table *t = &p->by_host;
-    for (uint32_t i = table_first(p, t, host_hash(host)); i != NONE; i = table_next(p, t, i))
+    for (uint32_t i = fcvi_table_first(p, t, host_hash(host)); i != NONE; i = fcvi_table_next(p, t, i))
         if (memcmp(mapping_at(p, i)->host, host, 16) == 0)
             return mapping_at(p, i);
     return NULL;
 }
 
 /* The N_Port Identifier of a Host Address; our own is known without asking. */
-bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id)
+bool fcvi_fc2_host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id)
 {
     for (uint32_t i = 0; i < p->config.self.hosts; i++)
         if (memcmp(p->config.self.host[i], host, 16) == 0) {
@@ -75,7 +76,7 @@ bool host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id)
 static void mapping_forget(struct fcvi_port *p, uint32_t i)
 {
     struct mapping *m = mapping_at(p, i);
-    table_remove(p, &p->by_host, host_hash(m->host), i);
+    fcvi_table_remove(p, &p->by_host, host_hash(m->host), i);
     m->used = false;
 }
 
@@ -92,7 +93,7 @@ static uint32_t mapping_new(struct fcvi_port *p)
     return p->next_mapping;
 }
 
-void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
+void fcvi_fc2_host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
 {
     struct mapping *m = mapping_of(p, host);
     if (m == NULL) {
@@ -100,13 +101,13 @@ void host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id)
         m = mapping_at(p, i);
         m->used = true;
         memcpy(m->host, host, 16);
-        table_add(p, &p->by_host, host_hash(host), i);
+        fcvi_table_add(p, &p->by_host, host_hash(host), i);
     }
     m->id = id;
 }
 
 /* The mappings to that port are invalid, or with NONE all of them (7.7.1, 7.7.3 to 7.7.5). */
-void hosts_forget(struct fcvi_port *p, uint32_t id)
+void fcvi_fc2_hosts_forget(struct fcvi_port *p, uint32_t id)
 {
     for (uint32_t i = 0; i < p->limits.remote_ports * FCVI_MAX_HOSTS; i++)
         if (mapping_at(p, i)->used && (id == NONE || mapping_at(p, i)->id == id))
@@ -116,7 +117,7 @@ void hosts_forget(struct fcvi_port *p, uint32_t id)
 /* A port known beforehand. */
 static bool know(struct fcvi_port *p, const struct fcvi_port_identity *peer)
 {
-    struct remote_port *r = remote_get(p, peer->n_port_id);
+    struct remote_port *r = fcvi_fc2_remote_get(p, peer->n_port_id);
     if (r == NULL)
         return false;
     r->port_name = peer->port_name;
@@ -124,7 +125,7 @@ static bool know(struct fcvi_port *p, const struct fcvi_port_identity *peer)
     if (!p->config.explicit_login || peer->n_port_id == p->own_id)
         r->logged_in = r->usable = true; /* a login that was made before stays */
     for (uint32_t i = 0; i < peer->hosts; i++)
-        host_add(p, peer->host[i], peer->n_port_id);
+        fcvi_fc2_host_add(p, peer->host[i], peer->n_port_id);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* From Host Address to N_Port Identifier: FARP (7.5) and the Name Server (7.6). */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum { LS_ACC = 0x02, FARP_REQ = 0x54, FARP_REPLY = 0x55, ELS_REQUEST = 0x22, TYPE_ELS = 0x01 };
 enum { MATCH_IP = 0x04, SEND_REPLY = 0x02 }; /* 7.5 steps 1 and 2 */
@@ -12,11 +12,11 @@ enum { GID_IPP = 0x01B1, CT_ACCEPT = 0x8002 };
  * FARP-REPLY. False when there is none. */
 static bool transient_ox_id(struct fcvi_port *p, uint32_t peer, uint16_t *ox_id)
 {
-    struct exchange *x = exchange_open(p, X_LATE, NONE, peer);
+    struct exchange *x = fcvi_fc2_exchange_open(p, X_LATE, NONE, peer);
     if (x == NULL)
         return false;
     *ox_id = x->ox_id;
-    exchange_free(p, exchange_index(p, x));
+    fcvi_fc2_exchange_free(p, exchange_index(p, x));
     return true;
 }
 
@@ -26,18 +26,18 @@ static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
     uint16_t ox_id;
     if (!transient_ox_id(p, d_id, &ox_id))
         return NULL;
-    uint8_t *out = control_new(p, 24 + 4 + FCVI_FARP_LENGTH, FCVI_EOF_T);
+    uint8_t *out = fcvi_fc2_control_new(p, 24 + 4 + FCVI_FARP_LENGTH, FCVI_EOF_T);
     if (out == NULL)
         return NULL;
-    class3_frame(out);
-    put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
+    fcvi_fc2_class3_frame(out);
+    fcvi_fc2_put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, ox_id);
     fcvi_set_ELS_ELS_Command(out + 24, command);
     return out;
 }
 
-static void farp_ask(struct fcvi_port *p, const struct setup *s)
+void fcvi_fc2_farp_ask(struct fcvi_port *p, const struct resolution *r)
 {
     uint8_t *out = farp_frame(p, BROADCAST, FARP_REQ);
     if (out == NULL)
@@ -50,8 +50,8 @@ static void farp_ask(struct fcvi_port *p, const struct setup *s)
     fcvi_set_FARP_Requesting_N_Port_Identifier(farp, p->own_id);
     fcvi_set_FARP_Requesting_Port_Name(farp, p->config.self.port_name);
     fcvi_set_FARP_Requesting_Node_Name(farp, p->config.self.node_name);
-    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, s->local.host, sizeof s->local.host);
-    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, s->remote.host, sizeof s->remote.host);
+    memcpy(farp + FCVI_FARP_Requesting_IP_Address_BYTE, r->own_host, 16);
+    memcpy(farp + FCVI_FARP_Responding_IP_Address_BYTE, r->host, 16);
 }
 
 /* Steps 11 to 13; when one fails, nothing is done. */
@@ -64,7 +64,7 @@ static bool farp_for_us(const struct fcvi_port *p, const uint8_t *farp)
            fcvi_FARP_Responder_Action(farp) == SEND_REPLY;
 }
 
-void farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->payload_length < 4 + FCVI_FARP_LENGTH || !farp_for_us(p, f->payload + 4))
         return;
@@ -86,49 +86,34 @@ static bool is_destination(const struct fcvi_port *p, uint32_t id)
     return is_n_port_id(id) && id != p->own_id;
 }
 
-/* The setups that waited for this Host Address go on. */
-static void found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
-{
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase != SETUP_AWAIT_ADDRESS || memcmp(s->remote.host, host, 16) != 0)
-            continue;
-        host_add(p, host, id);
-        if (s->exchange != NONE)
-            exchange_free(p, s->exchange);
-        s->exchange = NONE;
-        originator_begin(p, s);
-    }
-}
-
-void farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->payload_length < 4 + FCVI_FARP_LENGTH) {
-        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
-    els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
     const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
     uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
     if (is_destination(p, id))
-        found(p, fcvi_FARP_Responding_IP_Address(farp), id);
+        fcvi_fc2_up_host_found(p, fcvi_FARP_Responding_IP_Address(farp), id);
 }
 
 /* ---- Name Server ---- */
 
-/* The wait for the answer ends with the setup's own timer, which runs already. */
-static void query(struct fcvi_port *p, struct setup *s)
+/* Its Exchange, or NONE. The wait for the answer ends with the setup's own timer, which runs already. */
+uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r)
 {
-    struct exchange *x = exchange_open(p, X_QUERY, setup_index(p, s), NAME_SERVER);
+    struct exchange *x = fcvi_fc2_exchange_open(p, X_QUERY, r->owner, NAME_SERVER);
     if (x == NULL)
-        return;
-    uint8_t *out = control_new(p, 24 + FCVI_CT_LENGTH + FCVI_GID_IPP_LENGTH, eof_of(p, true));
+        return NONE;
+    uint8_t *out =
+        fcvi_fc2_control_new(p, 24 + FCVI_CT_LENGTH + FCVI_GID_IPP_LENGTH, fcvi_fc2_eof_of(p, true));
     if (out == NULL) {
-        exchange_free(p, exchange_index(p, x));
-        return;
+        fcvi_fc2_exchange_free(p, exchange_index(p, x));
+        return NONE;
     }
-    s->exchange = exchange_index(p, x);
-    put_header(p, out, CT_REQUEST, TYPE_CT, NAME_SERVER);
+    fcvi_fc2_put_header(p, out, CT_REQUEST, TYPE_CT, NAME_SERVER);
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, x->ox_id);
     uint8_t *ct = out + 24;
@@ -136,58 +121,40 @@ static void query(struct fcvi_port *p, struct setup *s)
     fcvi_set_CT_GS_Type(ct, DIRECTORY);
     fcvi_set_CT_GS_Subtype(ct, NAMES);
     fcvi_set_CT_CT_Command(ct, GID_IPP);
-    memcpy(ct + FCVI_CT_LENGTH, s->remote.host, sizeof s->remote.host);
+    memcpy(ct + FCVI_CT_LENGTH, r->host, 16);
+    return exchange_index(p, x);
 }
 
-/* 7.4: the Name Server where there is one, otherwise FARP. */
-void resolve(struct fcvi_port *p, struct setup *s)
+/* 7.4: the Name Server where there is one, otherwise FARP. The Exchange of the query, or NONE. */
+uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r)
 {
-    const struct remote_port *server = remote_find(p, NAME_SERVER);
+    const struct remote_port *server = fcvi_fc2_remote_find(p, NAME_SERVER);
     if (!p->config.name_server)
-        farp_ask(p, s);
+        fcvi_fc2_farp_ask(p, r);
     else if (server != NULL && server->logged_in)
-        query(p, s);
+        return fcvi_fc2_query(p, r);
     else
-        login_start(p, NAME_SERVER);
-}
-
-/* The login with the Name Server is there, or will not be: FARP has to do then. */
-void resolve_name_server(struct fcvi_port *p, bool logged_in)
-{
-    for (uint32_t i = 0; i < p->limits.setups; i++) {
-        struct setup *s = setup_at(p, i);
-        if (s->phase != SETUP_AWAIT_ADDRESS || s->exchange != NONE)
-            continue;
-        if (logged_in)
-            query(p, s);
-        else
-            farp_ask(p, s);
-    }
+        fcvi_fc2_login_start(p, NAME_SERVER);
+    return NONE;
 }
 
 /* A Fabric that a port logs in with again has no login of it with the Name Server any more (FC-FS). */
-void name_server_forgets(struct fcvi_port *p)
+void fcvi_fc2_name_server_forgets(struct fcvi_port *p)
 {
-    struct remote_port *server = remote_find(p, NAME_SERVER);
+    struct remote_port *server = fcvi_fc2_remote_find(p, NAME_SERVER);
     if (server != NULL)
         server->logged_in = server->usable = false;
 }
 
 /* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */
-void receive_ct(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (fcvi_FC_R_CTL(f->fc) != CT_REPLY || x == NULL || x->kind != X_QUERY ||
         f->payload_length < FCVI_CT_LENGTH)
         return;
-    struct setup *s = setup_at(p, x->owner);
     bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&
                     f->payload_length >= FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH;
     uint32_t id = accepted ? (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH) : 0;
-    if (!is_destination(p, id)) {
-        originator_unreachable(p, s);
-        return;
-    }
-    const struct fcvi_address wanted = s->remote; /* the setup may end at once */
-    found(p, wanted.host, id);
+    fcvi_fc2_up_query_answered(p, x, is_destination(p, id) ? id : 0);
 }

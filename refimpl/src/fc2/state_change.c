@@ -1,6 +1,6 @@
 /* RSCN: something has happened to the ports that it names. Mappings may have changed by a remote link event
  * (7.7.1); 7.7.5 leaves it to the port whether it wants to be told. */
-#include "../port/internal.h"
+#include "fc2.h"
 
 enum { LS_ACC = 0x02 };
 
@@ -21,21 +21,21 @@ static void changed(struct fcvi_port *p, const uint8_t *page)
         if (r->id == p->own_id || !is_n_port_id(r->id) || !affected(r->id, page))
             continue;
         if (r->logged_in)
-            validate(p, r);
+            fcvi_fc2_remote_validate(p, r);
         else
-            hosts_forget(p, r->id);
+            fcvi_fc2_hosts_forget(p, r->id);
     }
 }
 
-void state_change(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_fc2_state_change(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint64_t word = fcvi_ELS_ELS_Word_0(f->payload);
     uint32_t length = word & 0xFFFF;
     if (word >> 16 != FCVI_RSCN_PAGE_LENGTH || length > f->payload_length || length % 4 != 0) {
-        els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
+        fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
-    els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
     for (uint32_t at = FCVI_ELS_LENGTH; at < length; at += FCVI_RSCN_PAGE_LENGTH)
         changed(p, f->payload + at);
 }

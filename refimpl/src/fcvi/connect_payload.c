@@ -1,5 +1,5 @@
 /* The payload of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP1 (Tables 13 to 18) and addresses (7.2). */
-#include "../port/internal.h"
+#include "setup.h"
 
 static void put_address(uint8_t *out, const struct fcvi_address *a)
 {
@@ -18,7 +18,7 @@ static void put_info(uint8_t *out)
 }
 
 /* The payload of FCVI_CONNECT_RQST or RESP1, as the sender of the setup sees it; returns its length. */
-uint32_t put_connect(const struct fcvi_port *p, uint8_t *out, const struct setup *s)
+uint32_t fcvi_setup_put_payload(const struct fcvi_port *p, uint8_t *out, const struct setup *s)
 {
     const struct fcvi_attributes *attributes = &s->attributes;
     memset(out, 0, FCVI_CONN_LENGTH);
@@ -54,7 +54,7 @@ static bool take_address(const uint8_t *in, struct fcvi_address *a)
 
 /* Take the complete payload in. False when it is none of this revision: no connection comes of it (E25, E45).
  */
-bool take_connect(struct setup *s)
+bool fcvi_setup_take_payload(struct setup *s)
 {
     const uint8_t *in = s->buffer;
     bool info = s->flags & (s->originator ? 2u : 8u); /* Table 9 bit 1, Table 7 bit 3 (E23) */
@@ -78,18 +78,4 @@ bool take_connect(struct setup *s)
         .pipeline_depth = (uint32_t)fcvi_QOS_FCVI_PIPELINE_DEPTH(q),
     };
     return fcvi_CONN_FCVI_REVISION(in) == FCVI_REVISION_2007 && first && second;
-}
-
-bool address_valid(const struct fcvi_address *a)
-{
-    return a->discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
-           a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
-}
-
-bool address_is_own(const struct fcvi_port *p, const struct fcvi_address *a)
-{
-    for (uint32_t i = 0; i < p->config.self.hosts; i++)
-        if (memcmp(p->config.self.host[i], a->host, sizeof a->host) == 0)
-            return true;
-    return false;
 }

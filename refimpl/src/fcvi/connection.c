@@ -1,12 +1,15 @@
 /* Connections of endpoints: handles, the beginning and the end (4.2, 8.2, 8.4.2). */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/table.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- handles ---- */
 
 /* A handle names its VI and how many connections that VI has had, so that none comes back before all others
  * have been used and R_A_TOV has passed since the last of them was given out, with which the connections of
  * the others were over (8.4.2 f). False while that is not so. */
-bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle)
+bool fcvi_connection_new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle)
 {
     uint32_t bits = 32u - p->handle_bits, last = (uint32_t)((1ULL << bits) - 1);
     do {
@@ -22,7 +25,7 @@ bool new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle)
 }
 
 /* Only the port that the connection is with may use its handle (E45). */
-struct vi *vi_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer)
+struct vi *fcvi_connection_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer)
 {
     uint32_t index = handle & (uint32_t)((1ULL << p->handle_bits) - 1);
     if (index >= p->limits.vis)
@@ -51,20 +54,33 @@ static bool party_is(struct fcvi_port *p, uint32_t i, bool by_id, uint32_t peer,
 
 /* The next party after `after` (NONE: the first) whose FCVI_CONNECTION_ID, or handle at the other side, it
  * is. */
-uint32_t party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value, uint32_t after)
+uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value,
+                                    uint32_t after)
 {
     const struct table *t = by_id ? &p->by_connection_id : &p->by_handle;
-    uint32_t i = after == NONE ? table_first(p, t, table_hash(peer, value)) : table_next(p, t, after);
+    uint32_t i =
+        after == NONE ? fcvi_table_first(p, t, fcvi_table_hash(peer, value)) : fcvi_table_next(p, t, after);
     while (i != NONE && !party_is(p, i, by_id, peer, value))
-        i = table_next(p, t, i);
+        i = fcvi_table_next(p, t, i);
     return i;
 }
 
 /* ---- the beginning ---- */
 
-void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
+/* A VI that has had no connection yet. */
+void fcvi_connection_none(struct vi *vi)
 {
-    connection_forget(p, vi);
+    const struct list empty = {NONE, NONE};
+    vi->setup = vi->inbound = NONE;
+    vi->tx.current = NONE;
+    vi->tx.list = vi->tx.jobs = empty;
+    vi->rx.list = vi->rx.unanswered = empty;
+    vi->rx.held = NONE;
+}
+
+void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
+{
+    fcvi_connection_forget(p, vi);
     vi->connection = (struct connection){
         .known = true,
         .originator = s->originator,
@@ -77,42 +93,42 @@ void connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s)
     vi->tx = (struct sender){.next_msg_id = 1, .current = NONE, .list = empty, .jobs = empty};
     vi->rx = (struct receiver){.expected = 1, .list = empty, .unanswered = empty, .held = NONE};
     if (!s->originator) /* our own FCVI_CONNECTION_IDs are not what the other side may mean (E47) */
-        table_add(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), party(p, vi));
+        fcvi_table_add(p, &p->by_connection_id, fcvi_table_hash(s->peer, s->connection_id), party(p, vi));
     if (s->remote_handle != FCVI_UNASSIGNED)
-        table_add(p, &p->by_handle, table_hash(s->peer, s->remote_handle), party(p, vi));
+        fcvi_table_add(p, &p->by_handle, fcvi_table_hash(s->peer, s->remote_handle), party(p, vi));
 }
 
 /* C rules 8 and 9: a retry brings a new FCVI_CONNECTION_ID. */
-void connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id)
+void fcvi_connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id)
 {
     struct connection *c = &vi->connection;
     if (c->originator)
         return;
-    table_remove(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+    fcvi_table_remove(p, &p->by_connection_id, fcvi_table_hash(c->peer, c->connection_id), party(p, vi));
     c->connection_id = connection_id;
-    table_add(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+    fcvi_table_add(p, &p->by_connection_id, fcvi_table_hash(c->peer, c->connection_id), party(p, vi));
 }
 
 /* ---- the end ---- */
 
 /* What no longer needs an answer: a new connection begins, or the ports are logged out. */
-void connection_forget(struct fcvi_port *p, struct vi *vi)
+void fcvi_connection_forget(struct fcvi_port *p, struct vi *vi)
 {
     struct connection *c = &vi->connection;
     if (c->known && !c->originator)
-        table_remove(p, &p->by_connection_id, table_hash(c->peer, c->connection_id), party(p, vi));
+        fcvi_table_remove(p, &p->by_connection_id, fcvi_table_hash(c->peer, c->connection_id), party(p, vi));
     if (c->known && c->remote_handle != FCVI_UNASSIGNED)
-        table_remove(p, &p->by_handle, table_hash(c->peer, c->remote_handle), party(p, vi));
+        fcvi_table_remove(p, &p->by_handle, fcvi_table_hash(c->peer, c->remote_handle), party(p, vi));
     c->known = c->receiving = false;
-    messages_drop(p, vi);
+    fcvi_message_drop_all(p, vi);
 }
 
 /* The connection is over but for a Disconnect: Error, queues flushed; the application hears of it (8.2 d). */
-void connection_fail(struct fcvi_port *p, struct vi *vi, bool notify)
+void fcvi_connection_fail(struct fcvi_port *p, struct vi *vi, bool notify)
 {
     vi->connection.receiving = false;
-    set_state(p, vi, FCVI_STATE_ERROR);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_ERROR);
     if (notify)
-        event_error(p, vi_index(p, vi), VIP_ERROR_CONN_LOST);
-    flush(p, vi);
+        fcvi_event_error(p, vi_index(p, vi), VIP_ERROR_CONN_LOST);
+    fcvi_vi_flush(p, vi);
 }

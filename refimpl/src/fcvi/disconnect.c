@@ -1,5 +1,7 @@
 /* Disconnect: 6.12, 6.13, 8.6 and Annex D. */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+#include "setup.h"
 
 enum { CONN_STS = 1, VI_APP_DISCON = 2, CONN_SETUP_ABORT = 4 }; /* Table 10 */
 
@@ -25,42 +27,44 @@ static void send_rqst(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         .flags = (uint8_t)(VI_APP_DISCON | (c->established ? 0 : CONN_SETUP_ABORT) | (reason != 0)),
         .reason = reason,
     };
-    send_iu(p, &iu);
+    fcvi_fc2_send_iu(p, &iu);
     vi->disconnect = DISCONNECT_AWAIT_RESP;
-    timer_start(p, TIMER_DISCONNECT, vi_index(p, vi), p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_DISCONNECT, vi_index(p, vi), p->config.r_a_tov_us);
 }
 
 /* A setup that is still open ends with the Disconnect: its Exchange is aborted by the originator (E115). */
 static void end_setup(struct fcvi_port *p, struct vi *vi)
 {
     struct setup *s = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
-    timer_stop(p, TIMER_T1, vi_index(p, vi));
-    peer_answer(p, vi, NO_WAITING);
+    fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
+    fcvi_peer_answer(p, vi, NO_WAITING);
     if (vi->inbound != NONE)
-        setup_free(p, setup_at(p, vi->inbound));
+        fcvi_setup_free(p, setup_at(p, vi->inbound));
     if (s == NULL)
         return;
     vi->setup = NONE; /* what waits for RESP3 or BA_ACC goes on without the Endpoint */
     if (s->phase < SETUP_AWAIT_RESP1)
-        setup_free(p, s);
+        fcvi_setup_free(p, s);
     else if (s->phase == SETUP_AWAIT_RESP1)
-        originator_failed(p, s);
+        fcvi_originator_failed(p, s);
 }
 
-int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
+int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
 {
     if (vi->disconnect == DISCONNECT_AWAIT_RESP)
         return VIP_ERROR_RESOURCE;
     /* no connection: nothing to say to anybody (E76), or nobody to say it to after a logout (E86) */
     bool silent = vi->state == FCVI_STATE_IDLE || !vi->connection.known;
-    struct exchange *x = silent ? NULL : exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
+    struct exchange *x =
+        silent ? NULL : fcvi_fc2_exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
     if (!silent && x == NULL)
         return VIP_ERROR_RESOURCE; /* before anything has changed: the call can be made again */
-    finish_connect(p, vi, VIP_ERROR_RESOURCE, NULL);
+    fcvi_vi_connect_done(p, vi, VIP_ERROR_RESOURCE, NULL);
     end_setup(p, vi);
     vi->connection.receiving = false;
-    set_state(p, vi, silent ? FCVI_STATE_IDLE : FCVI_STATE_ERROR); /* until it is answered (D.1 rule 1c) */
-    flush(p, vi);                                                  /* all, as it is not Connected any more */
+    fcvi_vi_set_state(p, vi,
+                      silent ? FCVI_STATE_IDLE : FCVI_STATE_ERROR); /* until it is answered (D.1 rule 1c) */
+    fcvi_vi_flush(p, vi);                                           /* all, as it is not Connected any more */
     if (silent)
         return VIP_SUCCESS;
     vi->disconnect_token = token;
@@ -70,39 +74,41 @@ int disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
 
 static void disconnected(struct fcvi_port *p, struct vi *vi)
 {
-    timer_stop(p, TIMER_DISCONNECT, vi_index(p, vi));
+    fcvi_timer_stop(p, TIMER_DISCONNECT, vi_index(p, vi));
     vi->disconnect = DISCONNECT_NONE;
 }
 
-void disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     uint32_t exchange = vi->disconnect_exchange;
-    if (!sequence_ok(exchange_at(p, exchange), f)) {
-        disconnect_timeout(p, vi); /* 8.6.2 a, 8.6.3 a */
+    FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
+    if (!fcvi_fc2_sequence_ok(exchange_at(p, exchange), f)) {
+        fcvi_disconnect_timeout(p, vi); /* 8.6.2 a, 8.6.3 a */
         return;
     }
-    exchange_free(p, exchange);
+    fcvi_fc2_exchange_free(p, exchange);
     disconnected(p, vi);
-    set_state(p, vi, FCVI_STATE_IDLE);
-    event_call(p, vi->disconnect_token, VIP_SUCCESS);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+    fcvi_event_call(p, vi->disconnect_token, VIP_SUCCESS);
 }
 
 /* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. This port does not retry (E59). */
-void disconnect_timeout(struct fcvi_port *p, struct vi *vi)
+void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi)
 {
-    exchange_abort(p, vi->disconnect_exchange);
+    FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
+    fcvi_fc2_exchange_abort(p, vi->disconnect_exchange);
     disconnected(p, vi);
-    event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
+    fcvi_event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
 }
 
 /* A logout: the Exchange is gone with the login. */
-void disconnect_abandon(struct fcvi_port *p, struct vi *vi)
+void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->disconnect == DISCONNECT_NONE)
         return;
-    exchange_free(p, vi->disconnect_exchange);
+    fcvi_fc2_exchange_free(p, vi->disconnect_exchange);
     disconnected(p, vi);
-    event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
+    fcvi_event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
 }
 
 /* ---- the side that is told ---- */
@@ -117,7 +123,7 @@ static void send_resp(struct fcvi_port *p, const struct fcvi_frame *f, const str
 {
     struct exchange x = {.peer = (uint32_t)fcvi_FC_S_ID(f->fc),
                          .ox_id = (uint16_t)fcvi_FC_OX_ID(f->fc),
-                         .rx_id = transient_rx_id(p)};
+                         .rx_id = fcvi_fc2_transient_rx_id(p)};
     uint8_t echo = (uint8_t)(fcvi_DH_FCVI_FLAGS(f->dh) & (VI_APP_DISCON | CONN_SETUP_ABORT));
     struct iu iu = {
         .iu = FCVI_IU_DISCONNECT_RESP,
@@ -128,7 +134,7 @@ static void send_resp(struct fcvi_port *p, const struct fcvi_frame *f, const str
         .flags = (uint8_t)(echo | (a->reason != 0)),
         .reason = a->reason,
     };
-    send_iu(p, &iu);
+    fcvi_fc2_send_iu(p, &iu);
 }
 
 /* The Endpoint goes to Error and its application hears of it, unless it had let go before (D.2). */
@@ -136,9 +142,9 @@ static void lose(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->state == FCVI_STATE_IDLE || vi->state == FCVI_STATE_ERROR)
         return;
-    finish_connect(p, vi, vi->peer.phase == PEER_PENDING ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
+    fcvi_vi_connect_done(p, vi, vi->peer.phase == PEER_PENDING ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
     end_setup(p, vi); /* C.5.9.2: T2 is cleared */
-    connection_fail(p, vi, true);
+    fcvi_connection_fail(p, vi, true);
 }
 
 /* The party that a setup of that FCVI_CONNECTION_ID is for: a request not accepted yet, or a VI. */
@@ -146,7 +152,7 @@ static uint32_t party_of_id(struct fcvi_port *p, uint32_t peer, uint32_t id, str
 {
     if (named != NULL && named->connection.connection_id == id)
         return p->limits.setups + vi_index(p, named);
-    return party_find(p, true, peer, id, NONE);
+    return fcvi_connection_party_find(p, true, peer, id, NONE);
 }
 
 /* An aborted setup: by FCVI_CONNECTION_ID (6.12.2); rules 3 and 6 for what is not known. */
@@ -159,7 +165,7 @@ static struct answer abort_setup(struct fcvi_port *p, uint32_t peer, uint32_t id
         return (struct answer){FCVI_UNASSIGNED, DOES_NOT_EXIST, 0};
     if (party < p->limits.setups) {
         struct answer a = {setup_at(p, party)->remote_handle, 0, 0};
-        setup_free(p, setup_at(p, party)); /* offered to the application: its answer will find nothing */
+        fcvi_setup_free(p, setup_at(p, party)); /* offered to the application: its answer will find nothing */
         return a;
     }
     struct vi *vi = vi_at(p, party - p->limits.setups);
@@ -167,14 +173,14 @@ static struct answer abort_setup(struct fcvi_port *p, uint32_t peer, uint32_t id
     return (struct answer){vi->connection.remote_handle, 0, 0};
 }
 
-void disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint32_t peer = (uint32_t)fcvi_FC_S_ID(f->fc);
     bool intact = fcvi_FC_SEQ_CNT(f->fc) == 0 && fcvi_FC_First_Sequence(f->fc) &&
                   fcvi_FC_End_Sequence(f->fc) && !fcvi_FC_Exchange_Context(f->fc) && f->payload_length == 0;
     if (!intact)
         return; /* 8.6.3 b */
-    struct vi *vi = vi_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), peer);
+    struct vi *vi = fcvi_connection_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), peer);
     struct answer a = {FCVI_UNASSIGNED, DOES_NOT_EXIST, 0};
     if (fcvi_DH_CONN_SETUP_ABORT(f->dh)) {
         a = abort_setup(p, peer, (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh), vi);

@@ -1,6 +1,6 @@
 /* Frames with Message Data, built from registered memory when the host asks for them: no copy is kept
  * (5.2.1, 5.8, 5.9, 6.2, 6.4, 6.6, 6.7). */
-#include "../port/internal.h"
+#include "message.h"
 
 /* A Sequence holds no more frames than SEQ_CNT has values (5.6). */
 enum { SEQUENCE_FRAMES = 65536 };
@@ -9,7 +9,7 @@ enum { SEQUENCE_FRAMES = 65536 };
  * full, so that a frame's place follows from its number. */
 static uint32_t iu_end(struct fcvi_port *p, const struct exchange *x, const struct message *m)
 {
-    uint64_t room = room_for(p, x->peer), size = SEQUENCE_FRAMES * room;
+    uint64_t room = fcvi_fc2_room_for(p, x->peer), size = SEQUENCE_FRAMES * room;
     if (p->config.iu_size != 0 && p->config.iu_size < size)
         size = p->config.iu_size < room ? room : p->config.iu_size / room * room;
     return m->total - m->iu_start < size ? m->total : (uint32_t)(m->iu_start + size);
@@ -65,14 +65,14 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
 {
     struct message *m = message_at(p, exchange_index(p, x));
     enum fcvi_iu iu = iu_of(x, m);
-    uint8_t r_ctl, opcode = opcode_of(iu, &r_ctl);
+    uint8_t r_ctl, opcode = fcvi_fc2_opcode_of(iu, &r_ctl);
     uint32_t fill = (4 - at->length % 4) % 4;
     memset(out, 0, 24);
     fcvi_set_FC_R_CTL(out, r_ctl);
     fcvi_set_FC_D_ID(out, x->peer);
     fcvi_set_FC_S_ID(out, p->own_id);
     fcvi_set_FC_TYPE(out, FCVI_TYPE);
-    put_exchange(out, x, at->count);
+    fcvi_fc2_put_exchange(out, x, at->count);
     fcvi_set_FC_SEQ_ID(out, x->seq_id);
     fcvi_set_FC_PREF(out, vi->attributes.preference); /* 5.8.2, 7.3 */
     put_sequence_bits(out, vi, m, iu, at->ends, at->final);
@@ -84,17 +84,17 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     put_device_header(out + 24, vi, m, opcode);
     uint8_t *payload = out + 24 + DH32;
     if (x->originator) {
-        if (!descriptor_in_memory(p, vi, entry_at(p, m->entry)))
+        if (!fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry)))
             return 0;
-        descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
+        fcvi_vi_descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {
-        const uint8_t *from = remote_memory(p, vi, m, 0, m->total);
+        const uint8_t *from = fcvi_message_memory(p, vi, m, 0, m->total);
         if (from == NULL)
             return 0;
         memcpy(payload, from + at->offset, at->length);
     }
     memset(payload + at->length, 0, fill);
-    *meta = (struct fcvi_transmitted){sof_of(p, at->starts), eof_of(p, at->ends)};
+    *meta = (struct fcvi_transmitted){fcvi_fc2_sof_of(p, at->starts), fcvi_fc2_eof_of(p, at->ends)};
     return 24 + DH32 + at->length + fill;
 }
 
@@ -102,25 +102,26 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
 static void memory_gone(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     if (!x->originator) {
-        read_refused(p, vi, x);
+        fcvi_message_read_refused(p, vi, x);
         return;
     }
     struct entry *e = entry_at(p, message_at(p, exchange_index(p, x))->entry);
-    exchange_abort(p, exchange_index(p, x));
-    message_closed(p, vi, x);
-    entry_finish(p, vi, false, e, FCVI_STATUS_PROTECTION_ERROR | FCVI_STATUS_PARTIAL_ERROR, 0);
+    fcvi_fc2_exchange_abort(p, exchange_index(p, x));
+    fcvi_message_closed(p, vi, x);
+    fcvi_vi_entry_finish(p, vi, false, e, FCVI_STATUS_PROTECTION_ERROR | FCVI_STATUS_PARTIAL_ERROR, 0);
     if (reliable(vi))
-        message_error(p, vi, NULL, 0, true);
+        fcvi_message_error(p, vi, NULL, 0, true);
 }
 
 /* The next frame of a Message, and the books about it; 0 when it has to wait (class 2) or failed. */
-size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
-                  struct fcvi_transmitted *meta)
+size_t fcvi_message_data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                               struct fcvi_transmitted *meta)
 {
     struct message *m = message_at(p, exchange_index(p, x));
     bool request = x->originator && m->op == FCVI_RDMA_READ;
-    if (!credit_left(p, x))
+    if (!fcvi_fc2_credit_left(p, x))
         return 0;
+    FCVI_ASSERT(m->offset <= m->iu_end && m->iu_end <= m->total);
     if (m->offset == m->iu_end) { /* the first Sequence of the Message, or the next one */
         if (x->unacked != 0)
             return 0; /* the one before is open until it is acknowledged (5.5) */
@@ -128,12 +129,12 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
         m->iu_start = m->iu_end;
         m->iu_end = iu_end(p, x, m);
     }
-    if (!x->sequence_open && !sequence_id(p, x)) {
-        starve(p, vi);
+    if (!x->sequence_open && !fcvi_fc2_sequence_open(p, x)) {
+        fcvi_schedule_starve(p, vi);
         return 0;
     }
     bool starts = m->offset == m->iu_start;
-    uint32_t room = room_for(p, x->peer), left = request ? 0 : m->iu_end - m->offset;
+    uint32_t room = fcvi_fc2_room_for(p, x->peer), left = request ? 0 : m->iu_end - m->offset;
     struct place at = {
         .offset = m->offset, .length = left < room ? left : room, .count = x->tx_cnt, .starts = starts};
     at.ends = request || m->offset + at.length == m->iu_end;
@@ -145,28 +146,29 @@ size_t data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_
     }
     x->tx_cnt++;
     m->offset += at.length;
-    note_sent(p, x, at.count);
+    fcvi_fc2_frame_sent(p, x, at.count);
     if (at.final) {
         m->phase = AWAIT_ACK;
         if (x->originator)
             vi->tx.current = NONE;
-        message_sent(p, vi, x);
+        fcvi_message_sent(p, vi, x);
     }
     return length;
 }
 
 /* Annex B rule 8b: a frame that found no room is built once more. */
-size_t data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
-                  struct fcvi_transmitted *meta)
+size_t fcvi_message_data_again(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
+                               struct fcvi_transmitted *meta)
 {
     struct message *m = message_at(p, exchange_index(p, x));
     bool request = x->originator && m->op == FCVI_RDMA_READ;
     uint16_t behind = 0;
+    FCVI_ASSERT(x->resend != 0);
     while ((x->resend >> behind & 1u) == 0)
         behind++;
     x->resend &= ~(1ULL << behind);
     uint16_t count = (uint16_t)(x->ack_base + behind), back = (uint16_t)(x->tx_cnt - count);
-    uint32_t room = room_for(p, x->peer), sent = m->phase == AWAIT_ACK ? m->total : m->offset;
+    uint32_t room = fcvi_fc2_room_for(p, x->peer), sent = m->phase == AWAIT_ACK ? m->total : m->offset;
     uint64_t frames = request || sent == 0 ? 1 : ((uint64_t)sent + room - 1) / room;
     uint32_t offset = (uint32_t)((frames - back) * room), left = request ? 0 : sent - offset;
     struct place at = {.offset = offset, .length = left < room ? left : room, .count = count};

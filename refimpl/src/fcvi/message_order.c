@@ -3,7 +3,9 @@
  * Several Messages may be open, each with what has come of it. Their data go straight to their places as soon
  * as it is settled which receive Descriptors the Messages before them take; until then their frames are held.
  * They complete in order. R_A_TOV after something was first seen to be missing it is given up. */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 static struct message *message_of(struct fcvi_port *p, uint32_t exchange)
 {
@@ -19,7 +21,7 @@ static bool lost(const struct message *m)
 /* All of the Message has come; a FCVI_READ_RQST brings no data. */
 static bool whole(struct fcvi_port *p, const struct message *m)
 {
-    return lost(m) || (m->op == FCVI_RDMA_READ ? m->ended : run_whole(p, m));
+    return lost(m) || (m->op == FCVI_RDMA_READ ? m->ended : fcvi_message_run_whole(p, m));
 }
 
 /* ---- held frames ---- */
@@ -49,7 +51,7 @@ static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
     *link = i;
 }
 
-void order_drop_held(struct fcvi_port *p, struct vi *vi)
+void fcvi_message_order_drop_held(struct fcvi_port *p, struct vi *vi)
 {
     while (vi->rx.held != NONE) {
         uint32_t i = vi->rx.held;
@@ -65,11 +67,11 @@ static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const
     uint32_t offset = f->payload_length > 0 ? (uint32_t)fcvi_FC_Parameter(f->fc) : 0;
     if (lost(m))
         return true;
-    if (f->payload_length > 0 && !run_add(p, m, offset, offset + f->payload_length))
+    if (f->payload_length > 0 && !fcvi_message_run_add(p, m, offset, offset + f->payload_length))
         return true; /* it has been here before */
-    receive_note(m, f);
-    receive_place(p, vi, m, offset, f->payload, f->payload_length);
-    return !receive_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
+    fcvi_message_rx_note(m, f);
+    fcvi_message_rx_place(p, vi, m, offset, f->payload, f->payload_length);
+    return !fcvi_message_rx_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
 }
 
 /* Frames of this Message that were held while it was not settled. What they show to be missing has been
@@ -119,13 +121,13 @@ static void bind_in_order(struct fcvi_port *p, struct vi *vi)
         if (m->id != id)
             return; /* nothing of the Message before it has come */
         if (!m->bound && settled(m))
-            receive_bind(p, vi, m);
+            fcvi_message_rx_bind(p, vi, m);
         if (placeable(vi, m))
             process_held(p, vi, m);
         if (!m->bound)
             return;
         if (lost(m) && m->entry != NONE && m->id != vi->rx.expected)
-            message_lost(p, vi, exchange_at(p, i));
+            fcvi_message_lost(p, vi, exchange_at(p, i));
     }
 }
 
@@ -133,7 +135,7 @@ static void bind_in_order(struct fcvi_port *p, struct vi *vi)
 static void end_lost(struct fcvi_port *p, struct vi *vi, uint32_t exchange)
 {
     uint32_t id = message_of(p, exchange)->id;
-    message_lost(p, vi, exchange_at(p, exchange));
+    fcvi_message_lost(p, vi, exchange_at(p, exchange));
     vi->rx.expected = id + 1;
 }
 
@@ -148,13 +150,13 @@ static void complete_in_order(struct fcvi_port *p, struct vi *vi)
         if (lost(m))
             end_lost(p, vi, i);
         else
-            receive_done(p, vi, exchange_at(p, i));
+            fcvi_message_rx_done(p, vi, exchange_at(p, i));
         bind_in_order(p, vi);
     }
 }
 
 /* The Message of the frame, new when it is the first of it; in order of FCVI_MSG_ID modulo 2^32. */
-static struct exchange *find(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+static struct exchange *message_find(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh), before = NONE;
     for (uint32_t i = vi->rx.list.head; i != NONE && (int32_t)(message_of(p, i)->id - id) <= 0;
@@ -163,9 +165,9 @@ static struct exchange *find(struct fcvi_port *p, struct vi *vi, const struct fc
             return exchange_at(p, i);
         before = i;
     }
-    struct exchange *x = receive_begin(p, vi, f);
+    struct exchange *x = fcvi_message_rx_begin(p, vi, f);
     if (x != NULL)
-        list_insert(p, &vi->rx.list, before, exchange_index(p, x));
+        fcvi_message_list_insert(p, &vi->rx.list, before, exchange_index(p, x));
     return x;
 }
 
@@ -186,7 +188,8 @@ static uint64_t missing_since(struct fcvi_port *p, const struct vi *vi)
         if (m->id != vi->rx.expected)
             since = sooner(since, m->since); /* rules 4c a and b */
         if (!whole(p, m))
-            since = sooner(since, sooner(run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
+            since =
+                sooner(since, sooner(fcvi_message_run_gap(p, m), m->last_frame)); /* 4c c, 6e; 8.4.1 Note 1 */
     }
     return since;
 }
@@ -207,12 +210,12 @@ static void fail(struct fcvi_port *p, struct vi *vi, uint8_t reason)
 {
     uint32_t i = vi->rx.list.head;
     if (i != NONE && message_of(p, i)->id == vi->rx.expected)
-        message_lost(p, vi, exchange_at(p, i));
-    message_error(p, vi, NULL, reason, true);
+        fcvi_message_lost(p, vi, exchange_at(p, i));
+    fcvi_message_error(p, vi, NULL, reason, true);
 }
 
 /* What is whole completes. Rule 7 for the rest, and the timer for what will be given up next. */
-void order_timeout(struct fcvi_port *p, struct vi *vi)
+void fcvi_message_order_timeout(struct fcvi_port *p, struct vi *vi)
 {
     complete_in_order(p, vi);
     while (vi->rx.list.head != NONE) {
@@ -220,7 +223,7 @@ void order_timeout(struct fcvi_port *p, struct vi *vi)
         if (since == FCVI_NEVER)
             break;
         if (since + p->config.r_a_tov_us > p->now) {
-            timer_start(p, TIMER_MISSING, vi_index(p, vi), since + p->config.r_a_tov_us - p->now);
+            fcvi_timer_start(p, TIMER_MISSING, vi_index(p, vi), since + p->config.r_a_tov_us - p->now);
             return;
         }
         if (reliable(vi)) {
@@ -230,25 +233,25 @@ void order_timeout(struct fcvi_port *p, struct vi *vi)
         give_up(p, vi);
         complete_in_order(p, vi);
     }
-    timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+    fcvi_timer_stop(p, TIMER_MISSING, vi_index(p, vi));
 }
 
-bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     int32_t ahead = (int32_t)((uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh) - vi->rx.expected);
     if (ahead < 0)
         return true; /* completed or given up (rule 2) */
-    struct exchange *x = find(p, vi, f);
+    struct exchange *x = message_find(p, vi, f);
     if (x == NULL)
         return true; /* no room: it counts as one that never came */
     struct message *m = message_at(p, exchange_index(p, x));
     if (lost(m))
         return false; /* rule 2 */
-    bool fits = receive_fits(m, f) && fcvi_FC_OX_ID(f->fc) == x->ox_id;
+    bool fits = fcvi_message_rx_fits(m, f) && fcvi_FC_OX_ID(f->fc) == x->ox_id;
     m->last_frame = p->now;
     if (fits && !m->bound) {
         m->immediate |= m->op == FCVI_RDMA_WRITE && fcvi_DH_IMM_DATA(f->dh);
-        m->final_seen |= receive_final(f);
+        m->final_seen |= fcvi_message_rx_final(f);
         bind_in_order(p, vi);
     }
     if (fits && placeable(vi, m))
@@ -262,7 +265,7 @@ bool order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *
     if (!fits && m->id == vi->rx.expected) /* rule 6a */
         end_lost(p, vi, exchange_index(p, x));
     else if (!fits)
-        message_lost(p, vi, x);
-    order_timeout(p, vi);
+        fcvi_message_lost(p, vi, x);
+    fcvi_message_order_timeout(p, vi);
     return fits;
 }

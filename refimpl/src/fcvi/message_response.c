@@ -1,6 +1,8 @@
 /* Message Responses at the originator: FCVI_SEND_RESP, FCVI_WRITE_RESP, FCVI_READ_RESP, and their absence
  * (6.3, 6.5, 6.7, 8.4.1 a, Annex B rule 9). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 enum { RESP_ERR = 1, DESC_ERR = 2, PROT_ERR = 4, TRANS_ERR = 8 }; /* Table 6 */
 
@@ -23,10 +25,10 @@ static void answered(struct fcvi_port *p, struct vi *vi, struct exchange *x, uin
     struct message *m = message_at(p, exchange_index(p, x));
     struct entry *e = entry_at(p, m->entry);
     uint32_t length = status == 0 ? m->total : 0;
-    message_closed(p, vi, x);
-    entry_finish(p, vi, false, e, status, length);
+    fcvi_message_closed(p, vi, x);
+    fcvi_vi_entry_finish(p, vi, false, e, status, length);
     if (status != 0)
-        message_error(p, vi, NULL, 0, true);
+        fcvi_message_error(p, vi, NULL, 0, true);
 }
 
 /* One frame of FCVI_READ_RESP. Frames out of order are an error where the Fabric keeps them in order. */
@@ -37,30 +39,31 @@ static void read_data(struct fcvi_port *p, struct vi *vi, struct exchange *x, co
     bool fits = offset <= m->total && f->payload_length <= m->total - offset &&
                 fcvi_DH_FCVI_RMT_VA(f->dh) == m->rmt_va &&
                 fcvi_DH_FCVI_RMT_VA_HANDLE(f->dh) == m->rmt_va_handle;
-    if (!fits || (!p->config.out_of_order && !sequence_ok(x, f))) {
-        message_error(p, vi, x, PROTOCOL_ERROR, true);
+    if (!fits || (!p->config.out_of_order && !fcvi_fc2_sequence_ok(x, f))) {
+        fcvi_message_error(p, vi, x, PROTOCOL_ERROR, true);
         return;
     }
-    if (f->payload_length > 0 && !run_add(p, m, offset, offset + f->payload_length))
+    if (f->payload_length > 0 && !fcvi_message_run_add(p, m, offset, offset + f->payload_length))
         return; /* it has been here before */
-    descriptor_place(p, entry_at(p, m->entry), offset, f->payload, f->payload_length);
+    fcvi_vi_descriptor_place(p, entry_at(p, m->entry), offset, f->payload, f->payload_length);
     m->ended |= fcvi_FC_End_Sequence(f->fc) && fcvi_FC_Last_Sequence(f->fc);
-    timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us); /* 8.4.1 Note 1, E96 */
-    if (run_whole(p, m)) /* VI-DG 5.2: the memory may have been deregistered meanwhile */
+    fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us); /* 8.4.1 Note 1, E96 */
+    if (fcvi_message_run_whole(p, m)) /* VI-DG 5.2: the memory may have been deregistered meanwhile */
         answered(p, vi, x,
-                 descriptor_in_memory(p, vi, entry_at(p, m->entry)) ? 0 : FCVI_STATUS_PROTECTION_ERROR);
+                 fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry)) ? 0
+                                                                            : FCVI_STATUS_PROTECTION_ERROR);
     else if (m->ended && !p->config.out_of_order)
-        message_error(p, vi, x, TRANSPORT_ERROR, true); /* it ended before its length */
+        fcvi_message_error(p, vi, x, TRANSPORT_ERROR, true); /* it ended before its length */
 }
 
-void response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+void fcvi_message_response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     static const uint8_t operation[] = {
         [FCVI_IU_SEND_RESP] = FCVI_SEND,
         [FCVI_IU_WRITE_RESP] = FCVI_RDMA_WRITE,
         [FCVI_IU_READ_RESP] = FCVI_RDMA_READ,
     };
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (x == NULL || x->kind != X_MESSAGE || x->owner != vi_index(p, vi))
         return;
     const struct message *m = message_at(p, exchange_index(p, x));
@@ -78,7 +81,7 @@ void response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_fram
 }
 
 /* Rule 9: no Message Response for FCVI_ULP_TIMEOUT. */
-void response_missing(struct fcvi_port *p, struct exchange *x)
+void fcvi_message_response_missing(struct fcvi_port *p, struct exchange *x)
 {
-    message_error(p, vi_at(p, x->owner), x, TRANSPORT_ERROR, true);
+    fcvi_message_error(p, vi_at(p, x->owner), x, TRANSPORT_ERROR, true);
 }

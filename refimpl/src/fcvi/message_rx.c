@@ -1,13 +1,15 @@
 /* The responder of Messages on an In-Order Fabric, and what an error does on each Reliability Level: 8.4.1,
  * 8.4.2 and Annex B rules 1 to 7. Mexp is rx.expected; SCexp is the next SEQ_CNT of the open Message's
  * Exchange, and 0 when none is open. Merr is a FCVI_MSG_ID below Mexp: its frames are discarded (rule 2). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- errors ---- */
 
 /* 8.4.2 e, rules 4b, 5a, 6b, 6d, 7b, 8 and 9: the connection is in error (Herr); only a Disconnect helps. x,
  * if any, is the own Message that failed. reason: what a Disconnect will say of it. */
-void message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify)
+void fcvi_message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify)
 {
     if (vi->state == FCVI_STATE_ERROR)
         return;
@@ -16,35 +18,35 @@ void message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8
         const struct message *m = message_at(p, exchange_index(p, x));
         struct entry *e = entry_at(p, m->entry);
         bool unanswered = m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
-        exchange_abort(p, exchange_index(p, x)); /* 8.4.2 a and b */
-        message_closed(p, vi, x);
+        fcvi_fc2_exchange_abort(p, exchange_index(p, x)); /* 8.4.2 a and b */
+        fcvi_message_closed(p, vi, x);
         if (unanswered)
-            entry_finish(p, vi, false, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
+            fcvi_vi_entry_finish(p, vi, false, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
     }
-    connection_fail(p, vi, notify);
+    fcvi_connection_fail(p, vi, notify);
 }
 
 /* The Message is lost (Merr). Rule 3a, VI-DG 5.2: the Descriptor that it had taken completes in error. One
  * that is ahead of Mexp keeps its record until its turn: what still comes of it is discarded (rule 2), and it
  * takes no Descriptor before those before it have theirs. */
-void message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+void fcvi_message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     struct message *m = message_at(p, index);
     bool ahead = p->config.out_of_order && m->id != vi->rx.expected;
     if (!m->bound && !ahead && (m->op == FCVI_SEND || m->immediate))
-        receive_bind(p, vi, m);
+        fcvi_message_rx_bind(p, vi, m);
     struct entry *e = m->entry != NONE ? entry_at(p, m->entry) : NULL;
     m->entry = NONE;
-    run_drop(p, m);
+    fcvi_message_run_drop(p, m);
     if (ahead) {
         m->phase = RECEIVED;
     } else {
-        list_remove(p, &vi->rx.list, index);
-        exchange_free(p, index);
+        fcvi_message_list_remove(p, &vi->rx.list, index);
+        fcvi_fc2_exchange_free(p, index);
     }
     if (e != NULL)
-        entry_finish(p, vi, true, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
+        fcvi_vi_entry_finish(p, vi, true, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
 }
 
 static struct exchange *current(struct fcvi_port *p, const struct vi *vi)
@@ -57,9 +59,9 @@ static bool broken(struct fcvi_port *p, struct vi *vi, uint32_t last, uint8_t re
 {
     struct exchange *x = current(p, vi);
     if (x != NULL)
-        message_lost(p, vi, x);
+        fcvi_message_lost(p, vi, x);
     if (reliable(vi))
-        message_error(p, vi, NULL, reason, true);
+        fcvi_message_error(p, vi, NULL, reason, true);
     else
         vi->rx.expected = last + 1;
     return false;
@@ -91,47 +93,47 @@ static bool in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame
         expected) /* rules 4a b, 6c, 6d; also when the first frame is missing (E89) */
         return broken(p, vi, message, TRANSPORT_ERROR);
     if (x == NULL) {
-        x = receive_begin(p, vi, f);
+        x = fcvi_message_rx_begin(p, vi, f);
         if (x == NULL)
             return broken(p, vi, message, TRANSPORT_ERROR);
-        list_append(p, &vi->rx.list, exchange_index(p, x));
+        fcvi_message_list_append(p, &vi->rx.list, exchange_index(p, x));
     }
     struct message *m = message_at(p, exchange_index(p, x));
     bool next = f->payload_length == 0 || fcvi_FC_Parameter(f->fc) == m->offset;
-    if (!receive_fits(m, f) || !next || fcvi_FC_OX_ID(f->fc) != x->ox_id)
+    if (!fcvi_message_rx_fits(m, f) || !next || fcvi_FC_OX_ID(f->fc) != x->ox_id)
         return broken(p, vi, message, PROTOCOL_ERROR); /* rules 6a and 6b: a Sequence error */
-    receive_note(m, f);
+    fcvi_message_rx_note(m, f);
     if (!m->bound && m->op != FCVI_RDMA_WRITE)
-        receive_bind(p, vi, m);
-    receive_place(p, vi, m, m->offset, f->payload, f->payload_length);
+        fcvi_message_rx_bind(p, vi, m);
+    fcvi_message_rx_place(p, vi, m, m->offset, f->payload, f->payload_length);
     x->rx_cnt++;
     m->offset += f->payload_length;
     m->last_frame = p->now;
     if (!m->ended) {
-        message_missing(p, vi);
+        fcvi_message_missing(p, vi);
         return true;
     }
     if (m->offset != m->total && m->op != FCVI_RDMA_READ) /* the rest never came (5.2.1) */
         return broken(p, vi, message, TRANSPORT_ERROR);
-    timer_stop(p, TIMER_MISSING, vi_index(p, vi));
-    receive_done(p, vi, x);
+    fcvi_timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+    fcvi_message_rx_done(p, vi, x);
     return true;
 }
 
 /* 8.4.1 Note 1: the rest of an open Message is waited for, R_A_TOV from its last frame on. Called by each
  * frame and by the timer, which is not set anew for each frame. */
-void message_missing(struct fcvi_port *p, struct vi *vi)
+void fcvi_message_missing(struct fcvi_port *p, struct vi *vi)
 {
     const struct exchange *x = current(p, vi);
     if (p->config.out_of_order) {
-        order_timeout(p, vi);
+        fcvi_message_order_timeout(p, vi);
         return;
     }
     if (x == NULL)
         return;
     uint64_t end = message_at(p, exchange_index(p, x))->last_frame + p->config.r_a_tov_us;
     if (end > p->now)
-        timer_start(p, TIMER_MISSING, vi_index(p, vi), end - p->now);
+        fcvi_timer_start(p, TIMER_MISSING, vi_index(p, vi), end - p->now);
     else
         broken(p, vi, vi->rx.expected, TRANSPORT_ERROR); /* rules 7a and 7b */
 }
@@ -145,40 +147,41 @@ static bool resp3_lost(struct fcvi_port *p, const struct vi *vi)
 }
 
 /* A Message IU. False when it is discarded because of an error: class 2 then asks for an ABTS (8.4.2 h). */
-bool message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct vi *vi = vi_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), (uint32_t)fcvi_FC_S_ID(f->fc));
+    struct vi *vi =
+        fcvi_connection_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), (uint32_t)fcvi_FC_S_ID(f->fc));
     bool response = FCVI_IUS_MSG_RESP >> f->iu & 1u;
     if (vi == NULL || !vi->connection.receiving)
         return response; /* rule 1: only the responder of a Message asks for an ABTS */
     if (response != (fcvi_FC_Exchange_Context(f->fc) != 0))
         return false; /* E45 */
     if (response) {
-        response_receive(p, vi, f);
+        fcvi_message_response_receive(p, vi, f);
         return true;
     }
     if (f->iu == FCVI_IU_READ_RQST && !reliable(vi))
         return false; /* 6.6.1 */
     if (resp3_lost(p, vi)) {
-        originator_failed(p, setup_at(p, vi->setup));
+        fcvi_originator_failed(p, setup_at(p, vi->setup));
         return false;
     }
-    return p->config.out_of_order ? order_receive(p, vi, f) : in_order(p, vi, f);
+    return p->config.out_of_order ? fcvi_message_order_receive(p, vi, f) : in_order(p, vi, f);
 }
 
 /* The originator has aborted the Exchange of a Message that is open here, or that is being answered. */
-void message_aborted(struct fcvi_port *p, struct exchange *x)
+void fcvi_message_aborted(struct fcvi_port *p, struct exchange *x)
 {
     struct vi *vi = vi_at(p, x->owner);
     uint32_t id = message_at(p, exchange_index(p, x))->id;
     if (reliable(vi)) {
         if (x == current(p, vi))
-            message_lost(p, vi, x);
-        message_error(p, vi, NULL, TRANSPORT_ERROR, true);
+            fcvi_message_lost(p, vi, x);
+        fcvi_message_error(p, vi, NULL, TRANSPORT_ERROR, true);
         return;
     }
-    message_lost(p, vi, x);
+    fcvi_message_lost(p, vi, x);
     if (vi->rx.expected == id)
         vi->rx.expected = id + 1;
-    message_missing(p, vi);
+    fcvi_message_missing(p, vi);
 }

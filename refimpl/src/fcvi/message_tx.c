@@ -1,6 +1,8 @@
 /* The originator of Messages: which Descriptor is next, how many may be open, and when each is over
  * (5.2, 7.3, Annex E, VI-ARCH 6.3.1). */
-#include "../port/internal.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- the next Message ---- */
 
@@ -13,7 +15,7 @@ static uint32_t fault_of(struct fcvi_port *p, const struct vi *vi, const struct 
         return FCVI_STATUS_FORMAT_ERROR; /* 5.2.4: Reliable Delivery and Reliable Reception only */
     if (e->length > vi->attributes.max_transfer_size)
         return FCVI_STATUS_LENGTH_ERROR;
-    return descriptor_in_memory(p, vi, e) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
+    return fcvi_vi_descriptor_in_memory(p, vi, e) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
 }
 
 /* A RDMA Read may be passed, but not on Reliable Reception: what follows it must have no effect if it fails.
@@ -26,26 +28,27 @@ static bool must_wait(const struct vi *vi, const struct entry *e)
 }
 
 /* Begin the Message of the next Descriptor; false when none may begin now. */
-static bool begin(struct fcvi_port *p, struct vi *vi)
+static bool message_begin(struct fcvi_port *p, struct vi *vi)
 {
     struct entry *e;
-    while ((e = queue_head(p, &vi->send)) != NULL && !must_wait(vi, e)) {
+    while ((e = fcvi_vi_queue_head(p, &vi->send)) != NULL && !must_wait(vi, e)) {
         uint32_t fault = fault_of(p, vi, e);
         if (fault != 0) {
             if (reliable(vi) && vi->tx.open > 0)
                 return false; /* those before it come to their end first */
-            queue_take(p, &vi->send);
-            entry_finish(p, vi, false, e, fault, 0);
+            fcvi_vi_queue_take(p, &vi->send);
+            fcvi_vi_entry_finish(p, vi, false, e, fault, 0);
             if (reliable(vi)) {
-                message_error(p, vi, NULL, 0, true);
+                fcvi_message_error(p, vi, NULL, 0, true);
                 return false;
             }
             continue;
         }
-        bool room = sequences_left(p) && exchanges_left(p);
-        struct exchange *x = room ? exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
+        bool room = fcvi_fc2_sequences_left(p) && fcvi_fc2_exchanges_left(p);
+        struct exchange *x =
+            room ? fcvi_fc2_exchange_open(p, X_MESSAGE, vi_index(p, vi), vi->connection.peer) : NULL;
         if (x == NULL) {
-            starve(p, vi);
+            fcvi_schedule_starve(p, vi);
             return false;
         }
         uint32_t index = exchange_index(p, x);
@@ -63,13 +66,13 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
             .value = e->immediate,
             .runs = NONE,
         };
-        queue_take(p, &vi->send);
+        fcvi_vi_queue_take(p, &vi->send);
         e->begun = true;
         e->msg_id = m->id;
         vi->tx.open++;
         vi->tx.reads += m->op == FCVI_RDMA_READ;
         vi->tx.current = index;
-        list_append(p, &vi->tx.list, index);
+        fcvi_message_list_append(p, &vi->tx.list, index);
         return true;
     }
     return false;
@@ -79,9 +82,9 @@ static bool begin(struct fcvi_port *p, struct vi *vi)
 
 static size_t request_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
 {
-    while (vi->tx.current != NONE || begin(p, vi)) {
+    while (vi->tx.current != NONE || message_begin(p, vi)) {
         uint32_t current = vi->tx.current;
-        size_t length = data_frame(p, vi, exchange_at(p, current), out, meta);
+        size_t length = fcvi_message_data_frame(p, vi, exchange_at(p, current), out, meta);
         if (length > 0 || vi->tx.current == current)
             return length;
     } /* it failed for want of its memory: the next one */
@@ -93,7 +96,7 @@ static size_t job_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct
     uint32_t job = vi->tx.jobs.head;
     while (job != NONE && message_at(p, job)->phase != RESPONDING)
         job = message_at(p, job)->next;
-    return job != NONE ? data_frame(p, vi, exchange_at(p, job), out, meta) : 0;
+    return job != NONE ? fcvi_message_data_frame(p, vi, exchange_at(p, job), out, meta) : 0;
 }
 
 static size_t again(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
@@ -102,15 +105,15 @@ static size_t again(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcv
     for (unsigned k = 0; k < 2; k++)
         for (uint32_t i = lists[k]; i != NONE; i = message_at(p, i)->next)
             if (exchange_at(p, i)->resend != 0)
-                return data_again(p, vi, exchange_at(p, i), out, meta);
+                return fcvi_message_data_again(p, vi, exchange_at(p, i), out, meta);
     vi->tx.resend = false;
     return 0;
 }
 
 /* The next frame of this VI: of a FCVI_READ_RESP that it owes or of a request of its own, in turn. */
-size_t message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
 {
-    if (!may_send_to(p, vi->connection.peer))
+    if (!fcvi_fc2_may_send_to(p, vi->connection.peer))
         return 0;
     size_t length = vi->tx.resend ? again(p, vi, out, meta) : 0;
     for (unsigned turn = 0; turn < 2 && length == 0; turn++) {
@@ -124,76 +127,121 @@ size_t message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fc
 
 /* ---- the end of a Message ---- */
 
+/* C.5.1: a client's send Descriptors do not complete before FCVI_CONNECT_RESP3 has come. */
+bool fcvi_message_withheld(const struct vi *vi, bool recv)
+{
+    return !recv && vi->state == FCVI_STATE_CONNECTED && !vi->connection.confirmed;
+}
+
+/* The application is told of a Descriptor's end: the next Message may begin (7.3). */
+void fcvi_message_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e)
+{
+    FCVI_ASSERT(vi->tx.open >= e->begun);
+    vi->tx.open -= e->begun;
+    if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
+        vi->tx.last_completed = e->msg_id;
+    fcvi_schedule_wake(p, vi);
+}
+
 static bool answered(const struct vi *vi, const struct message *m)
 {
     return m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
 }
 
 /* All frames of a Message are out (class 3) or acknowledged (class 2). */
-void message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+void fcvi_message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     struct message *m = message_at(p, exchange_index(p, x));
     if (x->unacked != 0 || m->phase != AWAIT_ACK)
         return;
     if (!x->originator) {
-        read_sent(p, vi, x);
+        fcvi_message_read_sent(p, vi, x);
     } else if (answered(vi, m)) {
         m->phase = AWAIT_RESPONSE; /* 8.3 */
-        timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us);
+        fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us);
     } else {
         struct entry *e = entry_at(p, m->entry);
         uint32_t length = m->total;
-        message_closed(p, vi, x);
-        entry_finish(p, vi, false, e, 0, length);
+        fcvi_message_closed(p, vi, x);
+        fcvi_vi_entry_finish(p, vi, false, e, 0, length);
     }
 }
 
 /* The Message needs its Exchange no longer. */
-void message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x)
+void fcvi_message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     struct message *m = message_at(p, index);
     if (vi->tx.current == index)
         vi->tx.current = NONE;
     vi->tx.reads -= m->op == FCVI_RDMA_READ;
-    list_remove(p, &vi->tx.list, index);
-    run_drop(p, m);
+    fcvi_message_list_remove(p, &vi->tx.list, index);
+    fcvi_message_run_drop(p, m);
     if (x->kind == X_MESSAGE)
-        exchange_free(p, index);
-    wake(p, vi);
+        fcvi_fc2_exchange_free(p, index);
+    fcvi_schedule_wake(p, vi);
 }
 
 /* C.5.1: a client's Descriptors complete once RESP3 has come. */
-void release_sent(struct fcvi_port *p, struct vi *vi)
+void fcvi_message_release_sent(struct fcvi_port *p, struct vi *vi)
 {
-    release(p, vi, false);
+    fcvi_vi_release(p, vi, false);
 }
 
 static void free_list(struct fcvi_port *p, struct list *list)
 {
     while (list->head != NONE) {
         uint32_t index = list->head;
-        list_remove(p, list, index);
-        run_drop(p, message_at(p, index));
-        exchange_free(p, index);
+        fcvi_message_list_remove(p, list, index);
+        fcvi_message_run_drop(p, message_at(p, index));
+        fcvi_fc2_exchange_free(p, index);
     }
 }
 
 /* The connection is over: own Exchanges that are open are aborted, those of the other side forgotten; what
  * still comes for them is discarded (8.4.2 f). */
-void messages_drop(struct fcvi_port *p, struct vi *vi)
+void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi)
 {
     while (vi->tx.list.head != NONE) {
         uint32_t index = vi->tx.list.head;
-        list_remove(p, &vi->tx.list, index);
-        run_drop(p, message_at(p, index));
-        exchange_abort(p, index);
+        fcvi_message_list_remove(p, &vi->tx.list, index);
+        fcvi_message_run_drop(p, message_at(p, index));
+        fcvi_fc2_exchange_abort(p, index);
     }
     vi->tx.current = NONE; /* fewer states to explore; connection_begin makes it anew in any case */
     vi->tx.reads = 0;
     free_list(p, &vi->tx.jobs);
     free_list(p, &vi->rx.unanswered);
     free_list(p, &vi->rx.list);
-    order_drop_held(p, vi);
-    timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+    fcvi_message_order_drop_held(p, vi);
+    fcvi_timer_stop(p, TIMER_MISSING, vi_index(p, vi));
+}
+
+/* ---- class 2 (Annex B rules 8) ---- */
+
+/* Rules 8a, 8c, 8d, 8e: the Exchange is aborted; a reliable connection is lost with it. */
+void fcvi_message_class2_failed(struct fcvi_port *p, struct exchange *x)
+{
+    FCVI_ASSERT(x->kind == X_MESSAGE);
+    struct message *m = message_at(p, exchange_index(p, x));
+    struct vi *vi = vi_at(p, x->owner);
+    if (reliable(vi)) {
+        fcvi_message_error(p, vi, x, TRANSPORT_ERROR, true);
+        return;
+    }
+    struct entry *e = entry_at(p, m->entry);
+    bool sent = m->phase == AWAIT_ACK; /* all of it is in flight: that is all this level promises */
+    fcvi_fc2_exchange_abort(p, exchange_index(p, x));
+    fcvi_vi_entry_finish(p, vi, false, e, sent ? 0 : FCVI_STATUS_TRANSPORT_ERROR | FCVI_STATUS_PARTIAL_ERROR,
+                         sent ? m->total : 0);
+    fcvi_message_closed(p, vi, x);
+}
+
+/* All frames of an Exchange that were sent are acknowledged. */
+void fcvi_message_acknowledged(struct fcvi_port *p, struct exchange *x)
+{
+    const struct message *m = message_at(p, exchange_index(p, x));
+    if (m->phase == AWAIT_ACK || m->offset == m->iu_end) /* all of the Sequence is out */
+        fcvi_fc2_sequence_close(p, x);
+    fcvi_message_sent(p, vi_at(p, x->owner), x);
 }

@@ -1,5 +1,8 @@
 /* The Connect Request originator: 5.3.2, 8.5.2 to 8.5.4 and Annex C rules 2 to 5. */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 static struct vi *owner(struct fcvi_port *p, const struct setup *s)
 {
@@ -17,32 +20,63 @@ static bool owned(struct fcvi_port *p, const struct setup *s)
 static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
 {
     s->phase = (uint8_t)phase;
-    timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
 }
 
 static void start(struct fcvi_port *p, struct setup *s);
 
-/* The next step towards the request. Called again whenever what it waited for is there. */
-void originator_begin(struct fcvi_port *p, struct setup *s)
+/* The setup of a request of the application, and its handle; false when there is no room for them. */
+bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fcvi_address *local,
+                             const struct fcvi_address *remote, bool peer_mode)
 {
-    set_state(p, owner(p, s), s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
+    uint32_t handle;
+    struct setup *s = fcvi_connection_new_handle(p, vi, &handle) ? fcvi_setup_new(p) : NULL;
+    if (s == NULL)
+        return false;
+    fcvi_connection_forget(p, vi); /* the one before: its Disconnect can no longer be answered by name */
+    s->originator = true;
+    s->peer_mode = peer_mode;
+    s->vi = vi_index(p, vi);
+    s->attributes = vi->attributes;
+    s->local = *local;
+    s->remote = *remote;
+    s->local_handle = vi->local_handle = handle;
+    vi->setup = setup_index(p, s);
+    return true;
+}
+
+void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi)
+{
+    FCVI_ASSERT(vi->setup != NONE);
+    fcvi_originator_begin(p, setup_at(p, vi->setup));
+}
+
+/* The next step towards the request. Called again whenever what it waited for is there. */
+void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
+{
+    FCVI_ASSERT(s->originator && s->vi != NONE);
+    fcvi_vi_set_state(p, owner(p, s),
+                      s->retry ? FCVI_STATE_PENDING_CONNECT_RETRY : FCVI_STATE_PENDING_CONNECT);
     if (p->link != LINK_UP) {
         await(p, s, SETUP_AWAIT_LINK);
         if (p->link == LINK_DOWN)
-            link_start(p);
+            fcvi_fc2_link_start(p);
         return;
     }
-    if (!host_find(p, s->remote.host, &s->peer)) {
+    if (!fcvi_fc2_host_find(p, s->remote.host, &s->peer)) {
         await(p, s, SETUP_AWAIT_ADDRESS);
-        resolve(p, s);
+        const struct resolution wanted = resolution_of(p, s);
+        uint32_t query = fcvi_fc2_resolve(p, &wanted);
+        if (query != NONE)
+            s->exchange = query;
         return;
     }
-    const struct remote_port *r = remote_find(p, s->peer);
+    const struct remote_port *r = fcvi_fc2_remote_find(p, s->peer);
     if (r == NULL || !r->logged_in) {
         await(p, s, SETUP_AWAIT_LOGIN);
-        login_start(p, s->peer);
+        fcvi_fc2_login_start(p, s->peer);
     } else if (!r->usable) {
-        originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
+        fcvi_originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
     } else {
         start(p, s);
     }
@@ -52,13 +86,13 @@ void originator_begin(struct fcvi_port *p, struct setup *s)
 static void lost(struct fcvi_port *p, struct vi *vi)
 {
     bool connected = vi->state == FCVI_STATE_CONNECTED;
-    timer_stop(p, TIMER_T1, vi_index(p, vi));
+    fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
     vi->setup = NONE;
     if (!connected)
-        finish_connect(p, vi, VIP_NOT_REACHABLE, NULL);
-    peer_answer(p, vi, CONNECT_REJECT);
+        fcvi_vi_connect_done(p, vi, VIP_NOT_REACHABLE, NULL);
+    fcvi_peer_answer(p, vi, CONNECT_REJECT);
     vi->connection.failure = vi->connection.established ? TRANSPORT_ERROR : SETUP_TIMEOUT; /* E116 */
-    connection_fail(p, vi, connected);
+    fcvi_connection_fail(p, vi, connected);
 }
 
 /* No request goes out. The first time the Endpoint is Idle again; a retry has failed (8.5.4). */
@@ -68,15 +102,15 @@ static void give_up(struct fcvi_port *p, struct setup *s, int vip)
     if (s->retry) {
         lost(p, vi);
     } else {
-        timer_stop(p, TIMER_T1, s->vi);
-        set_state(p, vi, FCVI_STATE_IDLE);
-        finish_connect(p, vi, vip, NULL);
+        fcvi_timer_stop(p, TIMER_T1, s->vi);
+        fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+        fcvi_vi_connect_done(p, vi, vip, NULL);
     }
-    setup_free(p, s);
+    fcvi_setup_free(p, s);
 }
 
 /* Nobody there to connect with. */
-void originator_unreachable(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s)
 {
     give_up(p, s, VIP_NOT_REACHABLE);
 }
@@ -89,7 +123,7 @@ static void start(struct fcvi_port *p, struct setup *s)
     uint8_t payload[CONNECT_LENGTH];
     struct vi *vi = owner(p, s);
     uint32_t index = setup_index(p, s);
-    struct exchange *x = exchange_open(p, X_SETUP, index, s->peer);
+    struct exchange *x = fcvi_fc2_exchange_open(p, X_SETUP, index, s->peer);
     if (x == NULL) {
         give_up(p, s, VIP_ERROR_RESOURCE);
         return;
@@ -109,10 +143,10 @@ static void start(struct fcvi_port *p, struct setup *s)
                            (s->retry ? 16u : 0)), /* CONN_MODE, FCVI_CONN_INFO, RETRY (Tables 7 and 8) */
         .payload = payload,
     };
-    iu.payload_length = put_connect(p, payload, s);
-    send_iu(p, &iu);
-    connection_begin(p, vi, s);
-    timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);
+    iu.payload_length = fcvi_setup_put_payload(p, payload, s);
+    fcvi_fc2_send_iu(p, &iu);
+    fcvi_connection_begin(p, vi, s);
+    fcvi_timer_start(p, TIMER_SETUP, index, p->config.r_a_tov_us);
 }
 
 /* ---- FCVI_CONNECT_RESP1 ---- */
@@ -127,7 +161,7 @@ static void send_resp2(struct fcvi_port *p, struct setup *s, uint8_t reason)
         .flags = (uint8_t)((s->retry ? 4u : 0) | (reason != 0)), /* RETRY as in the request (5.9.4.5) */
         .reason = reason,
     };
-    send_iu(p, &iu);
+    fcvi_fc2_send_iu(p, &iu);
     s->phase = SETUP_AWAIT_RESP3;
 }
 
@@ -138,7 +172,7 @@ static int code_of(const struct setup *s, const struct vi *vi)
         return VIP_NOT_REACHABLE;
     if (!s->peer_mode)
         return s->reason_in == NO_MATCH || s->reason_in == NO_WAITING ? VIP_NO_MATCH : VIP_REJECT;
-    int mismatch = attributes_match(&vi->attributes, &s->remote_attributes);
+    int mismatch = fcvi_vi_attributes_match(&vi->attributes, &s->remote_attributes);
     return s->reason_in == CONNECT_REJECT && mismatch != VIP_SUCCESS ? mismatch : VIP_ERROR_RESOURCE;
 }
 
@@ -148,54 +182,55 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     bool error = s->reason_in >= 0x20 && s->reason_in <= 0x3F;
     bool nobody = s->reason_in == NO_MATCH || s->reason_in == NO_WAITING;
-    if (peer_taken(vi))
+    if (fcvi_peer_taken(vi))
         return;
     vi->setup = NONE;
     if (s->peer_mode) {
-        peer_answer(p, vi,
-                    nobody                                ? 0
-                    : s->reason_in == CONCURRENT_REQUESTS ? SETUP_PROTOCOL_ERROR
-                                                          : CONNECT_REJECT);
+        fcvi_peer_answer(p, vi,
+                         nobody                                ? 0
+                         : s->reason_in == CONCURRENT_REQUESTS ? SETUP_PROTOCOL_ERROR
+                                                               : CONNECT_REJECT);
         if (nobody)
             return;
     }
-    timer_stop(p, TIMER_T1, s->vi);
+    fcvi_timer_stop(p, TIMER_T1, s->vi);
     if (error) {
-        connection_fail(p, vi, false);
+        fcvi_connection_fail(p, vi, false);
     } else {
-        connection_forget(p, vi);
-        set_state(p, vi, FCVI_STATE_IDLE);
+        fcvi_connection_forget(p, vi);
+        fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
     }
-    finish_connect(p, vi, code_of(s, vi), NULL);
+    fcvi_vi_connect_done(p, vi, code_of(s, vi), NULL);
 }
 
 static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    if (peer_taken(vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
+    if (fcvi_peer_taken(vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
         send_resp2(p, s, SETUP_PROTOCOL_ERROR);
         return;
     }
     /* C.5.5: reception before RESP2; C.5.3: RESP2 and the return of the call are one step */
-    timer_stop(p, TIMER_T1, s->vi);
-    connection_begin(p, vi, s);
+    fcvi_timer_stop(p, TIMER_T1, s->vi);
+    fcvi_connection_begin(p, vi, s);
     vi->connection.receiving = vi->connection.established = true;
     send_resp2(p, s, 0);
-    set_state(p, vi, FCVI_STATE_CONNECTED);
-    finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_CONNECTED);
+    fcvi_vi_connect_done(p, vi, VIP_SUCCESS, &s->remote_attributes);
     if (s->peer_mode)
-        peer_answer(p, vi, CONCURRENT_REQUESTS); /* 5.3.4 b)2) */
+        fcvi_peer_answer(p, vi, CONCURRENT_REQUESTS); /* 5.3.4 b)2) */
 }
 
 /* FCVI_CONNECT_RESP1 is complete. CONN_STS alone says whether it accepts (E07). */
-void originator_resp1(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_RESP1);
     struct vi *vi = owner(p, s);
-    bool understood = take_connect(s);
+    bool understood = fcvi_setup_take_payload(s);
     bool accept = (s->flags & 1u) == 0;
     if (!accept && s->received >= FCVI_CONN_LENGTH)
         understood = true; /* the rest of a refusal says nothing (E40) */
     if (!understood || (accept && s->remote_handle == FCVI_UNASSIGNED)) {
-        originator_failed(p, s);
+        fcvi_originator_failed(p, s);
         return;
     }
     if (!owned(p, s)) {
@@ -209,72 +244,76 @@ void originator_resp1(struct fcvi_port *p, struct setup *s)
 }
 
 /* FCVI_CONNECT_RESP3 ends the Exchange; the client's Descriptors may complete (C.5.1, Annex F). */
-void originator_resp3(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_RESP3);
     struct vi *vi = owner(p, s);
-    bool connected = owned(p, s) && !peer_taken(vi) && vi->state == FCVI_STATE_CONNECTED;
-    setup_free(p, s);
+    bool connected = owned(p, s) && !fcvi_peer_taken(vi) && vi->state == FCVI_STATE_CONNECTED;
+    fcvi_setup_free(p, s);
     if (connected) {
         vi->connection.confirmed = true;
-        release_sent(p, vi);
-        receive_confirmed(p, vi);
+        fcvi_message_release_sent(p, vi);
+        fcvi_message_rx_confirmed(p, vi);
     }
 }
 
 /* ---- timeouts and errors ---- */
 
 /* T1: the application stops waiting; the Exchange goes on until T3 (C.5.2, C.5.7.1). */
-void connect_timeout(struct fcvi_port *p, struct vi *vi)
+void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi)
 {
     struct setup *s = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
-    set_state(p, vi, FCVI_STATE_IDLE);
-    connection_forget(p, vi);
-    peer_answer(p, vi, NO_WAITING);
-    finish_connect(p, vi, VIP_TIMEOUT, NULL);
-    flush(p, vi); /* C.5.5 (E62) */
+    fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+    fcvi_connection_forget(p, vi);
+    fcvi_peer_answer(p, vi, NO_WAITING);
+    fcvi_vi_connect_done(p, vi, VIP_TIMEOUT, NULL);
+    fcvi_vi_flush(p, vi); /* C.5.5 (E62) */
     vi->setup = NONE;
     if (s != NULL && s->phase < SETUP_AWAIT_RESP1)
-        setup_free(p, s);
+        fcvi_setup_free(p, s);
 }
 
 /* T3, or a Sequence error on the Exchange (8.5.3 a): abort it, then retry, give up or report the loss. */
-void originator_failed(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_failed(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(s->originator && s->exchange != NONE);
     struct vi *vi = owner(p, s);
     s->phase = SETUP_AWAIT_BA_ACC;
-    send_abts(p, exchange_at(p, s->exchange));
-    timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us); /* C rules 2b and 3b */
-    if (!owned(p, s) || peer_taken(vi))
+    fcvi_fc2_send_abts(p, exchange_at(p, s->exchange));
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), p->config.r_a_tov_us); /* C rules 2b and 3b */
+    if (!owned(p, s) || fcvi_peer_taken(vi))
         return; /* C rule 2: the Endpoint is Idle, or was refused. C rule 6a, E51: it has another connection
                  */
     if (vi->state == FCVI_STATE_PENDING_CONNECT) { /* C rule 3 */
-        set_state(p, vi, FCVI_STATE_PENDING_CONNECT_RETRY);
+        fcvi_vi_set_state(p, vi, FCVI_STATE_PENDING_CONNECT_RETRY);
         return;
     }
     lost(p, vi);
 }
 
 /* BA_ACC, BA_RJT, or none of them for R_A_TOV: the Exchange is over. */
-void originator_aborted(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_aborted(struct fcvi_port *p, struct setup *s)
 {
-    exchange_late(p, s->exchange);
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_BA_ACC && s->exchange != NONE);
+    fcvi_fc2_exchange_late(p, s->exchange);
     s->exchange = NONE;
-    if (!owned(p, s) || peer_taken(owner(p, s))) {
-        setup_free(p, s);
+    if (!owned(p, s) || fcvi_peer_taken(owner(p, s))) {
+        fcvi_setup_free(p, s);
         return;
     }
     s->retry = true;
-    originator_begin(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */
+    fcvi_originator_begin(p, s); /* 8.5.4 a: new Exchange, new FCVI_CONNECTION_ID, same handle */
 }
 
-void originator_timeout(struct fcvi_port *p, struct setup *s)
+void fcvi_originator_timeout(struct fcvi_port *p, struct setup *s)
 {
     if (s->phase == SETUP_AWAIT_ADDRESS && s->exchange != NONE)
-        name_server_forgets(p); /* no answer: it may not know us, and the next query starts with PLOGI */
+        fcvi_fc2_name_server_forgets(
+            p); /* no answer: it may not know us, and the next query starts with PLOGI */
     if (s->phase < SETUP_AWAIT_RESP1)
-        originator_unreachable(p, s);
+        fcvi_originator_unreachable(p, s);
     else if (s->phase == SETUP_AWAIT_BA_ACC)
-        originator_aborted(p, s);
+        fcvi_originator_aborted(p, s);
     else
-        originator_failed(p, s);
+        fcvi_originator_failed(p, s);
 }

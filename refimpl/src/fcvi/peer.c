@@ -1,16 +1,9 @@
 /* Peer-to-Peer Connection Setup: matching, and the arbitration of concurrent requests (5.3.3, 5.3.4, Table 2,
  * Annex A, VI-DG 6.7). */
-#include "../port/internal.h"
-
-/* VI-DG 3.3.2, E77: what has to be equal. FCVI_PREF may differ (5.8.2, E34). */
-int attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b)
-{
-    if (a->reliability != b->reliability)
-        return VIP_INVALID_RELIABILITY_LEVEL;
-    if (a->max_transfer_size != b->max_transfer_size)
-        return VIP_INVALID_MTU;
-    return a->pipeline_depth != b->pipeline_depth ? VIP_INVALID_QOS : VIP_SUCCESS;
-}
+#include "../vi/events.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "setup.h"
 
 /* ---- matching ---- */
 
@@ -21,15 +14,16 @@ static bool same_host(const struct fcvi_address *a, const struct fcvi_address *b
 
 /* The VI whose Peer request names the other one's hosts and Discriminator. A request that a port makes to
  * itself does not match the VI that made it. */
-struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
+struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s)
 {
     const struct table *t = &p->by_point;
-    for (uint32_t i = table_first(p, t, point_hash(&s->local)); i != NONE; i = table_next(p, t, i)) {
-        if (i < point_count(p))
+    for (uint32_t i = fcvi_table_first(p, t, fcvi_point_hash(&s->local)); i != NONE;
+         i = fcvi_table_next(p, t, i)) {
+        if (i < fcvi_point_count(p))
             continue;
-        struct vi *vi = vi_at(p, i - point_count(p));
+        struct vi *vi = vi_at(p, i - fcvi_point_count(p));
         bool itself = s->peer == p->own_id && vi->local_handle == s->remote_handle;
-        if (vi->inbound == NONE && !itself && same_discriminator(&vi->remote, &s->local) &&
+        if (vi->inbound == NONE && !itself && fcvi_point_same_discriminator(&vi->remote, &s->local) &&
             same_host(&vi->remote, &s->remote) && same_host(&vi->local, &s->local))
             return vi;
     }
@@ -37,7 +31,7 @@ struct vi *peer_match(struct fcvi_port *p, const struct setup *s)
 }
 
 /* Connected, or about to be, or in Error after that, through the request of the other side. */
-bool peer_taken(const struct vi *vi)
+bool fcvi_peer_taken(const struct vi *vi)
 {
     return vi->connection.known && !vi->connection.originator;
 }
@@ -50,13 +44,13 @@ static int compare_names(struct fcvi_port *p, const struct setup *s, const struc
 {
     bool itself = s->peer == p->own_id;
     uint64_t mine = itself ? vi->local_handle : p->config.self.port_name;
-    uint64_t theirs = itself ? s->remote_handle : remote_find(p, s->peer)->port_name;
+    uint64_t theirs = itself ? s->remote_handle : fcvi_fc2_remote_find(p, s->peer)->port_name;
     return mine < theirs ? -1 : mine > theirs;
 }
 
 /* Of two concurrent requests ours, of the Peer with the lower Port_Name, has made the connection, and theirs
  * comes late. It is a second one and no repetition of the first: Table 2 row 1 holds, not C rule 9 (E117). */
-bool peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi)
+bool fcvi_peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi)
 {
     return s->peer_mode && vi->connection.originator && compare_names(p, s, vi) < 0;
 }
@@ -65,10 +59,10 @@ static void accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
     if (own != NULL && own->phase < SETUP_AWAIT_RESP1)
-        setup_free(p, own); /* our request has not gone out, and is not needed */
-    timer_stop(p, TIMER_T1, vi_index(p, vi));
+        fcvi_setup_free(p, own); /* our request has not gone out, and is not needed */
+    fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
     s->local_handle = vi->local_handle;
-    responder_accept(p, s, vi);
+    fcvi_responder_accept(p, s, vi);
 }
 
 /* Unequal attributes: both Peers leave the pool with an error (VI-DG 6.7, E77). */
@@ -76,20 +70,20 @@ static void mismatch(struct fcvi_port *p, struct setup *s, struct vi *vi, int vi
 {
     struct setup *own = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
     s->attributes = vi->attributes; /* so that the other Peer sees why */
-    responder_refuse(p, s, CONNECT_REJECT);
+    fcvi_responder_refuse(p, s, CONNECT_REJECT);
     vi->setup = NONE;
-    timer_stop(p, TIMER_T1, vi_index(p, vi));
-    connection_forget(p, vi);
-    set_state(p, vi, FCVI_STATE_IDLE);
-    finish_connect(p, vi, vip, NULL);
+    fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
+    fcvi_connection_forget(p, vi);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+    fcvi_vi_connect_done(p, vi, vip, NULL);
     if (own != NULL && own->phase < SETUP_AWAIT_RESP1)
-        setup_free(p, own);
+        fcvi_setup_free(p, own);
 }
 
 /* A FCVI_CONNECT_RQST that matches the request of this VI. */
-void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
+void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    int vip = attributes_match(&vi->attributes, &s->remote_attributes);
+    int vip = fcvi_vi_attributes_match(&vi->attributes, &s->remote_attributes);
     if (vip != VIP_SUCCESS) {
         mismatch(p, s, vi, vip);
         return;
@@ -99,7 +93,7 @@ void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
     if (order > 0) { /* 5.3.4 a) */
         accept(p, s, vi);
     } else if (order == 0) { /* 5.3.4 c) */
-        responder_refuse(p, s, SETUP_PROTOCOL_ERROR);
+        fcvi_responder_refuse(p, s, SETUP_PROTOCOL_ERROR);
     } else { /* 5.3.4 b): wait for FCVI_CONNECT_RESP1 */
         s->phase = SETUP_HELD;
         s->vi = vi_index(p, vi);
@@ -109,13 +103,13 @@ void peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
 
 /* The answer to our own request has come, or never will: so the request held back is answered. reason 0
  * accepts it. */
-void peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason)
+void fcvi_peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason)
 {
     struct setup *s = vi->inbound != NONE ? setup_at(p, vi->inbound) : NULL;
     if (s == NULL || s->phase != SETUP_HELD)
         return;
     if (reason != 0)
-        responder_refuse(p, s, reason);
+        fcvi_responder_refuse(p, s, reason);
     else
         accept(p, s, vi);
 }

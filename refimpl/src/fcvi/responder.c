@@ -1,5 +1,7 @@
 /* The Connect Request responder: 4.2, 5.3.2, 8.5.3 d and Annex C rules 6 and 8 to 12. */
-#include "../port/internal.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+#include "setup.h"
 
 enum { CLIENT_SERVER = 1, PEER_TO_PEER = 2 };
 
@@ -15,7 +17,7 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
     uint8_t payload[CONNECT_LENGTH];
     s->reason = reason;
     s->phase = SETUP_AWAIT_RESP2;
-    timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
     if (s->exchange == NONE)
         return; /* aborted by the originator: its retry will ask again (E56) */
     struct iu iu = {
@@ -27,8 +29,8 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
         .reason = reason,
         .payload = payload,
     };
-    iu.payload_length = put_connect(p, payload, s);
-    send_iu(p, &iu);
+    iu.payload_length = fcvi_setup_put_payload(p, payload, s);
+    fcvi_fc2_send_iu(p, &iu);
 }
 
 /* 5.3.3, E14: FFFFFFFFh tells a Peer that found nobody waiting that there is no connection. */
@@ -42,37 +44,65 @@ static void send_resp3(struct fcvi_port *p, struct setup *s)
         .connection_id = s->connection_id,
         .flags = retry_flag(s),
     };
-    send_iu(p, &iu);
+    fcvi_fc2_send_iu(p, &iu);
 }
 
 /* ---- the answer ---- */
 
 /* 4.2, C.5.5: the Endpoint is bound and able to receive before RESP1 goes out. */
-void responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
+void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    setup_unlist(p, s);
+    FCVI_ASSERT(!s->originator);
+    fcvi_setup_unlist(p, s);
     s->vi = vi_index(p, vi);
     s->attributes = vi->attributes;
     vi->inbound = setup_index(p, s);
-    connection_begin(p, vi, s);
+    fcvi_connection_begin(p, vi, s);
     vi->connection.receiving = true;
-    set_state(p, vi, FCVI_STATE_PENDING_CONNECT);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_PENDING_CONNECT);
     send_resp1(p, s, 0);
 }
 
-void responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason)
+void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason)
 {
+    FCVI_ASSERT(!s->originator && reason != 0);
     send_resp1(p, s, (uint8_t)reason);
     if (s->vi != NONE)
         vi_at(p, s->vi)->inbound = NONE;
     s->vi = NONE;
 }
 
+/* ---- what the application says to an offer ---- */
+
+const struct fcvi_attributes *fcvi_responder_offered(struct fcvi_port *p, uint32_t conn)
+{
+    const struct setup *s = fcvi_setup_offered(p, conn);
+    return s != NULL ? &s->remote_attributes : NULL;
+}
+
+bool fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+{
+    struct setup *s = fcvi_setup_offered(p, conn);
+    if (s == NULL || !fcvi_connection_new_handle(p, vi, &s->local_handle))
+        return false;
+    fcvi_responder_accept(p, s, vi);
+    return true;
+}
+
+bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn)
+{
+    struct setup *s = fcvi_setup_offered(p, conn);
+    if (s == NULL)
+        return false;
+    fcvi_responder_refuse(p, s, CONNECT_REJECT);
+    return true;
+}
+
 /* Its VipConnectWait returns. */
 static void point_free(struct fcvi_port *p, uint32_t index)
 {
     struct point *point = point_at(p, index);
-    point_unlist(p, index, &point->local);
+    fcvi_point_unlist(p, index, &point->local);
     point->next_free = p->free_point;
     p->free_point = index;
 }
@@ -80,13 +110,13 @@ static void point_free(struct fcvi_port *p, uint32_t index)
 static void offer(struct fcvi_port *p, struct setup *s, struct point *point)
 {
     uint32_t index = (uint32_t)(point - point_at(p, 0));
-    timer_stop(p, TIMER_T0, index);
+    fcvi_timer_stop(p, TIMER_T0, index);
     point_free(p, index);
     s->phase = SETUP_OFFERED;
-    struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
+    struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_CALL);
     e->token = point->token;
     e->vip = VIP_SUCCESS;
-    e->conn = conn_of(p, s);
+    e->conn = fcvi_setup_conn_of(p, s);
     e->remote_address = s->remote;
     e->remote_attributes = s->remote_attributes;
 }
@@ -97,9 +127,10 @@ static void offer(struct fcvi_port *p, struct setup *s, struct point *point)
  * FCVI_CONNECTION_ID, of the retry (E47). */
 static bool continue_setup(struct fcvi_port *p, struct setup *retry)
 {
-    uint32_t i = party_find(p, false, retry->peer, retry->remote_handle, NONE), number;
+    uint32_t i = fcvi_connection_party_find(p, false, retry->peer, retry->remote_handle, NONE), number;
     struct setup *old = NULL;
-    for (; i != NONE && old == NULL; i = party_find(p, false, retry->peer, retry->remote_handle, i)) {
+    for (; i != NONE && old == NULL;
+         i = fcvi_connection_party_find(p, false, retry->peer, retry->remote_handle, i)) {
         number = i < p->limits.setups ? i : vi_at(p, i - p->limits.setups)->inbound;
         if (number != NONE)
             old = setup_at(p, number);
@@ -107,21 +138,21 @@ static bool continue_setup(struct fcvi_port *p, struct setup *retry)
     if (old == NULL)
         return false;
     bool listed = old->listed;
-    setup_unlist(p, old);
+    fcvi_setup_unlist(p, old);
     if (old->exchange != NONE)
-        exchange_free(p, old->exchange);
+        fcvi_fc2_exchange_free(p, old->exchange);
     old->exchange = retry->exchange;
     exchange_at(p, old->exchange)->owner = setup_index(p, old);
     old->connection_id = retry->connection_id;
     old->retry = true;
     retry->exchange = NONE;
-    setup_free(p, retry);
+    fcvi_setup_free(p, retry);
     if (listed)
-        setup_list(p, old);
+        fcvi_setup_list(p, old);
     if (old->phase != SETUP_AWAIT_RESP2)
         return true; /* not answered yet: the answer will go to the retry (E56) */
     if (old->vi != NONE)
-        connection_rename(p, vi_at(p, old->vi), old->connection_id);
+        fcvi_connection_rename(p, vi_at(p, old->vi), old->connection_id);
     send_resp1(p, old, old->reason);
     return true;
 }
@@ -129,18 +160,18 @@ static bool continue_setup(struct fcvi_port *p, struct setup *retry)
 /* Rule 9: the connection that the retry asks for exists already. */
 static bool connected_already(struct fcvi_port *p, struct setup *retry)
 {
-    uint32_t i = party_find(p, false, retry->peer, retry->remote_handle, NONE);
-    for (; i != NONE; i = party_find(p, false, retry->peer, retry->remote_handle, i)) {
+    uint32_t i = fcvi_connection_party_find(p, false, retry->peer, retry->remote_handle, NONE);
+    for (; i != NONE; i = fcvi_connection_party_find(p, false, retry->peer, retry->remote_handle, i)) {
         struct vi *vi = vi_at(p, i - p->limits.setups); /* no setup: rule 8 would have applied */
         if (vi->state != FCVI_STATE_CONNECTED)
             continue;
-        if (peer_won(p, retry, vi)) {
-            responder_refuse(p, retry, CONCURRENT_REQUESTS);
+        if (fcvi_peer_won(p, retry, vi)) {
+            fcvi_responder_refuse(p, retry, CONCURRENT_REQUESTS);
             return true;
         }
         retry->local_handle = vi->connection.local_handle;
         retry->attributes = vi->attributes;
-        connection_rename(p, vi, retry->connection_id);
+        fcvi_connection_rename(p, vi, retry->connection_id);
         send_resp1(p, retry, 0);
         return true;
     }
@@ -154,38 +185,39 @@ static void request_complete(struct fcvi_port *p, struct setup *s)
     uint8_t mode = s->flags & 7u;
     s->retry = s->flags >> 4 & 1u;
     s->peer_mode = mode == PEER_TO_PEER;
-    bool understood = take_connect(s);
-    if (!remote_find(p, s->peer)->usable) { /* logged in it is, or the frame would not have come here */
-        responder_refuse(p, s, INVALID_SERVICE_PARM); /* 5.6 */
+    bool understood = fcvi_setup_take_payload(s);
+    if (!fcvi_fc2_remote_find(p, s->peer)
+             ->usable) { /* logged in it is, or the frame would not have come here */
+        fcvi_responder_refuse(p, s, INVALID_SERVICE_PARM); /* 5.6 */
         return;
     }
     if (!understood || s->remote_handle == FCVI_UNASSIGNED ||
         (mode != CLIENT_SERVER && mode != PEER_TO_PEER)) {
-        responder_refuse(p, s, SETUP_PROTOCOL_ERROR); /* E12, E25, E45 */
+        fcvi_responder_refuse(p, s, SETUP_PROTOCOL_ERROR); /* E12, E25, E45 */
         return;
     }
     if (s->retry && (continue_setup(p, s) || connected_already(p, s)))
         return;
-    setup_list(p, s);
+    fcvi_setup_list(p, s);
     /* a Peer never meets a Server (VI-DG 3.3) */
-    struct point *point = mode == CLIENT_SERVER ? point_match(p, s) : NULL;
-    struct vi *peer = mode == PEER_TO_PEER ? peer_match(p, s) : NULL;
+    struct point *point = mode == CLIENT_SERVER ? fcvi_point_match(p, &s->local) : NULL;
+    struct vi *peer = mode == PEER_TO_PEER ? fcvi_peer_match(p, s) : NULL;
     if (point != NULL)
         offer(p, s, point);
     else if (peer != NULL)
-        peer_request(p, s, peer);
+        fcvi_peer_request(p, s, peer);
     else
-        responder_refuse(p, s, p->used.points > 0 ? NO_MATCH : NO_WAITING);
+        fcvi_responder_refuse(p, s, p->used.points > 0 ? NO_MATCH : NO_WAITING);
 }
 
-static struct setup *begin(struct fcvi_port *p, const struct fcvi_frame *f)
+static struct setup *request_begin(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct setup *s = setup_new(p);
+    struct setup *s = fcvi_setup_new(p);
     if (s == NULL)
         return NULL; /* no room: the originator's T3 and retry recover it */
-    struct exchange *x = exchange_accept(p, X_SETUP, setup_index(p, s), f);
+    struct exchange *x = fcvi_fc2_exchange_accept(p, X_SETUP, setup_index(p, s), f);
     if (x == NULL) {
-        setup_free(p, s);
+        fcvi_setup_free(p, s);
         return NULL;
     }
     s->exchange = exchange_index(p, x);
@@ -193,33 +225,34 @@ static struct setup *begin(struct fcvi_port *p, const struct fcvi_frame *f)
     s->peer = x->peer;
     s->attributes.reliability = FCVI_UNRELIABLE; /* a refusal without an Endpoint has to say something */
     s->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh);
-    timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
     return s;
 }
 
-void responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (fcvi_FC_Exchange_Context(f->fc))
         return; /* Table 1: it comes from the originator of its Exchange */
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     bool starts =
         fcvi_FC_SEQ_CNT(f->fc) == 0 && fcvi_FC_Parameter(f->fc) == 0 && fcvi_FC_First_Sequence(f->fc);
     struct setup *s = x != NULL && x->kind == X_SETUP ? setup_at(p, x->owner) : NULL;
     if (s != NULL && s->phase != SETUP_ASSEMBLING)
         return; /* Table 1: never on an Exchange that is open */
     if (s == NULL)
-        s = starts ? begin(p, f) : NULL;
+        s = starts ? request_begin(p, f) : NULL;
     if (s == NULL)
         return;
-    if (!sequence_ok(exchange_at(p, s->exchange), f) || s->received + f->payload_length > CONNECT_LENGTH) {
-        setup_free(p, s);
+    if (!fcvi_fc2_sequence_ok(exchange_at(p, s->exchange), f) ||
+        s->received + f->payload_length > CONNECT_LENGTH) {
+        fcvi_setup_free(p, s);
         return;
     }
     memcpy(s->buffer + s->received, f->payload, f->payload_length);
     s->received += f->payload_length;
     s->flags = (uint8_t)fcvi_DH_FCVI_FLAGS(f->dh);
     if (fcvi_FC_End_Sequence(f->fc)) {
-        timer_stop(p, TIMER_SETUP, setup_index(p, s));
+        fcvi_timer_stop(p, TIMER_SETUP, setup_index(p, s));
         request_complete(p, s);
     }
 }
@@ -234,7 +267,7 @@ static struct vi *accepted_by(struct fcvi_port *p, const struct setup *s)
     return vi != NULL && vi->inbound == setup_index(p, s) ? vi : NULL;
 }
 
-void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
+void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
     struct vi *vi = accepted_by(p, s);
     bool failed = vi != NULL && vi->state == FCVI_STATE_ERROR;
@@ -243,38 +276,38 @@ void responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_fra
     send_resp3(p, s);
     if (vi != NULL && fcvi_DH_CONN_STS(f->dh)) { /* C.5.6 */
         vi->setup = NONE; /* an answer to a Peer's own request no longer concerns it (8.2) */
-        connection_forget(p, vi);
+        fcvi_connection_forget(p, vi);
         if (!failed)
-            set_state(p, vi, FCVI_STATE_IDLE);
-        finish_connect(p, vi, VIP_TIMEOUT, NULL);
-        flush(p, vi);        /* as at the client (C.5.5, E62): a Message may have begun */
-    } else if (vi != NULL) { /* C.5.4: one step with RESP3 */
+            fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+        fcvi_vi_connect_done(p, vi, VIP_TIMEOUT, NULL);
+        fcvi_vi_flush(p, vi); /* as at the client (C.5.5, E62): a Message may have begun */
+    } else if (vi != NULL) {  /* C.5.4: one step with RESP3 */
         vi->connection.established = vi->connection.confirmed = true;
         if (!failed)
-            set_state(p, vi, FCVI_STATE_CONNECTED);
-        finish_connect(p, vi, VIP_SUCCESS, &s->remote_attributes);
+            fcvi_vi_set_state(p, vi, FCVI_STATE_CONNECTED);
+        fcvi_vi_connect_done(p, vi, VIP_SUCCESS, &s->remote_attributes);
     }
-    setup_free(p, s);
+    fcvi_setup_free(p, s);
 }
 
-void responder_t0(struct fcvi_port *p, uint32_t index)
+void fcvi_responder_t0(struct fcvi_port *p, uint32_t index)
 {
     point_free(p, index);
-    event_call(p, point_at(p, index)->token, VIP_TIMEOUT);
+    fcvi_event_call(p, point_at(p, index)->token, VIP_TIMEOUT);
 }
 
 /* No RESP2 for 2 x FCVI_ULP_TIMEOUT, or a Sequence error (8.5.3 d, C rule 6b, C.5.2). A Peer that is
  * connected through its own request stays so (C rule 6a): then this setup has no VI. */
-void responder_t2(struct fcvi_port *p, struct setup *s)
+void fcvi_responder_t2(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = accepted_by(p, s);
     if (vi != NULL) {
         bool peer = vi->peer.phase == PEER_PENDING, failed = vi->state == FCVI_STATE_ERROR;
-        finish_connect(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
+        fcvi_vi_connect_done(p, vi, peer ? VIP_NOT_REACHABLE : VIP_TIMEOUT, NULL);
         if (!failed) {
             vi->connection.failure = TRANSPORT_ERROR;
-            connection_fail(p, vi, true);
+            fcvi_connection_fail(p, vi, true);
         }
     }
-    setup_free(p, s);
+    fcvi_setup_free(p, s);
 }

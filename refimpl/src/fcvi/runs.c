@@ -1,6 +1,6 @@
 /* What has come of a Message when frames overtake each other: runs of bytes, in order, with the gaps between
  * them. Relative Offset never repeats in an Exchange, so it tells every frame from every other (5.2.1). */
-#include "../port/internal.h"
+#include "message.h"
 
 static void free_run(struct fcvi_port *p, uint32_t i)
 {
@@ -10,8 +10,9 @@ static void free_run(struct fcvi_port *p, uint32_t i)
 
 /* Note bytes [start, end). False when some of them were there already, or no run is free: then the frame
  * counts as one that never came. */
-bool run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end)
+bool fcvi_message_run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end)
 {
+    FCVI_ASSERT(start <= end && end <= m->total);
     uint32_t *link = &m->runs, before = NONE;
     while (*link != NONE && run_at(p, *link)->end <= start) {
         before = *link;
@@ -42,7 +43,7 @@ bool run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t en
 }
 
 /* The last frame has come, and all bytes before it. */
-bool run_whole(struct fcvi_port *p, const struct message *m)
+bool fcvi_message_run_whole(struct fcvi_port *p, const struct message *m)
 {
     if (!m->ended || m->total == 0)
         return m->ended;
@@ -51,7 +52,7 @@ bool run_whole(struct fcvi_port *p, const struct message *m)
 }
 
 /* Since when bytes before others that have come are missing (rule 6e); FCVI_NEVER when none are. */
-uint64_t run_gap(struct fcvi_port *p, const struct message *m)
+uint64_t fcvi_message_run_gap(struct fcvi_port *p, const struct message *m)
 {
     uint64_t since = FCVI_NEVER;
     for (uint32_t i = m->runs; i != NONE; i = run_at(p, i)->next)
@@ -60,7 +61,7 @@ uint64_t run_gap(struct fcvi_port *p, const struct message *m)
     return since;
 }
 
-void run_drop(struct fcvi_port *p, struct message *m)
+void fcvi_message_run_drop(struct fcvi_port *p, struct message *m)
 {
     while (m->runs != NONE) {
         uint32_t i = m->runs;

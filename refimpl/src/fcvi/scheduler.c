@@ -1,8 +1,9 @@
 /* Whose turn it is to send: a ring of the VIs that have something, one Sequence each (4.1). */
-#include "../port/internal.h"
+#include "message.h"
 
 static void ring_add(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(vi->used && !vi->ready);
     uint32_t index = vi_index(p, vi);
     if (p->ready == NONE) {
         p->ready = vi->ring_next = vi->ring_previous = index;
@@ -17,6 +18,7 @@ static void ring_add(struct fcvi_port *p, struct vi *vi)
 
 static void ring_remove(struct fcvi_port *p, struct vi *vi)
 {
+    FCVI_ASSERT(p->ready != NONE && vi->ready);
     uint32_t index = vi_index(p, vi);
     vi_at(p, vi->ring_next)->ring_previous = vi->ring_previous;
     vi_at(p, vi->ring_previous)->ring_next = vi->ring_next;
@@ -26,7 +28,7 @@ static void ring_remove(struct fcvi_port *p, struct vi *vi)
 }
 
 /* Something has changed that may let the VI send. */
-void wake(struct fcvi_port *p, struct vi *vi)
+void fcvi_schedule_wake(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->state == FCVI_STATE_CONNECTED && !vi->ready)
         ring_add(p, vi);
@@ -34,7 +36,7 @@ void wake(struct fcvi_port *p, struct vi *vi)
 
 /* No Exchange, or no SEQ_ID, was free: the VI is woken when one is. What needs none goes on: FCVI_READ_RESP
  * may be what the other side waits for before it gives an Exchange back. */
-void starve(struct fcvi_port *p, struct vi *vi)
+void fcvi_schedule_starve(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->starved)
         return;
@@ -44,29 +46,29 @@ void starve(struct fcvi_port *p, struct vi *vi)
 }
 
 /* A VI that ceases to be does not wait for anything. */
-void starve_forget(struct fcvi_port *p, struct vi *vi)
+void fcvi_schedule_forget(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->ready)
         ring_remove(p, vi);
     if (vi->starved)
-        wake_starved(p); /* the others come back to the list when they have to */
+        fcvi_schedule_wake_starved(p); /* the others come back to the list when they have to */
 }
 
-void wake_starved(struct fcvi_port *p)
+void fcvi_schedule_wake_starved(struct fcvi_port *p)
 {
     while (p->starved != NONE) {
         struct vi *vi = vi_at(p, p->starved);
         p->starved = vi->starved_next;
         vi->starved = false;
-        wake(p, vi);
+        fcvi_schedule_wake(p, vi);
     }
 }
 
-size_t scheduled_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
+size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
     while (p->ready != NONE) {
         struct vi *vi = vi_at(p, p->ready);
-        size_t length = vi->state == FCVI_STATE_CONNECTED ? message_frame(p, vi, out, meta) : 0;
+        size_t length = vi->state == FCVI_STATE_CONNECTED ? fcvi_message_frame(p, vi, out, meta) : 0;
         if (length > 0) {
             if (fcvi_FC_End_Sequence(out))
                 p->ready = vi->ring_next;

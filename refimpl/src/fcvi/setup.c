@@ -1,22 +1,24 @@
 /* The table of open Connection Setups, and the way of their IUs. */
-#include "../port/internal.h"
+#include "setup.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
 
 enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the place, and how often it was used */
 
-uint32_t conn_of(struct fcvi_port *p, const struct setup *s)
+uint32_t fcvi_setup_conn_of(struct fcvi_port *p, const struct setup *s)
 {
     return (uint32_t)s->generation << CONN_BITS | setup_index(p, s);
 }
 
 /* The request that VipConnectWait has handed out under that number and that has not been answered. */
-struct setup *setup_offered(struct fcvi_port *p, uint32_t conn)
+struct setup *fcvi_setup_offered(struct fcvi_port *p, uint32_t conn)
 {
     uint32_t index = conn & ((1u << CONN_BITS) - 1);
     struct setup *s = index < p->limits.setups ? setup_at(p, index) : NULL;
-    return s != NULL && s->phase == SETUP_OFFERED && conn_of(p, s) == conn ? s : NULL;
+    return s != NULL && s->phase == SETUP_OFFERED && fcvi_setup_conn_of(p, s) == conn ? s : NULL;
 }
 
-struct setup *setup_new(struct fcvi_port *p)
+struct setup *fcvi_setup_new(struct fcvi_port *p)
 {
     uint32_t index = p->free_setup;
     if (index == NONE)
@@ -32,17 +34,18 @@ struct setup *setup_new(struct fcvi_port *p)
     return s;
 }
 
-void setup_free(struct fcvi_port *p, struct setup *s)
+void fcvi_setup_free(struct fcvi_port *p, struct setup *s)
 {
     uint32_t index = setup_index(p, s);
-    timer_stop(p, TIMER_SETUP, index);
-    setup_unlist(p, s);
+    fcvi_timer_stop(p, TIMER_SETUP, index);
+    FCVI_ASSERT(p->used.setups > 0);
+    fcvi_setup_unlist(p, s);
     if (s->vi != NONE && vi_at(p, s->vi)->setup == index)
         vi_at(p, s->vi)->setup = NONE;
     if (s->vi != NONE && vi_at(p, s->vi)->inbound == index)
         vi_at(p, s->vi)->inbound = NONE;
     if (s->exchange != NONE)
-        exchange_free(p, s->exchange);
+        fcvi_fc2_exchange_free(p, s->exchange);
     s->phase = SETUP_FREE;
     s->next_free = p->free_setup;
     p->free_setup = index;
@@ -51,28 +54,29 @@ void setup_free(struct fcvi_port *p, struct setup *s)
 
 /* A request that waits for an answer is found by its FCVI_CONNECTION_ID (6.12.2) and, when it is retried, by
  * its FCVI_RQST_HANDLE (C rule 8). */
-void setup_list(struct fcvi_port *p, struct setup *s)
+void fcvi_setup_list(struct fcvi_port *p, struct setup *s)
 {
+    FCVI_ASSERT(!s->listed);
     uint32_t index = setup_index(p, s);
-    table_add(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), index);
-    table_add(p, &p->by_handle, table_hash(s->peer, s->remote_handle), index);
+    fcvi_table_add(p, &p->by_connection_id, fcvi_table_hash(s->peer, s->connection_id), index);
+    fcvi_table_add(p, &p->by_handle, fcvi_table_hash(s->peer, s->remote_handle), index);
     s->listed = true;
 }
 
-void setup_unlist(struct fcvi_port *p, struct setup *s)
+void fcvi_setup_unlist(struct fcvi_port *p, struct setup *s)
 {
     uint32_t index = setup_index(p, s);
     if (!s->listed)
         return;
-    table_remove(p, &p->by_connection_id, table_hash(s->peer, s->connection_id), index);
-    table_remove(p, &p->by_handle, table_hash(s->peer, s->remote_handle), index);
+    fcvi_table_remove(p, &p->by_connection_id, fcvi_table_hash(s->peer, s->connection_id), index);
+    fcvi_table_remove(p, &p->by_handle, fcvi_table_hash(s->peer, s->remote_handle), index);
     s->listed = false;
 }
 
 static void receive_resp1(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
     if (s->received + f->payload_length > CONNECT_LENGTH) {
-        originator_failed(p, s);
+        fcvi_originator_failed(p, s);
         return;
     }
     memcpy(s->buffer + s->received, f->payload, f->payload_length);
@@ -80,13 +84,13 @@ static void receive_resp1(struct fcvi_port *p, struct setup *s, const struct fcv
     s->flags = (uint8_t)fcvi_DH_FCVI_FLAGS(f->dh);
     s->reason_in = (uint8_t)fcvi_DH_Reason_Code(f->dh);
     if (fcvi_FC_End_Sequence(f->fc))
-        originator_resp1(p, s);
+        fcvi_originator_resp1(p, s);
 }
 
 /* FCVI_CONNECT_RESP1, RESP2 or RESP3. C rule 1: those of a setup that failed are discarded. */
-void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (x == NULL || x->kind != X_SETUP)
         return;
     struct setup *s = setup_at(p, x->owner);
@@ -95,11 +99,11 @@ void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
                                                              : SETUP_AWAIT_RESP3);
     if (s->phase == SETUP_AWAIT_BA_ACC || fcvi_DH_FCVI_CONNECTION_ID(f->dh) != s->connection_id)
         return;
-    if (!sequence_ok(x, f)) {
+    if (!fcvi_fc2_sequence_ok(x, f)) {
         if (s->originator)
-            originator_failed(p, s); /* 8.5.2 a, 8.5.3 a */
+            fcvi_originator_failed(p, s); /* 8.5.2 a, 8.5.3 a */
         else
-            responder_t2(p, s); /* 8.5.3 d */
+            fcvi_responder_t2(p, s); /* 8.5.3 d */
         return;
     }
     if (!due)
@@ -107,7 +111,7 @@ void setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
     if (f->iu == FCVI_IU_CONNECT_RESP1)
         receive_resp1(p, s, f);
     else if (f->iu == FCVI_IU_CONNECT_RESP2)
-        responder_resp2(p, s, f);
+        fcvi_responder_resp2(p, s, f);
     else
-        originator_resp3(p, s);
+        fcvi_originator_resp3(p, s);
 }

@@ -5,7 +5,11 @@
  * free. The free lists decide which record, and with it which RX_ID, conn or place comes next. The port
  * compares these numbers with each other and never by size, so ports that differ in them alone do the same
  * things under other names. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/table.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 struct writer {
     struct fcvi_port *p;
@@ -102,11 +106,11 @@ static void put_timers(struct writer *w)
 static void put_table(struct writer *w, const struct table *t)
 {
     for (uint32_t bucket = 0; bucket <= t->mask; bucket++) {
-        uint32_t i = table_first(w->p, t, bucket);
+        uint32_t i = fcvi_table_first(w->p, t, bucket);
         if (i == NONE)
             continue;
         put_number(w, bucket);
-        for (; i != NONE; i = table_next(w->p, t, i))
+        for (; i != NONE; i = fcvi_table_next(w->p, t, i))
             put_number(w, i);
     }
     put_number(w, NONE);
@@ -192,8 +196,8 @@ static void put_points(struct writer *w)
 {
     const struct table *t = &w->p->by_point;
     for (uint32_t bucket = 0; bucket <= t->mask; bucket++)
-        for (uint32_t i = table_first(w->p, t, bucket); i != NONE; i = table_next(w->p, t, i))
-            if (i < point_count(w->p))
+        for (uint32_t i = fcvi_table_first(w->p, t, bucket); i != NONE; i = fcvi_table_next(w->p, t, i))
+            if (i < fcvi_point_count(w->p))
                 put(w, point_at(w->p, i), sizeof(struct point));
 }
 

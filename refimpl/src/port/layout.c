@@ -1,5 +1,8 @@
 /* How the arrays of a port lie in its block, and what they hold at first. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 enum {
     DEFAULT_SETUPS = 4096,
@@ -28,7 +31,7 @@ static struct fcvi_port_limits complete(const struct fcvi_port_limits *limits)
     return l;
 }
 
-bool limits_valid(const struct fcvi_port_limits *l)
+bool fcvi_port_limits_valid(const struct fcvi_port_limits *l)
 {
     enum { MANY = 1 << 20, MOST = 1 << 26 };
     return l->vis >= 1 && l->vis <= MANY && l->connectionpoints >= 1 && l->connectionpoints <= MANY &&
@@ -77,8 +80,8 @@ static size_t place(struct fcvi_port *p)
     p->runs = lay(&at, l->runs, sizeof(struct run));
     p->held = lay(&at, l->held_frames, sizeof(struct held));
     p->events = lay(&at, l->events, sizeof(struct fcvi_event));
-    p->timers = lay(&at, timers_needed(l), sizeof(struct timer));
-    p->heap = lay(&at, timers_needed(l), sizeof(uint32_t));
+    p->timers = lay(&at, fcvi_timers_needed(l), sizeof(struct timer));
+    p->heap = lay(&at, fcvi_timers_needed(l), sizeof(uint32_t));
     p->control = lay(&at, control_frames(l), sizeof(struct control_frame));
     p->remotes = lay(&at, l->remote_ports, sizeof(struct remote_port));
     p->mappings = lay(&at, (size_t)l->remote_ports * FCVI_MAX_HOSTS, sizeof(struct mapping));
@@ -96,13 +99,13 @@ static size_t place(struct fcvi_port *p)
 size_t fcvi_port_size(const struct fcvi_port_limits *limits)
 {
     struct fcvi_port p;
-    if (!limits_valid(limits))
+    if (!fcvi_port_limits_valid(limits))
         return 0;
     p.limits = complete(limits);
     return place(&p);
 }
 
-void layout_place(struct fcvi_port *p)
+void fcvi_port_layout_place(struct fcvi_port *p)
 {
     p->limits = complete(&p->limits);
     place(p);
@@ -123,10 +126,10 @@ static void free_all(uint32_t *link, size_t size, uint32_t objects)
     *link = NONE;
 }
 
-void layout_clear(struct fcvi_port *p)
+void fcvi_port_layout_clear(struct fcvi_port *p)
 {
     const struct fcvi_port_limits *l = &p->limits;
-    const uint32_t timers = timers_needed(l), frames = control_frames(l);
+    const uint32_t timers = fcvi_timers_needed(l), frames = control_frames(l);
     free_all(&vi_at(p, 0)->next_free, sizeof(struct vi), l->vis);
     free_all(&setup_at(p, 0)->next_free, sizeof(struct setup), l->setups);
     free_all(&point_at(p, 0)->next_free, sizeof(struct point), l->connectionpoints);
@@ -142,7 +145,7 @@ void layout_clear(struct fcvi_port *p)
     p->free_x_tail = l->exchanges - 1;
     p->control_head = p->control_tail = p->abts_due = NONE;
     p->control_count = frames;
-    exchange_ids_clear(p);
+    fcvi_fc2_exchange_ids_clear(p);
     p->ready = p->starved = NONE;
     clear_table(p, &p->by_exchange);
     clear_table(p, &p->by_connection_id);

@@ -1,29 +1,32 @@
 /* The port as a whole: its beginning, time, and the way of frames in and out. */
-#include "internal.h"
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/timers.h"
+#include "port_internal.h"
 
 enum { ABTS = 0x81, BA_ACC = 0x84, BA_RJT = 0x85, TYPE_CT = 0x20 };
 
 static bool config_valid(const struct fcvi_port_config *c)
 {
-    return c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF && c->self.hosts >= 1 &&
-           c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS && c->topology <= FCVI_FABRIC &&
-           (c->service_class == 2 || c->service_class == 3) && c->r_a_tov_us >= 1 && c->receive_size >= 256 &&
-           c->receive_size <= 2112;
+    return c->wire == FCVI_WIRE_FC && c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF &&
+           c->self.hosts >= 1 && c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS &&
+           c->topology <= FCVI_FABRIC && (c->service_class == 2 || c->service_class == 3) &&
+           c->r_a_tov_us >= 1 && c->receive_size >= 256 && c->receive_size <= 2112;
 }
 
 struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
                                  const struct fcvi_port_config *config)
 {
-    if (!limits_valid(limits) || !config_valid(config) || size < fcvi_port_size(limits))
+    if (!fcvi_port_limits_valid(limits) || !config_valid(config) || size < fcvi_port_size(limits))
         return NULL;
     struct fcvi_port *p = memory;
     memset(p, 0, sizeof *p); /* its padding too: equal ports are equal bytes */
     p->limits = *limits;
     p->config = *config;
-    layout_place(p);
+    fcvi_port_layout_place(p);
     /* the arena of registered memory, which is last and large, is cleared region by region */
     memset((uint8_t *)memory + sizeof *p, 0, p->memory - sizeof *p);
-    layout_clear(p);
+    fcvi_port_layout_clear(p);
     while (1ULL << p->handle_bits < p->limits.vis)
         p->handle_bits++;
     /* what the standard leaves open differs from seed to seed */
@@ -50,28 +53,28 @@ static void expire(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 {
     switch (kind) {
     case TIMER_T0:
-        responder_t0(p, index);
+        fcvi_responder_t0(p, index);
         break;
     case TIMER_T1:
-        connect_timeout(p, vi_at(p, index));
+        fcvi_originator_t1(p, vi_at(p, index));
         break;
     case TIMER_SETUP:
         if (setup_at(p, index)->originator)
-            originator_timeout(p, setup_at(p, index));
+            fcvi_originator_timeout(p, setup_at(p, index));
         else
-            responder_t2(p, setup_at(p, index));
+            fcvi_responder_t2(p, setup_at(p, index));
         break;
     case TIMER_DISCONNECT:
-        disconnect_timeout(p, vi_at(p, index));
+        fcvi_disconnect_timeout(p, vi_at(p, index));
         break;
     case TIMER_MISSING:
-        message_missing(p, vi_at(p, index));
+        fcvi_message_missing(p, vi_at(p, index));
         break;
     case TIMER_EXCHANGE:
-        exchange_timeout(p, exchange_at(p, index));
+        fcvi_fc2_exchange_timeout(p, exchange_at(p, index));
         break;
     default:
-        link_timeout(p);
+        fcvi_fc2_link_timeout(p);
         break;
     }
 }
@@ -80,7 +83,8 @@ void fcvi_port_run(struct fcvi_port *port, uint64_t now)
 {
     enum timer_kind kind;
     uint32_t index;
-    while (timer_next(port, now, &kind, &index))
+    FCVI_ASSERT(port->heap_count <= fcvi_timers_needed(&port->limits));
+    while (fcvi_timer_next(port, now, &kind, &index))
         expire(port, kind, index);
     if (now > port->now)
         port->now = now;
@@ -91,12 +95,12 @@ void fcvi_port_run(struct fcvi_port *port, uint64_t now)
 static void receive_disconnect(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->iu == FCVI_IU_DISCONNECT_RQST) {
-        disconnect_rqst(p, f);
+        fcvi_disconnect_rqst(p, f);
         return;
     }
-    const struct exchange *x = exchange_of(p, f);
+    const struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (x != NULL && x->kind == X_DISCONNECT)
-        disconnect_resp(p, vi_at(p, x->owner), f);
+        fcvi_disconnect_resp(p, vi_at(p, x->owner), f);
 }
 
 /* E45: what fits nowhere is discarded. */
@@ -108,39 +112,39 @@ static void receive_iu(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t 
     if (bit & FCVI_IUS_DISCONNECT)
         receive_disconnect(p, f);
     else if (f->iu == FCVI_IU_CONNECT_RQST)
-        responder_rqst(p, f);
+        fcvi_responder_rqst(p, f);
     else if (bit & FCVI_IUS_CONNECTION)
-        setup_receive(p, f);
-    else if (!message_receive(p, f))
-        ack_abort(ack);
+        fcvi_setup_receive(p, f);
+    else if (!fcvi_message_receive(p, f))
+        fcvi_fc2_ack_abort(ack);
 }
 
 static void aborted_by_peer(struct fcvi_port *p, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
     if (x->kind == X_MESSAGE && x->originator) {
-        class2_error(p, x);
+        fcvi_message_class2_failed(p, x);
     } else if (x->kind == X_MESSAGE) {
-        message_aborted(p, x);
+        fcvi_message_aborted(p, x);
     } else if (x->kind == X_SETUP && x->originator) {
         if (setup_at(p, x->owner)->phase != SETUP_AWAIT_BA_ACC)
-            originator_failed(p, setup_at(p, x->owner));
+            fcvi_originator_failed(p, setup_at(p, x->owner));
     } else if (x->kind == X_SETUP) {
         struct setup *s = setup_at(p, x->owner);
         s->exchange = NONE;
-        exchange_free(p, index);
+        fcvi_fc2_exchange_free(p, index);
         if (s->phase == SETUP_ASSEMBLING || s->phase == SETUP_HELD)
-            setup_free(p, s); /* nobody has seen it yet; a retry comes as a new request */
+            fcvi_setup_free(p, s); /* nobody has seen it yet; a retry comes as a new request */
     }
 }
 
 static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(f->fc);
-    struct exchange *x = exchange_of(p, f);
+    struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (r_ctl == ABTS) {
         /* FC-FS: an Exchange unknown here is accepted as aborted, too (C.5.7.1) */
-        send_ba_acc(p, f);
+        fcvi_fc2_send_ba_acc(p, f);
         if (x != NULL)
             aborted_by_peer(p, x);
         return;
@@ -148,9 +152,9 @@ static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
     if ((r_ctl != BA_ACC && r_ctl != BA_RJT) || x == NULL)
         return;
     if (x->kind == X_SETUP && x->originator && setup_at(p, x->owner)->phase == SETUP_AWAIT_BA_ACC)
-        originator_aborted(p, setup_at(p, x->owner));
+        fcvi_originator_aborted(p, setup_at(p, x->owner));
     else if (x->kind == X_ABORTED)
-        exchange_late(p, exchange_index(p, x));
+        fcvi_fc2_exchange_late(p, exchange_index(p, x));
 }
 
 /* FC-2: a frame that is not whole, or for another port, is dropped without a word; so is one that somebody
@@ -170,37 +174,37 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool
            (els && p->link != LINK_UP && fcvi_FC_S_ID(f->fc) == F_PORT); /* our identifier may be another */
 }
 
-void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
+void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
 {
     struct fcvi_frame f;
     fcvi_decode(frame, &f, NULL);
     if (!accepted(p, &f, own))
         return;
     if (f.kind == FCVI_KIND_ELS) {
-        ack_frame(p, &f);
-        receive_els(p, &f);
+        fcvi_fc2_ack(p, &f);
+        fcvi_fc2_els_receive(p, &f);
         return;
     }
     if (f.kind == FCVI_KIND_LINK_CONTROL) {
-        receive_link_control(p, &f);
+        fcvi_fc2_link_control_receive(p, &f);
         return;
     }
-    const struct remote_port *r = remote_find(p, (uint32_t)fcvi_FC_S_ID(f.fc));
+    const struct remote_port *r = fcvi_fc2_remote_find(p, (uint32_t)fcvi_FC_S_ID(f.fc));
     if (r == NULL || !r->logged_in)
         return;
-    uint8_t *ack = ack_frame(p, &f);
+    uint8_t *ack = fcvi_fc2_ack(p, &f);
     if (f.kind == FCVI_KIND_BLS)
         receive_bls(p, &f);
     else if (f.kind == FCVI_KIND_IU)
         receive_iu(p, &f, ack);
     else if (fcvi_FC_TYPE(f.fc) == TYPE_CT)
-        receive_ct(p, &f);
+        fcvi_fc2_ct_receive(p, &f);
 }
 
 void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_input *frame)
 {
     fcvi_port_run(port, now);
-    receive_frame(port, frame, false);
+    fcvi_port_receive_frame(port, frame, false);
 }
 
 /* ---- frames out ---- */
@@ -213,14 +217,14 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
     if (capacity < LONGEST)
         return 0;
     for (;;) {
-        size_t length = control_frame(port, out, meta);
+        size_t length = fcvi_fc2_control_next(port, out, meta);
         if (length == 0)
-            length = scheduled_frame(port, out, meta);
+            length = fcvi_schedule_frame(port, out, meta);
         if (length == 0) /* a Message that failed just now has left its ABTS or its response */
-            length = control_frame(port, out, meta);
+            length = fcvi_fc2_control_next(port, out, meta);
         if (length == 0 || fcvi_FC_D_ID(out) != port->own_id)
             return length;
         struct fcvi_input own = {out, length, meta->sof, meta->eof, FCVI_CRC_OK};
-        receive_frame(port, &own, true);
+        fcvi_port_receive_frame(port, &own, true);
     }
 }

@@ -1,8 +1,8 @@
 /* The memory that a Descriptor names: gather and scatter (VI-DG 5.3). */
-#include "../port/internal.h"
+#include "vi.h"
 
 /* Every segment lies in a region of the VI's protection tag (VI-ARCH 3.2.2.1). */
-bool descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e)
+bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e)
 {
     for (uint32_t i = e->first; i != NONE; i = segment_at(p, i)->next) {
         const struct fcvi_segment *s = &segment_at(p, i)->segment;
@@ -20,6 +20,7 @@ static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t of
 {
     uint32_t node = e->first;
     while (offset >= segment_at(p, node)->segment.length) {
+        FCVI_ASSERT(node != NONE);
         offset -= segment_at(p, node)->segment.length;
         node = segment_at(p, node)->next;
     }
@@ -28,8 +29,8 @@ static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t of
     return fcvi_port_memory(p, s->mem, s->offset + offset, *piece);
 }
 
-void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset, const uint8_t *bytes,
-                      uint32_t length)
+void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset,
+                              const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t done = 0, piece = 0; done < length; done += piece) {
         uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
@@ -38,9 +39,9 @@ void descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offse
     }
 }
 
-/* The caller has seen to it that descriptor_in_memory. */
-void descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
-                      uint32_t length)
+/* The caller has seen to it that fcvi_vi_descriptor_in_memory. */
+void fcvi_vi_descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
+                              uint32_t length)
 {
     for (uint32_t done = 0, piece = 0; done < length; done += piece) {
         const uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);

@@ -1,9 +1,11 @@
 /* What the host is told: returns of blocked calls, completions, errors and states. */
-#include "../port/internal.h"
+#include "events.h"
+#include "vi.h"
 
 /* The ring is sized by the host. When it is full the oldest event makes room, which is counted. */
-struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
+struct fcvi_event *fcvi_event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
 {
+    FCVI_ASSERT(p->events_count <= p->limits.events);
     if (p->events_count == p->limits.events) {
         p->events_head = (p->events_head + 1) % p->limits.events;
         p->events_count--;
@@ -16,40 +18,42 @@ struct fcvi_event *event_new(struct fcvi_port *p, enum fcvi_event_kind kind)
     return e;
 }
 
-void event_call(struct fcvi_port *p, uint64_t token, int vip)
+void fcvi_event_call(struct fcvi_port *p, uint64_t token, int vip)
 {
-    struct fcvi_event *e = event_new(p, FCVI_EVENT_CALL);
+    struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_CALL);
     e->token = token;
     e->vip = vip;
 }
 
-void event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code)
+void fcvi_event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code)
 {
-    struct fcvi_event *e = event_new(p, FCVI_EVENT_ERROR);
+    struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_ERROR);
     e->vi = vi;
     e->vip = (int)code;
 }
 
-void set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state)
+void fcvi_vi_set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state)
 {
     if (vi->state == state)
         return;
     vi->state = (uint8_t)state;
-    struct fcvi_event *e = event_new(p, FCVI_EVENT_STATE);
+    FCVI_ASSERT(vi->used);
+    struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_STATE);
     e->vi = vi_index(p, vi);
     e->state = (uint8_t)state;
 }
 
 /* The connect call of a VI is over: the blocked one returns, or a Peer request has its result. */
-void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote)
+void fcvi_vi_connect_done(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote)
 {
     struct fcvi_event *e;
     if (vi->blocked) {
         vi->blocked = false;
-        e = event_new(p, FCVI_EVENT_CALL);
+        e = fcvi_event_new(p, FCVI_EVENT_CALL);
         e->token = vi->token;
     } else if (vi->peer.phase == PEER_PENDING) {
-        point_unlist(p, point_count(p) + vi_index(p, vi), &vi->remote); /* it is no longer to be found */
+        fcvi_point_unlist(p, fcvi_point_count(p) + vi_index(p, vi),
+                          &vi->remote); /* it is no longer to be found */
         vi->peer.phase = vi->peer.waiting ? PEER_NONE : PEER_DONE;
         vi->peer.vip = vip;
         if (remote != NULL)
@@ -57,7 +61,7 @@ void finish_connect(struct fcvi_port *p, struct vi *vi, int vip, const struct fc
         if (!vi->peer.waiting)
             return;
         vi->peer.waiting = false;
-        e = event_new(p, FCVI_EVENT_CALL);
+        e = fcvi_event_new(p, FCVI_EVENT_CALL);
         e->token = vi->peer.token;
     } else {
         return;

@@ -1,6 +1,6 @@
 /* Registered memory: regions of the block's own arena, first fit, or of the host's memory (VI-DG 3.4), and
  * what the other side may do with them (VI-ARCH 3.2). */
-#include "../port/internal.h"
+#include "vi.h"
 
 enum { HANDLE_BASE = 0x4D000000, INDEX_BITS = 20 };
 static const uint64_t first_va = 0x100000000u;
@@ -75,7 +75,7 @@ int fcvi_vip_register_mem(struct fcvi_port *port, uint64_t now, uint32_t length,
     return code;
 }
 
-static struct region *find(struct fcvi_port *p, uint32_t mem)
+static struct region *region_find(struct fcvi_port *p, uint32_t mem)
 {
     return mem < p->limits.regions && region_at(p, mem)->used ? region_at(p, mem) : NULL;
 }
@@ -83,7 +83,7 @@ static struct region *find(struct fcvi_port *p, uint32_t mem)
 int fcvi_vip_deregister_mem(struct fcvi_port *port, uint64_t now, uint32_t mem)
 {
     fcvi_port_run(port, now);
-    struct region *r = find(port, mem);
+    struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     r->used = false;
@@ -93,7 +93,7 @@ int fcvi_vip_deregister_mem(struct fcvi_port *port, uint64_t now, uint32_t mem)
 int fcvi_vip_set_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, const struct fcvi_region *spec)
 {
     fcvi_port_run(port, now);
-    struct region *r = find(port, mem);
+    struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     r->spec.ptag = spec->ptag;
@@ -105,7 +105,7 @@ int fcvi_vip_set_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, const s
 int fcvi_vip_query_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, struct fcvi_region *out)
 {
     fcvi_port_run(port, now);
-    const struct region *r = find(port, mem);
+    const struct region *r = region_find(port, mem);
     if (r == NULL)
         return VIP_INVALID_PARAMETER;
     *out = r->spec;
@@ -114,7 +114,7 @@ int fcvi_vip_query_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, struc
 
 uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset, uint32_t length)
 {
-    const struct region *r = find(port, mem);
+    const struct region *r = region_find(port, mem);
     if (r == NULL || offset > r->spec.length || length > r->spec.length - offset)
         return NULL;
     uint8_t *base = r->spec.bytes != NULL ? r->spec.bytes : (uint8_t *)port + port->memory + r->offset;
@@ -123,18 +123,17 @@ uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset,
 
 /* Where the data of an RDMA operation of the other side go or come from; NULL when VI, region, range or
  * protection tag do not allow it (VI-ARCH 3.2.2, 5.9.8, 5.9.9). */
-uint8_t *remote_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m, uint32_t offset,
-                       uint32_t length)
+uint8_t *fcvi_vi_remote_memory(struct fcvi_port *p, const struct vi *vi, const struct remote_range *range,
+                               uint32_t offset, uint32_t length)
 {
     uint32_t mem;
-    if (!fcvi_port_region(p, m->rmt_va_handle, &mem))
+    if (!fcvi_port_region(p, range->handle, &mem))
         return NULL;
     const struct fcvi_region *r = &region_at(p, mem)->spec;
-    bool write = m->op == FCVI_RDMA_WRITE;
     bool enabled =
-        write ? vi->attributes.rdma_write && r->rdma_write : vi->attributes.rdma_read && r->rdma_read;
-    uint64_t start = m->rmt_va - r->va;
-    if (!enabled || r->ptag != vi->attributes.ptag || m->rmt_va < r->va || start > r->length ||
+        range->write ? vi->attributes.rdma_write && r->rdma_write : vi->attributes.rdma_read && r->rdma_read;
+    uint64_t start = range->va - r->va;
+    if (!enabled || r->ptag != vi->attributes.ptag || range->va < r->va || start > r->length ||
         offset > r->length - start)
         return NULL;
     return fcvi_port_memory(p, mem, (uint32_t)start + offset, length);

@@ -2,50 +2,70 @@
  *
  * The table holds the VipConnectWait calls first, by the Discriminator they listen on, and then the VIs with
  * a Peer request, by the Discriminator of their remote address: that is the one both Peers name. */
-#include "../port/internal.h"
+#include "table.h"
+#include "vi.h"
 
-uint32_t point_count(const struct fcvi_port *p)
+uint32_t fcvi_point_count(const struct fcvi_port *p)
 {
     return p->limits.connectionpoints;
 }
 
-uint32_t point_hash(const struct fcvi_address *a)
+uint32_t fcvi_point_hash(const struct fcvi_address *a)
 {
+    FCVI_ASSERT(a->discriminator_length <= FCVI_MAX_DISCRIMINATOR);
     uint64_t h = 14695981039346656037u;
     for (uint32_t i = 0; i < a->discriminator_length; i++)
         h = (h ^ a->discriminator[i]) * 1099511628211u;
-    return table_hash(h, a->discriminator_length);
+    return fcvi_table_hash(h, a->discriminator_length);
 }
 
-bool same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b)
+bool fcvi_point_same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b)
 {
     return a->discriminator_length == b->discriminator_length &&
            memcmp(a->discriminator, b->discriminator, a->discriminator_length) == 0;
 }
 
-void point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
+void fcvi_point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
 {
-    table_add(p, &p->by_point, point_hash(a), index);
+    FCVI_ASSERT(index < p->limits.connectionpoints + p->limits.vis);
+    fcvi_table_add(p, &p->by_point, fcvi_point_hash(a), index);
     p->used.points++;
 }
 
-void point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
+void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a)
 {
-    table_remove(p, &p->by_point, point_hash(a), index);
+    FCVI_ASSERT(p->used.points > 0);
+    fcvi_table_remove(p, &p->by_point, fcvi_point_hash(a), index);
     p->used.points--;
 }
 
 /* The oldest VipConnectWait on the address that the request names as remote. */
-struct point *point_match(struct fcvi_port *p, const struct setup *s)
+struct point *fcvi_point_match(struct fcvi_port *p, const struct fcvi_address *a)
 {
     const struct table *t = &p->by_point;
-    for (uint32_t i = table_first(p, t, point_hash(&s->local)); i != NONE; i = table_next(p, t, i)) {
-        if (i >= point_count(p))
+    for (uint32_t i = fcvi_table_first(p, t, fcvi_point_hash(a)); i != NONE; i = fcvi_table_next(p, t, i)) {
+        if (i >= fcvi_point_count(p))
             continue;
         struct point *point = point_at(p, i);
-        if (same_discriminator(&point->local, &s->local) &&
-            memcmp(point->local.host, s->local.host, sizeof s->local.host) == 0)
+        if (fcvi_point_same_discriminator(&point->local, a) &&
+            memcmp(point->local.host, a->host, sizeof a->host) == 0)
             return point;
     }
     return NULL;
+}
+
+/* ---- addresses (7.2) ---- */
+
+bool fcvi_vi_address_valid(const struct fcvi_address *a)
+{
+    return a->discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
+           a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
+}
+
+bool fcvi_vi_address_is_own(const struct fcvi_port *p, const struct fcvi_address *a)
+{
+    for (uint32_t i = 0; i < p->config.self.hosts; i++)
+        if (memcmp(p->config.self.host[i], a->host, sizeof a->host) == 0)
+            return true;
+    return false;
 }

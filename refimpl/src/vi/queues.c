@@ -1,20 +1,21 @@
 /* Work queues: Descriptors from their posting to their completion, in order (VI-DG 5, VI-ARCH 6.3). */
-#include "../port/internal.h"
+#include "events.h"
+#include "wire.h"
 
 static struct queue *queue_of(struct vi *vi, bool recv)
 {
     return recv ? &vi->recv : &vi->send;
 }
 
-struct entry *queue_head(struct fcvi_port *p, const struct queue *q)
+struct entry *fcvi_vi_queue_head(struct fcvi_port *p, const struct queue *q)
 {
     return q->fresh != NONE ? entry_at(p, q->fresh) : NULL;
 }
 
 /* The oldest Descriptor that nothing has taken is taken now. */
-struct entry *queue_take(struct fcvi_port *p, struct queue *q)
+struct entry *fcvi_vi_queue_take(struct fcvi_port *p, struct queue *q)
 {
-    struct entry *e = queue_head(p, q);
+    struct entry *e = fcvi_vi_queue_head(p, q);
     if (e == NULL)
         return NULL;
     q->fresh = e->next;
@@ -34,20 +35,15 @@ static uint32_t operation_bits(const struct entry *e)
 
 /* A Descriptor has its result; the application hears of it when all before it have theirs. A status that
  * names an operation itself (an RDMA Write that took a receive Descriptor) keeps it. */
-void entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
-                  uint32_t length)
+void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
+                          uint32_t length)
 {
     bool named = recv && (status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_REMOTE_RDMA_WRITE;
+    FCVI_ASSERT(e->state == ENTRY_POSTED);
     e->state = ENTRY_FINISHED;
     e->completion.status = status | FCVI_STATUS_DONE | (named ? 0 : operation_bits(e));
     e->completion.length = length;
-    release(p, vi, recv);
-}
-
-/* C.5.1: a client's send Descriptors do not complete before FCVI_CONNECT_RESP3 has come. */
-static bool withheld(const struct vi *vi, bool recv)
-{
-    return !recv && vi->state == FCVI_STATE_CONNECTED && !vi->connection.confirmed;
+    fcvi_vi_release(p, vi, recv);
 }
 
 /* VI-ARCH 2.5.2, Annex E: on a reliable VI nothing completes well after an error; the connection ends now. */
@@ -56,29 +52,27 @@ static bool last_word(const struct vi *vi, const struct entry *e)
     return reliable(vi) && vi->state == FCVI_STATE_CONNECTED && e->completion.status & FCVI_STATUS_ERROR_MASK;
 }
 
-void release(struct fcvi_port *p, struct vi *vi, bool recv)
+void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     bool end = false;
+    FCVI_ASSERT(vi->used);
     while (!end && q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED &&
-           !withheld(vi, recv)) {
+           !fcvi_wire_withheld(p, vi, recv)) {
         struct entry *e = entry_at(p, q->pending);
         e->state = ENTRY_DONE;
         q->pending = e->next;
-        vi->tx.open -= e->begun;
-        if (e->begun && (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0)
-            vi->tx.last_completed = e->msg_id;
-        struct fcvi_event *event = event_new(p, FCVI_EVENT_COMPLETION);
+        fcvi_wire_completed(p, vi, e);
+        struct fcvi_event *event = fcvi_event_new(p, FCVI_EVENT_COMPLETION);
         event->vi = vi_index(p, vi);
         event->recv = recv;
         event->completion = e->completion;
         end = last_word(vi, e);
-        wake(p, vi);
     }
 }
 
 /* What has no result, or one that came after an error before it, is flushed (VI-DG 5.2, VI-ARCH 5.4). */
-void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
+void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     for (uint32_t i = q->pending; i != NONE; i = entry_at(p, i)->next) {
@@ -90,21 +84,22 @@ void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
         e->completion.length = 0;
     }
     q->fresh = NONE;
-    release(p, vi, recv);
+    fcvi_vi_release(p, vi, recv);
 }
 
 /* The end of a connection for its Messages and its Descriptors. */
-void flush(struct fcvi_port *p, struct vi *vi)
+void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 {
-    messages_drop(p, vi);
-    flush_queue(p, vi, false);
-    flush_queue(p, vi, true);
+    fcvi_wire_drop(p, vi);
+    fcvi_vi_flush_queue(p, vi, false);
+    fcvi_vi_flush_queue(p, vi, true);
 }
 
 /* ---- calls ---- */
 
 static void free_entry(struct fcvi_port *p, uint32_t index)
 {
+    FCVI_ASSERT(p->used.entries > 0);
     struct entry *e = entry_at(p, index);
     while (e->first != NONE) {
         uint32_t node = e->first;
@@ -143,6 +138,7 @@ static uint32_t new_entry(struct fcvi_port *p, const struct fcvi_descriptor *d)
     uint32_t *link = &e->first;
     for (unsigned i = 0; i < d->segments; i++) {
         uint32_t node = p->free_segment;
+        FCVI_ASSERT(node != NONE);
         p->free_segment = segment_at(p, node)->next;
         p->used.segments++;
         segment_at(p, node)->segment = d->segment[i];
@@ -183,10 +179,10 @@ int fcvi_vip_post(struct fcvi_port *port, uint64_t now, uint32_t vi_number, cons
     /* VI-ARCH 5: nothing goes out but when Connected, and nothing comes in when in Error */
     bool accepted = recv ? vi->state != FCVI_STATE_ERROR : vi->state == FCVI_STATE_CONNECTED;
     if (!accepted) {
-        queue_take(port, q);
-        entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
-    } else if (!recv) {
-        wake(port, vi);
+        fcvi_vi_queue_take(port, q);
+        fcvi_vi_entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+    } else {
+        fcvi_wire_posted(port, vi, recv);
     }
     return VIP_SUCCESS;
 }

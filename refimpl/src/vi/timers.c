@@ -1,5 +1,5 @@
 /* Timers in a binary heap of indices: the next deadline is at its top. */
-#include "../port/internal.h"
+#include "timers.h"
 
 static struct timer *timer_at(struct fcvi_port *p, uint32_t id)
 {
@@ -21,7 +21,7 @@ static uint32_t timer_id(const struct fcvi_port_limits *l, enum timer_kind kind,
     return index;
 }
 
-uint32_t timers_needed(const struct fcvi_port_limits *limits)
+uint32_t fcvi_timers_needed(const struct fcvi_port_limits *limits)
 {
     return timer_id(limits, TIMER_LINK, 1);
 }
@@ -34,6 +34,7 @@ static bool sooner(struct fcvi_port *p, uint32_t a, uint32_t b)
 
 static void place(struct fcvi_port *p, uint32_t at, uint32_t id)
 {
+    FCVI_ASSERT(at < p->heap_count);
     *heap_at(p, at) = id;
     timer_at(p, id)->place = at;
 }
@@ -59,12 +60,13 @@ static void sift(struct fcvi_port *p, uint32_t at)
     place(p, at, id);
 }
 
-void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
+void fcvi_timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 {
     struct timer *t = timer_at(p, timer_id(&p->limits, kind, index));
     uint32_t at = t->place;
     if (at == NONE)
         return;
+    FCVI_ASSERT(at < p->heap_count && *heap_at(p, at) == timer_id(&p->limits, kind, index));
     t->place = NONE;
     uint32_t last = *heap_at(p, --p->heap_count);
     if (at < p->heap_count) {
@@ -73,10 +75,11 @@ void timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
     }
 }
 
-void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us)
+void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us)
 {
-    timer_stop(p, kind, index);
+    fcvi_timer_stop(p, kind, index);
     uint32_t id = timer_id(&p->limits, kind, index);
+    FCVI_ASSERT(p->heap_count < fcvi_timers_needed(&p->limits));
     struct timer *t = timer_at(p, id);
     t->due = us >= FCVI_NEVER - p->now ? FCVI_NEVER : p->now + us;
     if (t->due == FCVI_NEVER)
@@ -86,7 +89,7 @@ void timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint
     sift(p, t->place);
 }
 
-bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
+bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
 {
     if (fcvi_port_deadline(p) > now)
         return false;
@@ -97,7 +100,7 @@ bool timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32
             *index = id - timer_id(&p->limits, (enum timer_kind)k, 0);
         }
     p->now = timer_at(p, id)->due > p->now ? timer_at(p, id)->due : p->now;
-    timer_stop(p, *kind, *index);
+    fcvi_timer_stop(p, *kind, *index);
     return true;
 }
 

@@ -1,12 +1,23 @@
 /* VIPL calls on VIs and connections (VI-DG 3). */
-#include "../port/internal.h"
+#include "timers.h"
+#include "wire.h"
 
-static struct vi *find(struct fcvi_port *p, uint32_t vi)
+static struct vi *vi_find(struct fcvi_port *p, uint32_t vi)
 {
     return vi < p->limits.vis && vi_at(p, vi)->used ? vi_at(p, vi) : NULL;
 }
 
 /* ---- VIs ---- */
+
+/* VI-DG 3.3.2, E77: what has to be equal. FCVI_PREF may differ (5.8.2, E34). */
+int fcvi_vi_attributes_match(const struct fcvi_attributes *a, const struct fcvi_attributes *b)
+{
+    if (a->reliability != b->reliability)
+        return VIP_INVALID_RELIABILITY_LEVEL;
+    if (a->max_transfer_size != b->max_transfer_size)
+        return VIP_INVALID_MTU;
+    return a->pipeline_depth != b->pipeline_depth ? VIP_INVALID_QOS : VIP_SUCCESS;
+}
 
 /* VI-DG 3.2.1: the codes for attributes that the NIC does not have. */
 static int attributes_valid(const struct fcvi_port *p, const struct fcvi_attributes *a)
@@ -34,21 +45,17 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
     uint32_t index = port->free_vi;
     if (index == NONE)
         return VIP_ERROR_RESOURCE;
-    const struct list empty = {NONE, NONE};
     const struct queue queue = {NONE, NONE, 0, NONE, NONE};
     struct vi *vi = vi_at(port, index);
     port->free_vi = vi->next_free;
     *vi = (struct vi){
         .used = true,
-        .setup = NONE,
-        .inbound = NONE,
         .generation = vi->generation, /* handles go on where the last VI here stopped */
         .generation_ended = vi->generation_ended,
         .send = queue,
         .recv = queue,
-        .tx = {.current = NONE, .list = empty, .jobs = empty},
-        .rx = {.list = empty, .unanswered = empty, .held = NONE},
     };
+    fcvi_wire_vi_begin(port, vi);
     set_attributes(port, vi, a);
     port->used.vis++;
     *out = index;
@@ -58,13 +65,12 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
 int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE || vi->send.count > 0 || vi->recv.count > 0)
         return VIP_INVALID_STATE;
-    connection_forget(port, vi);
-    starve_forget(port, vi);
+    fcvi_wire_vi_end(port, vi);
     vi->used = false;
     vi->next_free = port->free_vi;
     port->free_vi = number;
@@ -75,7 +81,7 @@ int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
 int fcvi_vip_set_vi(struct fcvi_port *port, uint64_t now, uint32_t number, const struct fcvi_attributes *a)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
@@ -89,7 +95,7 @@ int fcvi_vip_set_vi(struct fcvi_port *port, uint64_t now, uint32_t number, const
 int fcvi_vip_query_vi(struct fcvi_port *port, uint64_t now, uint32_t number, struct fcvi_vi_info *out)
 {
     fcvi_port_run(port, now);
-    const struct vi *vi = find(port, number);
+    const struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     *out = (struct fcvi_vi_info){vi->state, vi->send.count == 0, vi->recv.count == 0, vi->attributes};
@@ -102,7 +108,7 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
                           uint64_t timeout_us, uint64_t token)
 {
     fcvi_port_run(port, now);
-    if (!address_valid(local) || !address_is_own(port, local))
+    if (!fcvi_vi_address_valid(local) || !fcvi_vi_address_is_own(port, local))
         return VIP_INVALID_PARAMETER;
     if (timeout_us == 0)
         return VIP_TIMEOUT; /* a poll: no request is ever kept waiting for a Connectionpoint */
@@ -112,8 +118,8 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
     struct point *point = point_at(port, index);
     port->free_point = point->next_free;
     *point = (struct point){.token = token, .local = *local};
-    point_list(port, index, local);
-    timer_start(port, TIMER_T0, index, timeout_us);
+    fcvi_point_list(port, index, local);
+    fcvi_timer_start(port, TIMER_T0, index, timeout_us);
     return FCVI_VIP_PENDING;
 }
 
@@ -121,76 +127,57 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
                             uint64_t token)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
-    struct setup *s = setup_offered(port, conn);
-    if (vi == NULL || s == NULL)
+    struct vi *vi = vi_find(port, number);
+    const struct fcvi_attributes *remote = fcvi_wire_offered(port, conn);
+    if (vi == NULL || remote == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
         return VIP_INVALID_STATE;
-    int code = attributes_match(&vi->attributes, &s->remote_attributes);
+    int code = fcvi_vi_attributes_match(&vi->attributes, remote);
     if (code != VIP_SUCCESS) /* nothing is sent, the request stays (E77) */
         return code;
-    if (!new_handle(port, vi, &s->local_handle))
+    vi->blocked = fcvi_wire_accept(port, conn, vi);
+    if (!vi->blocked)
         return VIP_ERROR_RESOURCE;
-    vi->blocked = true;
     vi->token = token;
-    responder_accept(port, s, vi);
     return FCVI_VIP_PENDING;
 }
 
 int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 {
     fcvi_port_run(port, now);
-    struct setup *s = setup_offered(port, conn);
-    if (s == NULL)
-        return VIP_INVALID_PARAMETER;
-    responder_refuse(port, s, CONNECT_REJECT);
-    return VIP_SUCCESS;
+    return fcvi_wire_refuse(port, conn) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
-/* What both kinds of connect request have alike: the setup, its handle, T1. NULL with the code. */
-static struct setup *request(struct fcvi_port *p, uint32_t number, const struct fcvi_address *local,
-                             const struct fcvi_address *remote, uint64_t timeout_us, int *code)
+/* What both kinds of connect request have alike: the checks, a setup of the wire's, T1. */
+static int request(struct fcvi_port *p, uint32_t number, const struct wire_request *r, uint64_t timeout_us)
 {
-    struct vi *vi = find(p, number);
-    *code = VIP_INVALID_PARAMETER;
-    if (vi == NULL || !address_valid(local) || !address_valid(remote) || !address_is_own(p, local) ||
-        timeout_us == 0)
-        return NULL;
-    *code = VIP_INVALID_STATE;
+    struct vi *vi = vi_find(p, number);
+    if (vi == NULL || !fcvi_vi_address_valid(r->local) || !fcvi_vi_address_valid(r->remote) ||
+        !fcvi_vi_address_is_own(p, r->local) || timeout_us == 0)
+        return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
-        return NULL;
-    *code = VIP_ERROR_RESOURCE;
-    uint32_t handle;
-    struct setup *s = new_handle(p, vi, &handle) ? setup_new(p) : NULL;
-    if (s == NULL)
-        return NULL;
-    connection_forget(p, vi); /* of the connection before: its Disconnect can no longer be answered by name */
-    s->originator = true;
-    s->vi = number;
-    s->attributes = vi->attributes;
-    s->local = *local;
-    s->remote = *remote;
-    s->local_handle = vi->local_handle = handle;
-    vi->setup = setup_index(p, s);
-    timer_start(p, TIMER_T1, number, timeout_us);
-    return s;
+        return VIP_INVALID_STATE;
+    if (!fcvi_wire_prepare(p, vi, r))
+        return VIP_ERROR_RESOURCE;
+    fcvi_timer_start(p, TIMER_T1, number, timeout_us);
+    return VIP_SUCCESS;
 }
 
 int fcvi_vip_connect_request(struct fcvi_port *port, uint64_t now, uint32_t number,
                              const struct fcvi_address *local, const struct fcvi_address *remote,
                              uint64_t timeout_us, uint64_t token)
 {
-    int code;
     fcvi_port_run(port, now);
-    struct setup *s = request(port, number, local, remote, timeout_us, &code);
-    if (s == NULL)
+    const struct wire_request r = {.local = local, .remote = remote, .peer_mode = false};
+    int code = request(port, number, &r, timeout_us);
+    if (code != VIP_SUCCESS)
         return code;
     struct vi *vi = vi_at(port, number);
     vi->peer.phase = PEER_NONE;
     vi->blocked = true;
     vi->token = token;
-    originator_begin(port, s);
+    fcvi_wire_connect(port, vi);
     return FCVI_VIP_PENDING;
 }
 
@@ -200,18 +187,17 @@ int fcvi_vip_connect_peer_request(struct fcvi_port *port, uint64_t now, uint32_t
                                   const struct fcvi_address *local, const struct fcvi_address *remote,
                                   uint64_t timeout_us)
 {
-    int code;
     fcvi_port_run(port, now);
-    struct setup *s = request(port, number, local, remote, timeout_us, &code);
-    if (s == NULL)
+    const struct wire_request r = {.local = local, .remote = remote, .peer_mode = true};
+    int code = request(port, number, &r, timeout_us);
+    if (code != VIP_SUCCESS)
         return code;
     struct vi *vi = vi_at(port, number);
-    s->peer_mode = true;
     vi->peer = (struct peer_call){.phase = PEER_PENDING};
     vi->local = *local;
     vi->remote = *remote;
-    point_list(port, point_count(port) + number, remote);
-    originator_begin(port, s);
+    fcvi_point_list(port, fcvi_point_count(port) + number, remote);
+    fcvi_wire_connect(port, vi);
     return VIP_SUCCESS;
 }
 
@@ -219,7 +205,7 @@ int fcvi_vip_connect_peer_done(struct fcvi_port *port, uint64_t now, uint32_t nu
                                struct fcvi_attributes *out)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
+    struct vi *vi = vi_find(port, number);
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->peer.phase == PEER_NONE)
@@ -248,6 +234,6 @@ int fcvi_vip_connect_peer_wait(struct fcvi_port *port, uint64_t now, uint32_t nu
 int fcvi_vip_disconnect(struct fcvi_port *port, uint64_t now, uint32_t number, uint64_t token)
 {
     fcvi_port_run(port, now);
-    struct vi *vi = find(port, number);
-    return vi != NULL ? disconnect_start(port, vi, token) : VIP_INVALID_PARAMETER;
+    struct vi *vi = vi_find(port, number);
+    return vi != NULL ? fcvi_wire_disconnect(port, vi, token) : VIP_INVALID_PARAMETER;
 }

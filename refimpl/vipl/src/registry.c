@@ -25,7 +25,7 @@ static struct {
     uintptr_t serial;
 } registry;
 
-static const struct slot *find(const void *handle, enum kind kind)
+static const struct slot *slot_find(const void *handle, enum kind kind)
 {
     size_t at = (uintptr_t)handle & SLOT_MASK; /* slots count from 1: NULL is no handle */
     if (at == 0 || at > registry.count)
@@ -88,7 +88,7 @@ void vipl_registry_remove(struct object *object)
 void *vipl_registry_find(const void *handle, enum kind kind, const struct device *device)
 {
     pthread_mutex_lock(&mutex);
-    const struct slot *s = find(handle, kind);
+    const struct slot *s = slot_find(handle, kind);
     void *object = s != NULL && s->device == device ? s->object : NULL;
     pthread_mutex_unlock(&mutex);
     return object;
@@ -98,7 +98,7 @@ void *vipl_registry_find(const void *handle, enum kind kind, const struct device
 struct device *vipl_registry_pin(const void *handle, enum kind kind)
 {
     pthread_mutex_lock(&mutex);
-    const struct slot *s = find(handle, kind);
+    const struct slot *s = slot_find(handle, kind);
     struct device *device = s != NULL ? s->device : NULL;
     if (device != NULL)
         device->pins++;

@@ -1,9 +1,10 @@
 /* Lists of Exchanges, linked through their Messages. */
-#include "../port/internal.h"
+#include "message.h"
 
 /* Behind `after`; NONE is the front. */
-void list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange)
+void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange)
 {
+    FCVI_ASSERT(exchange != after && (list->head == NONE) == (list->tail == NONE));
     uint32_t *link = after == NONE ? &list->head : &message_at(p, after)->next;
     message_at(p, exchange)->next = *link;
     *link = exchange;
@@ -11,12 +12,12 @@ void list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_
         list->tail = exchange;
 }
 
-void list_append(struct fcvi_port *p, struct list *list, uint32_t exchange)
+void fcvi_message_list_append(struct fcvi_port *p, struct list *list, uint32_t exchange)
 {
-    list_insert(p, list, list->tail, exchange);
+    fcvi_message_list_insert(p, list, list->tail, exchange);
 }
 
-void list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange)
+void fcvi_message_list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange)
 {
     uint32_t before = NONE, i = list->head;
     while (i != NONE && i != exchange) {

@@ -1,0 +1,235 @@
+/* FC-2: Exchanges, frames, logins and the link (FC-FS, clauses 5 and 7). */
+#ifndef FCVI_FC2_FC2_H
+#define FCVI_FC2_FC2_H
+
+#include "../port/block.h"
+
+#ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
+#pragma GCC visibility push(hidden)
+#endif
+
+enum { CONNECT_LENGTH = FCVI_CONN_LENGTH + FCVI_INFO_LENGTH, CONTROL_FRAME = 24 + 32 + CONNECT_LENGTH };
+enum { DH32 = 32, DH16 = 16, LONGEST = 24 + 2112 };
+
+/* Well-known addresses (FC-FS) */
+enum { BROADCAST = 0xFFFFFF, F_PORT = 0xFFFFFE, NAME_SERVER = 0xFFFFFC };
+
+enum exchange_kind {
+    X_FREE,
+    X_SETUP,      /* owner: a setup */
+    X_DISCONNECT, /* owner: a VI */
+    X_MESSAGE,    /* owner: a VI; the Message stands in the record of the same number */
+    X_LOGIN,      /* an ELS request of ours; owner: a remote port; command says which */
+    X_QUERY,      /* GID_IPP; owner: a setup */
+    X_ABORTED,    /* ABTS sent, nothing but BA_ACC is expected */
+    X_LATE        /* aborted: the OX_ID is not used again for R_A_TOV (E82) */
+};
+
+/** Each side counts its own frames (E18, E19). */
+struct exchange {
+    uint8_t kind;    /* enum exchange_kind */
+    uint8_t command; /* of X_LOGIN */
+    bool originator;
+    bool rx_started; /* a frame of the other side has been seen: rx_cnt is what its next one must have */
+    uint16_t ox_id, rx_id;
+    uint16_t tx_cnt, rx_cnt;
+    uint32_t tx_offset, rx_offset;
+    uint32_t owner, peer;
+    uint32_t next_free;
+    /* class 2: frames sent and not acknowledged, from ack_base on */
+    uint16_t ack_base;
+    uint8_t seq_id;
+    bool sequence_open;
+    bool abts_due;            /* aborted, and its ABTS waits in a list through next_free */
+    uint64_t unacked, resend; /* bit n: frame ack_base + n; those to be sent again (Annex B rule 8b) */
+};
+
+struct control_frame {
+    uint16_t length;
+    uint8_t sof, eof;
+    uint32_t next;
+    uint8_t bytes[CONTROL_FRAME];
+};
+
+/** A port we know of, and whether it is logged in with usable service parameters (5.6). */
+struct remote_port {
+    bool used, logged_in, usable;
+    bool suspended; /* after a LIP, until ADISC has validated it (7.7.3) */
+    uint32_t id, next_free;
+    uint32_t login; /* Exchange of our PLOGI or ADISC, NONE */
+    uint32_t receive_size;
+    uint64_t port_name, node_name;
+};
+
+/** <Host Address, N_Port Identifier> (7.4, 7.7). */
+struct mapping {
+    bool used;
+    uint32_t id;
+    uint8_t host[16];
+};
+
+enum link_state { LINK_UP, LINK_AWAIT_FLOGI, LINK_AWAIT_FAN, LINK_DOWN };
+
+FCVI_BLOCK_ARRAY(exchange_at, struct exchange, exchanges, exchanges)
+FCVI_BLOCK_ARRAY(remote_at, struct remote_port, remotes, remote_ports)
+
+static inline struct mapping *mapping_at(struct fcvi_port *p, uint32_t i)
+{
+    FCVI_ASSERT(i < p->limits.remote_ports * FCVI_MAX_HOSTS);
+    return ARRAY(p, struct mapping, mappings, i);
+}
+
+static inline struct control_frame *control_at(struct fcvi_port *p, uint32_t i)
+{
+    return ARRAY(p, struct control_frame, control, i);
+}
+
+static inline uint32_t exchange_index(struct fcvi_port *p, const struct exchange *x)
+{
+    return (uint32_t)(x - exchange_at(p, 0));
+}
+
+static inline uint32_t remote_index(struct fcvi_port *p, const struct remote_port *r)
+{
+    return (uint32_t)(r - remote_at(p, 0));
+}
+
+/* FFxxxxh are well-known addresses and those that FC-FS keeps back */
+static inline bool is_n_port_id(uint32_t id)
+{
+    return id != 0 && id < 0xFF0000;
+}
+
+static inline bool class2(const struct fcvi_port *p)
+{
+    return p->config.service_class == 2;
+}
+
+/* exchange.c: identifiers, tables, abort */
+struct exchange *fcvi_fc2_exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                        uint32_t peer);
+struct exchange *fcvi_fc2_exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
+                                          const struct fcvi_frame *f);
+struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
+struct exchange *fcvi_fc2_exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
+bool fcvi_fc2_exchanges_left(const struct fcvi_port *p);
+void fcvi_fc2_exchange_ids_clear(struct fcvi_port *p);
+void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_abts_due(struct fcvi_port *p);
+void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
+bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f);
+uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p);
+
+/* frames.c */
+/* frames.c */
+struct iu {
+    enum fcvi_iu iu;
+    struct exchange *exchange;
+    uint32_t handle, connection_id, msg_id;
+    uint8_t flags, reason;
+    const uint8_t *payload;
+    uint32_t payload_length;
+};
+void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu);
+void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
+uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
+size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+void fcvi_fc2_control_drop(struct fcvi_port *p, uint32_t d_id);
+void fcvi_fc2_put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
+void fcvi_fc2_put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
+uint8_t fcvi_fc2_opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);
+void fcvi_fc2_class3_frame(uint8_t *frame);
+uint8_t fcvi_fc2_sof_of(const struct fcvi_port *p, bool initiates);
+uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends);
+uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer);
+
+/* class2.c: ACK, busy and reject (Annex B rules 8) */
+uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_ack_abort(uint8_t *ack);
+void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+bool fcvi_fc2_credit_left(const struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
+uint8_t fcvi_fc2_seq_id_new(struct fcvi_port *p);
+bool fcvi_fc2_sequences_left(const struct fcvi_port *p);
+bool fcvi_fc2_sequence_open(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x);
+
+/* remote.c: known ports and where a Host Address is (7.4) */
+struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id);
+struct remote_port *fcvi_fc2_remote_get(struct fcvi_port *p, uint32_t id);
+bool fcvi_fc2_host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
+void fcvi_fc2_host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
+void fcvi_fc2_hosts_forget(struct fcvi_port *p, uint32_t id);
+
+/* login.c: N_Port Login (5.6) and logout (7.7.1) */
+void fcvi_fc2_put_fabric_parameters(const struct fcvi_port *p, uint8_t *out);
+void fcvi_fc2_put_service_parameters(const struct fcvi_port *p, uint8_t *out);
+uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
+uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command,
+                            uint16_t payload);
+void fcvi_fc2_els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason,
+                         uint8_t explanation);
+void fcvi_fc2_login_start(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void fcvi_fc2_login_timeout(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_login_forget(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* els.c */
+void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* resolve.c: FARP (7.5) and GID_IPP (7.6) */
+/** Who asks where a Host Address is. */
+struct resolution {
+    uint32_t owner;                 /* a setup */
+    const uint8_t *own_host, *host; /* 16 bytes each */
+};
+uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r);
+uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r);
+void fcvi_fc2_farp_ask(struct fcvi_port *p, const struct resolution *r);
+void fcvi_fc2_name_server_forgets(struct fcvi_port *p);
+void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* state_change.c: RSCN (7.7.1, 7.7.5) */
+void fcvi_fc2_state_change(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* link.c: FLOGI, FAN, ADISC and link events (7.7) */
+void fcvi_fc2_link_start(struct fcvi_port *p);
+void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_link_timeout(struct fcvi_port *p);
+void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
+void fcvi_fc2_adisc_timeout(struct fcvi_port *p, struct remote_port *r);
+void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_link_ready(struct fcvi_port *p);
+void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r);
+bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
+
+/* upcalls.c: what the engine above is told */
+void fcvi_fc2_up_exchange_left(struct fcvi_port *p);
+void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_up_message_failed(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_up_acknowledged(struct fcvi_port *p, struct exchange *x);
+void fcvi_fc2_up_wake(struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x);
+void fcvi_fc2_up_link_ready(struct fcvi_port *p);
+void fcvi_fc2_up_login_done(struct fcvi_port *p, const struct remote_port *r);
+void fcvi_fc2_up_logged_out(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t id);
+void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id);
+void fcvi_fc2_up_name_server(struct fcvi_port *p, bool logged_in);
+
+#ifndef FCVI_INTERNALS_IN_SIGHT
+#pragma GCC visibility pop
+#endif
+
+#endif

@@ -1,0 +1,160 @@
+/* What FC-2 tells the engine above it: the one way from this room upwards. What it finds there, setups, VIs
+ * and Messages, FC-2 itself does not know. */
+#include "../fcvi/message.h"
+#include "../fcvi/setup.h"
+#include "../vi/events.h"
+#include "../vi/timers.h"
+
+/* ---- Exchanges ---- */
+
+/* An Exchange, and with it a SEQ_ID, is free again. */
+void fcvi_fc2_up_exchange_left(struct fcvi_port *p)
+{
+    fcvi_schedule_wake_starved(p);
+}
+
+/* Its frames or its answer have not come (Annex B rules 8e and 9). */
+void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x)
+{
+    FCVI_ASSERT(x->kind == X_MESSAGE);
+    if (x->unacked != 0)
+        fcvi_message_class2_failed(p, x);
+    else
+        fcvi_message_response_missing(p, x);
+}
+
+/* Rules 8a, 8c and 8d. */
+void fcvi_fc2_up_message_failed(struct fcvi_port *p, struct exchange *x)
+{
+    FCVI_ASSERT(x->kind == X_MESSAGE);
+    fcvi_message_class2_failed(p, x);
+}
+
+void fcvi_fc2_up_acknowledged(struct fcvi_port *p, struct exchange *x)
+{
+    FCVI_ASSERT(x->kind == X_MESSAGE && x->unacked == 0);
+    fcvi_message_acknowledged(p, x);
+}
+
+void fcvi_fc2_up_wake(struct fcvi_port *p, const struct exchange *x)
+{
+    FCVI_ASSERT(x->owner < p->limits.vis);
+    fcvi_schedule_wake(p, vi_at(p, x->owner));
+}
+
+/* Some frames of the Exchange are to be sent again (rule 8b). */
+void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x)
+{
+    FCVI_ASSERT(x->kind == X_MESSAGE && x->resend != 0);
+    vi_at(p, x->owner)->tx.resend = true;
+    fcvi_fc2_up_wake(p, x);
+}
+
+/* A frame of a setup or Disconnect came back. */
+void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x)
+{
+    if (x->kind == X_DISCONNECT)
+        fcvi_disconnect_timeout(p, vi_at(p, x->owner));
+    if (x->kind != X_SETUP)
+        return;
+    struct setup *s = setup_at(p, x->owner);
+    if (!s->originator)
+        fcvi_responder_t2(p, s);
+    else if (s->phase == SETUP_AWAIT_RESP1 || s->phase == SETUP_AWAIT_RESP3)
+        fcvi_originator_failed(p, s);
+}
+
+/* ---- link and login ---- */
+
+void fcvi_fc2_up_link_ready(struct fcvi_port *p)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++)
+        if (setup_at(p, i)->phase == SETUP_AWAIT_LINK)
+            fcvi_originator_begin(p, setup_at(p, i));
+    for (uint32_t i = 0; i < p->limits.vis; i++)
+        fcvi_schedule_wake(p, vi_at(p, i));
+}
+
+/* The setups that waited for the login go on, or fail when there is none. */
+void fcvi_fc2_up_login_done(struct fcvi_port *p, const struct remote_port *r)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_LOGIN || s->peer != r->id)
+            continue;
+        if (r->logged_in)
+            fcvi_originator_begin(p, s);
+        else
+            fcvi_originator_unreachable(p, s);
+    }
+}
+
+/* 7.7.1: setups and connections with that port are over, without Disconnect IUs (E86). */
+void fcvi_fc2_up_logged_out(struct fcvi_port *p, uint32_t id)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase >= SETUP_AWAIT_RESP1 && s->peer == id)
+            fcvi_setup_free(p, s);
+    }
+    for (uint32_t i = 0; i < p->limits.vis; i++) {
+        struct vi *vi = vi_at(p, i);
+        const struct connection *c = &vi->connection;
+        if (!c->known || c->peer != id)
+            continue;
+        bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
+        fcvi_timer_stop(p, TIMER_T1, i);
+        if (vi->setup != NONE)
+            fcvi_setup_free(p, setup_at(p, vi->setup)); /* a retry that waited for link, address or login */
+        fcvi_connection_forget(p, vi);
+        fcvi_vi_connect_done(p, vi, VIP_NOT_REACHABLE, NULL);
+        fcvi_disconnect_abandon(p, vi);
+        if (alive)
+            fcvi_connection_fail(p, vi, true);
+    }
+}
+
+/* ---- where a Host Address is ---- */
+
+/* The setups that waited for this Host Address go on. */
+void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || memcmp(s->remote.host, host, 16) != 0)
+            continue;
+        fcvi_fc2_host_add(p, host, id);
+        if (s->exchange != NONE)
+            fcvi_fc2_exchange_free(p, s->exchange);
+        s->exchange = NONE;
+        fcvi_originator_begin(p, s);
+    }
+}
+
+/* The answer to a query; 0 when it names no port to connect to. */
+void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id)
+{
+    FCVI_ASSERT(x->kind == X_QUERY);
+    struct setup *s = setup_at(p, x->owner);
+    if (id == 0) {
+        fcvi_originator_unreachable(p, s);
+        return;
+    }
+    const struct fcvi_address wanted = s->remote; /* the setup may end at once */
+    fcvi_fc2_up_host_found(p, wanted.host, id);
+}
+
+/* The login with the Name Server is there, or will not be: FARP has to do then. */
+void fcvi_fc2_up_name_server(struct fcvi_port *p, bool logged_in)
+{
+    for (uint32_t i = 0; i < p->limits.setups; i++) {
+        struct setup *s = setup_at(p, i);
+        if (s->phase != SETUP_AWAIT_ADDRESS || s->exchange != NONE)
+            continue;
+        const struct resolution wanted = resolution_of(p, s);
+        if (logged_in)
+            s->exchange = fcvi_fc2_query(p, &wanted);
+        else
+            fcvi_fc2_farp_ask(p, &wanted);
+    }
+}

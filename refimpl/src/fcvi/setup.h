@@ -1,0 +1,133 @@
+/* Connection Setups, connections and their end (5.3, 8.5, 8.6, Annexes A, C and D). */
+#ifndef FCVI_FCVI_SETUP_H
+#define FCVI_FCVI_SETUP_H
+
+#include "../fc2/fc2.h"
+#include "../vi/vi.h"
+#include "calls.h"
+
+#ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
+#pragma GCC visibility push(hidden)
+#endif
+
+/* Reason Codes of Table 12 that this port sends */
+enum reason {
+    NO_MATCH = 0x01,
+    CONNECT_TIMEOUT = 0x02,
+    NO_WAITING = 0x03,
+    CONNECT_REJECT = 0x04,
+    CONCURRENT_REQUESTS = 0x05,
+    INVALID_SERVICE_PARM = 0x20,
+    SETUP_PROTOCOL_ERROR = 0x21,
+    TRANSPORT_ERROR = 0x40,
+    PROTOCOL_ERROR = 0x48,
+    SETUP_TIMEOUT = 0x49,
+    DOES_NOT_EXIST = 0x4A
+};
+
+enum setup_phase {
+    SETUP_FREE,
+    /* originator */
+    SETUP_AWAIT_LINK,    /* FLOGI or a validation is under way (7.7) */
+    SETUP_AWAIT_ADDRESS, /* FARP or GID_IPP is under way (7.4) */
+    SETUP_AWAIT_LOGIN,   /* PLOGI is under way */
+    SETUP_AWAIT_RESP1,
+    SETUP_AWAIT_RESP3,
+    SETUP_AWAIT_BA_ACC, /* ABTS sent; a retry follows if the VI still waits for this setup */
+    /* responder */
+    SETUP_ASSEMBLING, /* FCVI_CONNECT_RQST has begun to arrive */
+    SETUP_OFFERED,    /* handed to the application: VipConnectAccept or VipConnectReject is due */
+    SETUP_HELD,       /* concurrent Peer: the answer waits for the FCVI_CONNECT_RESP1 to our own request */
+    SETUP_AWAIT_RESP2
+};
+
+struct setup {
+    uint8_t phase; /* enum setup_phase */
+    bool originator, peer_mode, retry, listed;
+    uint16_t generation; /* of its place in the table: an old conn names no new request */
+    uint32_t vi;         /* NONE for a responder that has none */
+    uint32_t exchange, peer;
+    uint32_t connection_id;
+    uint32_t local_handle, remote_handle;
+    uint32_t next_free;
+    uint8_t reason;                    /* with which it was refused, 0 for an accept */
+    struct fcvi_address local, remote; /* addresses of the two Connectionpoints */
+    struct fcvi_attributes attributes; /* ours, as the other side is told them */
+    struct fcvi_attributes remote_attributes;
+    uint32_t received; /* bytes in buffer */
+    uint8_t flags;     /* FCVI_FLAGS of the IU being assembled */
+    uint8_t reason_in; /* its Reason Code, 0 without CONN_STS */
+    uint8_t buffer[CONNECT_LENGTH];
+};
+
+FCVI_BLOCK_ARRAY(setup_at, struct setup, setups, setups)
+
+static inline uint32_t setup_index(struct fcvi_port *p, const struct setup *s)
+{
+    return (uint32_t)(s - setup_at(p, 0));
+}
+
+/* What it needs to know of where the other side is. */
+static inline struct resolution resolution_of(struct fcvi_port *p, const struct setup *s)
+{
+    return (struct resolution){setup_index(p, s), s->local.host, s->remote.host};
+}
+
+/* connect_payload.c */
+uint32_t fcvi_setup_put_payload(const struct fcvi_port *p, uint8_t *out, const struct setup *s);
+bool fcvi_setup_take_payload(struct setup *s);
+
+/* originator.c: 5.3.2, 8.5.3, 8.5.4, C rules 2 to 5 */
+void fcvi_originator_begin(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_failed(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_aborted(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_timeout(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi);
+
+/* responder.c: 5.3.2, 8.5.3 d, C rules 6 and 8 to 12 */
+void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
+void fcvi_responder_t0(struct fcvi_port *p, uint32_t point);
+void fcvi_responder_t2(struct fcvi_port *p, struct setup *s);
+void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
+
+/* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
+struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s);
+void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
+void fcvi_peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
+bool fcvi_peer_taken(const struct vi *vi);
+bool fcvi_peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
+
+/* setup.c */
+uint32_t fcvi_setup_conn_of(struct fcvi_port *p, const struct setup *s);
+struct setup *fcvi_setup_offered(struct fcvi_port *p, uint32_t conn);
+struct setup *fcvi_setup_new(struct fcvi_port *p);
+void fcvi_setup_free(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_list(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_unlist(struct fcvi_port *p, struct setup *s);
+void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+
+/* disconnect.c: 6.12, 6.13, 8.6, Annex D */
+void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
+void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi);
+void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi);
+
+/* connection.c */
+void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);
+void fcvi_connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id);
+void fcvi_connection_fail(struct fcvi_port *p, struct vi *vi, bool notify);
+struct vi *fcvi_connection_of_handle(struct fcvi_port *p, uint32_t handle, uint32_t peer);
+bool fcvi_connection_new_handle(struct fcvi_port *p, struct vi *vi, uint32_t *handle);
+uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value,
+                                    uint32_t after);
+
+#ifndef FCVI_INTERNALS_IN_SIGHT
+#pragma GCC visibility pop
+#endif
+
+#endif

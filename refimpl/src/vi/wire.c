@@ -1,0 +1,119 @@
+/* The questions of the VI, and who answers them. */
+#include "wire.h"
+#include "../fcvi/calls.h"
+
+void fcvi_wire_vi_begin(struct fcvi_port *p, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        fcvi_connection_none(vi);
+        break;
+    }
+}
+
+void fcvi_wire_vi_end(struct fcvi_port *p, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        fcvi_connection_forget(p, vi);
+        fcvi_schedule_forget(p, vi);
+        break;
+    }
+}
+
+bool fcvi_wire_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_originator_prepare(p, vi, r->local, r->remote, r->peer_mode);
+    }
+}
+
+void fcvi_wire_connect(struct fcvi_port *p, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        fcvi_originator_connect(p, vi);
+        break;
+    }
+}
+
+const struct fcvi_attributes *fcvi_wire_offered(struct fcvi_port *p, uint32_t conn)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_responder_offered(p, conn);
+    }
+}
+
+bool fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_responder_accept_offer(p, conn, vi);
+    }
+}
+
+bool fcvi_wire_refuse(struct fcvi_port *p, uint32_t conn)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_responder_refuse_offer(p, conn);
+    }
+}
+
+int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_disconnect_start(p, vi, token);
+    }
+}
+
+void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        if (!recv)
+            fcvi_schedule_wake(p, vi);
+        break;
+    }
+}
+
+bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool recv)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_message_withheld(vi, recv);
+    }
+}
+
+void fcvi_wire_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        fcvi_message_completed(p, vi, e);
+        break;
+    }
+}
+
+void fcvi_wire_drop(struct fcvi_port *p, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_FC:
+    default:
+        fcvi_message_drop_all(p, vi);
+        break;
+    }
+}
