@@ -12,8 +12,12 @@ from pathlib import Path
 from fcvi.fc import codec
 from fcvi.engine.case import CaseInfo, load_cases
 
-from .catalogue import HERE, Requirement, load_errata, load_requirements
+from fcvi.engine.catalogue import Requirement, load_errata, load_requirements
+from fcvi.engine.protocol import Protocol, registered
 
+from . import register_all
+
+HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 TARGET = ROOT / "CONFORMANCE.md"
 

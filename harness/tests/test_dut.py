@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from fcvi.dut import attach
-from fcvi.dut.base import AttachError, Dut, DutError
+from fcvi.attach import attach
+from fcvi.engine.attachment import AttachError, Dut, DutError
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.runner import base_config
+from fcvi.fc.configuration import base_config
 
 from .conftest import FCVI, fcvi
 

@@ -1,0 +1,18 @@
+"""``python3 -m conformance``: the fcvi command with every standard that is here."""
+
+from __future__ import annotations
+
+import sys
+
+from fcvi.cli import main as run
+
+from . import register_all
+
+
+def main() -> int:
+    """Run one command; returns its exit status."""
+    return run(standards=register_all)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
