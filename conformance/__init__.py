@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 VARIABLE = "FCVI_STANDARDS"
 
 
+class NoStandard(Exception):
+    """A folder that is no standard."""
+
+
 def protocols() -> list[Protocol]:
     """The protocol object of every standard: of each folder here that has a module ``book``, and of those in FCVI_STANDARDS.
 
-    FC-VI comes first, the others follow by name. Raises ImportError for a folder that is no standard.
+    FC-VI comes first, the others follow by name. Raises NoStandard for a folder that is no standard.
     """
     here = Path(__file__).resolve().parent
     names = [m.name for m in pkgutil.iter_modules([str(here)]) if m.ispkg and (here / m.name / "book.py").is_file()]
@@ -27,7 +31,7 @@ def protocols() -> list[Protocol]:
     for folder in filter(None, os.environ.get(VARIABLE, "").split(":")):
         path = Path(folder).resolve()
         if not (path / "book.py").is_file():
-            raise ImportError(f"{VARIABLE}: {folder} is not the folder of a standard: it has no book.py")
+            raise NoStandard(f"{VARIABLE}: {folder} is not the folder of a standard: it has no book.py")
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
         found.append(importlib.import_module(f"{path.name}.book"))

@@ -6,12 +6,16 @@ import sys
 
 from fcvi.cli import main as run
 
-from . import register_all
+from . import NoStandard, register_all
 
 
 def main() -> int:
     """Run one command; returns its exit status."""
-    return run(standards=register_all)
+    try:
+        return run(standards=register_all)
+    except NoStandard as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SETTLE_US = 20_000
 
 
 class Unit(Protocol):
-    """What a wire carries, as an attachment in the suite's own process hands it over: an FC-2 frame."""
+    """What a wire carries, as the suite itself holds it: an FC-2 frame."""
 
     def params(self) -> dict[str, Any]:
         """As the DUT protocol has it."""
@@ -111,8 +111,8 @@ class Dut(abc.ABC):
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification: "frame" or "link"."""
 
-    def send_frame(self, frame: Unit) -> None:
-        """A frame arrives at the DUT."""
+    def send_frame(self, frame: Any) -> None:
+        """A frame (see Unit) arrives at the DUT."""
         self.notify("frame", frame.params())
 
     @abc.abstractmethod

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional, Sequence
 
 from . import pics as pics_module
-from .protocol import registered
+from .protocol import Protocol, registered
 from .results import Review
 
 
@@ -26,10 +26,12 @@ class PicsRule:
     erratum: str = ""
 
 
-def review(pics: Mapping[str, Any], levels: Mapping[str, str]) -> list[Review]:
-    """What is wrong with the claims, by the rules of every registered standard."""
+def review(
+    pics: Mapping[str, Any], levels: Mapping[str, str], protocols: Optional[Sequence[Protocol]] = None
+) -> list[Review]:  # fmt: skip
+    """What is wrong with the claims, by the rules of these standards (of all that are registered)."""
     found = []
-    for rule in (rule for protocol in registered() for rule in protocol.pics_rules()):
+    for rule in (rule for protocol in (protocols or registered()) for rule in protocol.pics_rules()):
         if pics_module.applies(rule.broken, dict(pics)):
             binding = levels.get(rule.requirement) == "shall" and not rule.erratum
             cls = "violation" if binding else "notice"

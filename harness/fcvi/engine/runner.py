@@ -341,7 +341,8 @@ def _none_can_run(
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
     """What can be said once all results are there: deviations, and the review of the PICS."""
     deviation.apply(report, declared)
-    report.review = review(report.pics, levels) if report.pics else []
+    tried = {r.protocol for r in report.results if r.verdict is not Verdict.NOT_APPLICABLE}
+    report.review = review(report.pics, levels, [protocol_of(name) for name in sorted(tried)]) if report.pics else []
 
 
 def new_report(options: RunOptions) -> RunReport:
