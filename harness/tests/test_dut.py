@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fcvi.attach import attach
+from fcvi.dut.rpc import RpcDut
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.pixit import pixit_for
 from fcvi.fc.configuration import base_config
@@ -310,10 +311,14 @@ def test_version_2_is_spoken_and_version_1_stays_valid(tmp_path: Path) -> None:
     assert "protocol" not in first and "wires" not in first
     assert (second["protocol"], second["wires"], second["revision"]) == (2, ["fc"], "2007")
     old = 'lambda m: m == "hello" and json.loads(line)["params"]["protocol"] != 1'
-    refusal = "out('{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32602,\"message\":\"protocol must be 1\"}}' % m['id']); continue"
+    refusal = "out('{\"id\":%d,\"error\":{\"code\":-32602,\"message\":\"protocol must be 1\"}}' % m['id']); continue"
     spec = script(tmp_path, old, refusal)
-    done = fcvi("run", "--dut", spec, "--select", "D.R3")
-    assert done.returncode == 0, done.stdout + done.stderr
+    attached = attach(spec)
+    assert isinstance(attached, RpcDut) and (attached.protocol, attached.wires, attached.revision) == (1, ("fc",), "2007")
+    attached.reset(base_config(pixit_for("virtual"), 1))
+    with pytest.raises(Unavailable, match="no edition 'rev1'"):
+        attached.reset({"revision": "rev1"})
+    attached.close()
 
 
 def test_another_wire_than_fc_is_refused_in_words(dut: Dut) -> None:

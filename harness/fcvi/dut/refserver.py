@@ -189,7 +189,9 @@ class RefServer:
         version = params.integer("protocol", 1, 2**53)
         if version > 2:
             raise ProtocolError(-32602, "protocol must be 1 or 2")
-        answer = {"implementation": "fcvi reference port", "version": __version__, "clock": self._clock, "pics": PICS}
+        answer: dict[str, Any] = {
+            "implementation": "fcvi reference port", "version": __version__, "clock": self._clock, "pics": PICS,
+        }  # fmt: skip
         return answer if version == 1 else {**answer, "protocol": 2, "wires": ["fc"], "revision": PICS["revision"]}
 
     def _reset(self, token: int, params: Params) -> None:

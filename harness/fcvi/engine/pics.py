@@ -9,6 +9,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from .protocol import Protocol, registered
 
+
 @dataclass(frozen=True)
 class Items:
     """The items of a standard: those that are yes or no, numbers and words with what holds when nothing is claimed.
