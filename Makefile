@@ -449,7 +449,7 @@ $(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libf
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
 	@touch $@
 $(MUT)/fcvi: $(MUT)/python/.built
-	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m fcvi "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
+	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
 	chmod 755 $@
 
 MUTANTS ?= 0

@@ -1,67 +1,11 @@
-"""The requirement catalogue and the errata register as data."""
+"""The requirements and errata of every standard as data, for programs beside the command."""
 
 from __future__ import annotations
 
-import csv
-import functools
-import hashlib
-import re
-from dataclasses import dataclass
-from pathlib import Path
+from fcvi.engine.catalogue import Erratum, Requirement, load_catalogue, load_errata, load_requirements, sha256
 
-HERE = Path(__file__).resolve().parent / "fcvi"
-REQUIREMENTS = HERE / "requirements.tsv"
-ERRATA = HERE / "errata.md"
+from . import register_all
 
+register_all()
 
-@dataclass(frozen=True)
-class Requirement:
-    """One normative statement."""
-
-    id: str
-    clause: str
-    level: str  # shall, should, may, informative-rule or example
-    subject: str
-    statement: str
-    kind: str
-    observable: str
-    condition: str
-
-    @property
-    def testable(self) -> bool:
-        """Whether a tester can observe it."""
-        return self.kind != "untestable"
-
-
-@dataclass(frozen=True)
-class Erratum:
-    """One place where the standard contradicts itself, and what was decided."""
-
-    number: str
-    title: str
-    body: str
-
-
-@functools.cache
-def load_requirements() -> tuple[Requirement, ...]:
-    """Every row of requirements.tsv."""
-    with REQUIREMENTS.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return tuple(Requirement(**row) for row in rows)
-
-
-@functools.cache
-def load_errata() -> dict[str, Erratum]:
-    """Every entry of errata.md by its number; those of the table in its section D as well."""
-    text = ERRATA.read_text(encoding="utf-8")
-    found: dict[str, Erratum] = {}
-    for match in re.finditer(r"^### (E\d+)(.*?)\n(.*?)(?=^#|\Z)", text, re.M | re.S):
-        found[match[1]] = Erratum(match[1], match[2].strip(), match[3].strip().removesuffix("---").strip())
-    for match in re.finditer(r"^\| (E\d+) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.M):
-        found[match[1]] = Erratum(match[1], match[3], f"Where: {match[2]}\nReading used: {match[4]}")
-    return dict(sorted(found.items(), key=lambda item: int(item[0][1:])))
-
-
-def sha256() -> str:
-    """Of the catalogue: requirements and errata."""
-    return hashlib.sha256(REQUIREMENTS.read_bytes() + ERRATA.read_bytes()).hexdigest()
+__all__ = ["Erratum", "Requirement", "load_catalogue", "load_errata", "load_requirements", "sha256"]

@@ -6,4 +6,4 @@ if [ -L "$self" ]; then self=$(readlink -f "$self"); fi
 here=${self%/*}
 case $here in /*) ;; *) here=$PWD/$here ;; esac
 PYTHONPATH="$here/python:$here/../harness:$here/..${PYTHONPATH:+:$PYTHONPATH}:/usr/local/lib/python3.11/dist-packages:/usr/lib/python3/dist-packages" \
-    exec /usr/bin/python3 -S -P -c 'import sys; from fcvi.cli import main; sys.exit(main())' "$@"
+    exec /usr/bin/python3 -S -P -c 'import sys; from conformance.__main__ import main; sys.exit(main())' "$@"

@@ -13,7 +13,7 @@ from fcvi.fc import build, els
 from fcvi.fc.build import UNASSIGNED, RawFrame
 from fcvi.fc.message import Message, frames_of
 from fcvi.fc.received import Exchange
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .steps import connection as common, traffic
 from .steps.connection import CLIENT, SERVER, Setup

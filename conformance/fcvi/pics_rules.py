@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class PicsRule:
-    """One rule. broken: the PICS expression that holds when the rule is broken.
-
-    kind: "contradiction" (claims that exclude each other) or "missing" (something mandatory). erratum: the rule is
-    disputed under this number, so that breaking it is a notice only. Otherwise the requirement's level decides.
-    """
-
-    requirement: str
-    kind: str
-    broken: str
-    message: str
-    required: str
-    erratum: str = ""
+from fcvi.engine.review import PicsRule
 
 
 def _missing(requirement: str, broken: str, message: str, required: str, erratum: str = "") -> PicsRule:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional
 
 from fcvi.fc import codec
 from fcvi.fc.build import UNASSIGNED
-from fcvi.dut.base import Notification, Reply
+from fcvi.engine.attachment import Notification, Reply
 from fcvi.dut.ref import RefDut
 from fcvi.fc.received import kind_of
 

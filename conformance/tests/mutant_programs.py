@@ -99,7 +99,7 @@ def programs() -> list[Program]:
     python = [*ROOT.glob("harness/fcvi/**/*.py"), *ROOT.glob("conformance/**/*.py")]
     found.append(Program("differential", "differential", [sys.executable, "-m", "harness.tests.differential", "8000", "3"],
                          [ROOT / "harness/tests/differential.py"]))  # fmt: skip
-    suite = [sys.executable, "-m", "fcvi", "run", "--dut", "ref", "--quiet", "--jobs", "1"]
+    suite = [sys.executable, "-m", "conformance", "run", "--dut", "ref", "--quiet", "--jobs", "1"]
     found.append(Program("suite", "suite", suite, python))
     captures = [sys.executable, "harness/case_captures.py", "--check", str(MUT / "fcvi"), "pcaps/cases"]
     found.append(Program("captures", "captures", captures, [*python, *ROOT.glob("pcaps/cases/*")]))

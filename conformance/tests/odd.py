@@ -10,7 +10,7 @@ from typing import Any, Callable
 from unittest.mock import patch
 
 from fcvi.fc import codec
-from fcvi.dut.base import Notification
+from fcvi.engine.attachment import Notification
 from fcvi.dut.ref import RefDut
 from fcvi.fc.received import kind_of
 from fcvi.dut.refport import RefPort

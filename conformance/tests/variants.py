@@ -20,7 +20,7 @@ from typing import Any, Deque, Optional
 from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
 from fcvi.engine import pics as pics_module
-from fcvi.dut.base import Dut
+from fcvi.engine.attachment import Dut
 from fcvi.dut.rpc import RpcDut, Stream
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Verdict

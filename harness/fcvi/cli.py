@@ -21,17 +21,18 @@ def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
     return lambda: lint.run(lint.Arguments(words[1:]))
 
 
-def _parsed(words: Sequence[str]) -> Callable[[], int]:
+def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[], int]:
     from .arguments import parser
 
     args = parser(words[0] if words else "").parse_args(words)
+    standards()
     return lambda: int(args.run(args))
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
-    """Run one command; returns its exit status."""
+def main(argv: Optional[Sequence[str]] = None, standards: Callable[[], None] = lambda: None) -> int:
+    """Run one command; returns its exit status. standards registers those that there are (engine/protocol.py)."""
     words = sys.argv[1:] if argv is None else argv
-    work = _without_options(words) or _parsed(words)
+    work = _without_options(words) or _parsed(words, standards)
     gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
     for stream in (sys.stdout, sys.stderr):  # what a DUT or a file says need not be made of characters
         if isinstance(stream, io.TextIOWrapper):

@@ -11,15 +11,18 @@ import time
 from dataclasses import replace
 from typing import Callable
 
+from conformance import register_all
 from fcvi.fc import codec, els
 from fcvi.engine.case import CaseInfo, Variant
-from fcvi.dut.base import AttachError, Dut, DutError
+from fcvi.engine.attachment import AttachError, Dut, DutError
 from fcvi.live import attach_live
 from fcvi.engine.pixit import Identity, Pixit
 from fcvi.fc.received import Received
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
+
+register_all()
 
 RULE = "FC-LS"  # none of FC-VI's: the findings are about FC-2 and its link services
 KERNEL = {"vn2vn": "000001", "fabric": "010203"}

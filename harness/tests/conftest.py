@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from conformance import register_all
+
+register_all()
+
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
 PCAPS = ROOT / "pcaps"

@@ -14,9 +14,10 @@ import jsonschema
 import pytest
 
 from conformance.catalogue import load_errata, load_requirements
+from conformance.fcvi.pics import ITEMS
 from conformance.fcvi.pics_rules import RULES
 from fcvi.engine.deviation import Deviation, apply
-from fcvi.engine.pics import BOOLEANS, applies, complete
+from fcvi.engine.pics import applies, complete
 from fcvi.dut.refserver import PICS
 from fcvi.report.json_report import requirement_verdicts
 from fcvi.engine.results import Result, RunReport, Verdict
@@ -170,7 +171,7 @@ def test_each_claim_is_reviewed(changes: dict[str, Any], requirement: str, kind:
 
 @pytest.mark.parametrize("optional", ["rdma_read", "reliable_reception", "immediate_data", "class2", "preference", "loopback"])
 def test_what_is_optional_is_not_missed(optional: str) -> None:
-    assert optional in BOOLEANS and review({**PICS, optional: False}, LEVELS) == []
+    assert optional in ITEMS.booleans and review({**PICS, optional: False}, LEVELS) == []
 
 
 def test_a_contradiction_is_a_finding_and_what_is_missing_counts_in_certify(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from fcvi.dut import attach
-from fcvi.dut.base import AttachError, Dut, DutError
+from fcvi.attach import attach
+from fcvi.dut.rpc import RpcDut
+from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.runner import base_config
+from fcvi.fc.configuration import base_config
 
 from .conftest import FCVI, fcvi
 
@@ -258,7 +259,7 @@ def test_lines_that_are_no_requests() -> None:
     assert answers[3]["id"] == "a"
     hello = raw(b'{"id":1,"method":"hello","params":{"protocol":1,"unknown":true}}\n')[0]["result"]
     assert hello["clock"] == "virtual" and hello["pics"]["client"] is True
-    assert raw(b'{"id":1,"method":"hello","params":{"protocol":2}}\n')[0]["error"]["code"] == -32602
+    assert raw(b'{"id":1,"method":"hello","params":{"protocol":3}}\n')[0]["error"]["code"] == -32602
     done = fcvi("endpoint", stdin=b"x" * 70000)
     assert done.returncode == 3 and "65536 bytes" in done.stderr
 
@@ -302,3 +303,28 @@ def test_process_is_gone_after_close(tmp_path: Path) -> None:
 def test_attach_errors_name_the_spec() -> None:
     with pytest.raises(AttachError, match="fcoe:x"):
         attach("fcoe:x")
+
+
+def test_version_2_is_spoken_and_version_1_stays_valid(tmp_path: Path) -> None:
+    lines = b'{"id":1,"method":"hello","params":{"protocol":1}}\n{"id":2,"method":"hello","params":{"protocol":2}}\n'
+    first, second = (answer["result"] for answer in raw(lines))
+    assert "protocol" not in first and "wires" not in first
+    assert (second["protocol"], second["wires"], second["revision"]) == (2, ["fc"], "2007")
+    old = 'lambda m: m == "hello" and json.loads(line)["params"]["protocol"] != 1'
+    refusal = "out('{\"id\":%d,\"error\":{\"code\":-32602,\"message\":\"protocol must be 1\"}}' % m['id']); continue"
+    spec = script(tmp_path, old, refusal)
+    attached = attach(spec)
+    assert isinstance(attached, RpcDut) and (attached.protocol, attached.wires, attached.revision) == (1, ("fc",), "2007")
+    attached.reset(base_config(pixit_for("virtual"), 1))
+    with pytest.raises(Unavailable, match="no edition 'rev1'"):
+        attached.reset({"revision": "rev1"})
+    attached.close()
+
+
+def test_another_wire_than_fc_is_refused_in_words(dut: Dut) -> None:
+    config = base_config(pixit_for("virtual"), 1)
+    dut.reset({**config, "wire": "fc", "revision": "2007"})
+    with pytest.raises((DutError, Unavailable), match="wire"):
+        dut.reset({**config, "wire": "tcp"})
+    with pytest.raises((DutError, Unavailable), match="revision"):
+        dut.reset({**config, "revision": "rev1"})

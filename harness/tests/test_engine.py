@@ -9,14 +9,15 @@ import pytest
 from conformance.fcvi.steps import connection as common
 from conformance.catalogue import load_requirements
 from fcvi.engine.case import CaseInfo, Registry, Variant, case, load_cases
-from fcvi.dut.base import Reply
+from fcvi.engine.attachment import Reply
 from fcvi.dut.ref import DirectDut, RefDut
 from fcvi.fc.faults import Link
 from fcvi.engine.pics import PicsError, applies, complete
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
-from fcvi.engine.runner import RunOptions, base_config, run as run_cases, run_variant
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.configuration import base_config
+from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import METHOD_NOT_FOUND
 
 LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}

@@ -13,7 +13,7 @@ from fcvi.fc import codec
 from fcvi.engine import pics
 from fcvi.attack.blackbox import Attack, Step, changed_fields, fewer
 from fcvi.fc.build import RawFrame
-from fcvi.dut.base import DutError
+from fcvi.engine.attachment import DutError
 from fcvi.dut.ref import RefDut
 from fcvi.attack.mutator import mutate
 from fcvi.engine.pixit import pixit_for

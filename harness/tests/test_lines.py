@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcvi.dut.base import Dut, DutError, Reply
+from fcvi.engine.attachment import Dut, DutError, Reply
 from fcvi.dut.rpc import RpcDut
 from fcvi.dut.endpoint import ClientGone, Session
 

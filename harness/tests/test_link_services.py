@@ -14,10 +14,9 @@ from fcvi.fc import codec, requests
 from fcvi.capture.reader import Reader, write
 from fcvi.fc.requests import Requests
 
-from .conftest import PCAPS, ROOT, fcvi
+from .conftest import PCAPS, fcvi
 
-SHARED = ROOT.parent / "shared/captures/libfc-kernel-only"
-FILES = [*sorted(PCAPS.glob("*/*.pcap")), *sorted(SHARED.glob("*.pcap"))]
+FILES = sorted(PCAPS.glob("*/*.pcap"))
 
 _LOGIN, _CLASS, _FARP, _CT = "Service Parameters", "Class Service Parameters", "FARP", "CT header"
 #: tshark's field: our structure and field, by the names of the JSON. A list of structures: whichever the frame has.

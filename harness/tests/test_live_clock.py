@@ -10,12 +10,12 @@ import pytest
 
 from fcvi.engine import jitter, runner
 from fcvi.engine.case import CaseInfo, Variant
-from fcvi.dut.base import SETTLE_US, Dut, HostError, Notification, Reply
+from fcvi.engine.attachment import SETTLE_US, Dut, HostError, Notification, Reply
 from fcvi.dut.planes import Frames, NoControl, PlaneDut
 from fcvi.engine.pixit import Pixit, pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 REQUIREMENT = "FCVI-8.5.4-01"
 LEVELS = {REQUIREMENT: "shall"}

@@ -12,7 +12,7 @@ import pytest
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.case import load_cases
-from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.dut.manual import ManualControl
 from fcvi.dut.planes import Frames, PlaneDut, monotonic_us
 from fcvi.engine.pixit import pixit_for

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Body, Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_5_3_3 import be_refused
 from conformance.fcvi.steps.connection import (

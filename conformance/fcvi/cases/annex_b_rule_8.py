@@ -9,7 +9,7 @@ from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.received import Exchange, Received
 from fcvi.engine.results import TraceFrame
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .annex_b_rules_1_3 import answer
 from .clause_6_requests import originate

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from .clause_6_requests import originate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from .annex_b_rules_1_3 import RELIABLE

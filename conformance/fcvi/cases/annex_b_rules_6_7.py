@@ -7,7 +7,7 @@ from typing import Any
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
 from fcvi.engine.case import case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import PIECE, Line
 from .annex_b_rules_1_3 import RELIABLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .annex_c_5_9 import t3_while_connected
 from conformance.fcvi.steps.connection import (

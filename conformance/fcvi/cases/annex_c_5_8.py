@@ -5,7 +5,7 @@ from __future__ import annotations
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
 
 from .annex_c_5_7_1 import CLIENT_REQUIREMENTS, client_gives_up

@@ -8,7 +8,7 @@ from fcvi.fc import codec, els
 from fcvi.fc.build import RawFrame
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Exchange
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as
 from conformance.fcvi.steps.connection import CLIENT, REGISTRY, check_state, connect_dut_client, connect_dut_server

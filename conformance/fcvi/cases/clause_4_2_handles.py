@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import connect_as, wait_from
 from conformance.fcvi.steps.connection import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Message
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as
 from conformance.fcvi.steps.connection import REGISTRY, SERVER, Setup, check_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fcvi.fc import build
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_5_2_2 import completed, connected, descriptor_of
 from conformance.fcvi.steps.connection import CLIENT, REGISTRY, SERVER

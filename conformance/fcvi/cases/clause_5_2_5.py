@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Message, frames_of, send_frames
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_6_requests import originate
 from conformance.fcvi.steps.connection import REGISTRY

@@ -8,7 +8,7 @@ from fcvi.fc import build, class2, codec
 from fcvi.engine.case import case
 from fcvi.fc.message import Cut, Message
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Inconclusive, Scenario
+from fcvi.fc.scenario import Inconclusive, Scenario
 
 from conformance.fcvi.steps.connection import REGISTRY, Setup
 from conformance.fcvi.steps.message_checks import take_request

@@ -6,7 +6,7 @@ from __future__ import annotations
 from fcvi.fc import codec, els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Message
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as
 from conformance.fcvi.steps.connection import (

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from .annex_b_rules_1_3 import RELIABLE, answer

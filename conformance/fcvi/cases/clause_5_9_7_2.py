@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

@@ -6,7 +6,7 @@ from fcvi.fc import els
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Message
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as
 from conformance.fcvi.steps.connection import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import case
 from fcvi.fc.message import Cut, Message, frames_of
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .annex_b_rules_1_3 import RELIABLE
 from .clause_6_requests import originate

@@ -7,7 +7,7 @@ from typing import Any
 from fcvi.engine.case import case
 from fcvi.fc.message import Cut, Message
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import CLIENT, REGISTRY, SERVER, Setup
 from conformance.fcvi.steps.message_checks import each_frame, in_all

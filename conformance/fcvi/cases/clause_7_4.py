@@ -7,7 +7,7 @@ from typing import Any
 from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_4 import UNKNOWN_TARGET, request_unknown, expect_resolved
 from conformance.fcvi.steps.connection import CLIENT, REGISTRY, SERVER, connect_dut_client, connect_dut_server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
 
 from conformance.fcvi.steps.connection import (

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, again, client_after_logout, connect_as, ended
 from conformance.fcvi.steps.connection import REGISTRY, SERVER, Setup, check_state

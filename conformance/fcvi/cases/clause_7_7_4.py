@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from fcvi.fc import els
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, again, connect_as, ended
 from .clause_7_7_3 import (

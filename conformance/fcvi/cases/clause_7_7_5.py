@@ -7,7 +7,7 @@ from typing import Any
 from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as, ended
 from .clause_7_7_3 import again_at, blocked_send, logged_out, resolved_anew, resumed_or_ended

@@ -8,7 +8,7 @@ from fcvi.fc import build
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Exchange
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,
@@ -93,11 +93,11 @@ def peers(t: Scenario) -> None:
         call_peer_request(t, ends.vi)
     if order == "dut-first":
         t.wait(t.r_a_tov_us // 10)
-    ends.call("VipConnectPeerRequest", vi=ends.far_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
+    ends.call("VipConnectPeerRequest", vi=ends.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
     if order == "far-first":
         t.wait(t.r_a_tov_us // 10)
         call_peer_request(t, ends.vi)
-    far = ends.call("VipConnectPeerWait", vi=ends.far_vi)
+    far = ends.call("VipConnectPeerWait", vi=ends.second_vi)
     t.finish(t.start("VipConnectPeerWait", vi=ends.vi), "FCVI-5.3.4-02", returns="VIP_SUCCESS")
     ends.both_connected(far)
     t.wait(2 * t.r_a_tov_us)
@@ -145,10 +145,10 @@ def lost_iu(t: Scenario) -> None:
             check_state(t, ends.vi, "error", "FCVI-8.5.3-d", {"idle": "E61"})
         else:
             check_state(t, ends.vi, "connected", "FCVI-8.2-b1")
-            ends.call("VipDisconnect", vi=ends.far_vi)
+            ends.call("VipDisconnect", vi=ends.second_vi)
             check_state(t, ends.vi, "error", "FCVI-8.2-d3")
     t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", within_us=3 * t.r_a_tov_us)
-    ends.call("VipDisconnect", vi=ends.far_vi)
+    ends.call("VipDisconnect", vi=ends.second_vi)
     t.wait(2 * t.r_a_tov_us)
     check_state(t, ends.vi, "idle", "FCVI-8.2-e1")
     ends.connect()
@@ -175,19 +175,19 @@ def disconnects(t: Scenario) -> None:
     for _ in range(2):
         ends.connect()
         if order == "far-first":
-            ends.disconnect_far()
+            ends.disconnect_second()
             check_state(t, ends.vi, "error", "FCVI-8.2-d3")
         if order == "both":
             t.tester.link.delay("tester", "DISCONNECT_RQST", t.r_a_tov_us // 100)
             t.tester.link.delay("dut", "DISCONNECT_RQST", t.r_a_tov_us // 100)
-            ends.far.start("VipDisconnect", vi=ends.far_vi)
+            ends.second.start("VipDisconnect", vi=ends.second_vi)
         t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", returns="VIP_SUCCESS")
         t.wait(t.r_a_tov_us // 10)
         check_state(t, ends.vi, "idle", "FCVI-8.2-d2" if order == "dut-first" else "FCVI-8.2-e1")
         if order == "dut-first":
-            seen = ends.far_state()
+            seen = ends.second_state()
             t.require(seen == STATE["error"], "FCVI-8.1-03", "the far side was not told", seen, STATE["error"])
-            ends.disconnect_far()
+            ends.disconnect_second()
         t.settle()
     t.control("two connections were made and removed")
 

@@ -12,10 +12,10 @@ from typing import Any, Mapping, Optional
 from fcvi.fc.build import UNASSIGNED, net_address, structure
 from fcvi.engine.case import Registry, Variant
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
 
-REGISTRY = Registry()
+REGISTRY = Registry("FC-VI")
 
 MAX_TRANSFER_SIZE = 32768  # the least that every VI NIC has to offer (VI-ARCH 6.1.1.2)
 DISCRIMINATOR = bytes.fromhex("46432d564920636f6e666f726d616e63")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from fcvi.fc.message import Message
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Completion
 
 from .connection import Setup

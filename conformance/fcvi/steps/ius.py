@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Optional
 
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .connection import Setup, attributes_of, discriminator_of, dut_host, tester_host
 

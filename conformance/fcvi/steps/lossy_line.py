@@ -9,7 +9,7 @@ from typing import Iterable, Optional, Sequence
 
 from fcvi.fc.message import Cut
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .connection import STATE, Setup
 from .deliveries import Pool

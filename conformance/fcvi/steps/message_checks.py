@@ -7,7 +7,7 @@ from typing import Iterator, Mapping, Optional
 
 from fcvi.fc.message import Message, frames_of, send_frames, Cut
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .connection import Setup
 from .messages import answered

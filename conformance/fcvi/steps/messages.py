@@ -9,7 +9,7 @@ from fcvi.fc.build import RawFrame
 from fcvi.engine.case import Variant
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Completion
 
 from .connection import CLIENT, SERVER, STATE, Setup, connect_dut_client, connect_dut_server

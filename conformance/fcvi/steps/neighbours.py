@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.fc import codec, els
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 FABRIC, PUBLIC_LOOP, PRIVATE_LOOP, POINT_TO_POINT = "fabric", "public-loop", "private-loop", "point-to-point"
 UNKNOWN_HOST = "20010db8000000000000000000000c5a"  # of the tester too, but not among those that reset names

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from fcvi.fc.received import Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 
 from .connection import (
     PEER_TO_PEER,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from fcvi.fc.second_port import FarSide
-from fcvi.engine.scenario import Scenario
+from fcvi.dut.ref import DirectDut
+from fcvi.fc.second_port import SecondPort
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call, Completion
 
 from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
@@ -16,20 +17,20 @@ class Ends:
 
     def __init__(self, t: Scenario, hosts: Optional[list[str]] = None) -> None:
         self.t = t
-        self.far: FarSide = t.far_side(hosts)
+        self.second: SecondPort = t.second_port(DirectDut("second port"), hosts)
         self.vi = create_vi(t)
-        self.far_vi = self.call("VipCreateVi", ViAttribs=vi_attributes(t)).integer("vi")
+        self.second_vi = self.call("VipCreateVi", ViAttribs=vi_attributes(t)).integer("vi")
         self.request: Optional[Call] = None
 
     def call(self, method: str, **params: Any) -> Call:
-        """A VIPL call on the far port that returns at once."""
-        call = self.far.start(method, **params)
+        """A VIPL call on the second port that returns at once."""
+        call = self.second.start(method, **params)
         self.t.settle()
         return call
 
-    def disconnect_far(self) -> None:
-        """VipDisconnect on the far port; the DUT has its time to answer (8.3)."""
-        call = self.call("VipDisconnect", vi=self.far_vi)
+    def disconnect_second(self) -> None:
+        """VipDisconnect on the second port; the DUT has its time to answer (8.3)."""
+        call = self.call("VipDisconnect", vi=self.second_vi)
         self.t.until(lambda: call.done, self.t.r_a_tov_us)
 
     def setup(self) -> tuple[Call, Call]:
@@ -41,9 +42,9 @@ class Ends:
             t.until(lambda: wait.done or call.done, 3 * t.r_a_tov_us)
             if not wait.done:
                 t.fail("FCVI-6.8.1-01", "no request reached the far side", "nothing", "FCVI_CONNECT_RQST")
-            return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.far_vi)
+            return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.second_vi)
         wait = t.start("VipConnectWait", LocalAddr=own, Timeout=None)
-        request = self.call("VipConnectRequest", vi=self.far_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
+        request = self.call("VipConnectRequest", vi=self.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
         t.finish(wait, "FCVI-4.2-33", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
         return t.start("VipConnectAccept", conn=wait.integer("conn"), vi=self.vi), request
 
@@ -60,12 +61,12 @@ class Ends:
         code = other.returned() if other.done else "still blocked"
         t.require(code == "VIP_SUCCESS", "FCVI-8.2-b1", f"{other.method} of the far side", code, "VIP_SUCCESS")
         check_state(t, self.vi, "connected", "FCVI-8.2-b1")
-        seen = self.far_state()
+        seen = self.second_state()
         t.require(seen == STATE["connected"], "FCVI-8.2-b1", "the VI of the far side", seen, STATE["connected"])
 
-    def far_state(self) -> str:
+    def second_state(self) -> str:
         """VIP_STATE_... of the far side's VI."""
-        return self.call("VipQueryVi", vi=self.far_vi).text("State")
+        return self.call("VipQueryVi", vi=self.second_vi).text("State")
 
 
 # ---- memory at both ends ----
@@ -88,11 +89,11 @@ def _read(ends: Ends, far: bool, mem: int, size: int) -> bytes:
 def _post(ends: Ends, far: bool, op: str, mem: int, size: int, remote: Optional[dict[str, Any]] = None) -> None:
     descriptor = {"op": op, "segments": [{"mem": mem, "offset": 0, "length": size}], "remote": remote, "immediate": None}
     method = "VipPostRecv" if op == "recv" else "VipPostSend"
-    (ends.call if far else ends.t.call)(method, vi=ends.far_vi if far else ends.vi, descriptor=descriptor)
+    (ends.call if far else ends.t.call)(method, vi=ends.second_vi if far else ends.vi, descriptor=descriptor)
 
 
 def _done(ends: Ends, far: bool, queue: str) -> Optional[Completion]:
-    vi, found = (ends.far_vi, ends.far.completions) if far else (ends.vi, ends.t.completions)
+    vi, found = (ends.second_vi, ends.second.completions) if far else (ends.vi, ends.t.completions)
     return next((c for c in found if c.vi == vi and c.queue == queue), None)
 
 
@@ -119,7 +120,7 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         t.require(done is not None and done.good, "FCVI-4.2-16", f"{queue} Descriptor of the {where} for {op}",
                   done or "not completed", "completed")  # fmt: skip
         if done is not None:
-            (ends.far.completions if far else t.completions).remove(done)
+            (ends.second.completions if far else t.completions).remove(done)
     where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
     t.until(lambda: _read(ends, *where_it_ends) == data, t.r_a_tov_us // 4)  # a Write may complete before it arrives
     seen = _read(ends, *where_it_ends)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.scenario import Scenario
+from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Completion
 
 from .connection import Setup, attributes_of

@@ -7,7 +7,6 @@ Exchange Identifiers in the same way again.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Callable, Mapping, Optional
@@ -15,12 +14,13 @@ from typing import Any, Callable, Mapping, Optional
 from fcvi.fc import codec
 from . import mutator
 from fcvi.fc.build import RawFrame
-from fcvi.dut.base import Dut, DutError
-from fcvi.dut.record import Entry, RecordingDut
+from fcvi.engine.attachment import Dut, DutError
+from fcvi.engine.record import Entry, RecordingDut
 from fcvi.engine.pixit import Pixit
+from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import TraceFrame
-from fcvi.engine.runner import base_config
-from fcvi.engine.scenario import Failed, Inconclusive, Scenario
+from fcvi.fc.configuration import base_config
+from fcvi.fc.scenario import Failed, Inconclusive, Scenario
 from fcvi.engine.upper import Unimplemented
 
 _MOST_TRIES = 200  # replays that cutting down one finding may take
@@ -68,6 +68,13 @@ class Tally:
     by_kind: dict[str, int] = field(default_factory=dict)
 
 
+def _places() -> Any:
+    """Where a device of the first registered standard can be attacked."""
+    attack = protocol_of("").attack
+    assert attack is not None
+    return attack()
+
+
 class Attack:
     """Batches against one device."""
 
@@ -77,7 +84,7 @@ class Attack:
         self._pixit = pixit
         self._levels = levels
         self._frames = frames
-        self._places: Any = importlib.import_module("conformance.fcvi.attack")
+        self._places: Any = _places()
         self.tally = Tally()
 
     def states(self) -> list[str]:

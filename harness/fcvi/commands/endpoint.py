@@ -15,7 +15,7 @@ from typing import Any, Optional
 from fcvi.dut.endpoint import serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.runner import base_config
+from fcvi.fc.configuration import base_config
 
 
 def add_parser(commands: Any) -> None:

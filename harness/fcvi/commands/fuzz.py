@@ -18,11 +18,12 @@ from typing import Any
 from fcvi.engine import pics as pics_module
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.fc.build import RawFrame
-from fcvi.dut import AttachError, DutError, attach
+from fcvi.attach import attach
+from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.files import FileError
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
-from fcvi.engine.runner import load_catalogue
+from fcvi.engine.catalogue import load_catalogue
 from .run import Progress, _positive, _seconds, _us
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is

@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from fcvi.engine import declaration
-from fcvi.dut import AttachError, DutError, Unavailable, attach
+from fcvi.attach import attach
+from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, write_file
-from fcvi.capture.pcapng import capture
+from fcvi.fc.trace import capture
 from fcvi.engine.pics import PicsError
 from fcvi.engine.pixit import Given, Pixit, pixit_for
 from fcvi.engine.rejudge import rejudge_case
 from fcvi.replay import bare, keep, trace
 from fcvi.replay.play import Outcome, Player
 from fcvi.replay.recording import Recording
-from fcvi.engine.runner import load_catalogue
+from fcvi.engine.catalogue import load_catalogue
 from .run import _positive, _seconds, _us
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}

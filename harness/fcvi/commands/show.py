@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import textwrap
 from typing import Any
 
 from fcvi.engine.case import CaseInfo, load_cases
+from fcvi.engine.catalogue import load_errata, load_requirements
 
 _WIDTH = 100
 
@@ -25,9 +25,8 @@ def _wrap(words: str, indent: str = "  ") -> str:
 
 
 def _show_case(case: CaseInfo) -> None:
-    catalogue = importlib.import_module("conformance.catalogue")
-    statements = {r.id: r for r in catalogue.load_requirements()}
-    errata = catalogue.load_errata()
+    statements = {r.id: r for r in load_requirements()}
+    errata = load_errata()
     print(f"{case.id}  {case.title}  (clause {case.clause})\n")
     print(_wrap(case.purpose) + "\n")
     print(f"  applies: {case.applies}\n  tags:    {', '.join(case.tags) or '-'}\n\n  variants")
@@ -47,13 +46,12 @@ def _show_case(case: CaseInfo) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show."""
-    catalogue = importlib.import_module("conformance.catalogue")
     wanted = args.id
     for case in load_cases():
         if wanted == case.id or wanted in case.variant_ids():
             _show_case(case)
             return 0
-    for r in catalogue.load_requirements():
+    for r in load_requirements():
         if r.id == wanted:
             cases = [c.id for c in load_cases() if wanted in c.requirements]
             print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
-    erratum = catalogue.load_errata().get(wanted)
+    erratum = load_errata().get(wanted)
     if erratum is not None:
         print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
         return 0

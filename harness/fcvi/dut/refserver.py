@@ -186,9 +186,13 @@ class RefServer:
     # ---- methods ----
 
     def _hello(self, params: Params) -> dict[str, Any]:
-        if params.integer("protocol", 1, 2**53) != 1:
-            raise ProtocolError(-32602, "protocol must be 1")
-        return {"implementation": "fcvi reference port", "version": __version__, "clock": self._clock, "pics": PICS}
+        version = params.integer("protocol", 1, 2**53)
+        if version > 2:
+            raise ProtocolError(-32602, "protocol must be 1 or 2")
+        answer: dict[str, Any] = {
+            "implementation": "fcvi reference port", "version": __version__, "clock": self._clock, "pics": PICS,
+        }  # fmt: skip
+        return answer if version == 1 else {**answer, "protocol": 2, "wires": ["fc"], "revision": PICS["revision"]}
 
     def _reset(self, token: int, params: Params) -> None:
         config = params.configuration()

@@ -16,13 +16,14 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
-from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply
+from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply, Unavailable
 
 LONGEST_LINE = 64 * 1024
 MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
 METHOD_NOT_FOUND = -32601
+NEWEST = 2  # of the versions of the DUT protocol
 _NOTIFICATIONS = ("frame", "completion", "error", "state", "log")
 _KILL_AFTER_S = 2.0
 
@@ -184,6 +185,21 @@ def _offending(line: bytes, error: Exception) -> str:
 _PATIENCE = 4
 
 
+def spoken(hello: Mapping[str, Any]) -> tuple[int, tuple[str, ...], str]:
+    """The version of the DUT protocol, the wires and the edition of FC-VI of a device, from its hello. Raises DutError.
+
+    A device of version 1 says nothing of them: its wire is FC, its edition that of 2007.
+    """
+    version, wires, revision = hello.get("protocol", 1), hello.get("wires", ["fc"]), hello.get("revision", "2007")
+    if isinstance(version, bool) or version not in (1, NEWEST):
+        raise DutError(f"hello: protocol must be 1 or {NEWEST}, not {str(version)[:30]}")
+    if not isinstance(wires, list) or not wires or not all(isinstance(w, str) for w in wires):
+        raise DutError(f"hello: wires must be an array of names, not {str(wires)[:60]}")
+    if not isinstance(revision, str):
+        raise DutError(f"hello: revision must be a string, not {str(revision)[:30]}")
+    return version, tuple(wires), revision
+
+
 class RpcDut(Dut):
     """A DUT behind a stream."""
 
@@ -216,7 +232,11 @@ class RpcDut(Dut):
         return Stream(self.spec, self._log)
 
     def _hello(self) -> None:
-        answer = self._call("hello", {"protocol": 1}, self._timeout_s * _PATIENCE)
+        reply = self.request("hello", {"protocol": NEWEST})
+        self._wait(reply, self._timeout_s * _PATIENCE)
+        # A device of version 1 refuses any other number, with whatever error it likes.
+        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1})
+        self.protocol, self.wires, self.revision = spoken(answer)
         for name in ("implementation", "version", "clock"):
             if not isinstance(answer.get(name), str):
                 raise DutError(f"hello: the result has no string member {name!r}")
@@ -361,8 +381,17 @@ class RpcDut(Dut):
             line = self._stream.receive(time.monotonic() + 0.002)
         self.now_us = self._clock_us()
 
+    def _check_wire(self, config: dict[str, Any]) -> None:
+        """Version 1 has one wire and one edition: what it has never heard of, it would take for these."""
+        wire, revision = config.get("wire", "fc"), config.get("revision", "2007")
+        if wire not in self.wires:
+            raise Unavailable(f"the DUT has no wire {wire!r}; hello names {', '.join(self.wires)}"[:200])
+        if revision != "2007" and self.protocol < NEWEST:
+            raise Unavailable(f"the DUT speaks version {self.protocol} of the DUT protocol, which has no edition {revision!r}")
+
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
+        self._check_wire(config)
         self._call("reset", config)
         self.inbox.clear()
         self._replies.clear()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable, Optional, Sequence
 
-if TYPE_CHECKING:
-    from .scenario import Scenario
+from .protocol import Protocol, registered
 
-Body = Callable[["Scenario"], None]
+#: What a case does with its Scenario, which is of the kind that its standard makes.
+Body = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class CaseInfo:
     applies: str
     variants: tuple[Variant, ...]
     body: Body
+    protocol: str = ""  # the name of its standard; "": of the first that is registered
 
     def variant_ids(self) -> list[str]:
         """The ids that can be run."""
@@ -66,9 +66,10 @@ class CaseInfo:
 
 
 class Registry:
-    """The cases in the order in which they were declared; ids are unique."""
+    """The cases of one standard in the order in which they were declared; ids are unique."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: str = "") -> None:
+        self.protocol = protocol
         self._cases: dict[str, CaseInfo] = {}
         self._taken: set[str] = set()  # ids of cases and of variants
 
@@ -115,6 +116,7 @@ def case(
                 applies=applies,
                 variants=tuple(variants or [Variant()]),
                 body=body,
+                protocol=registry.protocol,
             )
         )
         return body
@@ -122,11 +124,6 @@ def case(
     return declare
 
 
-def load_cases() -> list[CaseInfo]:
-    """The cases of the installed conformance package.
-
-    By name, because conformance/ stands above the harness: it imports us, we only know where to look.
-    """
-    package = importlib.import_module("conformance.fcvi.cases")
-    cases: list[CaseInfo] = package.all_cases()
-    return cases
+def load_cases(protocols: Optional[Sequence[Protocol]] = None) -> list[CaseInfo]:
+    """The cases of these standards (of all that are registered), in their order."""
+    return [case for p in (registered() if protocols is None else protocols) for case in p.cases()]

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Iterator
 
-from fcvi.dut.record import Entry
+from .record import Entry
 from .files import FileError, encoded, parse_json, read_file, read_json
 from .results import RunReport
 

@@ -100,7 +100,10 @@ class Params:
         }
 
     def configuration(self) -> dict[str, Any]:
-        """The configuration of ``reset``, complete."""
+        """The configuration of ``reset``, complete. wire and revision (version 2) may be left out, and are not returned."""
+        for name, only in (("wire", "fc"), ("revision", "2007")):
+            if self.has(name):
+                self.choice(name, (only,))
         return {
             **self._identity(),
             "peer": self.table("peer")._identity(),

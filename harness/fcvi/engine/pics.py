@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Any, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional, Sequence
 
-BOOLEANS = (
-    "client", "server", "peer_to_peer", "loopback", "unreliable_delivery", "reliable_delivery",
-    "reliable_reception", "send", "rdma_write", "rdma_read", "immediate_data", "class2", "class3",
-    "out_of_order_fabric", "preference", "connect_info", "explicit_login", "farp", "name_server", "loop",
-    "retry_waits_for_ba_acc", "disconnect_retry", "unreliable_error_state",
-)  # fmt: skip
-NUMBERS = ("pipeline_depth", "max_transfer_size", "max_vis")
-REVISIONS = ("2007", "rev1")
+from .protocol import Protocol, registered
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a standard: those that are yes or no, numbers and words with what holds when nothing is claimed.
+
+    words: each item with the values that it may have; the first one holds when nothing is claimed.
+    """
+
+    booleans: tuple[str, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class PicsError(ValueError):
     """A PICS that cannot be used."""
 
 
+def items(protocols: Optional[Sequence[Protocol]] = None) -> Items:
+    """The items of these standards (of all that are registered) together."""
+    given = [p.pics for p in (registered() if protocols is None else protocols) if p.pics is not None]
+    return Items(
+        tuple(dict.fromkeys(name for i in given for name in i.booleans)),
+        {name: value for i in given for name, value in i.numbers.items()},
+        {name: values for i in given for name, values in i.words.items()},
+    )
+
+
 def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
     """A PICS with every item: what is not claimed is not supported. Raises PicsError on wrong types and unknown items."""
-    pics: dict[str, Any] = {name: False for name in BOOLEANS}
-    pics.update({"pipeline_depth": 0, "max_transfer_size": 32768, "max_vis": 1, "revision": "2007"})
+    known = items()
+    pics: dict[str, Any] = {name: False for name in known.booleans}
+    pics.update(known.numbers)
+    pics.update({name: values[0] for name, values in known.words.items()})
     for name, value in given.items():
-        if name in BOOLEANS:
+        if name in known.booleans:
             if not isinstance(value, bool):
                 raise PicsError(f"{where}: PICS item {name} must be true or false, not {value!r}")
-        elif name in NUMBERS:
+        elif name in known.numbers:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
                 raise PicsError(f"{where}: PICS item {name} must be a number from 0 to 2^32-1, not {value!r}")
-        elif name == "revision":
-            if value not in REVISIONS:
-                raise PicsError(f"{where}: PICS item revision must be one of {REVISIONS}, not {value!r}")
+        elif name in known.words:
+            if value not in known.words[name]:
+                raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {value!r}")
         else:
             raise PicsError(f"{where}: unknown PICS item {name!r}; the DUT protocol lists the items")
         pics[name] = value
@@ -43,7 +61,8 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
 def names_in(expression: str) -> list[str]:
     """The items that an expression is about, in their order."""
     names = [node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)]
-    return [item for item in (*BOOLEANS, *NUMBERS, "revision") if item in names]
+    known = items()
+    return [item for item in (*known.booleans, *known.numbers, *known.words) if item in names]
 
 
 def _value(node: ast.expr, pics: Mapping[str, Any]) -> Any:

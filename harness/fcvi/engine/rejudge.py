@@ -13,7 +13,7 @@ from fcvi import __version__
 from . import pics as pics_module, runner
 from .case import CaseInfo, Variant, load_cases
 from .deviation import Deviation
-from fcvi.dut.player import PlayerDut
+from .player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
 from .files import FileError
 from .pics import PicsError

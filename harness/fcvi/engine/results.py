@@ -113,6 +113,7 @@ class Result:
     slower: int = 1
     #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
     evidence: Optional[list[dict[str, Any]]] = None
+    protocol: str = ""  # the name of the case's standard; "": the first that is registered
 
     def forget(self) -> None:
         """Let go of what the case saw: nobody is going to look at it."""

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, Mapping
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Sequence
 
 from . import pics as pics_module
+from .protocol import Protocol, registered
 from .results import Review
 
 
-def review(pics: Mapping[str, Any], levels: Mapping[str, str]) -> list[Review]:
-    """What is wrong with the claims; conformance/ has the rules."""
+@dataclass(frozen=True)
+class PicsRule:
+    """One rule. broken: the PICS expression that holds when the rule is broken.
+
+    kind: "contradiction" (claims that exclude each other) or "missing" (something mandatory). erratum: the rule is
+    disputed under this number, so that breaking it is a notice only. Otherwise the requirement's level decides.
+    """
+
+    requirement: str
+    kind: str
+    broken: str
+    message: str
+    required: str
+    erratum: str = ""
+
+
+def review(
+    pics: Mapping[str, Any], levels: Mapping[str, str], protocols: Optional[Sequence[Protocol]] = None
+) -> list[Review]:  # fmt: skip
+    """What is wrong with the claims, by the rules of these standards (of all that are registered)."""
     found = []
-    for rule in importlib.import_module("conformance.fcvi.pics_rules").RULES:
+    for rule in (rule for protocol in (protocols or registered()) for rule in protocol.pics_rules()):
         if pics_module.applies(rule.broken, dict(pics)):
             binding = levels.get(rule.requirement) == "shall" and not rule.erratum
             cls = "violation" if binding else "notice"

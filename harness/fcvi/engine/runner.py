@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
@@ -14,21 +13,20 @@ from typing import Any, Callable, Mapping, Optional
 from fcvi import __version__
 from . import declaration as declaration_module, deviation, jitter, pics as pics_module
 from .case import CaseInfo, Variant, load_cases
-from .configure import configured
-from fcvi.dut import attach
-from fcvi.dut.base import AttachError, Dut, DutError, HostError, Unavailable
-from fcvi.dut.record import RecordingDut
+from .catalogue import load_catalogue
+from .attachment import AttachError, Dut, DutError, HostError, Unavailable
+from .record import RecordingDut
 from .host import HostWatch
 from .pics import PicsError
 from .pixit import Pixit, pixit_for
-from fcvi.fc.received import Received
+from .protocol import ProtocolError, attaches, protocol_of
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, Scenario, TooCoarse
 from .select import SelectionError, select
 from .upper import Unimplemented
 
-__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "not_run", "run"]
+__all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "load_catalogue", "not_run", "run"]
 
 #: How many times as long the timers are when a case is tried again that the suite's own host may have spoilt.
 _SLOWER = (2, 4)
@@ -60,51 +58,6 @@ class RunOptions:
     declaration: declaration_module.Declaration = declaration_module.Declaration()
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    """What the engine needs of conformance/'s catalogue."""
-
-    levels: dict[str, str]
-    sha256: str
-
-
-def load_catalogue() -> Catalogue:
-    """The levels of the requirements, and the hash of the whole."""
-    module = importlib.import_module("conformance.catalogue")
-    requirements = module.load_requirements()
-    return Catalogue({r.id: r.level for r in requirements}, module.sha256())
-
-
-def base_config(pixit: Pixit, seed: int) -> dict[str, Any]:
-    """The configuration that cases start from; a variant changes members of it."""
-    return {
-        **pixit.dut.as_json(),
-        "peer": pixit.tester.as_json(),
-        "topology": "point-to-point",
-        "fabric": "in-order",
-        "class": 3,
-        "login": "implicit",
-        "e_d_tov_us": pixit.e_d_tov_us,
-        "r_a_tov_us": pixit.r_a_tov_us,
-        "receive_size": 2112,
-        "seed": seed,
-    }
-
-
-def _leftover_requirement(received: Received) -> Optional[str]:
-    """What an FC-VI frame breaks that no case asked for; None for what the standard lets a provider do."""
-    kind = received.kind
-    if kind == "DISCONNECT_RQST":  # 5.3.5: a provider may disconnect by itself
-        return "FCVI-8.1-02" if received.dh("VI_APP_DISCON") else None
-    if kind == "CONNECT_RQST":
-        return "FCVI-8.5.4-01"
-    if kind == "ABTS":
-        return "FCVI-8.5.2-b"
-    if kind.startswith("CONNECT_RESP") or kind == "DISCONNECT_RESP":
-        return "FCVI-5.3.1-05"
-    return "FCVI-4.2-01" if kind.endswith("_RQST") else "FCVI-5.2.1-01"
-
-
 def _sentence(finding: Finding) -> str:
     where = "" if finding.frame is None else f" in frame {finding.frame}"
     if finding.byte is not None:
@@ -128,7 +81,7 @@ def _fails(finding: Finding, levels: Mapping[str, str]) -> bool:
 
 def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None:
     """The verdict from what the scenario recorded; ``result.verdict`` is PASS on entry unless the case stopped."""
-    findings = scenario.tester.findings + scenario.findings
+    findings = scenario.all_findings()
     result.findings = findings
     failing = [f for f in findings if _fails(f, levels)]
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
@@ -148,10 +101,9 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         result.verdict = Verdict.INCONCLUSIVE
         result.reason = f"stimulus not provokable: {result.reason}"
         return
-    unused = scenario.tester.link.unused()
+    unused = scenario.unused()
     if unused:
-        result.verdict = Verdict.ERROR
-        result.reason = f"the suite planned to {unused[0].action} a {unused[0].kind} that never crossed the link"
+        result.verdict, result.reason = Verdict.ERROR, unused
     elif not scenario.controls:
         result.verdict = Verdict.ERROR
         result.reason = "the case has no positive control: this is a defect of the suite"
@@ -168,22 +120,18 @@ def run_variant(
 ) -> Result:
     """Run one variant; never raises for anything the DUT does. DutError shows as verdict ERROR."""
     ident = case.variant_id(variant)
-    result = Result(ident, case.title, Verdict.PASS, requirements=list(case.requirements), errata=list(case.errata))
+    protocol = protocol_of(case.protocol)
+    result = _result(case, ident, Verdict.PASS)
     result.slower = pixit.slower
     rng = Random(f"{seed}:{ident}")
-    config = configured(base_config(pixit, rng.randrange(2**31)), variant.config)
+    config = protocol.configuration(pixit, rng.randrange(2**31), variant.config)
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
     try:
         dut.reset(config)
-        scenario = Scenario(dut, pics, pixit, levels, rng, variant.params, config)
+        scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
         case.body(scenario)
-        scenario.settle()
-        scenario.tester.flush()
-        for left in scenario.leftovers():
-            requirement = _leftover_requirement(left)
-            if requirement is not None:
-                scenario.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+        scenario.conclude()
     except Failed as stop:
         result.verdict, result.reason = Verdict.FAIL, str(stop)
     except (Inconclusive, Unavailable, Unimplemented) as stop:
@@ -210,10 +158,7 @@ def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) ->
     """The result of a variant that the PICS rules out; None when it is to be run."""
     for expression in (case.applies, variant.applies):
         if expression and not pics_module.applies(expression, pics):
-            return Result(
-                case.variant_id(variant), case.title, Verdict.NOT_APPLICABLE, f"PICS: needs {expression}",
-                requirements=list(case.requirements), errata=list(case.errata),
-            )  # fmt: skip
+            return _result(case, case.variant_id(variant), Verdict.NOT_APPLICABLE, f"PICS: needs {expression}")
     return None
 
 
@@ -280,12 +225,22 @@ class _Worker:
 
 def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
     """The result of a variant that was not run for a reason of the suite or the attachment."""
+    return _result(case, ident, Verdict.ERROR, reason)
+
+
+def _result(case: CaseInfo, ident: str, verdict: Verdict, reason: str = "") -> Result:
     return Result(
-        ident, case.title, Verdict.ERROR, reason, requirements=list(case.requirements), errata=list(case.errata)
-    )
+        ident, case.title, verdict, reason, requirements=list(case.requirements), errata=list(case.errata),
+        protocol=case.protocol,
+    )  # fmt: skip
 
 
 def _attach(options: RunOptions) -> Dut:
+    try:
+        attach = attaches(options.dut).attach
+    except ProtocolError as error:
+        raise AttachError(f"--dut {options.dut}: {error}") from error
+    assert attach is not None
     dut = attach(
         options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
         log=options.log,
@@ -386,7 +341,8 @@ def _none_can_run(
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
     """What can be said once all results are there: deviations, and the review of the PICS."""
     deviation.apply(report, declared)
-    report.review = review(report.pics, levels) if report.pics else []
+    tried = {r.protocol for r in report.results if r.verdict is not Verdict.NOT_APPLICABLE}
+    report.review = review(report.pics, levels, [protocol_of(name) for name in sorted(tried)]) if report.pics else []
 
 
 def new_report(options: RunOptions) -> RunReport:

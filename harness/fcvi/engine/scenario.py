@@ -1,21 +1,19 @@
 """The primitives a case is written with.
 
-A case never sleeps, never names a transport and never knows whether time is real or virtual: it says what it
-sends, what it expects and within which time, and this module moves the clock, the frames and the control plane.
-Whether a breach fails the DUT is decided in one place, here: by the level of the requirement that was broken.
+A case never sleeps, never names a transport and never knows whether time is real or virtual: it says what it calls, what it
+expects and within which time, and this module moves the clock and the control plane. Nothing here knows of a wire: a case
+of an API needs no more than this, and the scenario of a wire (fc/scenario.py) adds its lower tester. Whether a breach
+fails the DUT is decided in one place, here: by the level of the requirement that was broken.
 """
 
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Protocol, Sequence
 
-from fcvi.dut.base import SETTLE_US, Dut, DutError
-from fcvi.fc.second_port import FarSide
+from .attachment import SETTLE_US, Dut, DutError, Notification
 from .pixit import Pixit
-from fcvi.fc.received import Exchange, Received
 from .results import Expectation, Finding, TraceFrame
-from fcvi.fc.tester import Tester
 from .upper import Call, Completion, Told, Unimplemented, parse_completion
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
@@ -33,6 +31,14 @@ class Inconclusive(Exception):
 
 class TooCoarse(Inconclusive):
     """The suite's own host comes too late for the bound: longer timers may help."""
+
+
+class Seen(Protocol):
+    """Something of the DUT that a finding can be about: where it stands in the trace, and when it came."""
+
+    numbers: list[int]
+    earliest_us: int
+    time_us: int
 
 
 class Scenario:
@@ -54,7 +60,6 @@ class Scenario:
         self.params = params
         self.rng = rng
         self.config = config
-        self.tester = Tester(dut, pixit, config, rng)
         self.findings: list[Finding] = []
         self.expectations: list[Expectation] = []
         self.controls: list[str] = []
@@ -64,7 +69,6 @@ class Scenario:
         self.states: list[tuple[int, str]] = []
         self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
         self._levels = levels
-        self._tolerated: set[str] = set()
 
     # ---- time ----
 
@@ -107,17 +111,24 @@ class Scenario:
             step = min(step, max(1, self.r_a_tov_us // _TICKS_PER_R_A_TOV))
         elif self.dut.next_us is not None and self.dut.next_us > 0:
             step = min(step, max(1, self.dut.next_us - 1))  # stop just before it: then its time is known exactly
-        event = self.tester.next_event_us()
+        event = self._next_event_us()
         return max(1, min(step, event - now)) if event is not None else step
 
     def _advance(self, us: int) -> None:
-        tester = self.tester
         pass_time = self._pass_real_time if self.dut.clock == "real" else self.dut.advance
         pass_time(us)
         answered = self._drain()
-        while (tester.waits and tester.run_events(self.dut.now_us)) or answered:
+        while self._run_events() or answered:
             pass_time(0)
             answered = self._drain()
+
+    def _next_event_us(self) -> Optional[int]:
+        """When something of the tester's is due next."""
+        return None
+
+    def _run_events(self) -> bool:
+        """Do what of the tester's is due; true when there was something."""
+        return False
 
     def _pass_real_time(self, us: int) -> None:
         due = self.dut.now_us + max(us, SETTLE_US)
@@ -128,31 +139,28 @@ class Scenario:
         self.stalled_us = max(self.stalled_us, late)
 
     def _drain(self) -> bool:
-        """Take in what the DUT sent; true when the tester answered some of it by itself."""
+        """Take in what the DUT said; true when the tester answered some of it by itself."""
         inbox = self.dut.inbox
-        if not inbox:
-            return False
-        before = self.tester.answered
         while inbox:
-            note = inbox.popleft()
-            if note.method == "frame":
-                self.tester.take_in(note)
-            elif note.method == "completion":
-                self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
-                self.log.append(Told(note.time_us, "completion", note.params))
-            elif note.method == "error":
-                code = note.params.get("code")
-                vi = note.params.get("vi")
-                if not isinstance(code, str) or not (vi is None or isinstance(vi, int)):
-                    raise DutError(f"error notification broke the DUT protocol: {str(note.params)[:120]}")
-                self.errors.append((vi, code))
-                self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
-            elif note.method == "state":
-                self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
-                self.log.append(Told(note.time_us, "state", note.params))
-            else:
-                self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
-        return self.tester.answered != before
+            self._take_in(inbox.popleft())
+        return False
+
+    def _take_in(self, note: Notification) -> None:
+        if note.method == "completion":
+            self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
+            self.log.append(Told(note.time_us, "completion", note.params))
+        elif note.method == "error":
+            code = note.params.get("code")
+            vi = note.params.get("vi")
+            if not isinstance(code, str) or not (vi is None or isinstance(vi, int)):
+                raise DutError(f"error notification broke the DUT protocol: {str(note.params)[:120]}")
+            self.errors.append((vi, code))
+            self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
+        elif note.method == "state":
+            self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
+            self.log.append(Told(note.time_us, "state", note.params))
+        else:
+            self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
 
     # ---- judging ----
 
@@ -172,7 +180,7 @@ class Scenario:
         seen: str,
         required: str,
         *,
-        at: Optional[Received] = None,
+        at: Optional[Seen] = None,
         byte: Optional[int] = None,
         bits: Optional[str] = None,
         erratum: Optional[str] = None,
@@ -195,115 +203,17 @@ class Scenario:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds
 
-    def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Received] = None) -> None:
+    def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> None:
         """Record a breach that ends the case."""
         self.report(requirement, message, seen, required, at=at)
         raise Failed(message)
 
-    def equal(
-        self,
-        iu: Received,
-        name: str,
-        required: int,
-        requirement: str,
-        tolerated: Optional[Mapping[int, str]] = None,
-    ) -> bool:
-        """A Device_Header or header field of the IU has this value; tolerated maps other values to their errata."""
-        struct = "DH" if name in _DH_FIELDS else "FC"
-        seen = iu.dh(name) if struct == "DH" else iu.fc(name)
-        if seen == required:
-            return True
-        byte, bits = iu.last.where(struct, name)
-        erratum = (tolerated or {}).get(seen)
-        printed = name if name not in _PRINTED else _PRINTED[name]
-        self.report(
-            requirement,
-            f"{printed} of {_iu_name(iu.kind)} is wrong",
-            f"{seen:X}h", f"{required:X}h", at=iu, byte=byte, bits=bits, erratum=erratum,
-        )  # fmt: skip
-        return erratum is not None
-
-    # ---- the wire ----
-
-    def send(
-        self,
-        name: str,
-        exchange: Exchange,
-        dh: Mapping[str, int],
-        payload: bytes = b"",
-        fc: Optional[Mapping[str, int]] = None,
-    ) -> None:
-        """Send one IU to the DUT."""
-        self.tester.send_iu(name, exchange, dh, payload, fc)
-
-    def link_event(self, event: str) -> None:
-        """A link event of clause 7.7 at the DUT: "lip", "nos", "lr", or "logo" for an explicit logout by the DUT."""
-        self.log.append(f"{self.now_us} us: link event {event}")
-        self.dut.notify("link", {"event": event})
-        self.tester.monitor.forget()
-        self.settle()
-
-    def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
-        """The oldest frame of these kinds that no expectation has taken, if there is one."""
-        wanted = set(kinds)
-        for received in self.tester.inbox:
-            if received.taken or received.kind not in wanted:
-                continue
-            if exchange is None or received.exchange is exchange:
-                return received
-        return None
-
-    def expect(
-        self,
-        kinds: str | Sequence[str],
-        requirement: str,
-        *,
-        exchange: Optional[Exchange] = None,
-        within_us: Optional[int] = None,
-        why: str = "",
-    ) -> Received:
-        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case."""
-        wanted = [kinds] if isinstance(kinds, str) else list(kinds)
-        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
-        self.until(lambda: self.peek(wanted, exchange) is not None, limit)
-        received = self.peek(wanted, exchange)
-        names = " or ".join(_iu_name(k) for k in wanted)
-        self._awaited(names, requirement, received)
-        if received is None:
-            on = f" on {exchange}" if exchange is not None else ""
-            self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} within {limit} us")
-            raise AssertionError("unreachable")
-        received.taken = True
-        return received
-
-    def _awaited(self, words: str, requirement: str, came: Optional[Received], silence: bool = False) -> None:
+    def _awaited(self, words: str, requirement: str, came: Optional[Seen], silence: bool = False) -> None:
         frames = tuple(came.numbers) if came is not None else ()
-        after = len(self.tester.trace)
+        after = len(self.frames())
         self.expectations.append(Expectation(words, requirement, frames, after, self.now_us, silence))
 
-    def _seen_instead(self) -> str:
-        waiting = [str(r) for r in self.tester.inbox if not r.taken]
-        return "nothing" if not waiting else "only " + ", ".join(waiting[:4])
-
-    def lose(self, received: Received) -> None:
-        """Treat a frame of the DUT as lost on its way to the far side: the case saw it, its server or client did not."""
-        for number in received.numbers:
-            entry = self.tester.trace[number - 1]
-            entry.lost, entry.note = True, "lost on the way"
-        self.log.append(f"{self.now_us} us: {received} is lost")
-
-    def expect_nothing(
-        self, kinds: Sequence[str], for_us: int, requirement: str, why: str, exchange: Optional[Exchange] = None
-    ) -> None:
-        """None of these frames arrives for a time."""
-        self.until(lambda: self.peek(kinds, exchange) is not None, for_us)
-        received = self.peek(kinds, exchange)
-        self._awaited("no " + " or ".join(_iu_name(k) for k in kinds), requirement, received, silence=True)
-        if received is not None:
-            received.taken = True
-            self.report(requirement, f"{_iu_name(received.kind)} {why}", str(received), "none", at=received)
-
-    def expect_time(self, received: Received, nominal_us: int, requirement: str, what: str) -> None:
+    def expect_time(self, received: Seen, nominal_us: int, requirement: str, what: str) -> None:
         """The frame came at this time, within the PIXIT's tolerances."""
         self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received)
 
@@ -312,7 +222,7 @@ class Scenario:
         self._timed(self.now_us, self.now_us, nominal_us, requirement, what, None)
 
     def _timed(
-        self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Received]
+        self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Seen]
     ) -> None:
         first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
@@ -334,26 +244,6 @@ class Scenario:
                 due is not None and due <= within_us + self.pixit.late_us, requirement,
                 f"no timer runs for {what}", "none" if due is None else f"{due} us", f"at most {within_us} us",
             )  # fmt: skip
-
-    def tolerate(self, *kinds: str) -> None:
-        """From here to the end these frames may come without being expected."""
-        self._tolerated.update(kinds)
-
-    def far_side(self, hosts: Optional[list[str]] = None) -> FarSide:
-        """From here on a reference port answers instead of the tester; hosts are its Host Addresses."""
-        self.tester.far = FarSide(self.tester, self.config, hosts)
-        return self.tester.far
-
-    def discard(self, *kinds: str) -> None:
-        """Take what has come of these kinds, lest a later expectation takes it for its own."""
-        for received in self.tester.inbox:
-            received.taken |= received.kind in kinds
-
-    def leftovers(self) -> list[Received]:
-        """Frames of FC-VI that nothing expected; a far side expects what it wants by itself."""
-        if self.tester.far is not None:
-            return []
-        return [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
 
     # ---- the control plane ----
 
@@ -390,39 +280,26 @@ class Scenario:
             raise DutError(f"{method} does not block, yet was not answered")
         return call
 
+    # ---- the end ----
+
+    def conclude(self) -> None:
+        """The case has said all it wants: let the DUT finish, and report what nobody expected."""
+        self.settle()
+
+    def all_findings(self) -> list[Finding]:
+        """What was found out: on the wire first, then by the case."""
+        return list(self.findings)
+
+    def unused(self) -> str:
+        """What the case planned and what never came about, in words; "" when all of it did."""
+        return ""
+
     def close(self) -> None:
         """The case is over: nothing is sent or awaited any more."""
-        self.tester.close()
 
     def frames(self) -> list[TraceFrame]:
-        """The trace."""
-        return self.tester.trace
-
-
-_DH_FIELDS = frozenset(
-    {
-        "FCVI_HANDLE", "FCVI_OPCODE", "FCVI_FLAGS", "FCVI_MSG_ID", "FCVI_PARAMETER", "FCVI_RMT_VA",
-        "FCVI_RMT_VA_HANDLE", "FCVI_TOT_LEN", "FCVI_CONNECTION_ID", "IMM_DATA", "MSG_PARAMETER", "RQST_RETRY",
-        "RQST_FCVI_CONN_INFO", "CONN_MODE", "RESP_RETRY", "RESP_FCVI_CONN_INFO", "CONN_STS", "CONN_SETUP_ABORT",
-        "VI_APP_DISCON", "DISC_CONN_STS", "Reason_Code", "Reason_Explanation", "Vendor_Unique", "RESP_ERR", "DESC_ERR",
-        "PROT_ERR", "TRANS_ERR",
-    }
-)  # fmt: skip
-_PRINTED = {
-    "RQST_RETRY": "RETRY", "RESP_RETRY": "RETRY", "RQST_FCVI_CONN_INFO": "FCVI_CONN_INFO",
-    "RESP_FCVI_CONN_INFO": "FCVI_CONN_INFO", "DISC_CONN_STS": "CONN_STS", "MSG_PARAMETER": "FCVI_PARAMETER",
-    "Reason_Code": "Reason Code",
-}  # fmt: skip
-_JUDGED = frozenset(
-    {
-        "SEND_RQST", "WRITE_RQST", "READ_RQST", "SEND_RESP", "WRITE_RESP", "READ_RESP", "CONNECT_RQST",
-        "DISCONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RESP", "ABTS",
-    }
-)  # fmt: skip
-
-
-def _iu_name(kind: str) -> str:
-    return f"FCVI_{kind}" if kind in _JUDGED and kind != "ABTS" else kind
+        """The trace; empty where there is no wire."""
+        return []
 
 
 __all__ = ["Failed", "Inconclusive", "Scenario", "TooCoarse", "Unimplemented"]

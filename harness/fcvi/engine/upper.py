@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Optional
 
-from fcvi.dut.base import DutError, Reply
+from .attachment import DutError, Reply
 
 METHOD_NOT_FOUND = -32601
 

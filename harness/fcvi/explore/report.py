@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi.fc import codec
 from .program import Outcome
-from fcvi.capture.pcapng import capture
+from fcvi.fc.trace import capture
 from fcvi.engine.results import TraceFrame
 
 _SENDERS = ("tester", "dut")  # the interfaces of a capture: port 0 and port 1

@@ -46,6 +46,12 @@ class RawFrame:
     eof: int
     crc_ok: bool = True
 
+    def params(self) -> dict[str, Any]:
+        """As the DUT protocol writes it (notation.py)."""
+        from .notation import to_params
+
+        return to_params(self)
+
 
 @dataclass(slots=True)
 class Envelope:

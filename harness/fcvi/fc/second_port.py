@@ -1,7 +1,7 @@
-"""The second arrangement: a reference port on the far side, and the harness as the Fabric between it and the DUT.
+"""The second arrangement: a second port in the tester's place, and the harness as the Fabric between it and the DUT.
 
 Every frame crosses the tester's link, where a case loses, delays or reorders it; what the DUT sends is checked as
-ever. Nobody answers but the far port.
+ever. Nobody answers but the second port.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from .build import RawFrame
-from fcvi.dut.ref import DirectDut
+from fcvi.engine.attachment import Dut
 from fcvi.engine.upper import Call, Completion, parse_completion
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ def mirrored(config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> di
     return {**config, **own, "peer": {name: config[name] for name in _IDENTITY}, "seed": int(config["seed"]) ^ 0x55}
 
 
-class FarSide:
-    """A reference port in the tester's place, with an upper tester of its own."""
+class SecondPort:
+    """A port (the reference port, attached as a device) in the tester's place, with an upper tester of its own."""
 
-    def __init__(self, tester: "Tester", config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> None:
+    def __init__(self, tester: "Tester", port: Dut, config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> None:
         self._tester = tester
-        self._port = DirectDut("far side")
+        self._port = port
         self._port.reset(mirrored(config, hosts))
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
@@ -39,7 +39,7 @@ class FarSide:
         self._port.send_frame(frame)
 
     def run_until(self, now_us: int) -> bool:
-        """Let the far port live until now; true when it sent something."""
+        """Let the port live until now; true when it sent something."""
         self._port.advance(max(0, now_us - self._port.now_us))
         sent = False
         while self._port.inbox:
@@ -58,12 +58,12 @@ class FarSide:
         self._port.close()
 
     def next_us(self) -> Optional[int]:
-        """When the far port's next timer fires."""
+        """When the port's next timer fires."""
         return None if self._port.next_us is None else self._port.now_us + self._port.next_us
 
     def start(self, method: str, **params: Any) -> Call:
-        """A VIPL call on the far port; the case has to let time pass before it can have an effect."""
+        """A VIPL call on the port; the case has to let time pass before it can have an effect."""
         return Call(method, params, self._port.request(method, params), self._port.now_us)
 
 
-__all__ = ["FarSide", "mirrored"]
+__all__ = ["SecondPort", "mirrored"]

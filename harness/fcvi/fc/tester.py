@@ -12,8 +12,8 @@ from random import Random
 from typing import Any, Callable, Mapping, Optional
 
 from . import build, class2, codec, els, notation
-from fcvi.dut.base import Dut, DutError, Notification
-from .second_port import FarSide
+from fcvi.engine.attachment import Dut, DutError, Notification
+from .second_port import SecondPort
 from .faults import Link
 from .monitor import WHOLE, Monitor
 from fcvi.engine.pixit import Pixit
@@ -48,7 +48,7 @@ class Tester:
         self.monitor.name(self.n_port_id, self.dut_id, int(config["peer"]["port_name"], 16))
         self.monitor.name(self.dut_id, self.n_port_id, int(config["port_name"], 16))
         self.services = Services(self, config)
-        self.far: Optional[FarSide] = None  # the second arrangement: it answers instead of the tester
+        self.second_port: Optional[SecondPort] = None  # the second arrangement: it answers instead of the tester
         self._exchanges: dict[tuple[str, int], Exchange] = {}
         self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -147,7 +147,7 @@ class Tester:
         self._through_link("tester", kind, entry, lambda: self.dut.send_frame(frame))
 
     def relay(self, frame: build.RawFrame) -> None:
-        """A frame of the far side: what the DUT answers to it is followed as if the tester had sent it."""
+        """A frame of the second port: what the DUT answers to it is followed as if the tester had sent it."""
         view = codec.decode(frame.data, frame.sof, frame.eof)
         ox_id = view.get("FC", "OX_ID")
         assert isinstance(ox_id, int)
@@ -179,15 +179,15 @@ class Tester:
 
         def arrive() -> None:
             self._assemble(view, exchange, number, kind, notification)
-            if self.far is not None:
-                self.far.receive(raw)
+            if self.second_port is not None:
+                self.second_port.receive(raw)
 
         self._through_link("dut", kind, entry, arrive)
 
     @property
     def waits(self) -> bool:
-        """Whether the link holds a frame back, or a far side may send one by itself."""
-        return bool(self._events) or self.far is not None
+        """Whether the link holds a frame back, or a second port may send one by itself."""
+        return bool(self._events) or self.second_port is not None
 
     def run_events(self, now_us: int) -> bool:
         """Deliver what the link delayed until now; true when something was delivered."""
@@ -195,12 +195,12 @@ class Tester:
         while self._events and self._events[0][0] <= now_us:
             heapq.heappop(self._events)[2]()
             ran = True
-        return (self.far is not None and self.far.run_until(now_us)) or ran
+        return (self.second_port is not None and self.second_port.run_until(now_us)) or ran
 
     def next_event_us(self) -> Optional[int]:
-        """When the link delivers its next delayed frame, or a timer of the far side fires."""
+        """When the link delivers its next delayed frame, or a timer of the second port fires."""
         times = [self._events[0][0]] if self._events else []
-        due = self.far.next_us() if self.far is not None else None
+        due = self.second_port.next_us() if self.second_port is not None else None
         return min([*times, due] if due is not None else times, default=None)
 
     def flush(self) -> None:
@@ -215,9 +215,9 @@ class Tester:
         self.acknowledge = _ack_1
         self.services.handlers.clear()
         del self.services
-        if self.far is not None:
-            self.far.close()
-            self.far = None
+        if self.second_port is not None:
+            self.second_port.close()
+            self.second_port = None
 
     # ---- inside ----
 
@@ -309,12 +309,12 @@ class Tester:
         if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
             self._check_connect(received)
         self.inbox.append(received)
-        if self.far is None:
+        if self.second_port is None:
             self.services.answer(received)
 
     def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
         """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""
-        if self.far is not None or view.kind == "link_control":
+        if self.second_port is not None or view.kind == "link_control":
             return True
         if not class2.is_class2(self.trace[number - 1].sof, self.service_class):
             return True

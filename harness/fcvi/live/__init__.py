@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from fcvi.dut.base import Dut
+from fcvi.engine.attachment import Dut
 from fcvi.dut.planes import NoControl, PlaneDut
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any, NoReturn, Optional
 
-from fcvi.dut.base import AttachError, DutError, Unavailable
+from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.dut.planes import monotonic_us
 from fcvi.dut.endpoint import ClientGone, Session, listener
 from fcvi.dut.refserver import RefServer

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional
 
 from fcvi.fc import els
 from fcvi.fc.build import Envelope, RawFrame
-from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.attachment import DutError, Unavailable
 from . import fip
 from .directory import Registrar
 from .fip_login import FipLogin, accepted_id

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional
 
 from fcvi.fc import codec, els
 from fcvi.fc.build import Envelope, RawFrame
-from fcvi.dut.base import Unavailable
+from fcvi.engine.attachment import Unavailable
 from fcvi.fc.services import FABRIC_NAMES
 from . import fip
 from .directory import NameServer

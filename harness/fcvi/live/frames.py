@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from fcvi.dut.base import DutError, HostError
+from fcvi.engine.attachment import DutError, HostError
 from fcvi.dut.planes import Frames
 from fcvi.engine.pixit import Pixit
 from .link import Link

@@ -6,7 +6,7 @@ import select
 from typing import Any, Mapping, Optional
 
 from fcvi.fc.build import RawFrame
-from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.dut.planes import monotonic_us
 from fcvi.engine.pixit import Pixit
 from .enode import ENode

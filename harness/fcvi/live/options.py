@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
-from fcvi.dut.base import AttachError
+from fcvi.engine.attachment import AttachError
 
 ROLES = ("point-to-point", "vn2vn", "fabric", "enode")
 FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)

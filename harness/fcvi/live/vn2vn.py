@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Mapping, Optional
 
 from fcvi.fc.build import RawFrame
-from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.engine.pixit import DUT, TESTER, Identity, Pixit
 from . import fip
 from .fip_login import FipLogin

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from _fcvi import ffi, lib
 
 from fcvi.fc.build import RawFrame
-from fcvi.dut.base import AttachError, DutError
+from fcvi.engine.attachment import AttachError, DutError
 from fcvi.dut.planes import monotonic_us
 from . import privileges
 

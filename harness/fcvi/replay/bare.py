@@ -33,12 +33,11 @@ from typing import Any, Mapping, Optional
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
 from fcvi.capture.reader import CaptureError, Reader, Record
-from fcvi.engine.configure import configured
 from fcvi.engine.files import read_file
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.pixit import Pixit
 from fcvi.fc.received import kind_of
-from fcvi.engine.runner import base_config
+from fcvi.fc.configuration import base_config, configured
 from . import sides
 from .recording import (
     CallEvent,

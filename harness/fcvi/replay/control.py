@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, Mapping, Optional
 
-from fcvi.dut.base import Reply
+from fcvi.engine.attachment import Reply
 from .difference import Difference
 from .ids import Translation
 from .recording import CallEvent, NoteEvent, ReturnEvent

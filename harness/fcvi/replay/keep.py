@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from fcvi.engine.files import write_file
-from fcvi.capture.pcapng import capture
+from fcvi.fc.trace import capture
 from fcvi.engine.results import TraceFrame
 from .recording import CallEvent, FrameEvent, LinkEvent, NoteEvent, Recording, ReturnEvent
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Deque, Mapping, Optional
 
 from fcvi.fc import notation
-from fcvi.dut.base import Dut, DutError, Notification, Reply
+from fcvi.engine.attachment import Dut, DutError, Notification, Reply
 from fcvi.fc.requests import Requests
 from fcvi.engine.results import TraceFrame
 from .control import Calls, given

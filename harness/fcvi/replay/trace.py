@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.fc import codec, notation
-from fcvi.dut.record import Entry
+from fcvi.engine.record import Entry
 from fcvi.engine.evidence import FOLDER, load_trace, stem
 from fcvi.engine.files import FileError, parse_json, read_file
 from fcvi.engine.params import Params, ProtocolError

@@ -12,7 +12,8 @@ from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.evidence import stem
 from fcvi.engine.files import FileError, encoded, read_json, write_file
-from fcvi.capture.pcapng import capture
+from fcvi.engine.pcapng import capture
+from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
 from . import certificate, html, json_report, junit, tap, text
 
@@ -41,9 +42,10 @@ def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[t
     if "html" in formats:
         yield "report.html", encoded(html.render(report))
     for result in report.results if "pcapng" in formats else ():
-        if result.frames:
+        line = protocol_of(result.protocol).line if result.frames else None
+        if line is not None:
             comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
-            yield file_name(result.id), capture(_commented(result), comment)
+            yield file_name(result.id), capture(_commented(result), comment, line())
 
 
 def _commented(result: Result) -> list[TraceFrame]:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping
 
+from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError, encoded, read_json
 from . import html
 
@@ -64,7 +64,7 @@ def build(report: Mapping[str, Any], date: str, hashes: Mapping[str, str], requi
 
 def render(report: Mapping[str, Any], date: str, hashes: Mapping[str, str]) -> dict[str, bytes]:
     """Both files."""
-    catalogue = importlib.import_module("conformance.catalogue").load_requirements()
+    catalogue = load_requirements()
     data = build(report, date, hashes, [r.id for r in catalogue])
     style, style_hash = html.asset("style.css")
     counts = {name: list(data["requirements"].values()).count(name) for name in html.VERDICTS}

@@ -11,7 +11,6 @@ import base64
 import dataclasses
 import functools
 import hashlib
-import importlib
 import json
 import re
 import zlib
@@ -21,6 +20,7 @@ from typing import Any, Iterable
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import ladder
@@ -56,18 +56,13 @@ def environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    clauses = {r.id: r.clause for r in _requirements()}
+    clauses = {r.id: r.clause for r in load_requirements()}
     env.filters.update(
         seconds=seconds, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, "")},
     )  # fmt: skip
     env.globals["clauses"] = clauses
     return env
-
-
-def _requirements() -> tuple[Any, ...]:
-    catalogue: tuple[Any, ...] = importlib.import_module("conformance.catalogue").load_requirements()
-    return catalogue
 
 
 def asset(name: str) -> tuple[Markup, str]:
@@ -135,7 +130,7 @@ def worst(verdicts: Iterable[str]) -> str:
 
 def _clause_rows(verdicts: dict[str, str]) -> list[dict[str, Any]]:
     by: dict[str, list[str]] = {}
-    for r in _requirements():
+    for r in load_requirements():
         by.setdefault(r.clause, []).append(verdicts.get(r.id, NOT_TESTED))
     return [
         {"clause": clause, "verdict": worst(found), "counts": {v: found.count(v) for v in VERDICTS}}
@@ -150,7 +145,7 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
         for ident in dict.fromkeys([*result.requirements, *result.broken]):
             cases.setdefault(ident, []).append(result.id)
     parts: dict[str, list[dict[str, Any]]] = {}
-    for r in _requirements():
+    for r in load_requirements():
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(

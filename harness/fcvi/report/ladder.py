@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Optional
 
-from fcvi.fc import codec
+from fcvi.engine.protocol import Line as Wire, View, protocol_of
 from fcvi.engine.results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
@@ -33,11 +33,13 @@ class Row:
     findings: list[Finding] = field(default_factory=list)
     first_difference: bool = False
     frame: Optional[TraceFrame] = None
+    wire: Optional[Wire] = None  # that the frame crossed
 
 
 def rows(result: Result) -> list[Row]:
     """The rows of a case in their order; the first one that broke a requirement is marked."""
-    found = [_of_frame(number, frame) for number, frame in enumerate(result.frames, 1)]
+    wire = _wire(result) if result.frames else None
+    found = [_of_frame(number, frame, wire) for number, frame in enumerate(result.frames, 1) if wire is not None]
     for finding in result.findings:  # what the case found out about a frame is not in the frame's own list
         if finding.frame is not None and 0 < finding.frame <= len(found):
             row = found[finding.frame - 1]
@@ -63,12 +65,17 @@ def rows(result: Result) -> list[Row]:
     return merged
 
 
-def _of_frame(number: int, frame: TraceFrame) -> Row:
-    view = codec.decode(frame.data, frame.sof, frame.eof)
-    summary = view.summary()
+def _wire(result: Result) -> Optional[Wire]:
+    line = protocol_of(result.protocol).line
+    return line() if line is not None else None
+
+
+def _of_frame(number: int, frame: TraceFrame, wire: Wire) -> Row:
+    summary = wire.decode(frame, False).summary()
     name, _, rest = summary.partition(" ")
     return Row(
-        frame.time_us, number, frame.sender, name, rest, frame.note, frame.lost, findings=list(frame.findings), frame=frame
+        frame.time_us, number, frame.sender, name, rest, frame.note, frame.lost, findings=list(frame.findings), frame=frame,
+        wire=wire,
     )
 
 
@@ -128,7 +135,7 @@ class HexLine:
     runs: list[tuple[str, bool]]
 
 
-def marks(view: codec.Frame, findings: Iterable[Finding]) -> tuple[set[int], set[tuple[int, str]]]:
+def marks(view: View, findings: Iterable[Finding]) -> tuple[set[int], set[tuple[int, str]]]:
     """The bytes that findings point at, and the fields (byte, name)."""
     bytes_, names = set(), set()
     pointing = [f for f in findings if f.byte is not None]
@@ -152,16 +159,16 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
 
 def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
-    assert row.frame is not None
-    text = codec.decode(row.frame.data, row.frame.sof, row.frame.eof).text()
+    assert row.frame is not None and row.wire is not None
+    text = row.wire.decode(row.frame, False).text()
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines() if line.rstrip("0h")[-1:] != " ")
 
 
 def decoded(row: Row) -> dict[str, Any]:
     """Lines in words and in hexadecimal, with what the findings point at marked."""
-    assert row.frame is not None
+    assert row.frame is not None and row.wire is not None
     frame = row.frame
-    view = codec.decode(frame.data, frame.sof, frame.eof, codec.CRC_OK if frame.crc_ok else codec.CRC_BAD)
+    view = row.wire.decode(frame, True)
     bytes_, names = marks(view, row.findings)
     lines = []
     for text in view.text().splitlines():

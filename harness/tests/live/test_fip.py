@@ -9,7 +9,7 @@ import pytest
 
 from fcvi.fc import els
 from fcvi.fc.build import Envelope
-from fcvi.dut.base import DutError, Unavailable
+from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.live import fip
 from fcvi.live.directory import NameServer
 from fcvi.live.enode import ENode

@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from fcvi.engine.pixit import Pixit
-from .base import Dut, DutError, Reply, Unavailable
+from .pixit import Pixit
+from .attachment import Dut, DutError, Reply, Unavailable
 
 Entry = dict[str, Any]
 

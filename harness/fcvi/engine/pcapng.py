@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import struct
 
-from fcvi.fc import codec
-from fcvi.engine.files import encoded
-from fcvi.engine.results import Finding, TraceFrame
+from .files import encoded
+from .protocol import Line
+from .results import Finding, TraceFrame
 
-LINKTYPE_FC_2_WITH_FRAME_DELIMS = 225
 _OPT_COMMENT, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_EPB_FLAGS, _OPT_SHB_USERAPPL = 1, 2, 9, 2, 4
 _SIDES = ("tester", "dut")
 
@@ -36,9 +35,9 @@ def _section(comment: str) -> bytes:
     return _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + options)
 
 
-def _interface(name: str) -> bytes:
+def _interface(name: str, linktype: int) -> bytes:
     options = _option(_OPT_IF_NAME, name.encode()) + _option(_OPT_IF_TSRESOL, b"\x06") + bytes(4)
-    return _block(1, struct.pack("<HHI", LINKTYPE_FC_2_WITH_FRAME_DELIMS, 0, 0) + options)
+    return _block(1, struct.pack("<HHI", linktype, 0, 0) + options)
 
 
 def _words(finding: Finding) -> str:
@@ -48,8 +47,8 @@ def _words(finding: Finding) -> str:
            f"required {finding.required}"  # fmt: skip
 
 
-def _packet(frame: TraceFrame) -> bytes:
-    data = codec.delimited(frame.data, frame.sof, frame.eof, frame.crc_ok)
+def _packet(frame: TraceFrame, line: Line) -> bytes:
+    data = line.captured(frame)
     comments = [frame.note] if frame.note else []
     comments += [_words(finding) for finding in frame.findings]
     options = b"".join(_option(_OPT_COMMENT, _text(words)) for words in comments)
@@ -60,7 +59,7 @@ def _packet(frame: TraceFrame) -> bytes:
     return _block(6, head + data + bytes(-len(data) % 4) + options)
 
 
-def capture(frames: list[TraceFrame], comment: str) -> bytes:
-    """The file: one interface for each side, linktype 225, findings as comments on the frames that caused them."""
-    blocks = [_section(comment), *(_interface(side) for side in _SIDES), *(_packet(frame) for frame in frames)]
+def capture(frames: list[TraceFrame], comment: str, line: Line) -> bytes:
+    """The file: one interface for each side with the linktype of the line, findings as comments on the frames that caused them."""
+    blocks = [_section(comment), *(_interface(side, line.linktype) for side in _SIDES), *(_packet(frame, line) for frame in frames)]
     return b"".join(blocks)

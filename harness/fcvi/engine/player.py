@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-from .base import Dut, DutError, Notification, Reply, Unavailable
+from .attachment import Dut, DutError, Notification, Reply, Unavailable
 from .record import Entry
 
 

@@ -1,8 +1,10 @@
-"""The configuration of a variant: the base of the run with what the variant changes."""
+"""The configuration of a port of FC-VI: the base of the run with what a variant changes."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping
+
+from fcvi.engine.pixit import Pixit
 
 _LOW, _HIGH = 0xFFFFFFFF, 0xFFFFFFFF00000000
 
@@ -31,3 +33,24 @@ def configured(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
         peer["port_name"] = f"{RELATIONS[relation](int(config['port_name'], 16)):016x}"
     config["peer"] = peer
     return config
+
+
+def base_config(pixit: Pixit, seed: int) -> dict[str, Any]:
+    """The configuration that cases start from; a variant changes members of it."""
+    return {
+        **pixit.dut.as_json(),
+        "peer": pixit.tester.as_json(),
+        "topology": "point-to-point",
+        "fabric": "in-order",
+        "class": 3,
+        "login": "implicit",
+        "e_d_tov_us": pixit.e_d_tov_us,
+        "r_a_tov_us": pixit.r_a_tov_us,
+        "receive_size": 2112,
+        "seed": seed,
+    }
+
+
+def configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of ``reset`` for one variant."""
+    return configured(base_config(pixit, seed), changes)

@@ -1,0 +1,78 @@
+"""FC-VI (ISO/IEC 14165-331:2007) as the engine sees it: what is registered, and where each part is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+
+from fcvi.engine.protocol import Line, Protocol
+
+from .pics import ITEMS
+
+if TYPE_CHECKING:
+    from fcvi.engine.attachment import Dut
+    from fcvi.engine.case import CaseInfo
+    from fcvi.engine.pixit import Pixit
+    from fcvi.engine.review import PicsRule
+    from fcvi.engine.scenario import Scenario
+
+
+def _cases() -> Iterable[CaseInfo]:
+    from .cases import all_cases
+
+    return all_cases()
+
+
+def _scenario(*of_the_run: Any) -> Scenario:
+    """With the lower tester of FC, which has the monitor."""
+    from fcvi.fc.scenario import Scenario as FcScenario
+
+    return FcScenario(*of_the_run)
+
+
+def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    from fcvi.fc.configuration import configuration
+
+    return configuration(pixit, seed, changes)
+
+
+def _pics_rules() -> Sequence[PicsRule]:
+    from .pics_rules import RULES
+
+    return RULES
+
+
+def _attach(spec: str, **how: Any) -> Dut:
+    from fcvi.attach import attach
+
+    return attach(spec, **how)
+
+
+def _line() -> Line:
+    from fcvi.fc.trace import LINE
+
+    return LINE
+
+
+def _attack() -> Any:
+    from . import attack
+
+    return attack
+
+
+PROTOCOL = Protocol(
+    name="FC-VI",
+    standard="ISO/IEC 14165-331:2007",
+    prefix="FCVI-",
+    erratum="E",
+    folder=Path(__file__).resolve().parent,
+    cases=_cases,
+    scenario=_scenario,
+    configuration=_configuration,
+    pics=ITEMS,
+    pics_rules=_pics_rules,
+    attachments=("ref", "exec", "unix", "tcp", "fcoe"),
+    attach=_attach,
+    line=_line,
+    attack=_attack,
+)

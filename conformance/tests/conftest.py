@@ -1,0 +1,5 @@
+"""The tests of conformance/ know every standard."""
+
+from conformance import register_all
+
+register_all()

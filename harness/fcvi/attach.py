@@ -1,0 +1,26 @@
+"""What ``--dut`` names: the attachments of the DUT protocol, and live interfaces beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Optional
+
+from fcvi import dut
+from fcvi.engine.attachment import Dut
+from fcvi.engine.pixit import DUT, Identity
+
+
+def attach(
+    spec: str, *, agent: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[Path] = None
+) -> Dut:
+    """Attach the device that ``--dut`` names, and for a live interface the upper tester that ``--agent`` names.
+
+    identity: of a device that nobody can tell who to be, for want of an upper tester.
+
+    Raises AttachError for a spec that cannot be attached and DutError when the device does not keep to the protocol.
+    """
+    if spec.partition(":")[0] == "fcoe":
+        from fcvi.live import attach_live
+
+        return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log)
+    return dut.attach(spec, agent=agent, rpc_timeout_s=rpc_timeout_s, log=log)

@@ -1,0 +1,122 @@
+"""What the engine knows of a standard: the protocol object that the standard's folder hands in.
+
+The engine is the same for every standard. Whatever it needs to know of one (its catalogue, its cases, its wire) it asks the
+object here. conformance/ finds the folders of the standards, and the command registers what it finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Protocol as Shape, Sequence
+
+if TYPE_CHECKING:
+    from .attachment import Dut
+    from .case import CaseInfo
+    from .pics import Items
+    from .pixit import Pixit
+    from .results import TraceFrame
+    from .review import PicsRule
+    from .scenario import Scenario
+
+
+class View(Shape):
+    """A unit of the wire, decoded."""
+
+    def summary(self) -> str:
+        """One line: the name of the unit, then what matters of it."""
+
+    def text(self) -> str:
+        """Every field, one a line, which begins with the number of its first byte."""
+
+    def json(self) -> dict[str, Any]:
+        """"fields": an array of objects with "name", "byte", "size" and "bits"."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """How the units of a wire are written into a capture and put into words.
+
+    linktype: as pcapng has it. captured: the bytes of a unit in a capture. decode: the unit in words; with its checksum when
+    the flag is set.
+    """
+
+    linktype: int
+    captured: Callable[[TraceFrame], bytes]
+    decode: Callable[[TraceFrame, bool], View]
+
+
+def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"r_a_tov_us": pixit.r_a_tov_us, "seed": seed, **changes}
+
+
+def _nothing() -> Any:
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """One standard.
+
+    What is a function here loads its part of the standard when it is called, so that a command need not wait for what it
+    does not use.
+    """
+
+    name: str  # "FC-VI"
+    standard: str  # "ISO/IEC 14165-331:2007"
+    prefix: str  # which the ids of its requirements begin with: "FCVI-"
+    erratum: str  # the letter of its errata: "E"
+    folder: Path  # where requirements.tsv and errata.md are
+    cases: Callable[[], Iterable[CaseInfo]]
+    #: Makes a Scenario, with the lower tester and the monitor of the wire: (dut, pics, pixit, levels, rng, params, config).
+    scenario: Callable[..., Scenario]
+    #: The parameters of ``reset`` for one variant: (PIXIT, seed, what the variant changes).
+    configuration: Callable[[Pixit, int, Mapping[str, Any]], dict[str, Any]] = _no_configuration
+    pics: Optional[Items] = None
+    pics_rules: Callable[[], Sequence[PicsRule]] = _nothing
+    #: Attaches what ``--dut`` names, if it begins with one of these words: (spec, agent=, identity=, rpc_timeout_s=, log=).
+    attachments: tuple[str, ...] = ()
+    attach: Optional[Callable[..., Dut]] = None
+    line: Optional[Callable[[], Line]] = None  # None: there is no wire
+    #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
+    attack: Optional[Callable[[], Any]] = None
+
+
+class ProtocolError(ValueError):
+    """Standards that do not go together."""
+
+
+_REGISTERED: dict[str, Protocol] = {}
+
+
+def register(*protocols: Protocol) -> None:
+    """Make standards known, in this order. One that is known is left as it is. Raises ProtocolError."""
+    for protocol in protocols:
+        for other in _REGISTERED.values():
+            if other.name == protocol.name:
+                continue
+            if other.prefix == protocol.prefix or other.erratum == protocol.erratum:
+                raise ProtocolError(f"{protocol.name} and {other.name} number their requirements or errata alike")
+        _REGISTERED.setdefault(protocol.name, protocol)
+
+
+def registered() -> tuple[Protocol, ...]:
+    """Every standard that is known."""
+    return tuple(_REGISTERED.values())
+
+
+def protocol_of(name: str) -> Protocol:
+    """The standard of this name; the first one for "". Raises ProtocolError."""
+    found = _REGISTERED.get(name) if name else next(iter(_REGISTERED.values()), None)
+    if found is None:
+        raise ProtocolError(f"no standard {name!r} is registered" if name else "no standard is registered")
+    return found
+
+
+def attaches(spec: str) -> Protocol:
+    """The standard whose attachments include the one that ``--dut`` names; the first with any when none does."""
+    kind = spec.partition(":")[0]
+    able = [p for p in registered() if p.attach is not None]
+    if not able:
+        raise ProtocolError("no standard is registered that could attach a device")
+    return next((p for p in able if kind in p.attachments), able[0])

@@ -1,0 +1,244 @@
+"""The primitives of a case of FC-VI: those of every case, and the lower tester on Fibre Channel.
+
+It sends IUs and expects them, makes link events, and can put a second port in the tester's place.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Iterable, Mapping, Optional, Sequence
+
+from fcvi.engine.attachment import Dut
+from fcvi.engine.pixit import Pixit
+from fcvi.engine.results import Finding, TraceFrame
+from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, TooCoarse
+from fcvi.engine.upper import Unimplemented
+from .received import Exchange, Received
+from .second_port import SecondPort
+from .tester import Tester
+
+
+class Scenario(WireFree):
+    """One run of one case variant against one DUT, with a port of the tester on the other side of the link."""
+
+    def __init__(
+        self,
+        dut: Dut,
+        pics: Mapping[str, Any],
+        pixit: Pixit,
+        levels: Mapping[str, str],
+        rng: Random,
+        params: Mapping[str, Any],
+        config: Mapping[str, Any],
+    ) -> None:
+        super().__init__(dut, pics, pixit, levels, rng, params, config)
+        self.tester = Tester(dut, pixit, config, rng)
+        self._tolerated: set[str] = set()
+
+    # ---- time ----
+
+    def _next_event_us(self) -> Optional[int]:
+        return self.tester.next_event_us()
+
+    def _run_events(self) -> bool:
+        tester = self.tester
+        return tester.waits and tester.run_events(self.dut.now_us)
+
+    def _drain(self) -> bool:
+        inbox, tester = self.dut.inbox, self.tester
+        if not inbox:
+            return False
+        before = tester.answered
+        while inbox:
+            note = inbox.popleft()
+            if note.method == "frame":
+                tester.take_in(note)
+            else:
+                self._take_in(note)
+        return tester.answered != before
+
+    # ---- judging ----
+
+    def equal(
+        self,
+        iu: Received,
+        name: str,
+        required: int,
+        requirement: str,
+        tolerated: Optional[Mapping[int, str]] = None,
+    ) -> bool:
+        """A Device_Header or header field of the IU has this value; tolerated maps other values to their errata."""
+        struct = "DH" if name in _DH_FIELDS else "FC"
+        seen = iu.dh(name) if struct == "DH" else iu.fc(name)
+        if seen == required:
+            return True
+        byte, bits = iu.last.where(struct, name)
+        erratum = (tolerated or {}).get(seen)
+        printed = name if name not in _PRINTED else _PRINTED[name]
+        self.report(
+            requirement,
+            f"{printed} of {_iu_name(iu.kind)} is wrong",
+            f"{seen:X}h", f"{required:X}h", at=iu, byte=byte, bits=bits, erratum=erratum,
+        )  # fmt: skip
+        return erratum is not None
+
+    # ---- the wire ----
+
+    def send(
+        self,
+        name: str,
+        exchange: Exchange,
+        dh: Mapping[str, int],
+        payload: bytes = b"",
+        fc: Optional[Mapping[str, int]] = None,
+    ) -> None:
+        """Send one IU to the DUT."""
+        self.tester.send_iu(name, exchange, dh, payload, fc)
+
+    def link_event(self, event: str) -> None:
+        """A link event of clause 7.7 at the DUT: "lip", "nos", "lr", or "logo" for an explicit logout by the DUT."""
+        self.log.append(f"{self.now_us} us: link event {event}")
+        self.dut.notify("link", {"event": event})
+        self.tester.monitor.forget()
+        self.settle()
+
+    def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
+        """The oldest frame of these kinds that no expectation has taken, if there is one."""
+        wanted = set(kinds)
+        for received in self.tester.inbox:
+            if received.taken or received.kind not in wanted:
+                continue
+            if exchange is None or received.exchange is exchange:
+                return received
+        return None
+
+    def expect(
+        self,
+        kinds: str | Sequence[str],
+        requirement: str,
+        *,
+        exchange: Optional[Exchange] = None,
+        within_us: Optional[int] = None,
+        why: str = "",
+    ) -> Received:
+        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case."""
+        wanted = [kinds] if isinstance(kinds, str) else list(kinds)
+        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
+        self.until(lambda: self.peek(wanted, exchange) is not None, limit)
+        received = self.peek(wanted, exchange)
+        names = " or ".join(_iu_name(k) for k in wanted)
+        self._awaited(names, requirement, received)
+        if received is None:
+            on = f" on {exchange}" if exchange is not None else ""
+            self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} within {limit} us")
+            raise AssertionError("unreachable")
+        received.taken = True
+        return received
+
+    def _seen_instead(self) -> str:
+        waiting = [str(r) for r in self.tester.inbox if not r.taken]
+        return "nothing" if not waiting else "only " + ", ".join(waiting[:4])
+
+    def lose(self, received: Received) -> None:
+        """Treat a frame of the DUT as lost on its way to the other side: the case saw it, its server or client did not."""
+        for number in received.numbers:
+            entry = self.tester.trace[number - 1]
+            entry.lost, entry.note = True, "lost on the way"
+        self.log.append(f"{self.now_us} us: {received} is lost")
+
+    def expect_nothing(
+        self, kinds: Sequence[str], for_us: int, requirement: str, why: str, exchange: Optional[Exchange] = None
+    ) -> None:
+        """None of these frames arrives for a time."""
+        self.until(lambda: self.peek(kinds, exchange) is not None, for_us)
+        received = self.peek(kinds, exchange)
+        self._awaited("no " + " or ".join(_iu_name(k) for k in kinds), requirement, received, silence=True)
+        if received is not None:
+            received.taken = True
+            self.report(requirement, f"{_iu_name(received.kind)} {why}", str(received), "none", at=received)
+
+    def tolerate(self, *kinds: str) -> None:
+        """From here to the end these frames may come without being expected."""
+        self._tolerated.update(kinds)
+
+    def second_port(self, port: Dut, hosts: Optional[list[str]] = None) -> SecondPort:
+        """From here on this port answers instead of the tester; hosts are its Host Addresses."""
+        self.tester.second_port = SecondPort(self.tester, port, self.config, hosts)
+        return self.tester.second_port
+
+    def discard(self, *kinds: str) -> None:
+        """Take what has come of these kinds, lest a later expectation takes it for its own."""
+        for received in self.tester.inbox:
+            received.taken |= received.kind in kinds
+
+    def leftovers(self) -> list[Received]:
+        """Frames of FC-VI that nothing expected; a second port expects what it wants by itself."""
+        if self.tester.second_port is not None:
+            return []
+        return [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
+
+    # ---- the end ----
+
+    def conclude(self) -> None:
+        super().conclude()
+        self.tester.flush()
+        for left in self.leftovers():
+            requirement = _leftover_requirement(left)
+            if requirement is not None:
+                self.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+
+    def all_findings(self) -> list[Finding]:
+        return self.tester.findings + self.findings
+
+    def unused(self) -> str:
+        rules = self.tester.link.unused()
+        return f"the suite planned to {rules[0].action} a {rules[0].kind} that never crossed the link" if rules else ""
+
+    def close(self) -> None:
+        self.tester.close()
+
+    def frames(self) -> list[TraceFrame]:
+        return self.tester.trace
+
+
+def _leftover_requirement(received: Received) -> Optional[str]:
+    """What an FC-VI frame breaks that no case asked for; None for what the standard lets a provider do."""
+    kind = received.kind
+    if kind == "DISCONNECT_RQST":  # 5.3.5: a provider may disconnect by itself
+        return "FCVI-8.1-02" if received.dh("VI_APP_DISCON") else None
+    if kind == "CONNECT_RQST":
+        return "FCVI-8.5.4-01"
+    if kind == "ABTS":
+        return "FCVI-8.5.2-b"
+    if kind.startswith("CONNECT_RESP") or kind == "DISCONNECT_RESP":
+        return "FCVI-5.3.1-05"
+    return "FCVI-4.2-01" if kind.endswith("_RQST") else "FCVI-5.2.1-01"
+
+
+_DH_FIELDS = frozenset(
+    {
+        "FCVI_HANDLE", "FCVI_OPCODE", "FCVI_FLAGS", "FCVI_MSG_ID", "FCVI_PARAMETER", "FCVI_RMT_VA",
+        "FCVI_RMT_VA_HANDLE", "FCVI_TOT_LEN", "FCVI_CONNECTION_ID", "IMM_DATA", "MSG_PARAMETER", "RQST_RETRY",
+        "RQST_FCVI_CONN_INFO", "CONN_MODE", "RESP_RETRY", "RESP_FCVI_CONN_INFO", "CONN_STS", "CONN_SETUP_ABORT",
+        "VI_APP_DISCON", "DISC_CONN_STS", "Reason_Code", "Reason_Explanation", "Vendor_Unique", "RESP_ERR", "DESC_ERR",
+        "PROT_ERR", "TRANS_ERR",
+    }
+)  # fmt: skip
+_PRINTED = {
+    "RQST_RETRY": "RETRY", "RESP_RETRY": "RETRY", "RQST_FCVI_CONN_INFO": "FCVI_CONN_INFO",
+    "RESP_FCVI_CONN_INFO": "FCVI_CONN_INFO", "DISC_CONN_STS": "CONN_STS", "MSG_PARAMETER": "FCVI_PARAMETER",
+    "Reason_Code": "Reason Code",
+}  # fmt: skip
+_JUDGED = frozenset(
+    {
+        "SEND_RQST", "WRITE_RQST", "READ_RQST", "SEND_RESP", "WRITE_RESP", "READ_RESP", "CONNECT_RQST",
+        "DISCONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RESP", "ABTS",
+    }
+)  # fmt: skip
+
+
+def _iu_name(kind: str) -> str:
+    return f"FCVI_{kind}" if kind in _JUDGED and kind != "ABTS" else kind
+
+
+__all__ = ["Failed", "Inconclusive", "Scenario", "TooCoarse", "Unimplemented"]
