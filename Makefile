@@ -3,7 +3,7 @@
 # Each room has a rules.mk: its sources and what is built of them. Here are the compilers, the variants that every room is
 # built in, what is made of several rooms, and the checks of all of them.
 
-VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/internal.h)
+VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/*.h)
 SOVERSION := 0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -107,7 +107,7 @@ $(eval $(call shared,libfcvi,$(LIB_OBJ) codec/exports.map,$(LIBS)))
 # with the port inside
 $(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpthread))
 
-$(BUILD)/%.pc: harness/%.pc.in Makefile codec/src/core/internal.h
+$(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
