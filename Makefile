@@ -14,7 +14,7 @@ CLANG ?= clang
 
 CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture
+INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge
 ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(ASSERTS) $(INCLUDES) $(SANITIZE)
@@ -92,7 +92,7 @@ all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)
 EXPORTS = -Wl,-Bsymbolic -Wl,--version-script=$(filter %.map,$^)
 
 $(eval $(call variant,$(BUILD)/obj,$$(CC) $$(ALL_CFLAGS)))
-$(BUILD)/obj/codec/%.o $(BUILD)/obj/conformance/monitor/%.o $(BUILD)/obj/harness/capture/%.o: private CFLAGS += $(LTO)
+$(BUILD)/obj/codec/%.o $(BUILD)/obj/conformance/monitor/%.o $(BUILD)/obj/harness/capture/%.o $(BUILD)/obj/harness/judge/%.o: private CFLAGS += $(LTO)
 $(eval $(call archive,$(BUILD)/libfcvi.a,$(LIB_OBJ)))
 
 # $(eval $(call shared,LIBRARY,OBJECTS AND MAP,LIBRARIES))

@@ -37,6 +37,7 @@ C_ROOMS = {
     "conformance/monitor": "monitor",
     "conformance/explore": "explore",
     "harness/capture": "capture",
+    "harness/judge": "judge",
     "harness/agent": "agent",
     "harness/ffi": "ffi",
     "fuzz/mutator": "mutator",
@@ -61,9 +62,10 @@ C_ARROWS: dict[str, set[str]] = {
     "vipl": {"codec", "port.h", "fabric.h"},
     "monitor": {"codec", "monitor.h"},
     "explore": {"codec", "port.h", "fabric.h", "monitor.h"},
-    "capture": {"codec", "monitor.h"},
+    "capture": {"codec"},
+    "judge": {"codec", "monitor.h", "capture"},
     "agent": {"codec", "port.h", "vipl", "capture"},
-    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "mutator"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "mutator"},
     "mutator": {"codec"},
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -74,7 +76,7 @@ C_GATES: dict[str, set[str]] = {
     "refimpl/src/fc2/upcalls": {"fcvi"},
 }
 # A header in a room that others may include: the block of a port is one structure, of parts that each room declares.
-SHARED_HEADERS = {"refimpl/src/port/internal.h", "refimpl/src/port/block.h"}
+SHARED_HEADERS = {"refimpl/src/port/internal.h", "refimpl/src/port/block.h", "refimpl/src/port/assert.h"}
 
 # Headers that more than half of the files of their layer may include, with the reason.
 COMMON_HEADERS = {
@@ -84,6 +86,7 @@ COMMON_HEADERS = {
     "codec/include/fcvi/iu.h": "it is the codec's interface: the names of the IUs",
     "refimpl/src/port/internal.h": "it declares the block of a port",
     "refimpl/src/port/block.h": "it declares the block of a port",
+    "refimpl/src/port/assert.h": "it declares an assertion and nothing else",
     "refimpl/include/fcvi/port.h": "it is the port's interface",
 }
 # What the headers of a layer are counted against: the sources of its rooms. A header for one room is right.
@@ -91,7 +94,7 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/agent", "harness/ffi"],
+    "harness": ["harness/capture", "harness/judge", "harness/agent", "harness/ffi"],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
@@ -171,6 +174,7 @@ _SEARCHED = (
     "conformance/monitor/include",
     "refimpl/vipl/include",
     "harness/capture",
+    "harness/judge",
     "fuzz/mutator",
     "harness/ffi",
 )
@@ -342,6 +346,9 @@ def _module(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+_IMPORTERS = ("import_module", "__import__")
+
+
 def _imports(path: Path, known: set[str]) -> list[tuple[int, str]]:
     """Modules that a file imports, by line: by statement wherever it stands, and by name through importlib."""
     package = _module(path) if path.name == "__init__.py" else _module(path).rpartition(".")[0]
@@ -353,7 +360,7 @@ def _imports(path: Path, known: set[str]) -> list[tuple[int, str]]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             found += [(node.lineno, inner if (inner := f"{base}.{name.name}") in known else base) for name in node.names]
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _IMPORTERS:
             word = node.args[0] if node.args else None
             if isinstance(word, ast.Constant) and isinstance(word.value, str):
                 found.append((node.lineno, word.value))
@@ -363,7 +370,8 @@ def _imports(path: Path, known: set[str]) -> list[tuple[int, str]]:
 def import_arrows() -> Found:
     """Imports of a room that the importing room must not use, and registrations in more than one place."""
     found = Found()
-    paths = [path for top in ("harness/fcvi", "conformance") for path in sorted((ROOT / top).rglob("*.py")) if "tests" not in path.parts]
+    paths = [path for top in ("harness/fcvi", "conformance") for path in sorted((ROOT / top).rglob("*.py"))]
+    paths = [path for path in paths if "tests" not in path.relative_to(ROOT).parts]
     known = {_module(path) for path in paths}
     registering = set()
     for path in paths:

@@ -3,7 +3,7 @@
 cd "$SRC/fcvi"
 make -s build/libfcvi-mutator.so CC=gcc
 (unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
-includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Ifuzz"
+includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Ifuzz"
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
   case $name in fuzz_empty*) continue ;; esac
