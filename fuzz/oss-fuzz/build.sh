@@ -13,7 +13,7 @@ for target in fuzz/fuzz_*.c; do
     cp build/libfcvi-mutator.so "$OUT"
   fi
   # shellcheck disable=SC2086
-  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c "$target"
+  $CC $CFLAGS -std=gnu11 $includes -c codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c $(find harness/capture harness/judge -name "*.c" 2> /dev/null) "$target"
   $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -ljansson -Wl,-Bdynamic -lpcap -o "$OUT/$name"
   rm -f ./*.o
   folders=()
