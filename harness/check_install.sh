@@ -33,6 +33,50 @@ cc -std=c11 "$scratch/vi.c" $(pkg-config --cflags vipl) "$scratch/usr/lib/libvip
   -o "$scratch/vi-static"
 for program in shared vi-shared; do LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/$program"; done
 for program in static vi-static; do "$scratch/$program"; done
+# every installed header stands alone, in C and in C++, and the functions that it declares link from C++
+for header in "$scratch"/usr/include/*.h "$scratch"/usr/include/fcvi/*.h; do
+  name=${header#"$scratch/usr/include/"}
+  echo "#include <$name>" > "$scratch/alone.c"
+  cp "$scratch/alone.c" "$scratch/alone.cc"
+  cc -std=c11 -Wall -Werror -fsyntax-only -I"$scratch/usr/include" "$scratch/alone.c"
+  c++ -std=c++17 -Wall -Werror -fsyntax-only -I"$scratch/usr/include" "$scratch/alone.cc"
+  echo "#include <$name>" >> "$scratch/headers.h"
+done
+cat "$scratch/headers.h" - > "$scratch/all.cc" << 'CC'
+#include <cstdio>
+int main()
+{
+    struct fcvi_port_limits limits = {1, 1, 1, 1, 1, 16, 0, 1};
+    VIP_NIC_HANDLE nic;
+    char name[] = "VINIC";
+    const void *used[] = {(const void *)fcvi_monitor_init, (const void *)fcvi_fabric_size};
+    return std::puts(fcvi_version()) < 0 || fcvi_port_size(&limits) == 0 || VipOpenNic(name, &nic) == VIP_SUCCESS ||
+           fcvi_vipl_detach(name) == 0 || used[0] == used[1];
+}
+CC
+cflags="-I$scratch/usr/include"
+c++ -std=c++17 -Wall -Werror "$scratch/all.cc" $cflags $(pkg-config --libs fcvi vipl) -o "$scratch/cc-shared"
+c++ -std=c++17 -Wall -Werror "$scratch/all.cc" $cflags "$scratch/usr/lib/libvipl.a" "$scratch/usr/lib/libfcvi.a" -lisal -lpthread -o "$scratch/cc-static"
+LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/cc-shared"
+"$scratch/cc-static"
+# a program may call its own functions what it likes, with everything of both libraries linked in
+cat > "$scratch/own.c" << 'C'
+static int called;
+#define OWN(name) \
+    int name(void); \
+    int name(void) \
+    { \
+        return ++called; \
+    }
+OWN(release) OWN(flush) OWN(logout) OWN(wake) OWN(resolve) OWN(validate) OWN(starve)
+int main(void)
+{
+    return !(release() && flush() && logout() && wake() && resolve() && validate() && starve() && called == 7);
+}
+C
+cc -std=c11 -Wall -Werror "$scratch/own.c" -Wl,--whole-archive "$scratch/usr/lib/libvipl.a" "$scratch/usr/lib/libfcvi.a" -Wl,--no-whole-archive \
+  -lisal -lpthread -o "$scratch/own"
+"$scratch/own"
 # nothing is exported that something else in a process may be called
 for library in libfcvi.so libvipl.so; do
   others=$(nm -D --defined-only "$scratch/usr/lib/$library" | awk '$3 !~ /^(fcvi_|Vip)/ { print $3 }')

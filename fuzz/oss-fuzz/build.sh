@@ -3,7 +3,7 @@
 cd "$SRC/fcvi"
 make -s build/libfcvi-mutator.so CC=gcc
 (unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
-includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Ifuzz"
+includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Ifuzz"
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
   case $name in fuzz_empty*) continue ;; esac
@@ -12,7 +12,7 @@ for target in fuzz/fuzz_*.c; do
     mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
     cp build/libfcvi-mutator.so "$OUT"
   fi
-  for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c "$target"; do
+  for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c "$target"; do
     object=${source//\//-} # two rooms may have a file of the same name
     # shellcheck disable=SC2086
     $CC $CFLAGS -std=gnu11 $includes -c "$source" -o "${object%.c}.o"

@@ -1,0 +1,20 @@
+# The catalogue, the monitor (inside libfcvi) and the explorer of interleavings.
+
+MONITOR_SRC := $(filter-out conformance/monitor/tests/%,$(wildcard conformance/monitor/*/*.c conformance/monitor/src/*/*.c))
+EXPLORE_SRC := $(wildcard conformance/explore/*.c)
+TEST_SRC += $(wildcard conformance/monitor/tests/test_*.c)
+PUBLIC_HEADERS += $(wildcard conformance/monitor/include/fcvi/*)
+EXPLORE_OBJ := $(call objects,$(BUILD)/obj,$(EXPLORE_SRC))
+
+# for `fcvi explore`
+$(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+
+faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
+	$(IN_TREE) -m conformance.tests.bank --out $(BUILD)/faults
+
+variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
+	$(IN_TREE) -m conformance.tests.variants
+
+check-docs: all ## CONFORMANCE.md is what the generator writes
+	$(IN_TREE) -m conformance.gen_conformance --check

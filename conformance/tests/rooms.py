@@ -1,0 +1,436 @@
+"""Where the rooms of the tree lie, which may use which, and what uses what: from includes, symbols and imports.
+
+A room is a folder with one purpose. The tables below are the whole rule: an arrow that is not in them points up.
+
+Usage: python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if anything does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A file belongs to the room of the longest path here that it begins with.
+C_ROOMS = {
+    "codec/include": "codec",
+    "codec/src/core": "codec/core",
+    "codec/src/fc": "codec/fc",
+    "codec/src/vitcp": "codec/vitcp",
+    "refimpl/include/fcvi/port.h": "port.h",
+    "refimpl/include/fcvi/fabric.h": "fabric.h",
+    "refimpl/include": "port.h",
+    "refimpl/src/vi": "vi",
+    "refimpl/src/fc2": "fc2",
+    "refimpl/src/fcvi": "fcvi",
+    "refimpl/src/vitcp": "vitcp",
+    "refimpl/src/port": "port",
+    "refimpl/src/fabric": "fabric",
+    "refimpl/vipl": "vipl",
+    "conformance/monitor/include": "monitor.h",
+    "conformance/monitor": "monitor",
+    "conformance/explore": "explore",
+    "harness/capture": "capture",
+    "harness/judge": "judge",
+    "harness/agent": "agent",
+    "harness/ffi": "ffi",
+    "fuzz/mutator": "mutator",
+}
+
+# Which rooms a room may use besides itself. The names that end in .h are public headers: what stands behind them is the
+# library, so a symbol that such a header declares may be used by whoever may use the header.
+C_ARROWS: dict[str, set[str]] = {
+    "codec": set(),
+    "codec/core": {"codec"},
+    "codec/fc": {"codec", "codec/core"},
+    "codec/vitcp": {"codec", "codec/core"},
+    "port.h": {"codec"},
+    "fabric.h": {"codec", "port.h"},
+    "monitor.h": {"codec"},
+    "vi": {"codec", "port.h"},
+    "fc2": {"codec", "port.h", "vi"},
+    "fcvi": {"codec", "port.h", "fc2", "vi"},
+    "vitcp": {"codec", "port.h", "vi"},
+    "port": {"codec", "port.h", "vi", "fc2", "fcvi", "vitcp"},
+    "fabric": {"codec", "port.h", "fabric.h"},
+    "vipl": {"codec", "port.h", "fabric.h"},
+    "monitor": {"codec", "monitor.h"},
+    "explore": {"codec", "port.h", "fabric.h", "monitor.h"},
+    "capture": {"codec"},
+    "judge": {"codec", "monitor.h", "capture"},
+    "agent": {"codec", "port.h", "vipl", "capture"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "mutator"},
+    "mutator": {"codec"},
+}
+# fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
+HELPERS_OF_VI = {"list", "timers", "points", "table", "names"}
+# A file that may use more than its room: the VI asks its wire, and the link tells the connections, in one file each.
+C_GATES: dict[str, set[str]] = {
+    "refimpl/src/vi/wire": {"fcvi", "vitcp"},
+    "refimpl/src/fc2/upcalls": {"fcvi"},
+}
+# A header in a room that others may include: the block of a port is one structure, of parts that each room declares.
+SHARED_HEADERS = {"refimpl/src/port/internal.h", "refimpl/src/port/block.h", "refimpl/src/port/assert.h"}
+
+# Headers that more than half of the files of their layer may include, with the reason.
+COMMON_HEADERS = {
+    "codec/include/fcvi/codec.h": "it is the codec's interface",
+    "codec/include/fcvi/access.h": "it is the codec's interface: the accessors of each field",
+    "codec/include/fcvi/table.h": "it is the codec's interface: the table of fields",
+    "codec/include/fcvi/iu.h": "it is the codec's interface: the names of the IUs",
+    "refimpl/src/port/internal.h": "it declares the block of a port",
+    "refimpl/src/port/block.h": "it declares the block of a port",
+    "refimpl/src/port/assert.h": "it declares an assertion and nothing else",
+    "refimpl/include/fcvi/port.h": "it is the port's interface",
+}
+# What the headers of a layer are counted against: the sources of its rooms. A header for one room is right.
+LAYERS = {
+    "codec": ["codec/src"],
+    "refimpl": ["refimpl/src", "refimpl/vipl/src"],
+    "conformance": ["conformance/monitor", "conformance/explore"],
+    "harness": ["harness/capture", "harness/judge", "harness/agent", "harness/ffi"],
+}
+
+PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
+ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a")
+OF_COMPILERS = ("__", "_GLOBAL_")
+
+# Rooms of Python, by the longest beginning of a module's name. `fcvi` alone is the command line.
+PY_ROOMS = {
+    "fcvi": "commands",
+    "fcvi.cli": "commands",
+    "fcvi.attach": "commands",
+    "fcvi.arguments": "arguments",
+    "fcvi.commands": "commands",
+    "fcvi.capture": "capture",
+    "fcvi.engine.files": "capture",
+    "fcvi.engine": "engine",
+    "fcvi.fc": "fc",
+    "fcvi.vitcp": "vitcp",
+    "fcvi.dut": "dut",
+    "fcvi.live": "live",
+    "fcvi.report": "report",
+    "fcvi.replay": "replay",
+    "fcvi.attack": "attack",
+    "fcvi.explore": "explore",
+    "conformance": "conformance",
+}
+_WIRES = {"fc", "vitcp"}
+_BASE = {"engine", "capture", "arguments"}
+PY_ARROWS: dict[str, set[str]] = {
+    "capture": set(),
+    "arguments": {"capture"},
+    "engine": {"capture"},
+    "fc": {"engine", "capture"},
+    "vitcp": {"engine", "capture"},
+    "dut": {"engine", "capture"} | _WIRES,
+    "report": {"engine", "capture"},
+    "replay": _BASE | _WIRES | {"dut", "report"},
+    "live": _BASE | _WIRES | {"dut", "report"},
+    "attack": _BASE | _WIRES | {"dut", "report"},
+    "explore": _BASE | _WIRES | {"dut", "report"},
+    "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore"},
+    "conformance": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "commands"},
+}
+# The single place where the command hands a standard's folder to the engine: the modules that may import conformance.
+REGISTRATION = {"fcvi.protocols", "fcvi.commands.protocols", "fcvi.cli", "fcvi.attach"}
+REGISTRATIONS = 1
+
+
+@dataclass
+class Found:
+    """What breaks the rule, and what was looked at: a look at nothing proves nothing."""
+
+    broken: list[str] = field(default_factory=list)
+    seen: int = 0
+
+
+def room_of(path: str, rooms: dict[str, str] = C_ROOMS) -> str:
+    """The room of a file or a module; empty when it is in none."""
+    best = max((begin for begin in rooms if path == begin or path.startswith((f"{begin}/", f"{begin}."))), key=len, default="")
+    return rooms.get(best, "")
+
+
+def _allowed(source: str, room: str, target: str) -> bool:
+    gates = C_GATES.get(str(Path(source).with_suffix("")), set())
+    return room == target or target in C_ARROWS.get(room, set()) or target in gates
+
+
+def _c_files() -> list[str]:
+    found = [path for top in ("codec", "refimpl", "conformance", "harness", "fuzz") for path in (ROOT / top).rglob("*.[ch]")]
+    names = sorted(str(path.relative_to(ROOT)) for path in found)
+    return [name for name in names if not {"tests", "bench", "example"} & set(Path(name).parts) and room_of(name)]
+
+
+_SEARCHED = (
+    "codec/include",
+    "refimpl/include",
+    "conformance/monitor/include",
+    "refimpl/vipl/include",
+    "harness/capture",
+    "harness/judge",
+    "fuzz/mutator",
+    "harness/ffi",
+)
+
+
+def includes(name: str) -> list[str]:
+    """The project's own files that one includes."""
+    found = []
+    for included in re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', (ROOT / name).read_text(encoding="utf-8"), re.M):
+        for folder in (Path(name).parent, *map(Path, _SEARCHED)):
+            path = (ROOT / folder / included).resolve()
+            if path.is_file() and path.is_relative_to(ROOT):
+                found.append(str(path.relative_to(ROOT)))
+                break
+    return found
+
+
+def include_arrows() -> Found:
+    """Includes of a header of a room that the including room must not use."""
+    found = Found()
+    for name in _c_files():
+        for header in includes(name):
+            found.seen += 1
+            target = room_of(header)
+            shared = header in SHARED_HEADERS and name.startswith("refimpl/src/")
+            composed = name in SHARED_HEADERS and header.startswith("refimpl/src/")
+            if target and not shared and not composed and not _allowed(name, room_of(name), target):
+                found.broken.append(f"{name} includes {header}: {room_of(name)} must not use {target}")
+    return found
+
+
+def _symbols(file: Path) -> tuple[set[str], set[str]]:
+    """Names that an object or archive defines for others, and those that it needs."""
+    text = subprocess.run(["nm", "-P", "-g", "--no-demangle", str(file)], capture_output=True, text=True, check=True).stdout
+    defined: set[str] = set()
+    needed: set[str] = set()
+    for words in (line.split() for line in text.splitlines()):
+        if len(words) >= 2 and len(words[1]) == 1:
+            (needed if words[1] in "Uvw" else defined).add(words[0])
+    return defined, needed
+
+
+def _objects(build: Path) -> dict[str, Path]:
+    """The object of each source that has a room."""
+    paths = {name: build / "obj" / f"{name[:-2]}.o" for name in _c_files() if name.endswith(".c")}
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
+def _public() -> dict[str, str]:
+    """The public header that declares a symbol, as a room."""
+    found = {}
+    for name in _c_files():
+        target = room_of(name)
+        if name.endswith(".h") and target in ("codec", "port.h", "fabric.h", "monitor.h"):
+            text = re.sub(r"/\*.*?\*/", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.S)
+            found.update({symbol: target for symbol in re.findall(r"\b(fcvi_\w+|Vip\w+)\s*[(\[;]", text)})
+    return found
+
+
+@dataclass(frozen=True)
+class Use:
+    """One object needs a symbol that another defines."""
+
+    source: str
+    definer: str
+    symbol: str
+    target: str
+
+
+def symbol_uses(build: Path) -> list[Use]:
+    """Which object needs which symbol of which room."""
+    tables = {name: _symbols(path) for name, path in _objects(build).items()}
+    definers = {symbol: name for name, (defined, _) in tables.items() for symbol in defined}
+    public = _public()
+    uses = []
+    for name, (_, needed) in tables.items():
+        for symbol in sorted(needed & definers.keys()):
+            definer = definers[symbol]
+            if room_of(name) != room_of(definer):
+                uses.append(Use(name, definer, symbol, room_of(definer)))
+    return [_by_header(use, public.get(use.symbol, "")) for use in uses]
+
+
+def _by_header(use: Use, header: str) -> Use:
+    """The use as one of the public header, where the user may use that."""
+    if header and _allowed(use.source, room_of(use.source), header):
+        return Use(use.source, use.definer, use.symbol, header)
+    return use
+
+
+def symbol_arrows(build: Path) -> Found:
+    """Symbols of a room that the needing room must not use."""
+    uses = symbol_uses(build)
+    found = Found(seen=len(uses))
+    for use in uses:
+        room = room_of(use.source)
+        helper = room == "fc2" and use.target == "vi" and Path(use.definer).stem not in HELPERS_OF_VI
+        if helper or not _allowed(use.source, room, use.target):
+            found.broken.append(f"{use.source} needs {use.symbol} of {use.definer}: {room} must not use {use.target}")
+    return found
+
+
+def _cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The rooms of one cycle, or none."""
+    done: set[str] = set()
+
+    def walk(room: str, path: list[str]) -> list[str]:
+        if room in path:
+            return [*path[path.index(room) :], room]
+        if room in done:
+            return []
+        for target in sorted(graph.get(room, ())):
+            if cycle := walk(target, [*path, room]):
+                return cycle
+        done.add(room)
+        return []
+
+    return next((cycle for room in sorted(graph) if (cycle := walk(room, []))), [])
+
+
+def call_cycles(build: Path) -> Found:
+    """Rooms that need each other's symbols, the gates apart; one cycle after the other, each with what closes it."""
+    graph: dict[str, set[str]] = {}
+    uses = [use for use in symbol_uses(build) if use.target not in C_GATES.get(str(Path(use.source).with_suffix("")), set())]
+    for use in uses:
+        if not use.target.endswith(".h") and use.target != "codec":
+            graph.setdefault(room_of(use.source), set()).add(use.target)
+    found = Found(seen=len(uses))
+    while cycle := _cycle(graph):
+        arrows = []
+        for room, target in zip(cycle, cycle[1:]):
+            count = sum(room_of(use.source) == room and use.target == target for use in uses)
+            arrows.append(f"{room} needs {count} of {target}")
+        found.broken.append(f"a cycle: {', '.join(arrows)}")
+        graph[cycle[-2]].discard(cycle[-1])
+    return found
+
+
+def unprefixed(build: Path) -> Found:
+    """Globals of the static libraries that a program may have too."""
+    found = Found()
+    for archive in ARCHIVES:
+        defined, _ = _symbols(build / archive)
+        found.seen += len(defined)
+        found.broken += [f"{archive} defines {name}" for name in sorted(defined) if not name.startswith((*PREFIXES, *OF_COMPILERS))]
+    return found
+
+
+def common_headers() -> Found:
+    """Headers that more than half of the files of their layer include."""
+    found = Found()
+    names = _c_files()
+    for layer, folders in LAYERS.items():
+        files = [name for name in names if name.startswith(tuple(f"{folder}/" for folder in folders)) and name.endswith(".c")]
+        counts: dict[str, int] = {}
+        for name in files:
+            for header in set(includes(name)):
+                counts[header] = counts.get(header, 0) + 1
+        found.seen += len(counts)
+        for header, count in sorted(counts.items()):
+            if header.startswith(f"{layer}/") and 2 * count > len(files) and header not in COMMON_HEADERS:
+                found.broken.append(f"{header} is included by {count} of {len(files)} files of {layer}")
+    return found
+
+
+def _module(path: Path) -> str:
+    base = ROOT / "harness" if path.is_relative_to(ROOT / "harness") else ROOT
+    parts = path.relative_to(base).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+_IMPORTERS = ("import_module", "__import__")
+
+
+def _imports(path: Path, known: set[str]) -> list[tuple[int, str]]:
+    """Modules that a file imports, by line: by statement wherever it stands, and by name through importlib."""
+    package = _module(path) if path.name == "__init__.py" else _module(path).rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, name.name) for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found += [(node.lineno, inner if (inner := f"{base}.{name.name}") in known else base) for name in node.names]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _IMPORTERS:
+            word = node.args[0] if node.args else None
+            if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                found.append((node.lineno, word.value))
+    return found
+
+
+def import_arrows() -> Found:
+    """Imports of a room that the importing room must not use, and registrations in more than one place."""
+    found = Found()
+    paths = [path for top in ("harness/fcvi", "conformance") for path in sorted((ROOT / top).rglob("*.py"))]
+    paths = [path for path in paths if "tests" not in path.relative_to(ROOT).parts]
+    known = {_module(path) for path in paths}
+    registering = set()
+    for path in paths:
+        module = _module(path)
+        room = room_of(module, PY_ROOMS)
+        for line, name in _imports(path, known):
+            target = room_of(name, PY_ROOMS)
+            if not target or name == "fcvi":
+                continue
+            found.seen += 1
+            if target == "conformance" and room != "conformance" and module in REGISTRATION:
+                registering.add(module)
+            elif target != room and target not in PY_ARROWS.get(room, set()):
+                found.broken.append(f"{path.relative_to(ROOT)}:{line} imports {name}: {room} must not use {target}")
+    if len(registering) > REGISTRATIONS:
+        found.broken.append(f"standards are registered in more than one place: {', '.join(sorted(registering))}")
+    return found
+
+
+def homeless() -> Found:
+    """Files of the libraries and modules of the suite that are in no room: nobody would check their arrows."""
+    found = Found()
+    for top in ("codec/src", "codec/include", "refimpl", "conformance/monitor", "conformance/explore", "harness"):
+        for path in sorted((ROOT / top).rglob("*.[ch]")):
+            if {"tests", "bench"} & set(path.relative_to(ROOT).parts):
+                continue
+            found.seen += 1
+            if not room_of(str(path.relative_to(ROOT))):
+                found.broken.append(f"{path.relative_to(ROOT)} is in no room of the table")
+    for path in sorted((ROOT / "harness/fcvi").iterdir()):
+        found.seen += 1
+        module = f"fcvi.{path.stem}"
+        package = path.is_dir() and path.name != "__pycache__"
+        code = path.suffix == ".py" and path.stem not in ("__init__", "__main__")
+        if (package or code) and module not in PY_ROOMS and module not in REGISTRATION:
+            found.broken.append(f"{path.relative_to(ROOT)} is in no room of the table")
+    return found
+
+
+def main() -> int:
+    """List what breaks the rule."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    build = parser.parse_args().build
+    status = 0
+    for title, found in (
+        ("files in no room", homeless()),
+        ("includes", include_arrows()),
+        ("symbols", symbol_arrows(build)),
+        ("cycles of rooms", call_cycles(build)),
+        ("globals without a prefix", unprefixed(build)),
+        ("headers that most files include", common_headers()),
+        ("imports", import_arrows()),
+    ):
+        print(f"{title}: {len(found.broken)} against the rule, of {found.seen}")
+        print("".join(f"  {line}\n" for line in found.broken), end="")
+        status |= bool(found.broken)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+# What runs the suite: captures, the upper tester agent, the extension module, the command, benchmarks and the Python tests.
+
+CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
+AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
+CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
+EXTENSION := $(BUILD)/python/.built
+
+# what Python runs with in this tree
+IN_TREE = PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON)
+
+$(eval $(call archive,$(BUILD)/libfcvi-capture.a,$(CAPTURE_OBJ)))
+
+# the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/capture/live.c harness/capture/envelope.c
+$(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+
+$(BUILD)/san/fcvi-agent: $(call objects,$(BUILD)/san/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
+	$(SAN_CC) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+
+VIPL_INCLUDE ?= refimpl/vipl/include
+VIPL_LIBS ?= -L$(BUILD) -lvipl
+$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h)
+	@mkdir -p $(BUILD)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
+agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+
+$(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+	$(PYTHON) harness/ffi/build.py $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
+	@touch $@
+
+# The command starts without a site module, so this is the moment to ask which interpreter PYTHON is and where it keeps packages.
+$(BUILD)/fcvi: harness/fcvi.sh $(BUILD)/python.name
+	packages=$$($(PYTHON) -I -c 'import site; print(", ".join(f"\"{path}\"" for path in site.getsitepackages()))') && \
+	python=$$($(PYTHON) -I -c 'import sys; print(sys.executable)') && \
+	sed -e "s|@PYTHON@|$$python|" -e "s|@PACKAGES@|$$packages|" $< > $@
+	chmod 755 $@
+$(BUILD)/python.name: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PYTHON)' | cmp -s - $@ || echo '$(PYTHON)' > $@
+
+# the Wireshark dissector
+$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/report/dissector.py $(EXTENSION)
+	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.report.dissector $< > $@
+
+LUA_PLUGINS ?= $(shell tshark -G folders 2>/dev/null | sed -n 's/^Personal Lua Plugins:[[:space:]]*//p')
+install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; LUA_PLUGINS=DIR puts it elsewhere
+	@test -n '$(LUA_PLUGINS)' || { echo 'no tshark to ask for the directory of plugins: give LUA_PLUGINS=DIR' >&2; exit 2; }
+	install -D -m 644 $< '$(LUA_PLUGINS)/fcvi.lua'
+
+# ---- running ----
+
+certify: all ## run the suite against the reference port; the report is in report/
+	$(BUILD)/fcvi certify --dut ref --report report
+
+LIVE_RUNS ?= 1
+LIVE_DEVICE ?= endpoint
+live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent
+	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --keep $(BUILD)/live
+
+interop: all ## login-level cases against libfc of the Debian kernel in QEMU (needs apt; about three minutes)
+	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop
+
+DIFFERENTIAL_FRAMES ?= 2000000
+DIFFERENTIAL_SEED ?= 1
+differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
+	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
+
+check-python: all ## pytest over the harness and the catalogue
+	$(IN_TREE) -m pytest -q -n $$(nproc) harness/tests conformance/tests
+
+pcaps: all ## the capture of each case, from the reference port: pcaps/cases
+	$(PYTHON) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
+
+check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
+	$(PYTHON) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
+
+# ---- benchmarks ----
+
+BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
+BENCH_ROUNDS ?= 5
+bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of the README's table as a ratio of one run: build/bench.json
+	@if command -v $(CLANG) > /dev/null; then $(MAKE) -s fuzz-measured; fi
+	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
+
+check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame (callgrind) are at most 3 % above harness/bench/instructions.json
+	$(PYTHON) harness/bench/instructions.py --build $(BUILD)
+
+$(BUILD)/bench_traffic: refimpl/bench/pair.h
+
+$(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@
