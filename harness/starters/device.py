@@ -28,7 +28,7 @@ class Port:
         self.id, self.peer_id = config["n_port_id"], config["peer"]["n_port_id"]
         self.now = 0
         self.vis = []  # {"state", "ViAttribs"}
-        self.waiting = []  # (request id, LocalAddr) of VipConnectWait
+        self.waiting = []  # (request id, LocalAddr, when it times out or None) of VipConnectWait
         self.offered = {}  # conn: the FCVI_CONNECT_RQST frame
         self.accepting = {}  # OX_ID: (request id, vi, frame) of VipConnectAccept
 
@@ -45,8 +45,20 @@ class Port:
         state = "VIP_STATE_" + {"pending-connect": "CONNECT_PENDING"}.get(vi["state"], vi["state"].upper())
         return {"return": "VIP_SUCCESS", **vi, "State": state, "ViSendQEmpty": True, "ViRecvQEmpty": True}
 
-    def connect_wait(self, request, local):
-        self.waiting.append((request, local))
+    def connect_wait(self, request, local, timeout):
+        if not 32 <= len(local["discriminator"]) <= 256:  # 16 to 128 bytes (7.2)
+            return {"return": "VIP_INVALID_PARAMETER"}
+        self.waiting.append((request, local, None if timeout is None else self.now + timeout))
+        return None
+
+    def advance(self, us):
+        """Time passes. A port with more timers lets each fire here, in its order."""
+        self.now += us
+        for entry in [entry for entry in self.waiting if entry[2] is not None and entry[2] <= self.now]:
+            self.waiting.remove(entry)
+            say({"id": entry[0], "result": {"return": "VIP_TIMEOUT"}})
+        left = [due - self.now for _, _, due in self.waiting if due is not None]
+        return {"now_us": self.now, "next_us": min(left, default=None)}
 
     def connect_accept(self, request, conn, number):
         frame = self.offered.pop(conn, None)
@@ -73,7 +85,7 @@ class Port:
 
     def connect_rqst(self, frame):
         address = {"host": frame[220:236].hex(), "discriminator": frame[236:236 + frame[219]].hex()}
-        for place, (request, local) in enumerate(self.waiting):
+        for place, (request, local, _) in enumerate(self.waiting):
             if local == address:  # the request names us as its remote address (7.2)
                 del self.waiting[place]
                 conn = len(self.offered)
@@ -127,14 +139,13 @@ class Device:
         if method == "clock.advance":
             if not isinstance(params.get("us"), int) or params["us"] < 0:
                 raise Invalid("us must be a number, 0 or more")
-            port.now += params["us"]  # a port with timers lets each fire here, in its order
-            return {"now_us": port.now, "next_us": None}
+            return port.advance(params["us"])
         if method == "VipCreateVi":
             return port.create_vi(params["ViAttribs"])
         if method == "VipQueryVi":
             return port.query_vi(params["vi"])
         if method == "VipConnectWait":
-            return port.connect_wait(request, params["LocalAddr"])
+            return port.connect_wait(request, params["LocalAddr"], params.get("Timeout"))
         return port.connect_accept(request, params["conn"], params["vi"])
 
     METHODS = ("clock.advance", "VipCreateVi", "VipQueryVi", "VipConnectWait", "VipConnectAccept")
@@ -146,7 +157,7 @@ class Device:
                           "pics": {"server": True, "unreliable_delivery": True, "class3": True}}  # fmt: skip
             elif method == "reset":
                 port = Port(params)
-                for blocked, _ in self.port.waiting if self.port else ():
+                for blocked, _, _ in self.port.waiting if self.port else ():
                     say({"id": blocked, "error": {"code": -32001, "message": "reset"}})
                 for blocked, _, _ in self.port.accepting.values() if self.port else ():
                     say({"id": blocked, "error": {"code": -32001, "message": "reset"}})
