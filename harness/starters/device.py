@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A device to begin with: it attaches over exec: and passes its first case, 5.3.2/dut-server. See ../docs/porting.md.
 
-The upper half speaks the DUT protocol (../docs/dut-protocol.md); keep it. The class Port is the part that you replace by your implementation:
-it answers one Connection Setup (5.3.2) in class 3, from one-frame IUs, and nothing else.
+The class Device speaks the DUT protocol (../docs/dut-protocol.md); keep it. The class Port is the part that you replace by
+your implementation: it answers one Connection Setup (5.3.2) in class 3, from one-frame IUs, and nothing else.
 """
 
 import json

@@ -142,7 +142,8 @@ def starters(tmp_path: Path) -> dict[str, str]:
     """The commands that start the starter devices."""
     binary = tmp_path / "device"
     source = str(ROOT / "harness/starters/device.c")
-    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-ljansson", "-o", str(binary)], check=True, timeout=60)
+    command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-ljansson", "-o", str(binary)]
+    subprocess.run(command, check=True, timeout=60)
     return {
         "c": f"exec:{binary}",
         "python": f"exec:/usr/bin/python3 {ROOT}/harness/starters/device.py",
@@ -155,7 +156,8 @@ def test_starter_keeps_to_the_protocol_and_passes_its_first_case(language: str, 
     spec = starters(tmp_path)[language]
     status, said = check(spec)
     assert status == 0, said
-    ran = subprocess.run([FCVI, "run", "--dut", spec, "--select", "5.3.2/dut-server"], capture_output=True, text=True, timeout=60, check=False)
+    command = [FCVI, "run", "--dut", spec, "--select", "5.3.2/dut-server"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert "1 cases: 1 pass, 0 fail" in ran.stdout
 
 
@@ -181,7 +183,9 @@ BROKEN = {
     "long Discriminators": ('len(local["discriminator"]) <= 256', 'len(local["discriminator"])', "addresses"),
     "wait never ends": ("entry[2] <= self.now", "False", "calls that block"),
     "wait ends with the wrong code": ("VIP_TIMEOUT", "VIP_NOT_DONE", "calls that block"),
-    "reset forgets open calls": ("for blocked, _, _ in self.port.waiting if self.port else ():", "for blocked in ():", "calls that block"),
+    "reset forgets open calls": (
+        "for blocked, _, _ in self.port.waiting if self.port else ():", "for blocked in ():", "calls that block",
+    ),  # fmt: skip
     "dies of a frame": ("self.port.receive(bytes.fromhex", "sys.exit(bytes.fromhex", "broke off"),
     "prints beside the protocol": ("Device().run()", "print('ready', flush=True); Device().run()", "not JSON"),
     "says nothing": ("Device().run()", "sys.stdin.read()", "did not answer hello"),
@@ -203,7 +207,9 @@ def test_check_says_what_to_mend(fault: str, tmp_path: Path) -> None:
     assert any(line.startswith("mend") and words in line for line in said.splitlines()), said
 
 
-@pytest.mark.parametrize("spec", ["ref", "exec:", "nonsense", "fcoe:eth0", "unix:/nonexistent/socket", "tcp:127.0.0.1:1", "exec:/nonexistent"])
+@pytest.mark.parametrize(
+    "spec", ["ref", "exec:", "nonsense", "fcoe:eth0", "unix:/nonexistent/socket", "tcp:127.0.0.1:1", "exec:/nonexistent"]
+)
 def test_check_of_what_cannot_be_attached_is_wrong_usage(spec: str) -> None:
     status, said = check(spec)
     assert status == 2

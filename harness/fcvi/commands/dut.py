@@ -1,7 +1,8 @@
 """``fcvi dut check``: whether a device keeps to the DUT protocol, before any case runs.
 
-It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines and hostile
-frames. Each line that begins with "mend" says what the device did and what it has to do. harness/docs/dut-protocol.md is the protocol.
+It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
+and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
+harness/docs/dut-protocol.md is the protocol.
 """
 
 from __future__ import annotations

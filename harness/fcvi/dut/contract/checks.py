@@ -133,7 +133,9 @@ class Checks:
     def unknown_members(self) -> Optional[str]:
         """Members that a later version may bring."""
         answer = self.s.ask("reset", {**configuration(), "x_of_a_later_version": [1, {"a": None}]}, x_trace="ignored")
-        return None if answer.result is not None else f"a reset with an unknown member was answered with {answer.words()}; ignore it"
+        if answer.result is not None:
+            return None
+        return f"a reset with an unknown member was answered with {answer.words()}; ignore the member"
 
     def _fresh(self) -> None:
         if self.s.ask("reset", configuration()).result is None:
@@ -146,7 +148,7 @@ class Checks:
         if self.review.clock != "virtual":
             answer = self.s.ask("clock.advance", {"us": 0})
             if answer.code != NOT_FOUND:
-                return f"clock.advance was answered with {answer.words()} by a device with a real clock; answer error {NOT_FOUND}"
+                return f"clock.advance of a real clock was answered with {answer.words()}; answer error {NOT_FOUND}"
             return None
         self._fresh()
         for us, now in ((0, 0), (1000, 1000), (0, 1000), (250, 1250)):
@@ -264,7 +266,7 @@ class Checks:
             if waiting.place < 0:
                 return "VipConnectWait with a Timeout of 5,000 us has not returned after 20,000 us of clock.advance"
             if waiting.returned != "VIP_TIMEOUT":
-                return f"VipConnectWait whose Timeout passed was answered with {waiting.words()}; return must be VIP_TIMEOUT (VI-DG 3.3.2)"
+                return f"VipConnectWait whose Timeout passed was answered with {waiting.words()}; return must be VIP_TIMEOUT"
         return None
 
     def _quiet(self) -> None:
