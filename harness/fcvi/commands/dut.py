@@ -1,0 +1,94 @@
+"""``fcvi dut check``: whether a device keeps to the DUT protocol, before any case runs.
+
+It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
+and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
+harness/docs/dut-protocol.md is the protocol.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fcvi.dut.base import AttachError, DutError
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("dut", help="test the adapter of a device against the DUT protocol", description=__doc__)
+    actions = p.add_subparsers(metavar="ACTION", required=True)
+    check = actions.add_parser("check", help="test an adapter", description=__doc__)
+    check.add_argument("dut", metavar="SPEC", help="exec:COMMAND, unix:PATH or tcp:HOST:PORT")
+    check.add_argument("--timeout", type=float, default=5.0, metavar="S", help="how long an answer may take (default 5)")
+    check.add_argument("--json", action="store_true", help="one object with every check")
+    check.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
+    kind, _, rest = args.dut.partition(":")
+    if kind not in ("exec", "unix", "tcp") or not rest:
+        print(f"fcvi dut check: {args.dut}: use exec:COMMAND, unix:PATH or tcp:HOST:PORT", file=sys.stderr)
+        return 2
+    if not 0 < args.timeout <= 3600:
+        print("fcvi dut check: --timeout must be between 0 and 3600 seconds", file=sys.stderr)
+        return 2
+    with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
+        return _check(args, Path(log.name))
+
+
+def _check(args: argparse.Namespace, log: Path) -> int:
+    from fcvi.dut.contract.checks import Checks, Review
+    from fcvi.dut.contract.session import Session
+
+    review, broke = Review(), ""
+    try:
+        session = Session(args.dut, args.timeout, log)
+    except AttachError as error:
+        print(f"fcvi dut check: {error}", file=sys.stderr)
+        return 2
+    try:
+        Checks(session, review).run()
+    except DutError as error:
+        broke = str(error)
+    finally:
+        session.close()
+    last = _last_words(log)
+    if args.json:
+        checks = [{"check": title, "outcome": outcome, "words": words} for title, outcome, words in review.lines]
+        print(json.dumps({"dut": args.dut, "implementation": review.implementation, "clock": review.clock, "checks": checks,
+                          "not_served": review.missing, "broke_off": broke or None, "standard_error": last}, indent=1))  # fmt: skip
+    else:
+        _print(args.dut, review, broke, last)
+    return 3 if broke else 1 if review.to_mend else 0
+
+
+def _printable(words: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+
+
+def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
+    print(_printable(f"{spec}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
+    for title, outcome, words in review.lines:
+        print(_printable(f"{outcome:<5} {title}{': ' + words if words else ''}"))
+    if broke:
+        print(_printable(f"mend  the check broke off: {broke}"))
+    for line in last:
+        print(_printable(f"      standard error of the device: {line}"))
+    if broke:
+        print("The device did not hold to the protocol; the other checks were not made.")
+    elif review.to_mend:
+        print(f"{review.to_mend} to mend. harness/docs/dut-protocol.md says what the suite expects.")
+    else:
+        print("Nothing to mend: the adapter keeps to the protocol, as far as these checks see.")
+
+
+def _last_words(log: Path) -> list[str]:
+    try:
+        return log.read_bytes()[-2000:].decode("utf-8", "backslashreplace").splitlines()[-5:]
+    except OSError:
+        return []
