@@ -1,0 +1,123 @@
+"""Run ``fcvi lint`` over labelled captures and over conforming ones, and sort what it finds.
+
+``python3 -m conformance.tests.breaches.judge [--out DIR] [--sessions N] [--seed N] [--detail]``
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, Iterable
+
+from conformance.tests.breaches.scene import CATALOGUE, Label
+from conformance.tests.breaches.wire import write_pcap
+
+ROOT = Path(__file__).parents[3]
+#: What may be claimed of a capture; every set of these is a value of --trust.
+CLAIMS = ("all", "start", "order", "once")
+FOUND, NOTICE, ELSEWHERE, OTHER, MISSED = "found", "as notice", "elsewhere", "another requirement", "missed"
+
+
+def lint(files: Iterable[Path], trust: str = "", r_a_tov: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """The findings of each file."""
+    names = [str(f) for f in files]
+    found: dict[str, list[dict[str, Any]]] = {n: [] for n in names}
+    for i in range(0, len(names), 1500):
+        command = [str(ROOT / "build" / "fcvi"), "lint", "--json"]
+        command += ["--trust", trust] * bool(trust) + ["--r-a-tov", "10000"] * r_a_tov
+        done = subprocess.run(command + names[i : i + 1500], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ), check=False)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(done.stderr.decode()[-2000:])
+        for line in done.stdout.decode().splitlines():
+            finding = json.loads(line)
+            if "summary" not in finding:
+                found[finding["file"]].append(finding)
+    return found
+
+
+def bad(finding: dict[str, Any]) -> bool:
+    """Whether a finding accuses."""
+    return finding["class"] not in ("notice", "tolerated", "warning")
+
+
+def verdict(label: Label, findings: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """How a label was found, and what else was accused."""
+
+    def here(f: dict[str, Any]) -> bool:
+        if f["frame"] != label.frame:
+            return False
+        if not label.place or label.place == (0, 0) or f["byte"] is None:
+            return True
+        at, size = label.place
+        return at <= f["byte"] < at + size
+
+    mine = [f for f in findings if f["requirement"] in label.requirements]
+    rest = [f for f in findings if bad(f) and f not in mine and f["frame"] not in label.also]
+    good = [f for f in mine if here(f)]
+    if good:
+        return (FOUND if label.notice or any(bad(f) for f in good) else NOTICE), rest
+    if mine:
+        return ELSEWHERE, rest
+    return (OTHER if rest or any(f["frame"] == label.frame for f in findings) else MISSED), rest
+
+
+def labels() -> list[Label]:
+    """Every breach, made anew."""
+    from conformance.tests.breaches import breach_fields, breach_services, breach_sessions, breach_setup  # noqa: F401
+
+    return [make() for make in CATALOGUE.values()]
+
+
+def judge_breaches(folder: Path, detail: bool) -> dict[str, tuple[str, list[dict[str, Any]]]]:
+    """The bank, with a line for each that is not found as it should be."""
+    bank = labels()
+    for label in bank:
+        write_pcap(folder / f"{label.name.replace('/', '.')}.pcap", label.frames)
+    path = {label.name: folder / f"{label.name.replace('/', '.')}.pcap" for label in bank}
+    outcome = {}
+    for timing in (False, True):
+        group = [label for label in bank if label.timing == timing]
+        if not group:
+            continue
+        findings = lint([path[label.name] for label in group], "whole", timing)
+        for label in group:
+            outcome[label.name] = verdict(label, findings[str(path[label.name])])
+            how, rest = outcome[label.name]
+            if detail and (how != FOUND or rest):
+                print(f"{how:20} {label.name} frame {label.frame} {label.place} {' '.join(label.requirements)[:70]}")
+                for f in findings[str(path[label.name])][:4]:
+                    print(f"{'':12}{f['class']} {f['requirement']} frame {f['frame']} byte {f['byte']} {f['message'][:110]}")
+    return outcome
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python3 -m conformance.tests.breaches.judge", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, help="keep the captures there")
+    parser.add_argument("--sessions", type=int, default=0, help="conforming sessions to draw")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--detail", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.out or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        outcome = judge_breaches(folder, args.detail)
+        print(len(outcome), "breaches:", dict(Counter(how for how, _ in outcome.values())),
+              "with further accusations:", sum(bool(rest) for how, rest in outcome.values() if how == FOUND))  # fmt: skip
+        if args.sessions:
+            from conformance.tests.breaches.conforming import judge_sessions
+
+            alarms = judge_sessions(folder, args.seed, args.sessions)
+            by: dict[str, list[str]] = defaultdict(list)
+            for name, trust, finding in alarms:
+                by[finding["requirement"]].append(f"{name} --trust {trust or 'nothing'} frame {finding['frame']}: {finding['message'][:120]}")
+            print(args.sessions, "conforming sessions:", len({a[0] for a in alarms}), "with false alarms")
+            for requirement, lines in sorted(by.items()):
+                print(f"  {requirement} {len(lines)} times, as in {lines[0]}")
+
+
+if __name__ == "__main__":
+    main()
