@@ -103,11 +103,11 @@ def frame_header() -> None:
         field("seq_cnt_repeats", iu, "5.8.6-01 5.6-01 5.6-02 5.8.6-02", wire.SEQ_CNT, attribute("seq_cnt", 1), at=2, make=long)
         field("offset_skips", iu, "5.8.7-02 5.8.7-01 5.6-07", wire.OFFSET_FIELD, attribute("param", 4096), at=2, make=long)
         field("offset_repeats", iu, "5.8.7-02 5.8.7-01 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 1024), at=2, make=long)
-        field("initiate_delimiter", iu, "5.8.1-01", (0, 0), attribute("first", True), at=1, make=long)
+        field("initiate_delimiter", iu, "5.8.1-01 4.2-04", (0, 0), attribute("first", True), at=1, make=long)
         field("ends_too_early", iu, "5.8.1-01", (0, 0), attribute("ends", True), at=1, make=long)
         field("mixed_class", iu, "5.8.1-01", (0, 0), attribute("cls", 2), at=1, make=long)
     for iu in ("SEND", "RESP2", "DIS", "SEND_RESP"):
-        field("normal_delimiter", iu, "5.8.1-01", (0, 0), attribute("first", False))
+        field("normal_delimiter", iu, "5.8.1-01 4.2-04 6.3.1-05 6.10.1-04 6.12.1-04", (0, 0), attribute("first", False))
         field("no_terminate_delimiter", iu, "5.8.1-01", (0, 0), attribute("ends", False))
     for iu, req in (("SEND", "6.2.2-01"), ("READ", "6.6.2-01"), ("RESP2", "6.10.2-01"), ("DIS", "6.12.2-01")):
         def small(f: Frame) -> None:
@@ -128,8 +128,18 @@ def frame_header() -> None:
 
     for at in (0, 1):
         field(f"no_device_header_frame{at}", "SEND", "5.8.5-02 5.9.1-01 5.8.5-01", wire.DF_CTL, without, at=at, make=lambda: scene(length=3000))
-    for iu in ("RESP2", "RESP3"):
-        field("rx_id_changes", iu, "5.8.1-01", wire.RX_ID, attribute("rx", 0x1234))
+    field("rx_id_invented", "RESP2", "5.8.1-01", wire.RX_ID, attribute("rx", 0x1234))
+
+    def assigned() -> Scene:
+        """The responder of the setup has assigned RX_ID 1234h."""
+        s = scene()
+        for name in ("RESP1", "RESP2", "RESP3"):
+            s.one(name).rx = 0x1234
+        return s
+
+    field("rx_id_not_taken_over", "RESP2", "5.8.1-01", wire.RX_ID, attribute("rx", 0xFFFF), make=assigned)
+    field("rx_id_of_another", "RESP2", "5.8.1-01", wire.RX_ID, attribute("rx", 0x1235), make=assigned)
+    field("rx_id_changes", "RESP3", "5.8.1-01", wire.RX_ID, attribute("rx", 0x1235), make=assigned)
 
 
 def device_header() -> None:
@@ -190,7 +200,15 @@ def device_header() -> None:
         field("connection_id_differs", iu, f"5.9.10-04 {req}", wire.CONNECTION_ID, bit(wire.CONNECTION_ID, 0x20))
     field("connection_id_not_0", "DIS", "6.12.2-15", wire.CONNECTION_ID, put(wire.CONNECTION_ID, 0x20))
     field("connection_id_not_returned", "DISR", "5.9.10-06 6.13.2-11 6.13.2-12", wire.CONNECTION_ID, put(wire.CONNECTION_ID, 0x20))
-    field("connection_id_unassigned", "RQST", "5.9.10-07", wire.CONNECTION_ID, put(wire.CONNECTION_ID, UNASSIGNED))
+
+    def unassigned() -> Scene:
+        """A setup whose IUs agree on FCVI_CONNECTION_ID FFFFFFFFh."""
+        s = scene()
+        for name in ("RQST", "RESP1", "RESP2", "RESP3"):
+            s.one(name).put(wire.CONNECTION_ID, UNASSIGNED)
+        return s
+
+    field("connection_id_unassigned", "RQST", "5.9.10-07", wire.CONNECTION_ID, lambda f: None, make=unassigned)
     for mode in (0, 3, 7):
         field(f"mode_{mode}", "RQST", "T08-rsvd T07-2..0", wire.FLAGS, put(wire.FLAGS, mode))
     field("retry_not_mirrored", "RESP1", "5.9.4.5-06 8.5.4-b2 5.9.4.5-05 5.9.4.5-04", wire.FLAGS, bit(wire.FLAGS, 4))
@@ -293,7 +311,7 @@ def later_frames() -> None:
     for iu in ("SEND", "WRITE", "READ_RESP"):
         own = {"SEND": "6.2.2-", "WRITE": "6.4.2-", "READ_RESP": "6.7.2-"}[iu]
         field("handle_later_frame", iu, f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), at=1, make=long)
-        field("msg_id_later_frame", iu, f"5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40), at=1, make=long)
+        field("msg_id_later_frame", iu, f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40), at=1, make=long)
         field("tot_len_later_frame", iu, f"5.9.10-01 {own}10 {own}13 {own}14 {own}11 {own}12", wire.TOT_LEN, bit(wire.TOT_LEN, 4), at=1, make=long)
         field("reserved_later_frame", iu, "5.9.5-01 T04-w1", wire.RESERVED, bit(wire.RESERVED, 4), at=1, make=long, notice=True)
         if iu != "SEND":
@@ -308,7 +326,7 @@ def later_frames() -> None:
         field("offset_restarts", iu + "/1", "5.6-09 5.8.7-02 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 0),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
         field("handle_later_iu", iu + "/1", f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), make=lambda: scene(length=1000, ius=2))
-        field("msg_id_later_iu", iu + "/1", f"5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40),
+        field("msg_id_later_iu", iu + "/1", f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
     del two
 

@@ -44,7 +44,7 @@ class Wire:
         self.frames: list[Frame] = []
         self.now = 0
         self.step = 20
-        self.ops: list[str] = []
+        self.serial: dict[int, int] = {}
 
     def port(self, number: int) -> Port:
         """Port number ``number``; a higher number has the higher Port_Name."""
@@ -82,7 +82,9 @@ class Wire:
 def identifier(w: Wire, used: set[int], low: int, high: int) -> int:
     """One that is not in use; often the smallest one, so that identifiers are used again soon."""
     value = low
-    if w.free and w.rng.random() < 0.5:
+    if not w.free:  # each one new, so that what is wrong with one Exchange touches no other
+        value = w.serial[id(used)] = w.serial.get(id(used), low - 1) + 1
+    elif w.rng.random() < 0.5:
         value = w.rng.randint(low, high)
     while value in used:
         value = value + 1 if value < high else low
@@ -127,11 +129,12 @@ def iu(
     """
     w = x.w
     src, dst = (x.b, x.a) if answer else (x.a, x.b)
-    seq = 1
+    seq = x.ox + 2 * answer
     if w.free:
         seq = w.rng.choice((0, 1, 2, 255, w.rng.randrange(256)))
     while (dst.id, seq) in src.open_seq or seq == x.last_seq[answer]:
         seq = (seq + 1) % 256
+    seq %= 256
     src.open_seq.add((dst.id, seq))
     x.last_seq[answer] = seq
     pieces, at = [], 0

@@ -43,6 +43,20 @@ def bad(finding: dict[str, Any]) -> bool:
     return finding["class"] not in ("notice", "tolerated", "warning")
 
 
+def bytes_of(finding: dict[str, Any]) -> tuple[int, int]:
+    """The bytes that a finding points at: its byte, or of a container the bytes in which its bits lie."""
+    byte, bits = finding["byte"], finding["bits"]
+    numbers = [int(n) for n in str(bits or "").replace("..", "-").split("-") if n.strip().isdigit()]
+    if not numbers:
+        return byte, byte
+    size = 3 if byte == 9 else 1 if max(numbers) < 8 else 2 if max(numbers) < 16 else 4
+    if size > 2 and max(numbers) == 31 and min(numbers) == 0:
+        return byte, byte
+    if max(numbers) > 31 or byte == 9:
+        return byte, byte
+    return byte + size - 1 - max(numbers) // 8, byte + size - 1 - min(numbers) // 8
+
+
 def verdict(label: Label, findings: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     """How a label was found, and what else was accused."""
 
@@ -52,7 +66,8 @@ def verdict(label: Label, findings: list[dict[str, Any]]) -> tuple[str, list[dic
         if not label.place or label.place == (0, 0) or f["byte"] is None:
             return True
         at, size = label.place
-        return at <= f["byte"] < at + size
+        first, last = bytes_of(f)
+        return at <= first and last < at + size
 
     mine = [f for f in findings if f["requirement"] in label.requirements]
     rest = [f for f in findings if bad(f) and f not in mine and f["frame"] not in label.also]

@@ -42,8 +42,6 @@ def add(name: str, requirements: str, make: Callable[[], tuple[Wire, Frame, Plac
     def build() -> Label:
         w, frame, place = make()
         label = Label(name, short(requirements), w.number(frame), place, frames=w.frames, **more)  # type: ignore[arg-type]
-        if label.also:
-            label.also = tuple(w.number(f) for f in label.also)  # type: ignore[arg-type]
         return label
 
     CATALOGUE[name] = build
