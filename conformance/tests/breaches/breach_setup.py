@@ -268,16 +268,20 @@ def retries() -> None:
     add("retry_with_another_handle", "8.5.4-a1", retry(other_handle, (wire.PAYLOAD + 8, 4)))
     add("retry_with_the_same_id", "8.5.4-a1 8.5.3-b", retry(same_id, wire.CONNECTION_ID), timing=True)
     add("retry_a_second_time", "8.5.4-01 8.5.4-02 8.5.4-a1", retry(lambda c: None, None, again=2), timing=True)
-    add("retry_without_abts", "8.5.3-a 8.5.2-b", retry(lambda c: None, None, with_abort=False), timing=True)
 
-    def same_exchange() -> Made:
-        w, c = lost()
+    def unaborted() -> Made:
+        w, c = lost(False)
         c.id += 1
         x = Exchange(w, c.a.port, c.b.port)
-        x.ox = 1
-        return w, w.run(request(c, x, CLIENT, retry=True))[0], wire.OX_ID
+        f = w.run(request(c, x, CLIENT, retry=True))[0]
+        w.run(response1(c, x, retry=True))
+        w.run(response23(c, x, RESP2, retry=True))
+        w.run(response23(c, x, RESP3, retry=True))
+        w.wait(R_A_TOV)
+        w.run(message(c, False, wire.SEND_RQST, 64))
+        return w, f, None
 
-    add("retry_on_the_aborted_ox_id", "8.5.4-a1 5.8.1-01", same_exchange, timing=True, notice=True)
+    add("retry_without_abts", "8.5.3-a 8.5.2-b", unaborted, timing=True, later=(5, 6, 7, 8))
 
     def first_marked() -> Made:
         w, a, b = start()
@@ -352,6 +356,8 @@ def crossing() -> None:
                 if hasty:
                     return w, w.run(response1(c, y, back=True, reason=second, own_id=0x22))[0], None
                 higher = w.run(response1(c, x, reason=first))[0]
+            if first == 0 and mine == "lower":  # it is Connected: its application has not given up
+                w.run(response23(c, x, RESP2))
             lower = w.run(response1(c, y, back=True, reason=second, own_id=0x22))[0]
             return w, (lower if mine == "lower" else higher), None
 
@@ -360,9 +366,11 @@ def crossing() -> None:
     row = {0: "T02-1 5.3.4-b2 5.3.4-02 5.3.4-07 5.3.4-04 TA1-1 A.2-02", 1: "T02-2 5.3.4-b1 5.3.4-07 TA1-2", 3: "T02-3 5.3.4-b1 5.3.4-07 TA1-3",
            5: "T02-4 5.3.4-b3 5.3.4-07 TA1-4", 0x22: "T02-5 5.3.4-b4 5.3.4-07 TA1-5", 0x21: "T02-6 5.3.4-b4 5.3.4-07 TA1-6",
            4: "T02-7 5.3.4-b4 5.3.4-07 TA1-7", 0x20: "T02-7 5.3.4-b4 5.3.4-07 TA1-7"}  # fmt: skip
-    for first, wrong in ((0, (0, 1, 3, 4, 0x21)), (1, (5, 0x21)), (3, (5, 0x21)), (0x22, (0, 0x21, 5)), (0x21, (0, 5)), (4, (0, 5, 1)), (0x20, (0, 5))):
+    for first, wrong in ((0, (0, 1, 3, 4, 0x21)), (1, (5,)), (3, (5,)), (0x22, (0, 0x21, 5)), (0x21, (0, 5)), (4, (0, 5)), (0x20, (0, 5))):
         for second in wrong:
             add(f"peers_{first:02X}h_then_{second:02X}h", row[first] + " 5.3.4-02", cross(first, second))
+    for second in (0, 5):
+        add(f"peers_05h_then_{second:02X}h", row[5] + " 5.3.4-02", cross(5, second), also=(5,))
     for reason in (5,):
         add(f"peers_higher_refuses_{reason:02X}h", "5.3.4-a 5.3.4-05 5.3.4-02 A.5-01", cross(reason, 0x21, "higher"))
     add("peers_lower_does_not_wait_accept", "5.3.4-b 5.3.4-02 5.3.4-04", cross(0, 0, hasty=True))
@@ -475,9 +483,14 @@ def login_parameters() -> None:
                 w = Wire()
                 a, b = w.port(1), w.port(2)
                 w.run(flows.login(w, a, b, *((value, 0x8002) if index == 0 else (0x8002, value))))
+                poor, good = (a, b) if index == 0 else (b, a)
+                c = flows.pair(w, poor, good, 2)
+                w.run(flows.connect(c, reason=0x20))  # an FC-VI port it is: it asks for a Connection
                 return w, w.frames[index], feature
 
-            add(f"{who}_without_{name}", req, make)
+            add(f"{who}_without_{name}", req, make, later=(3,))
+            if value == 0x4002:
+                continue  # what the other port makes of bit 30 alone is open (E17)
             for act in ("accepted", "refused_04h", "originated"):
                 def setup(index: int = index, value: int = value, act: str = act) -> Made:
                     w = Wire()

@@ -49,21 +49,20 @@ def bytes_of(finding: dict[str, Any]) -> tuple[int, int]:
     numbers = [int(n) for n in str(bits or "").replace("..", "-").split("-") if n.strip().isdigit()]
     if not numbers:
         return byte, byte
-    size = 3 if byte == 9 else 1 if max(numbers) < 8 else 2 if max(numbers) < 16 else 4
-    if size > 2 and max(numbers) == 31 and min(numbers) == 0:
+    top = max(numbers)
+    size = 4 if byte == 36 else 3 if byte == 9 else top // 8 + 1
+    if top >= 8 * size:
         return byte, byte
-    if max(numbers) > 31 or byte == 9:
-        return byte, byte
-    return byte + size - 1 - max(numbers) // 8, byte + size - 1 - min(numbers) // 8
+    return byte + size - 1 - top // 8, byte + size - 1 - min(numbers) // 8
 
 
 def verdict(label: Label, findings: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     """How a label was found, and what else was accused."""
 
     def here(f: dict[str, Any]) -> bool:
-        if f["frame"] != label.frame:
+        if f["frame"] != label.frame and f["frame"] not in label.later:
             return False
-        if not label.place or label.place == (0, 0) or f["byte"] is None:
+        if f["frame"] != label.frame or not label.place or label.place == (0, 0) or f["byte"] is None:
             return True
         at, size = label.place
         first, last = bytes_of(f)
@@ -73,10 +72,16 @@ def verdict(label: Label, findings: list[dict[str, Any]]) -> tuple[str, list[dic
     rest = [f for f in findings if bad(f) and f not in mine and f["frame"] not in label.also]
     good = [f for f in mine if here(f)]
     if good:
-        return (FOUND if label.notice or any(bad(f) for f in good) else NOTICE), rest
+        return (NOTICE if not any(bad(f) for f in good) else FOUND), rest
     if mine:
         return ELSEWHERE, rest
     return (OTHER if rest or any(f["frame"] == label.frame for f in findings) else MISSED), rest
+
+
+def others(label: Label, rest: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Accusations of the port that has done nothing wrong."""
+    guilty = {label.frames[n - 1].src for n in (label.frame, *label.also)}
+    return [f for f in rest if label.frames[f["frame"] - 1].src not in guilty]
 
 
 def labels() -> list[Label]:
@@ -101,8 +106,8 @@ def judge_breaches(folder: Path, detail: bool) -> dict[str, tuple[str, list[dict
         for label in group:
             outcome[label.name] = verdict(label, findings[str(path[label.name])])
             how, rest = outcome[label.name]
-            if detail and (how != FOUND or rest):
-                print(f"{how:20} {label.name} frame {label.frame} {label.place} {' '.join(label.requirements)[:70]}")
+            if detail and (how != (NOTICE if label.notice else FOUND) or rest):
+                print(f"{'ACCUSES THE OTHER PORT ' if others(label, rest) else ''}{how:20} {label.name} frame {label.frame} {label.place} {' '.join(label.requirements)[:70]}")
                 for f in findings[str(path[label.name])][:4]:
                     print(f"{'':12}{f['class']} {f['requirement']} frame {f['frame']} byte {f['byte']} {f['message'][:110]}")
     return outcome

@@ -21,6 +21,7 @@ class Label:
     bits: str = ""
     notice: bool = False  #: the bit is reserved: a receiver ignores it, so lint gives a notice
     timing: bool = False  #: provable only with R_A_TOV known
+    later: tuple[int, ...] = ()  #: frames with which the breach is proven, where lint may report it as well
     also: tuple[int, ...] = ()  #: frames that hold a second breach, of the other side, without which this one cannot be
     frames: list[Frame] = field(default_factory=list)
 
