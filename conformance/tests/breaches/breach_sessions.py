@@ -45,7 +45,7 @@ def message_order() -> None:
 def responses() -> None:
     """What answers a Message, and what may not."""
     for level in (1, 2):
-        for opcode, answer, req in ((SEND_RQST, SEND_RESP, "6.3.1-03 5.2.2-03"), (WRITE_RQST, WRITE_RESP, "6.5.1-02 5.2.3-03")):
+        for opcode, answer, req in ((SEND_RQST, SEND_RESP, "6.3.1-03 5.2.2-03 5.4-01"), (WRITE_RQST, WRITE_RESP, "6.5.1-02 5.2.3-03 5.4-01")):
             def unasked(level: int = level, opcode: int = opcode, answer: int = answer) -> Made:
                 s = linked(level)
                 done: list[Exchange] = []
@@ -107,7 +107,7 @@ def responses() -> None:
             f = s.w.run(iu(x, True, device_header(answer, s.c.a.handle, 0, 1), last=True))[0]
             return s.w, f, None
 
-        add(f"{NAME[opcode]}_response_without_request", f"{clause}-01 5.8.1-01 5.9.6-06 T01-SEND_RESP-pos T01-WRITE_RESP-pos", before)
+        add(f"{NAME[opcode]}_response_without_request", f"{clause}-01 5.2.1-01 5.8.1-01 5.9.6-06 T01-SEND_RESP-pos T01-WRITE_RESP-pos", before)
 
         def hasty(opcode: int = opcode, answer: int = answer) -> Made:
             s = linked(3)
@@ -206,14 +206,6 @@ def limits() -> None:
 def sequences() -> None:
     """Identifiers, delimiters and fill bytes of Sequences."""
 
-    def streamed() -> Made:
-        s = linked(2)
-        asked, _ = s.w.run(message(s.c, False, SEND_RQST, 256, ius=2))
-        asked[1][0].seq_id = asked[0][0].seq_id
-        return s.w, asked[1][0], wire.SEQ_ID
-
-    add("seq_id_of_the_sequence_before", "5.5-03", streamed, notice=True)
-
     def open_one() -> Made:
         s = linked(2)
         x, y = Exchange(s.w, s.a, s.b), Exchange(s.w, s.a, s.b)
@@ -281,7 +273,7 @@ def sequences() -> None:
         frames = s.w.run(message(s.c, False, SEND_RQST, 64))[0][0]
         third = s.w.port(3)
         frames[0].src = third.id
-        return s.w, frames[0], wire.S_ID
+        return s.w, frames[0], None
 
     add("message_of_a_third_port", "5.9.2-01 4.2-01 4.2-25 5.9.3-03 4.2-07", source)
 
@@ -345,14 +337,6 @@ def errors() -> None:
     add("message_after_own_abts_of_a_send", "8.4.2-e 8.1-01", goes_on(SEND_RQST), timing=True)
     add("message_after_own_abts_of_a_read", "8.4.2-e 8.1-01", goes_on(READ_RQST), timing=True)
 
-    def last_words() -> Made:
-        s, x = unanswered(0, False)
-        s.w.run(abort(s.w, x, False))
-        head = device_header(SEND_RESP, s.c.a.handle, 0, 1)
-        return s.w, s.w.run(iu(x, True, head, last=True))[0], None
-
-    add("response_after_own_ba_acc", "8.4.2-a 5.8.1-01 5.4-01", last_words)
-
     def logged_out(back: bool) -> Callable[[], Made]:
         def make() -> Made:
             s = scene(2, end=False)
@@ -365,15 +349,6 @@ def errors() -> None:
     over = "7.7.1-05 4.2-01 4.2-25 5.9.3-03 5.9.2-01"
     add("message_after_own_logout", over, logged_out(False))
     add("message_after_logout_of_the_other", over, logged_out(True))
-
-    def without_login() -> Made:
-        s = scene(2, end=False)
-        s.w.run(flows.logout(s.w, s.a, s.b))
-        d = flows.pair(s.w, s.a, s.b, 2)
-        d.id = 0x77
-        return s.w, s.w.run(flows.request(d, Exchange(s.w, s.a, s.b), flows.CLIENT))[0], None
-
-    add("setup_after_logout_without_login", "7.7.1-05 5.8.1-01 7.7.2-02 7.7.1-01 4.1-04", without_login)
 
 
 message_order()

@@ -44,6 +44,7 @@ class Wire:
         self.frames: list[Frame] = []
         self.now = 0
         self.step = 20
+        self.limit = 2080
         self.serial: dict[int, int] = {}
 
     def port(self, number: int) -> Port:
@@ -291,8 +292,9 @@ def pair(w: Wire, a: Port, b: Port, level: int = 1, cls: int = 3, mode: int = CL
     return Connection(w, vi_a, vi_b, cls)
 
 
-def cut(w: Wire, length: int, limit: int = 2080) -> list[int]:
-    """Any segmentation into frames of whole words but the last (E44)."""
+def cut(w: Wire, length: int) -> list[int]:
+    """Any segmentation into frames of whole words but the last (E44), none above the receive data field size."""
+    limit = w.limit
     if not w.free or length < 8:
         return [limit] * ((length - 1) // limit) if length > limit else []
     cuts, left = [], length
@@ -346,7 +348,6 @@ def response23(c: Connection, x: Exchange, opcode: int, retry: bool = False, bac
     """FCVI_CONNECT_RESP2 or FCVI_CONNECT_RESP3; ``refused`` is the reason of FCVI_CONNECT_RESP1."""
     me, other = (c.b, c.a) if back else (c.a, c.b)
     if opcode == RESP2:
-        handle = c.ius[RESP1][0]  # whatever RESP1 gave
         handle = int.from_bytes(b"".join(bytes(f.raw[32:]) for f in c.ius[RESP1])[8:12], "big")
     else:
         handle = me.handle if not refused else c.w.pick(UNASSIGNED, me.handle if refused != 3 else UNASSIGNED)
@@ -364,8 +365,6 @@ def connect(c: Connection, mode: int = CLIENT, retry: bool = False, reason: int 
     x = c.setup = Exchange(w, c.a.port, c.b.port, c.cls)
     c.id = identifier(w, c.a.port.ids, 1, 0xFFFFFFFE)
     yield from request(c, x, mode, retry, info=bytes(256) if w.pick(info, True) else b"")
-    if mode == PEER and reason == 0 and w.free:
-        pass
     yield from response1(c, x, retry, reason=reason, info=bytes(range(256)) if w.pick(info, True) else b"")
     yield from response23(c, x, RESP2, retry, refused=reason)
     if not reason:
@@ -381,7 +380,7 @@ def connect(c: Connection, mode: int = CLIENT, retry: bool = False, reason: int 
 def message(
     c: Connection, back: bool, opcode: int, length: int, ius: int = 1, imm: Optional[int] = None, fault: int = 0,
     frame: int = 1024, answer: bool = True, va: int = 0x123456789ABC0000, va_handle: int = 0x5A5A5A5A,
-    finished: Optional[list[Exchange]] = None, everywhere: bool = True,
+    finished: Optional[list[Exchange]] = None, everywhere: bool = True, sent: Optional[list[bool]] = None,
 ) -> Flow:  # fmt: skip
     """A Message and its response where one is due (5.2). Returns the request IUs and the response IUs."""
     w = c.w
@@ -402,6 +401,8 @@ def message(
         head = device_header(opcode, other.handle, int(has), msg_id, imm if has and imm is not None else 0, va, va_handle, length)
         cuts = cut(w, len(part)) if w.free else sizes(len(part), frame)
         requests.append((yield from iu(x, False, head, part, cuts, si=end and due, last=end and not due, pref=me.attrs.pref)))
+    if sent is not None:
+        sent.append(True)
     responses = []
     if due and answer:
         pref = w.pick(other.attrs.pref, True, False) if w.free else other.attrs.pref
