@@ -153,7 +153,7 @@ def peers(c: Connection) -> Flow:
     def given() -> int:
         return int.from_bytes(b"".join(bytes(f.raw[32:]) for f in c.ius[RESP1])[8:12], "big")
 
-    kind = w.rng.choice(("late", "crossing", "crossing", "reordered"))
+    kind = w.rng.choice(("late", "crossing", "crossing", "reordered", "refused"))
     if kind == "late":  # Figure 9
         first, second = (x, y) if w.rng.random() < 0.5 else (y, x)
         yield from ask(first)
@@ -165,6 +165,14 @@ def peers(c: Connection) -> Flow:
         yield from finish(second, 0, given())
         return True
     flows_ = [ask(x), ask(y)]
+    if kind == "refused":  # both at once, the higher-named one has a transport or protocol error: the lower-named one says 04h
+        yield from interleave(w, flows_)
+        code = w.rng.choice((0x22, 0x21, 0x04))
+        yield from answer(x, code)
+        tail = [finish(x, code, given())]
+        yield from answer(y, 4)
+        yield from interleave(w, [*tail, finish(y, 4, given())])
+        return False
     if kind == "reordered":  # the higher-named Peer had no request yet
         yield from flows_[0]
         yield from answer(x, 3)
@@ -343,12 +351,20 @@ def draw(seed: int) -> Session:
         for i, one in enumerate(ports):
             for two in ports[i + 1 :]:
                 w.run(login(w, one, two, *rng.choice(((0x8002, 0x8002), (0xC002, 0x8002), (0x8802, 0xC802))), size=w.limit + 32))
-    kind = rng.choice(("several", "several", "several", "losses", "losses", "logouts"))
+    kind = rng.choice(("several", "several", "several", "losses", "losses", "logouts", "again"))
     if kind == "several":
         pairs = [(ports[i], ports[j]) for i in range(len(ports)) for j in range(i + 1, len(ports))]
         running: list[Any] = [life(w, *rng.choice(pairs)) for _ in range(rng.choice((1, 1, 2, 3, 5)))]
         running += [services(w, a, b)] * (rng.random() < 0.3)
         w.run(interleave(w, running))
+    elif kind == "again":  # the identifiers of a Connection serve the next one as soon as R_A_TOV is over (8.4.2 f)
+        c = pair(w, a, b, rng.choice((1, 2, 3)), 3, depth=rng.choice((0, 2)))
+        for _ in range(3):
+            w.run(connect(c))
+            w.run(traffic(c, 3))
+            w.run(disconnect(c, rng.random() < 0.5, answer_reason=rng.choice((0, 0x4B))))
+            w.wait(R_A_TOV)
+            c.a.msg_id = c.b.msg_id = c.a.done = c.b.done = 0
     elif kind == "losses":
         for _ in range(rng.choice((1, 2, 3))):
             w.run(losses(w, *rng.choice(((a, b), (b, a)))))
@@ -371,7 +387,7 @@ def touch(rng: random.Random, frames: list[Frame]) -> tuple[list[Frame], frozens
     claims = set(CLAIMS)
     frames = list(frames)
     if rng.random() < 0.2 and frames:
-        claims.discard("once")
+        claims -= {"once", "order"}  # what the Fabric delivers again is not in the order in which it was sent
         again = []
         for f in frames:
             again.append(f)
@@ -382,10 +398,9 @@ def touch(rng: random.Random, frames: list[Frame]) -> tuple[list[Frame], frozens
                     answer = next((g for g in frames if g.r_ctl == 0xC0 and g.ox == f.ox and g.seq_id == f.seq_id and g.seq_cnt == f.seq_cnt and g.src == f.dst), None)
                     if answer:
                         other = duplicate(answer)
-                        if f.src and not f.f_ctl >> 23:
+                        if f.seq_cnt == 0 and f.rx == 0xFFFF and not f.f_ctl >> 23:  # it may take it for a new Exchange
                             other.rx = rng.choice((answer.rx, 0x2222))
                         again.append(other)
-                        claims.discard("order")
         frames = again
     if rng.random() < 0.2:
         claims.discard("order")

@@ -302,9 +302,10 @@ def cut(w: Wire, length: int) -> list[int]:
         size = w.rng.choice((4, 8, 12, 340, 512 - 32, 64, 256, 2048, limit))
         if left > 40 * limit // 2:
             size = limit
+        size = min(size, limit)
         if size >= left:
             break
-        cuts.append(min(size, limit))
+        cuts.append(size)
         left -= size
     while left > limit:
         cuts.append(limit)
