@@ -18,6 +18,7 @@ from conformance.tests.breaches.wire import write_pcap
 ROOT = Path(__file__).parents[3]
 #: What may be claimed of a capture; every set of these is a value of --trust.
 CLAIMS = ("all", "start", "order", "once")
+KNOWN = Path(__file__).with_name("known.tsv")
 FOUND, NOTICE, ELSEWHERE, OTHER, MISSED = "found", "as notice", "elsewhere", "another requirement", "missed"
 
 
@@ -113,6 +114,64 @@ def judge_breaches(folder: Path, detail: bool) -> dict[str, tuple[str, list[dict
     return outcome
 
 
+def known() -> dict[str, str]:
+    """What lint does not do yet: the name of a capture, a blank, how it is seen; and why."""
+    lines = KNOWN.read_text().splitlines()
+    return dict(line.split("\t", 1) for line in lines if line and not line.startswith("#"))
+
+
+def shortcomings(folder: Path) -> dict[str, str]:
+    """The lines that ``known.tsv`` should have today."""
+    out = {}
+    bank = {label.name: label for label in labels()}
+    for name, (how, rest) in judge_breaches(folder, False).items():
+        if how not in ((FOUND, NOTICE) if bank[name].notice else (FOUND,)):
+            out[f"{name} {how}"] = " ".join(r.replace("FCVI-", "") for r in bank[name].requirements[:2])
+        if others(bank[name], rest):
+            first = others(bank[name], rest)[0]
+            out[f"{name} accuses the other port"] = f"{first['requirement']} in frame {first['frame']}"
+    return out | alarms(folder)
+
+
+def alarms(folder: Path) -> dict[str, str]:
+    """Alarms on the smallest conforming captures."""
+    from conformance.tests.breaches.conforming import trusts
+    from conformance.tests.breaches.minimal import MINIMAL
+
+    out = {}
+    sessions = [make() for make in MINIMAL.values()]
+    for s in sessions:
+        write_pcap(folder / f"{s.name}.pcap", s.frames)
+    for trust in trusts():
+        names = {str(folder / f"{s.name}.pcap"): s.name for s in sessions if s.claims >= set(trust)}
+        for path, findings in lint([Path(p) for p in names], ",".join(trust), True).items():
+            for f in findings:
+                if bad(f):
+                    out[f"{names[path]} false alarm"] = f"{f['requirement']} in frame {f['frame']}"
+    return out
+
+
+def write_known(today: dict[str, str]) -> None:
+    """known.tsv with what is missed today."""
+    before = known() if KNOWN.exists() else {}
+    head = [
+        "# What fcvi lint does not do yet with the captures of this directory: capture and how it is seen, TAB, why.",
+        "# `PYTHONPATH=build/python:harness:. python3 -m conformance.tests.breaches.judge --write-known` writes it anew.",
+    ]
+    rows = [f"{name}\t{before.get(name, 'to be mended: ' + why)}" for name, why in sorted(today.items())]
+    KNOWN.write_text("\n".join(head + rows) + "\n")
+
+
+def write_labels(path: Path) -> None:
+    """Name, requirements, frame, first byte and length, bits, kind of every breach."""
+    rows = ["name\trequirements\tframe\tbyte\tlength\tbits\tkind"]
+    for label in labels():
+        at, size = label.place if label.place and label.place != (0, 0) else ("", "")
+        kind = "notice" if label.notice else "with --r-a-tov" if label.timing else "violation"
+        rows.append(f"{label.name}\t{' '.join(label.requirements)}\t{label.frame}\t{at}\t{size}\t{label.bits}\t{kind}")
+    path.write_text("\n".join(rows) + "\n")
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python3 -m conformance.tests.breaches.judge", description=__doc__.splitlines()[0])
@@ -120,10 +179,17 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=0, help="conforming sessions to draw")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--detail", action="store_true")
+    parser.add_argument("--write-known", action="store_true", help="write known.tsv anew: lines that still hold keep their reasons")
+    parser.add_argument("--labels", type=Path, help="write the list of breaches there")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        if args.labels:
+            write_labels(args.labels)
+        if args.write_known:
+            write_known(shortcomings(folder))
+            return
         outcome = judge_breaches(folder, args.detail)
         print(len(outcome), "breaches:", dict(Counter(how for how, _ in outcome.values())),
               "with further accusations:", sum(bool(rest) for how, rest in outcome.values() if how == FOUND))  # fmt: skip

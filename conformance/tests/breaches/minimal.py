@@ -1,0 +1,152 @@
+"""The smallest conforming captures of situations in which a rule that is too strict accuses somebody.
+
+Each has the claims that are true of it; ``fcvi lint`` reports nothing about any of them.
+"""
+
+from typing import Callable
+
+from conformance.tests.breaches import flows, wire
+from conformance.tests.breaches.conforming import CLAIMS, Session
+from conformance.tests.breaches.flows import CLIENT, R_A_TOV, Exchange, Wire, abort, disconnect, iu, message, request, response1, response23
+from conformance.tests.breaches.scene import start
+from conformance.tests.breaches.wire import RESP2, RESP3, SEND_RQST, device_header
+
+MINIMAL: dict[str, Callable[[], Session]] = {}
+
+
+def minimal(*missing: str) -> Callable[[Callable[[], Wire]], Callable[[], Wire]]:
+    """Register a capture of which all but ``missing`` may be claimed."""
+
+    def keep(make: Callable[[], Wire]) -> Callable[[], Wire]:
+        name = make.__name__
+        MINIMAL[name] = lambda: Session(name, make().frames, frozenset(CLAIMS) - set(missing))
+        return make
+
+    return keep
+
+
+def asked(cuts: list[int], cls: int = 3) -> tuple[Wire, flows.Connection, Exchange]:
+    """A FCVI_CONNECT_RQST in frames of these sizes."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2, cls)
+    x = Exchange(w, a, b, cls)
+    c.id = 5
+    w.run(request(c, x, CLIENT, cuts=cuts))
+    return w, c, x
+
+
+@minimal()
+def first_fragment_of_8_bytes_then_setup_abort() -> Wire:
+    """E44 allows any cut: the first frame ends before FCVI_RQST_HANDLE. The setup that is aborted is that one (6.12.2)."""
+    w, c, _ = asked([8])
+    w.run(disconnect(c, setup=True, known=False))
+    return w
+
+
+@minimal()
+def first_fragment_of_4_bytes_then_retry() -> Wire:
+    """Likewise with a retry (8.5.4 a)."""
+    w, c, x = asked([4])
+    w.wait(R_A_TOV)
+    w.run(abort(w, x, False))
+    c.id = 6
+    w.run(request(c, Exchange(w, c.a.port, c.b.port), CLIENT, retry=True))
+    return w
+
+
+@minimal("once", "order")
+def class_2_request_delivered_twice_and_acknowledged_twice() -> Wire:
+    """Each copy of a first frame may be given an RX_ID."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2, 2)
+    x = Exchange(w, a, b, 2)
+    x.rx = 0x1111
+    c.id = 5
+    w.run(request(c, x, CLIENT))
+    first, ack = w.frames[-2:]
+    for twin in (flows.duplicate(first), flows.duplicate(ack)):
+        if twin.r_ctl == 0xC0:
+            twin.rx = 0x2222
+        w.emit(twin)
+    w.run(response1(c, x))
+    return w
+
+
+@minimal("all")
+def class_2_ox_id_used_again_and_its_request_not_captured() -> Wire:
+    """FCVI_CONNECT_RESP3 ended the Exchange; its ACK, and the request that uses the OX_ID again, are missing in the capture (5.4)."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2, 2)
+    x = Exchange(w, a, b, 2)
+    x.rx = 0x1111
+    c.id = 5
+    for flow in (request(c, x, CLIENT), response1(c, x), response23(c, x, RESP2), response23(c, x, RESP3)):
+        w.run(flow)
+    w.frames.pop()  # the ACK to FCVI_CONNECT_RESP3
+    y = Exchange(w, a, b, 2)
+    y.ox, y.rx = x.ox, 0x2222
+    w.run(iu(y, False, device_header(SEND_RQST, c.b.handle, 0, 1, word7=64), bytes(64), last=True))
+    w.frames.pop(-2)  # the FCVI_SEND_RQST: its ACK is there, with First_Sequence one
+    return w
+
+
+@minimal()
+def class_2_seq_ids_of_an_aborted_exchange() -> Wire:
+    """ABTS and BA_ACC recover the SEQ_IDs of every Sequence of the Exchange, not of the last one only (5.5)."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 1, 2)
+    w.run(flows.connect(c))
+    x = Exchange(w, a, b, 2)
+    c.a.msg_id = 1
+    for last in (False, True):
+        flow = iu(x, False, device_header(SEND_RQST, c.b.handle, 0, 1, word7=128), bytes(64), last=last)
+        next(flow)  # the frame, of which the ACK never comes
+    first = w.frames[-2].seq_id
+    w.wait(R_A_TOV)
+    w.run(abort(w, x, False))
+    w.wait(R_A_TOV)
+    frames = w.run(message(c, False, SEND_RQST, 64))[0][0]
+    frames[0].seq_id = first
+    w.frames[-1].seq_id = first
+    return w
+
+
+@minimal()
+def crossing_requests_of_which_one_arrives_first() -> Wire:
+    """The lower-named Peer is Connected before the other request reaches it, and still refuses it with 05h (5.3.4 b 2)."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2, mode=flows.PEER)
+    c.id = 1
+    x, y = Exchange(w, a, b), Exchange(w, b, a)
+    w.run(request(c, x, flows.PEER))
+    w.run(request(c, y, flows.PEER, back=True, own_id=9))
+    w.run(response1(c, x))
+    w.run(response23(c, x, RESP2))
+    w.run(response23(c, x, RESP3))
+    w.run(response1(c, y, back=True, reason=5, own_id=9))
+    return w
+
+
+@minimal()
+def client_message_before_resp3() -> Wire:
+    """The Client is Connected once it has sent FCVI_CONNECT_RESP2 (E74)."""
+    w, c, x = asked([])
+    w.run(response1(c, x))
+    w.run(response23(c, x, RESP2))
+    w.run(message(c, False, SEND_RQST, 64))
+    w.run(response23(c, x, RESP3))
+    return w
+
+
+@minimal()
+def rx_id_never_assigned() -> Wire:
+    """A responder may keep FFFFh, and an originator then does so too."""
+    w, c, x = asked([])
+    x.rx = 0xFFFF
+    w.run(response1(c, x))
+    w.run(response23(c, x, RESP2))
+    w.run(response23(c, x, RESP3))
+    return w
+
+
+__all__ = ["MINIMAL", "wire"]
