@@ -16,7 +16,8 @@ IUS = {
 }  # fmt: skip
 MESSAGE = ("SEND", "WRITE", "READ", "SEND_RESP", "WRITE_RESP", "READ_RESP")
 SETUP = ("RQST", "RESP1", "RESP2", "RESP3")
-NOT_REQUEST = {n: v[0] for n, v in IUS.items()}
+#: Where each IU is told to have one FCVI_TOT_LEN throughout.
+TOT = {"SEND": "6.2.2-10", "WRITE": "6.4.2-13 6.4.2-14", "READ_RESP": "6.7.2-11 6.7.2-12"}
 
 
 def field(name: str, iu: str, requirements: str, place: tuple[int, int], change: Callable[[Frame], object], at: int = 0,
@@ -312,7 +313,7 @@ def later_frames() -> None:
         own = {"SEND": "6.2.2-", "WRITE": "6.4.2-", "READ_RESP": "6.7.2-"}[iu]
         field("handle_later_frame", iu, f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), at=1, make=long)
         field("msg_id_later_frame", iu, f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40), at=1, make=long)
-        field("tot_len_later_frame", iu, f"5.9.10-01 {own}10 {own}13 {own}14 {own}11 {own}12", wire.TOT_LEN, bit(wire.TOT_LEN, 4), at=1, make=long)
+        field("tot_len_later_frame", iu, f"5.9.10-01 {TOT[iu]}", wire.TOT_LEN, bit(wire.TOT_LEN, 4), at=1, make=long)
         field("reserved_later_frame", iu, "5.9.5-01 T04-w1", wire.RESERVED, bit(wire.RESERVED, 4), at=1, make=long, notice=True)
         if iu != "SEND":
             field("va_later_frame", iu, f"5.9.8-04 {own}08 {own}10 {own}07", wire.RMT_VA, bit(wire.RMT_VA, 4), at=1, make=long)
@@ -320,7 +321,7 @@ def later_frames() -> None:
             field("va_later_iu", iu + "/1", f"5.9.8-04 {own}08 {own}10 {own}07", wire.RMT_VA, bit(wire.RMT_VA, 4), make=lambda: scene(length=1000, ius=2))
             field("va_handle_later_iu", iu + "/1", f"5.9.9-01 {own}09 {own}10 {own}12", wire.RMT_VA_HANDLE, bit(wire.RMT_VA_HANDLE, 4),
                   make=lambda: scene(length=1000, ius=2))  # fmt: skip
-        field("tot_len_later_iu", iu + "/1", f"5.9.10-01 {own}10 {own}13 {own}14 {own}11 {own}12", wire.TOT_LEN, bit(wire.TOT_LEN, 4),
+        field("tot_len_later_iu", iu + "/1", f"5.9.10-01 {TOT[iu]}", wire.TOT_LEN, bit(wire.TOT_LEN, 4),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
         field("seq_cnt_restarts", iu + "/1", "5.8.6-01 5.6-01", wire.SEQ_CNT, attribute("seq_cnt", 0), make=lambda: scene(length=1000, ius=2))
         field("offset_restarts", iu + "/1", "5.6-09 5.8.7-02 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 0),

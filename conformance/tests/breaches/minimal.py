@@ -111,6 +111,64 @@ def class_2_seq_ids_of_an_aborted_exchange() -> Wire:
     return w
 
 
+@minimal("order")
+def handle_and_ox_id_used_again_after_r_a_tov() -> Wire:
+    """A new Connection has the handles of one that was removed R_A_TOV before (8.4.2 f), and OX_ID (5.4); its frames overtake each other."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2)
+    for opcode in (SEND_RQST, wire.WRITE_RQST):
+        w.run(flows.connect(c))
+        frames = flows.flat(w.run(message(c, False, opcode, 1000, 2 if opcode == wire.WRITE_RQST else 4))[0])
+        for f in frames:
+            f.ox = 0x999
+        if opcode == wire.WRITE_RQST:
+            w.frames[-2:] = w.frames[:-3:-1]
+            w.frames[-2].at, w.frames[-1].at = w.frames[-1].at, w.frames[-2].at
+        else:
+            w.run(disconnect(c))
+            w.wait(R_A_TOV + 1000)
+            c.a.msg_id = c.a.done = c.b.done = 0
+    return w
+
+
+def logged_in_again(first: flows.Flow, w: Wire, c: flows.Connection) -> None:
+    """What is open when a port logs out is over (7.7.1, 8.4.2 g, 8.5.3 c)."""
+    w.run(first)
+    w.run(flows.logout(w, c.a.port, c.b.port))
+    w.run(flows.login(w, c.a.port, c.b.port))
+
+
+@minimal()
+def ox_id_of_an_open_setup_used_again_after_logout() -> Wire:
+    """The setup Exchange was never ended; the logout ended it."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2)
+    c.id = 5
+    x = Exchange(w, a, b)
+    logged_in_again(request(c, x, CLIENT), w, c)
+    y = Exchange(w, a, b)
+    y.ox = x.ox
+    w.run(request(c, y, CLIENT))
+    return w
+
+
+@minimal()
+def seq_id_of_an_open_sequence_used_again_after_logout() -> Wire:
+    """A Message broke off in the middle of a Sequence; the logout ended that, too."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 1)
+    w.run(flows.connect(c))
+    flow = message(c, False, SEND_RQST, 3000)
+    next(flow)
+    seq = w.frames[-1].seq_id
+    logged_in_again(flows.service(w, a, 0xFFFFFD, 0xF009, bytes([0x62, 0, 0, 0, 0, 0, 0, 3]), bytes([2, 0, 0, 0])), w, c)
+    d = flows.pair(w, a, b, 1)
+    d.id = 9
+    w.run(request(d, Exchange(w, a, b), CLIENT))
+    w.frames[-1].seq_id = seq
+    return w
+
+
 @minimal()
 def crossing_requests_of_which_one_arrives_first() -> Wire:
     """The lower-named Peer is Connected before the other request reaches it, and still refuses it with 05h (5.3.4 b 2)."""
