@@ -65,10 +65,13 @@ def frame_header() -> None:
         field("r_ctl", iu, f"T01-{long}-enc 5.1-01 5.1-02", wire.R_CTL, attribute("r_ctl", wrong[iu]))
         field("seq_cnt_not_0", iu, "5.8.6-01 5.6-01", wire.SEQ_CNT, attribute("seq_cnt", 9))
     for iu in ("RQST", "RESP1", "RESP2", "DIS"):
-        req = {"RQST": "5.8.4-04 6.8.1-03", "RESP1": "5.8.4-04 6.9.1-03", "RESP2": "5.8.4-04 6.10.1-03", "DIS": "5.8.4-06 6.12.1-03"}[iu]
+        req = {"RQST": "5.8.4-04 6.8.1-03", "RESP1": "5.8.4-04 6.9.1-03", "RESP2": "5.8.4-04 6.10.1-03",
+               "DIS": "5.8.4-06 6.12.1-03"}[iu]
         field("no_initiative", iu, req + " 5.3.1-04", wire.F_CTL, control(INITIATIVE), bits="16")
-    for iu, req in (("RESP3", "5.8.4-05 6.11.1-03"), ("DISR", "5.8.4-07 6.13.1-03"), ("SEND_RESP", "5.8.4-03 6.3.1-06 5.2.1-06 5.4-01"),
-                    ("WRITE_RESP", "5.8.4-03 6.5.1-06 5.2.1-06 5.4-01"), ("READ_RESP", "5.8.4-03 6.7.1-05 5.2.1-06 5.4-01")):  # fmt: skip
+    for iu, req in (("RESP3", "5.8.4-05 6.11.1-03"), ("DISR", "5.8.4-07 6.13.1-03"),
+                    ("SEND_RESP", "5.8.4-03 6.3.1-06 5.2.1-06 5.4-01"),
+                    ("WRITE_RESP", "5.8.4-03 6.5.1-06 5.2.1-06 5.4-01"), ("READ_RESP",
+                                                                          "5.8.4-03 6.7.1-05 5.2.1-06 5.4-01")):  # fmt: skip
         field("not_last", iu, req + " T01-" + IUS[iu][0] + "-pos", wire.F_CTL, control(LAST), bits="20")
     for iu in ("SEND", "WRITE", "READ"):
         req = {"SEND": "6.2.1-05", "WRITE": "6.4.1-06", "READ": "6.6.1-05"}[iu]
@@ -78,7 +81,8 @@ def frame_header() -> None:
             field(f"not_last_level{level}", iu, f"5.8.4-01 5.2.1-05 5.4-01 {req}", wire.F_CTL, control(LAST), bits="20",
                   make=lambda level=level: scene(level))  # fmt: skip
     for iu in ("RQST", "RESP1", "RESP2", "DIS", "READ"):
-        req = {"RQST": "T01-CONNECT_RQST-pos", "RESP1": "T01-CONNECT_RESP1-pos", "RESP2": "T01-CONNECT_RESP2-pos", "READ": "T01-READ_RQST-pos",
+        req = {"RQST": "T01-CONNECT_RQST-pos", "RESP1": "T01-CONNECT_RESP1-pos", "RESP2": "T01-CONNECT_RESP2-pos",
+               "READ": "T01-READ_RQST-pos",
                "DIS": "T01-DISCONNECT_RQST-pos"}[iu]  # fmt: skip
         field("last_too_early", iu, req + " 5.8.1-01 5.3.1-05", wire.F_CTL, control(LAST), bits="20")
     for iu in ("RQST", "SEND", "WRITE", "READ", "DIS"):
@@ -93,7 +97,8 @@ def frame_header() -> None:
     for iu in (*SETUP, "DIS", "DISR"):
         field("pref", iu, "5.8.2-06", wire.CS_CTL, attribute("cs_ctl", 0x80), bits="7")
         if iu in ("RQST", "RESP2", "DIS"):
-            field("pref_on_a_preferred_vi", iu, "5.8.2-06", wire.CS_CTL, attribute("cs_ctl", 0x80), bits="7", make=lambda: scene(pref=True))
+            field("pref_on_a_preferred_vi", iu, "5.8.2-06", wire.CS_CTL, attribute("cs_ctl", 0x80), bits="7",
+                  make=lambda: scene(pref=True))
     for iu in ("SEND", "WRITE", "READ"):
         field("pref_not_asked", iu, "5.8.2-04 7.3-08", wire.CS_CTL, attribute("cs_ctl", 0x80), bits="7")
         field("pref_missing", iu, "5.8.2-03 7.3-07", wire.CS_CTL, attribute("cs_ctl", 0), bits="7", make=lambda: scene(pref=True))
@@ -103,7 +108,8 @@ def frame_header() -> None:
         field("seq_cnt_skips", iu, "5.8.6-01 5.6-01", wire.SEQ_CNT, attribute("seq_cnt", 7), at=2, make=long)
         field("seq_cnt_repeats", iu, "5.8.6-01 5.6-01 5.6-02 5.8.6-02", wire.SEQ_CNT, attribute("seq_cnt", 1), at=2, make=long)
         field("offset_skips", iu, "5.8.7-02 5.8.7-01 5.6-07", wire.OFFSET_FIELD, attribute("param", 4096), at=2, make=long)
-        field("offset_repeats", iu, "5.8.7-02 5.8.7-01 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 1024), at=2, make=long)
+        field("offset_repeats", iu, "5.8.7-02 5.8.7-01 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 1024), at=2,
+              make=long)
         field("initiate_delimiter", iu, "5.8.1-01 4.2-04", (0, 0), attribute("first", True), at=1, make=long)
         field("ends_too_early", iu, "5.8.1-01", (0, 0), attribute("ends", True), at=1, make=long)
         field("mixed_class", iu, "5.8.1-01", (0, 0), attribute("cls", 2), at=1, make=long)
@@ -128,7 +134,8 @@ def frame_header() -> None:
         del f.raw[:32]
 
     for at in (0, 1):
-        field(f"no_device_header_frame{at}", "SEND", "5.8.5-02 5.9.1-01 5.8.5-01", wire.DF_CTL, without, at=at, make=lambda: scene(length=3000))
+        field(f"no_device_header_frame{at}", "SEND", "5.8.5-02 5.9.1-01 5.8.5-01", wire.DF_CTL, without, at=at,
+              make=lambda: scene(length=3000))
     field("rx_id_invented", "RESP2", "5.8.1-01", wire.RX_ID, attribute("rx", 0x1234))
 
     def assigned() -> Scene:
@@ -145,9 +152,11 @@ def frame_header() -> None:
 
 def device_header() -> None:
     """Words 0 to 7 of each IU."""
-    handle = {"SEND": "6.2.2-02 6.9.3-03", "SEND_RESP": "6.3.2-02 6.8.3-03", "WRITE": "6.4.2-02 6.9.3-03", "WRITE_RESP": "6.5.2-02 6.8.3-03",
+    handle = {"SEND": "6.2.2-02 6.9.3-03", "SEND_RESP": "6.3.2-02 6.8.3-03", "WRITE": "6.4.2-02 6.9.3-03",
+              "WRITE_RESP": "6.5.2-02 6.8.3-03",
               "READ": "6.6.2-02 6.9.3-03", "READ_RESP": "6.7.2-02 6.8.3-03", "RQST": "5.3.2-04 6.8.2-02 5.9.2-04",
-              "RESP1": "5.3.2-07 6.9.2-02 5.9.2-04", "RESP2": "5.3.2-09 6.10.2-02", "RESP3": "5.3.2-06 6.11.2-02", "DIS": "6.12.2-02",
+              "RESP1": "5.3.2-07 6.9.2-02 5.9.2-04", "RESP2": "5.3.2-09 6.10.2-02", "RESP3": "5.3.2-06 6.11.2-02",
+              "DIS": "6.12.2-02",
               "DISR": "6.13.2-02", "BACK": "6.2.2-02 6.8.3-03"}  # fmt: skip
     for iu, req in handle.items():
         field("handle", iu, f"5.9.2-01 4.2-07 {req}", wire.HANDLE, put(wire.HANDLE, 0x0BADC0DE))
@@ -161,17 +170,20 @@ def device_header() -> None:
         field("msg_id_not_0", iu, f"5.3.2-11 {req}", wire.MSG_ID, put(wire.MSG_ID, 1))
     for iu, req in (("DIS", "6.12.2-11"), ("DISR", "6.13.2-08")):
         field("msg_id_never_sent", iu, req, wire.MSG_ID, put(wire.MSG_ID, 0x7777))
-    param = {"SEND": "6.2.2-07 5.9.7.1-02 5.9.4.2-02", "WRITE": "6.4.2-07 5.9.7.1-02 5.9.4.2-02", "READ": "6.6.2-05 5.9.7.1-02 5.9.4.2-02",
+    param = {"SEND": "6.2.2-07 5.9.7.1-02 5.9.4.2-02", "WRITE": "6.4.2-07 5.9.7.1-02 5.9.4.2-02",
+             "READ": "6.6.2-05 5.9.7.1-02 5.9.4.2-02",
              "SEND_RESP": "6.3.2-04 5.9.7.1-03", "WRITE_RESP": "6.5.2-05 5.9.7.1-03", "READ_RESP": "6.7.2-05 5.9.7.1-03",
              "RQST": "6.8.2-05 5.9.7.1-04", "RESP1": "6.9.2-05", "RESP2": "6.10.2-05", "RESP3": "6.11.2-05", "DIS": "6.12.2-05",
              "DISR": "6.13.2-06"}  # fmt: skip
     for iu, req in param.items():
         field("parameter_not_0", iu, req, wire.PARAMETER, put(wire.PARAMETER, 0x00010000))
     for iu in IUS:
-        field("opcode_unknown", iu, f"5.9.3-01 T01-{IUS[iu][0]}-enc", wire.OPCODE, put(wire.OPCODE, 0x1F if iu in (*SETUP, "DIS", "DISR") else 0x0F))
+        field("opcode_unknown", iu, f"5.9.3-01 T01-{IUS[iu][0]}-enc", wire.OPCODE,
+              put(wire.OPCODE, 0x1F if iu in (*SETUP, "DIS", "DISR") else 0x0F))
         field("reserved_bytes", iu, "5.9.5-01 T03-w1 T04-w1 3.4-03", wire.RESERVED, put(wire.RESERVED, 0x0100), notice=True)
     table = {"SEND": "T05-7..1", "WRITE": "T05-7..1", "READ": "T05-7..1", "SEND_RESP": "T06-7..4", "WRITE_RESP": "T06-7..4",
-             "READ_RESP": "T06-7..4", "RQST": "T07-7..5", "RESP1": "T09-7..3", "RESP2": "T09-7..3", "RESP3": "T09-7..3", "DIS": "T10-7..3",
+             "READ_RESP": "T06-7..4", "RQST": "T07-7..5", "RESP1": "T09-7..3", "RESP2": "T09-7..3", "RESP3": "T09-7..3",
+             "DIS": "T10-7..3",
              "DISR": "T10-7..3"}  # fmt: skip
     for iu, req in table.items():
         for value in (0x80, 0x20 if iu == "RQST" else 0x10):
@@ -182,10 +194,13 @@ def device_header() -> None:
     field("immediate", "READ", "5.9.4.2-03 6.6.2-04", wire.FLAGS, bit(wire.FLAGS, 1))
     for iu in ("SEND_RESP", "WRITE_RESP", "READ_RESP"):
         for value in (2, 4, 8):
-            field(f"cause_{value}_without_error", iu, "5.9.4.3-01 5.9.4.3-02 T06-0 T06-1 T06-2 T06-3", wire.FLAGS, bit(wire.FLAGS, value))
-    va = {"SEND": "6.2.2-09", "RQST": "6.8.2-06", "RESP1": "6.9.2-07", "RESP2": "6.10.2-07", "RESP3": "6.11.2-07", "DIS": "6.12.2-12",
+            field(f"cause_{value}_without_error", iu, "5.9.4.3-01 5.9.4.3-02 T06-0 T06-1 T06-2 T06-3", wire.FLAGS,
+                  bit(wire.FLAGS, value))
+    va = {"SEND": "6.2.2-09", "RQST": "6.8.2-06", "RESP1": "6.9.2-07", "RESP2": "6.10.2-07", "RESP3": "6.11.2-07",
+          "DIS": "6.12.2-12",
           "DISR": "6.13.2-09"}  # fmt: skip
-    vah = {"SEND": "6.2.2-09", "RQST": "6.8.2-07", "RESP1": "6.9.2-08", "RESP2": "6.10.2-08", "RESP3": "6.11.2-08", "DIS": "6.12.2-13",
+    vah = {"SEND": "6.2.2-09", "RQST": "6.8.2-07", "RESP1": "6.9.2-08", "RESP2": "6.10.2-08", "RESP3": "6.11.2-08",
+           "DIS": "6.12.2-13",
            "DISR": "6.13.2-10"}  # fmt: skip
     for iu in va:
         field("rmt_va_not_0", iu, f"5.9.8-02 {va[iu]}", wire.RMT_VA, put(wire.RMT_VA, 0x100))
@@ -220,7 +235,8 @@ def device_header() -> None:
     field("app_not_mirrored", "DISR", "5.9.4.6-04 6.13.2-05", wire.FLAGS, bit(wire.FLAGS, 2))
     field("abort_not_mirrored", "DISR", "5.9.4.6-06 6.13.2-05", wire.FLAGS, bit(wire.FLAGS, 4))
     reason = (37, 1)
-    for code, name in ((0x00, "T12-00h"), (0x06, "T12-06h"), (0x23, "T12-23h"), (0x40, "5.9.7.1-06"), (0x48, "5.9.7.1-06"), (0x70, "T12-60h"),
+    for code, name in ((0x00, "T12-00h"), (0x06, "T12-06h"), (0x23, "T12-23h"), (0x40, "5.9.7.1-06"), (0x48, "5.9.7.1-06"),
+                       (0x70, "T12-60h"),
                        (0x4C, "T12-4Ch")):  # fmt: skip
         for iu in ("RESP1", "RESP3") if code != 0x4C else ("RESP1",):
             def status(f: Frame, code: int = code) -> None:
@@ -231,7 +247,8 @@ def device_header() -> None:
 
                 return breach_setup.refused()
 
-            field(f"reason_{code:02X}", iu, f"{name} 5.9.7.1-06 5.9.4.5-02 6.9.2-06 6.11.2-06 T11-b1 T12-4Ch", reason, status, make=refused)
+            field(f"reason_{code:02X}", iu, f"{name} 5.9.7.1-06 5.9.4.5-02 6.9.2-06 6.11.2-06 T11-b1 T12-4Ch", reason, status,
+                  make=refused)
     for code, name in ((0x00, "T12-00h"), (0x01, "5.9.7.1-07"), (0x21, "5.9.7.1-07"), (0x4C, "T12-4Ch"), (0x70, "T12-60h")):
         for iu in ("DIS", "DISR"):
             def closing(f: Frame, code: int = code) -> None:
@@ -258,7 +275,8 @@ def connect_payload() -> None:
         field("word1", iu, f"{t}-w1 5.9.5-01", (p + 4, 2), put((p + 4, 2), 1), notice=True)
         field("revision_0", iu, f"{clause}.3-01", (p + 6, 2), put((p + 6, 2), 0))
         field("revision_2", iu, f"{clause}.3-01", (p + 6, 2), put((p + 6, 2), 2))
-        field("handle_unassigned", iu, f"5.9.2-03 {clause}.3-02 5.3.2-05 5.3.2-08 5.3.3-07", (p + 8, 4), put((p + 8, 4), UNASSIGNED),
+        field("handle_unassigned", iu, f"5.9.2-03 {clause}.3-02 5.3.2-05 5.3.2-08 5.3.3-07", (p + 8, 4),
+              put((p + 8, 4), UNASSIGNED),
               make=broken_handle(iu))  # fmt: skip
         for side, at in (("local", loc), ("remote", rem)):
             field(f"{side}_reserved", iu, "T15-w0 5.9.5-01 7.2-07", (at, 2), put((at, 2), 0x8000), notice=True)
@@ -266,7 +284,8 @@ def connect_payload() -> None:
                 field(f"{side}_host_len_{value}", iu, "7.2-08 7.2-13 T15-w0", (at + 2, 1), put((at + 2, 1), value))
             for value in (15, 129):
                 field(f"{side}_discrim_len_{value}", iu, "7.2-09 7.2-15 T15-w0", (at + 3, 1), put((at + 3, 1), value))
-            field(f"{side}_pad", iu, "7.2-14 7.2-10 7.2-16 T15-w5 3.4-03 5.9.5-01", (at + 40, 1), put((at + 40, 1), 0x55), notice=True)
+            field(f"{side}_pad", iu, "7.2-14 7.2-10 7.2-16 T15-w5 3.4-03 5.9.5-01", (at + 40, 1), put((at + 40, 1), 0x55),
+                  notice=True)
         field("attributes_reserved", iu, "T16-w0 5.9.5-01", (att, 2), put((att, 2), 1), notice=True)
         for value in (0, 4):
             field(f"level_{value}", iu, "7.3-02 T16-w0", (att + 2, 1), put((att + 2, 1), value))
@@ -311,23 +330,31 @@ def later_frames() -> None:
     two = lambda: scene(length=3000, ius=2)  # noqa: E731
     for iu in ("SEND", "WRITE", "READ_RESP"):
         own = {"SEND": "6.2.2-", "WRITE": "6.4.2-", "READ_RESP": "6.7.2-"}[iu]
-        field("handle_later_frame", iu, f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), at=1, make=long)
-        field("msg_id_later_frame", iu, f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40), at=1, make=long)
+        field("handle_later_frame", iu, f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), at=1,
+              make=long)
+        field("msg_id_later_frame", iu, f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID,
+              bit(wire.MSG_ID, 0x40), at=1, make=long)
         field("tot_len_later_frame", iu, f"5.9.10-01 {TOT[iu]}", wire.TOT_LEN, bit(wire.TOT_LEN, 4), at=1, make=long)
         field("reserved_later_frame", iu, "5.9.5-01 T04-w1", wire.RESERVED, bit(wire.RESERVED, 4), at=1, make=long, notice=True)
         if iu != "SEND":
             field("va_later_frame", iu, f"5.9.8-04 {own}08 {own}10 {own}07", wire.RMT_VA, bit(wire.RMT_VA, 4), at=1, make=long)
-            field("va_handle_later_frame", iu, f"5.9.9-01 {own}09 {own}10 {own}12", wire.RMT_VA_HANDLE, bit(wire.RMT_VA_HANDLE, 4), at=1, make=long)
-            field("va_later_iu", iu + "/1", f"5.9.8-04 {own}08 {own}10 {own}07", wire.RMT_VA, bit(wire.RMT_VA, 4), make=lambda: scene(length=1000, ius=2))
-            field("va_handle_later_iu", iu + "/1", f"5.9.9-01 {own}09 {own}10 {own}12", wire.RMT_VA_HANDLE, bit(wire.RMT_VA_HANDLE, 4),
+            field("va_handle_later_frame", iu, f"5.9.9-01 {own}09 {own}10 {own}12", wire.RMT_VA_HANDLE, bit(wire.RMT_VA_HANDLE, 4),
+                  at=1, make=long)
+            field("va_later_iu", iu + "/1", f"5.9.8-04 {own}08 {own}10 {own}07", wire.RMT_VA, bit(wire.RMT_VA, 4),
+                  make=lambda: scene(length=1000, ius=2))
+            field("va_handle_later_iu", iu + "/1", f"5.9.9-01 {own}09 {own}10 {own}12", wire.RMT_VA_HANDLE,
+                  bit(wire.RMT_VA_HANDLE, 4),
                   make=lambda: scene(length=1000, ius=2))  # fmt: skip
         field("tot_len_later_iu", iu + "/1", f"5.9.10-01 {TOT[iu]}", wire.TOT_LEN, bit(wire.TOT_LEN, 4),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
-        field("seq_cnt_restarts", iu + "/1", "5.8.6-01 5.6-01", wire.SEQ_CNT, attribute("seq_cnt", 0), make=lambda: scene(length=1000, ius=2))
+        field("seq_cnt_restarts", iu + "/1", "5.8.6-01 5.6-01", wire.SEQ_CNT, attribute("seq_cnt", 0),
+              make=lambda: scene(length=1000, ius=2))
         field("offset_restarts", iu + "/1", "5.6-09 5.8.7-02 5.6-07 5.2.1-11", wire.OFFSET_FIELD, attribute("param", 0),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
-        field("handle_later_iu", iu + "/1", f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40), make=lambda: scene(length=1000, ius=2))
-        field("msg_id_later_iu", iu + "/1", f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID, bit(wire.MSG_ID, 0x40),
+        field("handle_later_iu", iu + "/1", f"5.9.2-01 4.2-07 {own}02 6.9.3-03 6.8.3-03", wire.HANDLE, bit(wire.HANDLE, 0x40),
+              make=lambda: scene(length=1000, ius=2))
+        field("msg_id_later_iu", iu + "/1", f"4.2-02 5.9.6-02 5.9.6-04 4.2-12 4.2-11 5.9.6-06 {own}08 {own}04", wire.MSG_ID,
+              bit(wire.MSG_ID, 0x40),
               make=lambda: scene(length=1000, ius=2))  # fmt: skip
     del two
 
@@ -335,11 +362,14 @@ def later_frames() -> None:
         return lambda f: f.put(wire.FLAGS, 0).put(wire.PARAMETER, value)
 
     for iu in ("SEND", "WRITE"):
-        field("immediate_later_frame", iu, "5.9.4.2-01 5.9.7.1-01 6.2.2-05 6.2.2-06 6.4.2-05 6.4.2-06 T05-0", wire.FLAGS, whole(0), at=2,
+        field("immediate_later_frame", iu, "5.9.4.2-01 5.9.7.1-01 6.2.2-05 6.2.2-06 6.4.2-05 6.4.2-06 T05-0", wire.FLAGS, whole(0),
+              at=2,
               make=lambda: scene(length=3000, imm=0x11223344))  # fmt: skip
-        field("immediate_value_later_frame", iu, "5.9.4.2-01 5.9.7.1-01 6.2.2-06 6.4.2-06", wire.PARAMETER, put(wire.PARAMETER, 0x11223345), at=2,
+        field("immediate_value_later_frame", iu, "5.9.4.2-01 5.9.7.1-01 6.2.2-06 6.4.2-06", wire.PARAMETER,
+              put(wire.PARAMETER, 0x11223345), at=2,
               make=lambda: scene(length=3000, imm=0x11223344))  # fmt: skip
-        field("immediate_not_in_last_iu", iu + "/1", "5.9.4.2-01 5.9.7.1-01 6.2.2-05 6.2.2-06 6.4.2-05 6.4.2-06 T05-0", wire.FLAGS, whole(0),
+        field("immediate_not_in_last_iu", iu + "/1", "5.9.4.2-01 5.9.7.1-01 6.2.2-05 6.2.2-06 6.4.2-05 6.4.2-06 T05-0", wire.FLAGS,
+              whole(0),
               make=lambda: scene(length=1000, ius=2, imm=0x11223344))  # fmt: skip
 
 

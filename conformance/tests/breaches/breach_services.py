@@ -46,4 +46,5 @@ for name, at, value, request, reply in (
 ):  # fmt: skip
     for which, requirement in (("request", request), ("reply", reply)):
         if requirement:
-            add(f"farp_{which}_{name}", requirement, lambda which=which, at=at, value=value: session(which, at, value))  # type: ignore[misc]
+            add(f"farp_{which}_{name}", requirement, lambda which=which, at=at,
+                value=value: session(which, at, value))  # type: ignore[misc]

@@ -45,7 +45,8 @@ def message_order() -> None:
 def responses() -> None:
     """What answers a Message, and what may not."""
     for level in (1, 2):
-        for opcode, answer, req in ((SEND_RQST, SEND_RESP, "6.3.1-03 5.2.2-03 5.4-01"), (WRITE_RQST, WRITE_RESP, "6.5.1-02 5.2.3-03 5.4-01")):
+        for opcode, answer, req in ((SEND_RQST, SEND_RESP, "6.3.1-03 5.2.2-03 5.4-01"),
+                                    (WRITE_RQST, WRITE_RESP, "6.5.1-02 5.2.3-03 5.4-01")):
             def unasked(level: int = level, opcode: int = opcode, answer: int = answer) -> Made:
                 s = linked(level)
                 done: list[Exchange] = []
@@ -70,8 +71,10 @@ def responses() -> None:
         return s.w, s.w.run(message(s.c, False, READ_RQST, 64, answer=False))[0][0][0], None
 
     add("read_at_level_1", "6.6.1-02 5.2.4-02", read_unreliable)
-    for opcode, wrong, req in ((SEND_RQST, WRITE_RESP, "6.3.1-01 5.2.2-04 6.5.1-01"), (WRITE_RQST, SEND_RESP, "6.5.1-01 5.2.3-04 6.3.1-01"),
-                               (READ_RQST, SEND_RESP, "6.7.1-01 5.2.4-01 6.3.1-01"), (SEND_RQST, READ_RESP, "6.3.1-01 5.2.2-04 6.7.1-01")):  # fmt: skip
+    for opcode, wrong, req in ((SEND_RQST, WRITE_RESP, "6.3.1-01 5.2.2-04 6.5.1-01"),
+                               (WRITE_RQST, SEND_RESP, "6.5.1-01 5.2.3-04 6.3.1-01"),
+                               (READ_RQST, SEND_RESP, "6.7.1-01 5.2.4-01 6.3.1-01"), (SEND_RQST, READ_RESP,
+                                                                                      "6.3.1-01 5.2.2-04 6.7.1-01")):  # fmt: skip
         def crossed(opcode: int = opcode, wrong: int = wrong) -> Made:
             s = linked(3)
             done: list[Exchange] = []
@@ -79,7 +82,8 @@ def responses() -> None:
             f = s.w.run(iu(done[0], True, device_header(wrong, s.c.a.handle, 0, 1), last=True))[0]
             return s.w, f, None
 
-        add(f"{NAME[opcode]}_answered_with_{wrong:02X}h", req + " 5.2.1-01 T01-SEND_RESP-pos T01-WRITE_RESP-pos T01-READ_RESP-pos", crossed)
+        add(f"{NAME[opcode]}_answered_with_{wrong:02X}h", req + " 5.2.1-01 T01-SEND_RESP-pos T01-WRITE_RESP-pos T01-READ_RESP-pos",
+            crossed)
     for opcode, answer, req in ((SEND_RQST, SEND_RESP, "6.3.1-02 5.2.2-04"), (WRITE_RQST, WRITE_RESP, "6.5.1-03 5.2.3-04")):
         def again(opcode: int = opcode, answer: int = answer) -> Made:
             s = linked(3)
@@ -107,7 +111,8 @@ def responses() -> None:
             f = s.w.run(iu(x, True, device_header(answer, s.c.a.handle, 0, 1), last=True))[0]
             return s.w, f, None
 
-        add(f"{NAME[opcode]}_response_without_request", f"{clause}-01 5.2.1-01 5.8.1-01 5.9.6-06 T01-SEND_RESP-pos T01-WRITE_RESP-pos", before)
+        add(f"{NAME[opcode]}_response_without_request",
+            f"{clause}-01 5.2.1-01 5.8.1-01 5.9.6-06 T01-SEND_RESP-pos T01-WRITE_RESP-pos", before)
 
         def hasty(opcode: int = opcode, answer: int = answer) -> Made:
             s = linked(3)
@@ -149,7 +154,8 @@ def responses() -> None:
         s = linked(2)
         x = Exchange(s.w, s.a, s.b)
         s.w.run(iu(x, False, device_header(SEND_RQST, s.c.b.handle, 0, 1, word7=128), bytes(64)))
-        return s.w, s.w.run(iu(x, False, device_header(WRITE_RQST, s.c.b.handle, 0, 1, 0, 0, 0, 128), bytes(64), last=True))[0], None
+        return s.w, s.w.run(iu(x, False, device_header(WRITE_RQST, s.c.b.handle, 0, 1, 0, 0, 0, 128), bytes(64),
+                               last=True))[0], None
 
     add("request_of_two_types", "5.2.1-02", two_types)
 
@@ -195,8 +201,6 @@ def limits() -> None:
     for opcode in (SEND_RQST, READ_RQST):
         def frame_size(opcode: int = opcode) -> Made:
             s = linked(2, size=512)
-            for f in list(s.w.frames):
-                pass
             asked, answered = s.w.run(message(s.c, False, opcode, 600))
             return s.w, (answered or asked)[0][0], None
 
@@ -230,6 +234,13 @@ def sequences() -> None:
         return s.w, asked[0][0], wire.OX_ID
 
     add("ox_id_of_an_open_exchange", "4.2-02 5.4-02 5.4-03 5.8.1-01 5.2.1-07", open_exchange)
+
+    def long() -> Made:
+        s = linked(2, max_size=1 << 20)
+        frames = s.w.run(message(s.c, False, SEND_RQST, 4 * 65540, frame=4))[0][0]
+        return s.w, frames[65536], wire.SEQ_CNT
+
+    add("seq_cnt_repeats_in_an_iu_of_65540_frames", "5.6-02 5.8.6-02", long)
 
     def fill() -> Made:
         s = linked(2)

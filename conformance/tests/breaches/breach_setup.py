@@ -3,10 +3,11 @@
 from typing import Callable, Optional
 
 from conformance.tests.breaches import flows, wire
-from conformance.tests.breaches.flows import CLIENT, PEER, R_A_TOV, Connection, Exchange, Wire, abort, disconnect, iu, message, request, response1
-from conformance.tests.breaches.flows import response23
+from conformance.tests.breaches.flows import CLIENT, PEER, R_A_TOV, Connection, Exchange, Wire, abort, disconnect, iu, message
+from conformance.tests.breaches.flows import request, response1, response23
 from conformance.tests.breaches.scene import Place, Scene, add, scene, start
-from conformance.tests.breaches.wire import DISCONNECT_RESP, DISCONNECT_RQST, RESP2, RESP3, UNASSIGNED, Address, Attributes, Frame, device_header
+from conformance.tests.breaches.wire import DISCONNECT_RESP, DISCONNECT_RQST, RESP2, RESP3, UNASSIGNED, Address, Attributes, Frame
+from conformance.tests.breaches.wire import device_header
 
 Made = tuple[Wire, Frame, Place]
 
@@ -70,7 +71,8 @@ def course() -> None:
 
         return make
 
-    order = "5.3.1-05 5.8.1-01 6.9.1-01 6.10.1-01 6.11.1-01 4.2-27 5.3.1-04 T01-CONNECT_RESP1-pos T01-CONNECT_RESP2-pos T01-CONNECT_RESP3-pos"
+    order = "5.3.1-05 5.8.1-01 6.9.1-01 6.10.1-01 6.11.1-01 4.2-27 5.3.1-04 T01-CONNECT_RESP1-pos "
+    order += "T01-CONNECT_RESP2-pos T01-CONNECT_RESP3-pos"
     add("resp3_before_resp2", order, resp3_early)
     add("resp2_before_resp1", order, resp2_early)
     add("resp1_without_request", order + " 5.3.2-10", resp1_alone)
@@ -119,7 +121,8 @@ def course() -> None:
         def make() -> Made:
             w, c, x = begun(steps=opcode - 0x17)
             handle = c.b.handle if opcode == RESP2 else c.a.handle
-            frames = w.run(iu(x, opcode == RESP3, device_header(opcode, handle, word7=c.id), payload, cuts, si=opcode == RESP2, last=opcode == RESP3))
+            frames = w.run(iu(x, opcode == RESP3, device_header(opcode, handle, word7=c.id), payload, cuts, si=opcode == RESP2,
+                              last=opcode == RESP3))
             return w, frames[1 if cuts else 0], None
 
         return make
@@ -222,7 +225,8 @@ def resp_two(opcode: int) -> Callable[[], Made]:
     def make() -> Made:
         w, c, x = begun(steps=opcode - 0x17)
         handle = c.b.handle if opcode == RESP2 else c.a.handle
-        first = w.run(iu(x, opcode == RESP3, device_header(opcode, handle, word7=c.id), si=opcode == RESP2, last=opcode == RESP3))[0]
+        first = w.run(iu(x, opcode == RESP3, device_header(opcode, handle, word7=c.id), si=opcode == RESP2,
+                         last=opcode == RESP3))[0]
         second = flows.duplicate(first)
         second.first, second.seq_cnt, second.at = False, first.seq_cnt + 1, first.at + 5
         first.ends, first.f_ctl = False, first.f_ctl & ~(wire.END | wire.INITIATIVE)
@@ -243,11 +247,13 @@ def retries() -> None:
             w.run(abort(w, x, False))
         return w, c
 
-    def retry(change: Callable[[Connection], None], place: Place, with_abort: bool = True, again: int = 1, flag: bool = True) -> Callable[[], Made]:
+    def retry(change: Callable[[Connection], None], place: Place, with_abort: bool = True, again: int = 1,
+              flag: bool = True) -> Callable[[], Made]:
         def make() -> Made:
             w, c = lost(with_abort)
+            x: Optional[Exchange] = None
             for i in range(again):
-                if i:
+                if x:
                     w.wait(R_A_TOV)
                     w.run(abort(w, x, False))
                 c.id += 1
@@ -265,7 +271,7 @@ def retries() -> None:
     def same_id(c: Connection) -> None:
         c.id -= 1
 
-    add("retry_with_another_handle", "8.5.4-a1", retry(other_handle, (wire.PAYLOAD + 8, 4)))
+    add("retry_with_another_handle", "8.5.4-a1", retry(other_handle, None))
     add("retry_with_the_same_id", "8.5.4-a1 8.5.3-b", retry(same_id, wire.CONNECTION_ID), timing=True)
     add("retry_a_second_time", "8.5.4-01 8.5.4-02 8.5.4-a1", retry(lambda c: None, None, again=2), timing=True)
 
@@ -363,10 +369,12 @@ def crossing() -> None:
 
         return make
 
-    row = {0: "T02-1 5.3.4-b2 5.3.4-02 5.3.4-07 5.3.4-04 TA1-1 A.2-02", 1: "T02-2 5.3.4-b1 5.3.4-07 TA1-2", 3: "T02-3 5.3.4-b1 5.3.4-07 TA1-3",
+    row = {0: "T02-1 5.3.4-b2 5.3.4-02 5.3.4-07 5.3.4-04 TA1-1 A.2-02", 1: "T02-2 5.3.4-b1 5.3.4-07 TA1-2",
+           3: "T02-3 5.3.4-b1 5.3.4-07 TA1-3",
            5: "T02-4 5.3.4-b3 5.3.4-07 TA1-4", 0x22: "T02-5 5.3.4-b4 5.3.4-07 TA1-5", 0x21: "T02-6 5.3.4-b4 5.3.4-07 TA1-6",
            4: "T02-7 5.3.4-b4 5.3.4-07 TA1-7", 0x20: "T02-7 5.3.4-b4 5.3.4-07 TA1-7"}  # fmt: skip
-    for first, wrong in ((0, (0, 1, 3, 4, 0x21)), (1, (5,)), (3, (5,)), (0x22, (0, 0x21, 5)), (0x21, (0, 5)), (4, (0, 5)), (0x20, (0, 5))):
+    for first, wrong in ((0, (0, 1, 3, 4, 0x21)), (1, (5,)), (3, (5,)), (0x22, (0, 0x21, 5)), (0x21, (0, 5)), (4, (0, 5)),
+                         (0x20, (0, 5))):
         for second in wrong:
             add(f"peers_{first:02X}h_then_{second:02X}h", row[first] + " 5.3.4-02", cross(first, second))
     for second in (0, 5):
@@ -425,14 +433,16 @@ def closing() -> None:
     add("message_after_disconnect_by_originator", over, traffic(False, True))
     add("message_after_own_disconnect_resp", over, traffic(True, True))
 
-    def aborting(steps: int, known: bool, setup: bool, id_: Optional[int] = None, msg: int = 0, back: bool = False) -> Callable[[Place], Callable[[], Made]]:
+    def aborting(steps: int, known: bool, setup: bool, id_: Optional[int] = None, msg: int = 0,
+                 back: bool = False) -> Callable[[Place], Callable[[], Made]]:
         def at(place: Place) -> Callable[[], Made]:
             def make() -> Made:
                 w, c, x = begun(steps=steps)
                 me, other = (c.b, c.a) if back else (c.a, c.b)
                 y = Exchange(w, me.port, other.port)
                 head = device_header(
-                    DISCONNECT_RQST, other.handle if known else UNASSIGNED, 2 | 4 * setup, msg, word7=(c.id if setup else 0) if id_ is None else id_)
+                    DISCONNECT_RQST, other.handle if known else UNASSIGNED, 2 | 4 * setup, msg,
+                    word7=(c.id if setup else 0) if id_ is None else id_)
                 return w, w.run(iu(y, False, head, si=True))[0], place
 
             return make
@@ -444,7 +454,7 @@ def closing() -> None:
     add("setup_abort_unassigned_by_server", "6.12.2-02 5.9.2-01", aborting(2, False, True, back=True)(wire.HANDLE))
     add("setup_abort_id_of_another", "6.12.2-14 5.9.10-05", aborting(2, True, True, 0x999)(wire.CONNECTION_ID))
     add("setup_abort_msg_id", "6.12.2-10", aborting(2, True, True, msg=1)(wire.MSG_ID))
-    add("abort_flag_0_without_connection", "6.12.2-06 5.9.4.6-05", aborting(1, False, False)(wire.FLAGS))
+    add("abort_flag_0_without_connection", "6.12.2-06 5.9.4.6-05 6.12.2-02", aborting(1, False, False)(None))
 
     def carried() -> Made:
         s = scene(2, end=False)
@@ -506,7 +516,8 @@ def login_parameters() -> None:
                         f = w.run(response1(c, x, reason=0 if act == "accepted" else 4))[0]
                     return w, f, None
 
-                sentence = {"accepted": "5.6-05 5.6-10", "refused_04h": "5.6-05 5.6-10 5.9.7.2.2-01", "originated": "5.6-06 5.6-11"}[act]
+                sentence = {"accepted": "5.6-05 5.6-10", "refused_04h": "5.6-05 5.6-10 5.9.7.2.2-01",
+                            "originated": "5.6-06 5.6-11"}[act]
                 add(f"{who}_without_{name}_{act}", sentence, setup, also=(index + 1,))
 
 

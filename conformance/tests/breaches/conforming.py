@@ -12,11 +12,13 @@ from typing import Any, Iterator
 
 from conformance.tests.breaches import flows, wire
 from conformance.tests.breaches.flows import (
-    CLIENT, PEER, R_A_TOV, Connection, Exchange, Flow, Port, Wire, abort, ack, connect, disconnect, duplicate, identifier, iu, login, logout,
+    CLIENT, PEER, R_A_TOV, Connection, Exchange, Flow, Port, Wire, abort, ack, connect, disconnect, duplicate, identifier, iu,
+    login, logout,
     message, pair, request, response1, response23, service,
 )  # fmt: skip
 from conformance.tests.breaches.wire import (
-    DISCONNECT_RESP, DISCONNECT_RQST, READ_RQST, RESP1, RESP2, RESP3, SEND_RQST, UNASSIGNED, WRITE_RQST, Frame, device_header, write_pcap,
+    DISCONNECT_RESP, DISCONNECT_RQST, READ_RQST, RESP1, RESP2, RESP3, SEND_RQST, UNASSIGNED, WRITE_RQST, Frame, device_header,
+    write_pcap,
 )  # fmt: skip
 
 CLAIMS = ("all", "start", "order", "once")
@@ -53,7 +55,8 @@ def traffic(c: Connection, count: int) -> Flow:
             imm = None if opcode == READ_RQST or w.rng.random() < 0.6 else w.rng.randrange(1 << 32)
             sent[back] = []
             va = w.rng.choice((0, 0xFFFFFFFFFFFF0000, w.rng.randrange(1 << 64)))
-            running.append(message(c, back, opcode, length, w.rng.choice((1, 1, 2, 3)), imm, va=va, va_handle=w.rng.randrange(1 << 32),
+            running.append(message(c, back, opcode, length, w.rng.choice((1, 1, 2, 3)), imm, va=va,
+                                   va_handle=w.rng.randrange(1 << 32),
                                    everywhere=w.rng.random() < 0.5, sent=sent[back]))  # fmt: skip
         if running:
             flow = w.rng.choice(running)
@@ -73,7 +76,8 @@ def farewell(c: Connection) -> Flow:
     if kind == "plain":
         yield from disconnect(c, back, answer_reason=answer)
     elif kind == "provider":
-        yield from disconnect(c, back, app=False, reason=w.rng.choice((0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0xF5, 0)), answer_reason=answer)
+        yield from disconnect(c, back, app=False, reason=w.rng.choice((0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0xF5,
+                                                                       0)), answer_reason=answer)
     elif kind == "crossing":
         flags = 2
         x, y = Exchange(w, c.a.port, c.b.port, c.cls), Exchange(w, c.b.port, c.a.port, c.cls)
@@ -228,13 +232,16 @@ def life(w: Wire, a: Port, b: Port, name: bool = True) -> Flow:
         c.a.msg_id = 0
     yield from traffic(c, w.rng.randint(0, 6))
     if w.rng.random() < 0.15 and level == 3:  # the last Message fails, the VI is in the Error state
-        yield from message(c, w.rng.random() < 0.5, w.rng.choice((SEND_RQST,)), 100, fault=w.rng.choice((3, 5, 9, 15)))
+        opcode = w.rng.choice((SEND_RQST, READ_RQST) if c.b.attrs.read else (SEND_RQST,))
+        yield from message(c, opcode == SEND_RQST and w.rng.random() < 0.5, opcode, 100, w.rng.choice((1, 2)),
+                           fault=w.rng.choice((3, 5, 9, 15)))
     yield from farewell(c)
 
 
 def losses(w: Wire, a: Port, b: Port) -> Flow:
     """One Connection whose frames are lost on the way behind the capture point, alone on the wire."""
-    kind = w.rng.choice(("request", "resp1", "resp2", "resp3", "message", "response", "read", "disconnect", "gone", "decision", "unreliable"))
+    kind = w.rng.choice(("request", "resp1", "resp2", "resp3", "message", "response", "read", "disconnect", "gone", "decision",
+                         "unreliable"))
     mode = CLIENT
     level = 1 if kind == "unreliable" else w.rng.choice((2, 3)) if kind not in ("response",) else 3
     c = pair(w, a, b, level, 3, mode)
@@ -257,7 +264,8 @@ def losses(w: Wire, a: Port, b: Port) -> Flow:
             w.wait(R_A_TOV + slack)
             yield from abort(w, x, False, reply)
             if w.rng.random() < 0.7:
-                yield from disconnect(c, setup=True, known=False, reason=w.rng.choice((0, 0x49, 0x40)), answer_reason=w.rng.choice((0, 0x4A, 0x4B)))
+                yield from disconnect(c, setup=True, known=False, reason=w.rng.choice((0, 0x49, 0x40)),
+                                      answer_reason=w.rng.choice((0, 0x4A, 0x4B)))
             return
         yield from request(c, x, mode, retry=True)
         reason = w.rng.choice((0, 0, 0, 3, 4))
@@ -324,7 +332,8 @@ def services(w: Wire, a: Port, b: Port) -> Flow:
         yield
     elif kind == "adisc":
         def body(code: int, p: Port) -> bytes:
-            return bytes([code, 0, 0, 0]) + bytes(4) + p.name.to_bytes(8, "big") + p.node.to_bytes(8, "big") + bytes(1) + p.id.to_bytes(3, "big")
+            names = p.name.to_bytes(8, "big") + p.node.to_bytes(8, "big")
+            return bytes([code, 0, 0, 0]) + bytes(4) + names + bytes(1) + p.id.to_bytes(3, "big")
 
         yield from service(w, a, b.id, 0xF004, body(0x52, a), body(2, b))
     elif kind == "farp":
@@ -395,7 +404,8 @@ def touch(rng: random.Random, frames: list[Frame]) -> tuple[list[Frame], frozens
                 twin = duplicate(f)
                 again.append(twin)
                 if f.cls == 2:
-                    answer = next((g for g in frames if g.r_ctl == 0xC0 and g.ox == f.ox and g.seq_id == f.seq_id and g.seq_cnt == f.seq_cnt and g.src == f.dst), None)
+                    same = (f.ox, f.seq_id, f.seq_cnt, f.dst)
+                    answer = next((g for g in frames if g.r_ctl == 0xC0 and (g.ox, g.seq_id, g.seq_cnt, g.src) == same), None)
                     if answer:
                         other = duplicate(answer)
                         if f.seq_cnt == 0 and f.rx == 0xFFFF and not f.f_ctl >> 23:  # it may take it for a new Exchange
@@ -406,7 +416,8 @@ def touch(rng: random.Random, frames: list[Frame]) -> tuple[list[Frame], frozens
         claims.discard("order")
         for _ in range(len(frames)):
             i = rng.randrange(max(1, len(frames) - 1))
-            if i + 1 < len(frames) and (frames[i].src, frames[i].dst) == (frames[i + 1].src, frames[i + 1].dst) and frames[i].type == 0x58 == frames[i + 1].type:
+            two = frames[i : i + 2]
+            if len(two) == 2 and len({(f.src, f.dst, f.type) for f in two}) == 1 and two[0].type == 0x58:
                 frames[i], frames[i + 1] = frames[i + 1], frames[i]
     if rng.random() < 0.2:
         claims.discard("all")

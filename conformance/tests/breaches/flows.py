@@ -11,7 +11,7 @@ from typing import Any, Callable, Generator, Iterable, Optional
 
 from conformance.tests.breaches.wire import (
     CONNECT_RQST, DISCONNECT_RESP, DISCONNECT_RQST, END, EXCHANGE_RESPONDER, FIRST, INITIATIVE, LAST, OFFSET, READ_RESP, READ_RQST,
-    RESP1, RESP2, RESP3, ROUTING, SEND_RESP, SEND_RQST, SEQUENCE_RECIPIENT, UNASSIGNED, WRITE_RESP, WRITE_RQST, Address,
+    RESP1, RESP2, RESP3, ROUTING, SEND_RESP, SEND_RQST, SEQUENCE_RECIPIENT, UNASSIGNED, WRITE_RESP, Address,
     Attributes, Frame, connect_payload, device_header, login_payload,
 )  # fmt: skip
 
@@ -209,7 +209,8 @@ def service(
     """An Extended Link Service request and its answer."""
     a_id = a.id if a_id is None else a_id
     seq = 200
-    w.emit(Frame(a_id, b_id, 0x22, FIRST | END | INITIATIVE if answer else FIRST | LAST | END, seq, 0, ox, type=1, raw=bytearray(command)))
+    w.emit(Frame(a_id, b_id, 0x22, FIRST | END | INITIATIVE if answer else FIRST | LAST | END, seq, 0, ox, type=1,
+                 raw=bytearray(command)))
     yield
     if answer:
         w.emit(
@@ -221,7 +222,8 @@ def service(
 
 def login(w: Wire, a: Port, b: Port, ask: int = 0x8002, accept: int = 0x8002, size: int = 2112) -> Flow:
     """PLOGI and its LS_ACC."""
-    yield from service(w, a, b.id, 0xF001, login_payload(3, a.name, a.node, ask, size), login_payload(2, b.name, b.node, accept, size))
+    yield from service(w, a, b.id, 0xF001, login_payload(3, a.name, a.node, ask, size),
+                       login_payload(2, b.name, b.node, accept, size))
 
 
 def logout(w: Wire, a: Port, b: Port) -> Flow:
@@ -288,7 +290,8 @@ def pair(w: Wire, a: Port, b: Port, level: int = 1, cls: int = 3, mode: int = CL
     back = Address(a.host, discriminator) if mode == PEER else address_a
     vi_b = Vi(b, identifier(w, b.handles, low + (0 if w.free else 0x100), high), address_b, back, values)
     if w.free:
-        vi_b.attrs = Attributes(level, w.pick(values.write, True), w.pick(values.read, True), values.max_size, values.pref, values.depth)
+        vi_b.attrs = Attributes(level, w.pick(values.write, True), w.pick(values.read, True), values.max_size, values.pref,
+                                values.depth)
     return Connection(w, vi_a, vi_b, cls)
 
 
@@ -327,8 +330,10 @@ def request(c: Connection, x: Exchange, mode: int, retry: bool = False, back: bo
     return frames
 
 
-def response1(c: Connection, x: Exchange, retry: bool = False, back: bool = False, reason: int = 0, cuts: Optional[list[int]] = None,
-              info: bytes = b"", lost: Callable[[int], str] = lambda i: "", own_id: Optional[int] = None, vendor: int = 0) -> Flow:  # fmt: skip
+def response1(c: Connection, x: Exchange, retry: bool = False, back: bool = False, reason: int = 0,
+              cuts: Optional[list[int]] = None,
+              info: bytes = b"", lost: Callable[[int],
+                                                str] = lambda i: "", own_id: Optional[int] = None) -> Flow:  # fmt: skip
     """FCVI_CONNECT_RESP1: an accept, or a refusal with ``reason``."""
     me, other = (c.a, c.b) if back else (c.b, c.a)
     flags = bool(reason) | 2 * bool(info) | 4 * retry
@@ -338,7 +343,7 @@ def response1(c: Connection, x: Exchange, retry: bool = False, back: bool = Fals
     payload = connect_payload(handle, me.local, other.local, me.attrs, info)
     if cuts is None:
         cuts = cut(c.w, len(payload))
-    head = device_header(RESP1, UNASSIGNED, flags, parameter=reason << 16 | vendor, word7=c.id if own_id is None else own_id)
+    head = device_header(RESP1, UNASSIGNED, flags, parameter=reason << 16, word7=c.id if own_id is None else own_id)
     frames = yield from iu(x, True, head, payload, cuts, si=True, lost=lost)
     c.ius[RESP1] = frames
     return frames
@@ -442,7 +447,8 @@ def sizes(length: int, frame: int) -> list[int]:
 
 
 def disconnect(c: Connection, back: bool = False, app: bool = True, reason: int = 0, answer_reason: int = 0, answer: bool = True,
-               setup: bool = False, known: bool = True, hidden: bool = False, order: Optional[list[Exchange]] = None) -> Flow:  # fmt: skip
+               setup: bool = False, known: bool = True, hidden: bool = False,
+               order: Optional[list[Exchange]] = None) -> Flow:  # fmt: skip
     """A Disconnect of a Connection, or of a setup (Figure 11). Returns both IUs."""
     w = c.w
     me, other = (c.b, c.a) if back else (c.a, c.b)
@@ -459,7 +465,8 @@ def disconnect(c: Connection, back: bool = False, app: bool = True, reason: int 
         return asked, []
     flags = bool(answer_reason) | 2 * app | 4 * setup
     head = device_header(
-        DISCONNECT_RESP, me.handle if answer_reason != 0x4A else UNASSIGNED, flags, 0 if setup or answer_reason == 0x4A else other.done,
+        DISCONNECT_RESP, me.handle if answer_reason != 0x4A else UNASSIGNED, flags,
+        0 if setup or answer_reason == 0x4A else other.done,
         answer_reason << 16, word7=word7)
     answered = yield from iu(x, True, head, last=True)
     return asked, answered

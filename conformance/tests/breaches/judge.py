@@ -29,7 +29,8 @@ def lint(files: Iterable[Path], trust: str = "", r_a_tov: bool = False) -> dict[
     for i in range(0, len(names), 1500):
         command = [str(ROOT / "build" / "fcvi"), "lint", "--json"]
         command += ["--trust", trust] * bool(trust) + ["--r-a-tov", "10000"] * r_a_tov
-        done = subprocess.run(command + names[i : i + 1500], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ), check=False)
+        done = subprocess.run(command + names[i : i + 1500], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ),
+                              check=False)
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stderr.decode()[-2000:])
         for line in done.stdout.decode().splitlines():
@@ -108,7 +109,8 @@ def judge_breaches(folder: Path, detail: bool) -> dict[str, tuple[str, list[dict
             outcome[label.name] = verdict(label, findings[str(path[label.name])])
             how, rest = outcome[label.name]
             if detail and (how != (NOTICE if label.notice else FOUND) or rest):
-                print(f"{'ACCUSES THE OTHER PORT ' if others(label, rest) else ''}{how:20} {label.name} frame {label.frame} {label.place} {' '.join(label.requirements)[:70]}")
+                who = "ACCUSES THE OTHER PORT " if others(label, rest) else ""
+                print(f"{who}{how:20} {label.name} frame {label.frame} {label.place} {' '.join(label.requirements)[:70]}")
                 for f in findings[str(path[label.name])][:4]:
                     print(f"{'':12}{f['class']} {f['requirement']} frame {f['frame']} byte {f['byte']} {f['message'][:110]}")
     return outcome
@@ -202,7 +204,8 @@ def main() -> None:
             alarms = judge_sessions(folder, args.seed, args.sessions)
             by: dict[str, list[str]] = defaultdict(list)
             for name, trust, finding in alarms:
-                by[finding["requirement"]].append(f"{name} --trust {trust or 'nothing'} frame {finding['frame']}: {finding['message'][:120]}")
+                where = f"{name} --trust {trust or 'nothing'} frame {finding['frame']}"
+                by[finding["requirement"]].append(f"{where}: {finding['message'][:120]}")
             print(args.sessions, "conforming sessions:", len({a[0] for a in alarms}), "with false alarms")
             for requirement, lines in sorted(by.items()):
                 print(f"  {requirement} {len(lines)} times, as in {lines[0]}")

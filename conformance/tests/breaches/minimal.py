@@ -7,7 +7,8 @@ from typing import Callable
 
 from conformance.tests.breaches import flows, wire
 from conformance.tests.breaches.conforming import CLAIMS, Session
-from conformance.tests.breaches.flows import CLIENT, R_A_TOV, Exchange, Wire, abort, disconnect, iu, message, request, response1, response23
+from conformance.tests.breaches.flows import CLIENT, R_A_TOV, Exchange, Wire, abort, disconnect, iu, message, request, response1
+from conformance.tests.breaches.flows import response23
 from conformance.tests.breaches.scene import start
 from conformance.tests.breaches.wire import RESP2, RESP3, SEND_RQST, device_header
 
@@ -68,13 +69,30 @@ def class_2_request_delivered_twice_and_acknowledged_twice() -> Wire:
         if twin.r_ctl == 0xC0:
             twin.rx = 0x2222
         w.emit(twin)
-    w.run(response1(c, x))
+    return w
+
+
+@minimal("once", "order")
+def class_2_send_delivered_twice_and_acknowledged_twice() -> Wire:
+    """Likewise of a Message without a response: the RX_ID of the second ACK is a new one."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 1, 2)
+    w.run(flows.connect(c))
+    c.a.msg_id = 0
+    x = Exchange(w, a, b, 2)
+    x.rx = 0x1111
+    w.run(iu(x, False, device_header(SEND_RQST, c.b.handle, 0, 1, word7=64), bytes(64), last=True))
+    first, ack = w.frames[-2:]
+    w.emit(flows.duplicate(first))
+    second = flows.duplicate(ack)
+    second.rx = 0x2222
+    w.emit(second)
     return w
 
 
 @minimal("all")
 def class_2_ox_id_used_again_and_its_request_not_captured() -> Wire:
-    """FCVI_CONNECT_RESP3 ended the Exchange; its ACK, and the request that uses the OX_ID again, are missing in the capture (5.4)."""
+    """The Exchange is over; the last ACK, and the request that uses the OX_ID again, are missing in the capture (5.4)."""
     w, a, b = start()
     c = flows.pair(w, a, b, 2, 2)
     x = Exchange(w, a, b, 2)
@@ -113,7 +131,7 @@ def class_2_seq_ids_of_an_aborted_exchange() -> Wire:
 
 @minimal("order")
 def handle_and_ox_id_used_again_after_r_a_tov() -> Wire:
-    """A new Connection has the handles of one that was removed R_A_TOV before (8.4.2 f), and OX_ID (5.4); its frames overtake each other."""
+    """A Connection has the handles (8.4.2 f) and OX_ID (5.4) of one removed R_A_TOV before; its frames overtake each other."""
     w, a, b = start()
     c = flows.pair(w, a, b, 2)
     for opcode in (SEND_RQST, wire.WRITE_RQST):
@@ -193,6 +211,27 @@ def client_message_before_resp3() -> Wire:
     w.run(response23(c, x, RESP2))
     w.run(message(c, False, SEND_RQST, 64))
     w.run(response23(c, x, RESP3))
+    return w
+
+
+@minimal()
+def frames_with_a_vft_header() -> Wire:
+    """An extended header of eight bytes (R_CTL 50h) stands before the frame header on a link of several Virtual Fabrics."""
+    w, c, x = asked([])
+    for flow in (response1(c, x), response23(c, x, RESP2), response23(c, x, RESP3)):
+        w.run(flow)
+    for f in w.frames:
+        f.prefix = bytes([0x50, 0, 2, 0, 0, 0, 0, 0])
+    return w
+
+
+@minimal()
+def message_of_more_than_65536_frames_in_two_ius() -> Wire:
+    """SEQ_CNT may repeat within an Exchange (5.2.1), though not within one IU (5.6)."""
+    w, a, b = start()
+    c = flows.pair(w, a, b, 2, max_size=1 << 20)
+    w.run(flows.connect(c))
+    w.run(message(c, False, SEND_RQST, 4 * 65600, 2, frame=4))
     return w
 
 

@@ -88,7 +88,8 @@ def scene(level: int = 3, cls: int = 3, length: int = 512, ius: int = 1, frame: 
     for name, opcode in (("SEND", wire.SEND_RQST), ("WRITE", wire.WRITE_RQST), ("READ", wire.READ_RQST)):
         if opcode == wire.READ_RQST and level == 1:
             continue
-        asked, answered = w.run(flows.message(c, False, opcode, length, ius, None if opcode == wire.READ_RQST else imm, frame=frame))
+        asked, answered = w.run(flows.message(c, False, opcode, length, ius, None if opcode == wire.READ_RQST else imm,
+                                              frame=frame))
         got[name] = flows.flat(asked)
         if answered:
             got[name + "_RESP"] = flows.flat(answered)

@@ -55,7 +55,7 @@ class Frame:
     first: bool = True
     ends: bool = True
     at: int = 0
-    bad_crc: bool = False
+    prefix: bytes = b""  #: extended headers before the frame header
 
     def header(self) -> bytes:
         """The 24 bytes of the frame header."""
@@ -67,8 +67,8 @@ class Frame:
 
     def pack(self) -> bytes:
         """SOF, frame, CRC, EOF."""
-        body = self.header() + bytes(self.raw)
-        crc = zlib.crc32(body) ^ (1 if self.bad_crc else 0)
+        body = self.prefix + self.header() + bytes(self.raw)
+        crc = zlib.crc32(body)
         return struct.pack(">I", _SOF[self.cls, self.first]) + body + struct.pack("<I", crc) + struct.pack(">I", _EOF[self.ends])
 
     def put(self, place: tuple[int, int], value: int) -> "Frame":
