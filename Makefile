@@ -43,7 +43,7 @@ EXTENSION := $(BUILD)/python/.built
 
 .PHONY: agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay fuzz-coverage
 .PHONY: all check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify install install-dissector \
-        uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean help
+        uninstall fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean help
 .DELETE_ON_ERROR:
 
 EVERYTHING := $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
@@ -261,6 +261,9 @@ check-python: all ## pytest over the harness and the catalogue
 
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.bank --out $(BUILD)/faults
+
+breaches: all ## lint against captures with one breach each and 2,000 conforming sessions, made from the standard alone
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.breaches.judge --detail --sessions 2000
 
 LIVE_RUNS ?= 1
 LIVE_DEVICE ?= endpoint
