@@ -1,8 +1,10 @@
-/* The device of device.py in C with jansson (package libjansson-dev): it attaches over exec: and passes its first case, 5.3.2/dut-server.
+/* The device of device.py in C with jansson (package libjansson-dev): it attaches over exec: and passes its
+ * first case, 5.3.2/dut-server.
  *
  *     cc -std=c11 -Wall device.c -ljansson -o device
  *
- * "The port" answers one Connection Setup (5.3.2) in class 3 from one-frame IUs; replace it by your implementation. */
+ * "The port" answers one Connection Setup (5.3.2) in class 3 from one-frame IUs; replace it by your
+ * implementation. */
 #define _POSIX_C_SOURCE 200809L
 #include <jansson.h>
 #include <stdint.h>
@@ -98,8 +100,8 @@ static void become(int vi, const char *state)
     say(json_pack("{s:s, s:{s:i, s:s}}", "method", "state", "params", "vi", vi, "state", state));
 }
 
-static void send_frame(const uint8_t *rqst, uint32_t f_ctl, uint8_t count, const uint8_t *handle, uint8_t opcode, const uint8_t *payload,
-                       size_t length)
+static void send_frame(const uint8_t *rqst, uint32_t f_ctl, uint8_t count, const uint8_t *handle,
+                       uint8_t opcode, const uint8_t *payload, size_t length)
 {
     uint8_t f[RQST] = {0x03};
     memcpy(f + 1, port.peer_id, 3);
@@ -124,7 +126,8 @@ static void connect_rqst(const uint8_t *f)
 {
     for (int i = 0; i < port.waits && port.setups < MOST; i++) {
         struct wait *w = &port.wait[i];
-        if (memcmp(w->host, f + 220, 16) != 0 || w->length != f[219] || memcmp(w->discriminator, f + 236, w->length) != 0) {
+        if (memcmp(w->host, f + 220, 16) != 0 || w->length != f[219] ||
+            memcmp(w->discriminator, f + 236, w->length) != 0) {
             continue; /* the request names another address (7.2) */
         }
         json_int_t request = w->request;
@@ -132,13 +135,16 @@ static void connect_rqst(const uint8_t *f)
         struct setup *s = &port.setup[port.setups];
         memcpy(s->frame, f, RQST);
         s->phase = OFFERED;
-        const char *level = f[366] == 1 ? "VIP_SERVICE_UNRELIABLE"
-                            : f[366] == 2 ? "VIP_SERVICE_RELIABLE_DELIVERY" : "VIP_SERVICE_RELIABLE_RECEPTION";
+        const char *level = f[366] == 1   ? "VIP_SERVICE_UNRELIABLE"
+                            : f[366] == 2 ? "VIP_SERVICE_RELIABLE_DELIVERY"
+                                          : "VIP_SERVICE_RELIABLE_RECEPTION";
         uint32_t size = (uint32_t)f[368] << 24 | (uint32_t)f[369] << 16 | (uint32_t)f[370] << 8 | f[371];
-        result(request, json_pack("{s:s, s:i, s:{s:o, s:o}, s:{s:s, s:I, s:b, s:b}}", "return", "VIP_SUCCESS", "conn", port.setups++,
-                                  "RemoteAddr", "host", to_hex(f + 72, 16), "discriminator", to_hex(f + 88, f[71] > 128 ? 128 : f[71]),
-                                  "RemoteViAttribs", "ReliabilityLevel", level, "MaxTransferSize", (json_int_t)size, "EnableRdmaWrite",
-                                  f[367] & 2, "EnableRdmaRead", f[367] & 1));
+        result(request,
+               json_pack("{s:s, s:i, s:{s:o, s:o}, s:{s:s, s:I, s:b, s:b}}", "return", "VIP_SUCCESS", "conn",
+                         port.setups++, "RemoteAddr", "host", to_hex(f + 72, 16), "discriminator",
+                         to_hex(f + 88, f[71] > 128 ? 128 : f[71]), "RemoteViAttribs", "ReliabilityLevel",
+                         level, "MaxTransferSize", (json_int_t)size, "EnableRdmaWrite", f[367] & 2,
+                         "EnableRdmaRead", f[367] & 1));
         return;
     }
 }
@@ -240,7 +246,8 @@ static void advance(json_int_t request, json_t *params)
         next = due >= 0 && (next < 0 || due - port.now < next) ? due - port.now : next;
         i++;
     }
-    result(request, json_pack("{s:I, s:o}", "now_us", port.now, "next_us", next < 0 ? json_null() : json_integer(next)));
+    result(request, json_pack("{s:I, s:o}", "now_us", port.now, "next_us",
+                              next < 0 ? json_null() : json_integer(next)));
 }
 
 static void create_vi(json_int_t request, json_t *params)
@@ -266,9 +273,12 @@ static void query_vi(json_int_t request, json_t *params)
         returns(request, "VIP_INVALID_PARAMETER");
     } else {
         const char *state = port.vi[vi].state;
-        const char *name = state[0] == 'i' ? "VIP_STATE_IDLE" : state[0] == 'c' ? "VIP_STATE_CONNECTED" : "VIP_STATE_CONNECT_PENDING";
-        result(request, json_pack("{s:s, s:s, s:s, s:O, s:b, s:b}", "return", "VIP_SUCCESS", "state", state, "State", name, "ViAttribs",
-                                  port.vi[vi].attributes, "ViSendQEmpty", 1, "ViRecvQEmpty", 1));
+        const char *name = state[0] == 'i'   ? "VIP_STATE_IDLE"
+                           : state[0] == 'c' ? "VIP_STATE_CONNECTED"
+                                             : "VIP_STATE_CONNECT_PENDING";
+        result(request,
+               json_pack("{s:s, s:s, s:s, s:O, s:b, s:b}", "return", "VIP_SUCCESS", "state", state, "State",
+                         name, "ViAttribs", port.vi[vi].attributes, "ViSendQEmpty", 1, "ViRecvQEmpty", 1));
     }
 }
 
@@ -295,14 +305,16 @@ static void connect_wait(json_int_t request, json_t *params)
 
 static void call(json_int_t request, const char *method, json_t *params)
 {
-    static const char *known[] = {"clock.advance", "VipCreateVi", "VipQueryVi", "VipConnectWait", "VipConnectAccept"};
+    static const char *known[] = {"clock.advance", "VipCreateVi", "VipQueryVi", "VipConnectWait",
+                                  "VipConnectAccept"};
     int which = -1;
     for (int i = 0; i < 5; i++) {
         which = strcmp(method, known[i]) == 0 ? i : which;
     }
     if (strcmp(method, "hello") == 0) {
-        result(request, json_pack("{s:s, s:s, s:s, s:i, s:[s], s:{s:b, s:b, s:b}}", "implementation", "starter device", "version", "1", "clock",
-                                  "virtual", "protocol", 2, "wires", "fc", "pics", "server", 1, "unreliable_delivery", 1, "class3", 1));
+        result(request, json_pack("{s:s, s:s, s:s, s:i, s:[s], s:{s:b, s:b, s:b}}", "implementation",
+                                  "starter device", "version", "1", "clock", "virtual", "protocol", 2,
+                                  "wires", "fc", "pics", "server", 1, "unreliable_delivery", 1, "class3", 1));
     } else if (strcmp(method, "reset") == 0) {
         reset_port(request, params);
     } else if (which < 0) {
@@ -317,10 +329,12 @@ static void call(json_int_t request, const char *method, json_t *params)
         query_vi(request, params);
     } else if (which == 3) {
         connect_wait(request, params);
-    } else if (!json_is_integer(json_object_get(params, "conn")) || !json_is_integer(json_object_get(params, "vi"))) {
+    } else if (!json_is_integer(json_object_get(params, "conn")) ||
+               !json_is_integer(json_object_get(params, "vi"))) {
         failure(request, -32602, "conn and vi must be numbers");
     } else {
-        connect_accept(request, json_integer_value(json_object_get(params, "conn")), json_integer_value(json_object_get(params, "vi")));
+        connect_accept(request, json_integer_value(json_object_get(params, "conn")),
+                       json_integer_value(json_object_get(params, "vi")));
     }
 }
 

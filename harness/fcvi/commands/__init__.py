@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 #: Each command and its module, in the order of the help.
 NAMES = {
     name: name
-    for name in ("run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "fuzz", "explore", "endpoint", "dut")
+    for name in (
+        "run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "fuzz", "explore", "endpoint", "dut",
+    )  # fmt: skip
 } | {"list": "list_cases"}
 
 
