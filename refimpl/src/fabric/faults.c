@@ -1,7 +1,7 @@
 /* What a frame suffers on its way: rules, and chance with a seed. */
 #include "internal.h"
 
-enum { F_RJT = 0xC3, F_BSY = 0xC5, MILLION = 1000000 };
+enum { MILLION = 1000000 };
 
 /* ---- chance (SplitMix64) ---- */
 
@@ -152,10 +152,10 @@ static void apply(const struct fcvi_fabric_rule *s, uint32_t rule, struct fabric
         v->hold = rule;
         break;
     case FCVI_ACT_F_BSY:
-        v->answer = F_BSY;
+        v->answer = FCVI_R_CTL_F_BSY_TO_DATA;
         break;
     case FCVI_ACT_F_RJT:
-        v->answer = F_RJT;
+        v->answer = FCVI_R_CTL_F_RJT;
         break;
     default:
         break; /* DROP */

@@ -2,7 +2,7 @@
  */
 #include "internal.h"
 
-enum { FAN = 0x60, ELS_REQUEST = 0x22, TYPE_ELS = 0x01, HIGHEST_AL_PA = 0xEF };
+enum { HIGHEST_AL_PA = 0xEF };
 enum { FAN_FRAME = 24 + FCVI_ELS_LENGTH + FCVI_FAN_LENGTH };
 
 static bool has_loop(const struct fcvi_fabric *f)
@@ -35,17 +35,17 @@ static void send_fan(struct fcvi_fabric *f, uint64_t at, uint32_t port)
 {
     uint8_t out[FAN_FRAME] = {0}, *fan = out + 24 + FCVI_ELS_LENGTH;
     uint32_t id = fcvi_fabric_id(f, port);
-    fcvi_set_FC_R_CTL(out, ELS_REQUEST);
+    fcvi_set_FC_R_CTL(out, FCVI_R_CTL_ELS_REQUEST);
     fcvi_set_FC_D_ID(out, id);
     fcvi_set_FC_S_ID(out, FABRIC_F_PORT);
-    fcvi_set_FC_TYPE(out, TYPE_ELS);
+    fcvi_set_FC_TYPE(out, FCVI_TYPE_ELS);
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_Last_Sequence(out, 1);
     fcvi_set_FC_End_Sequence(out, 1);
     fcvi_set_FC_SEQ_ID(out, f->seq_id++);
     fcvi_set_FC_OX_ID(out, f->ox_id++ & 0x7FFF);
     fcvi_set_FC_RX_ID(out, FC_X_ID_UNASSIGNED);
-    fcvi_set_ELS_ELS_Command(out + 24, FAN);
+    fcvi_set_ELS_ELS_Command(out + 24, FCVI_ELS_FAN);
     fcvi_set_FAN_Loop_Fabric_Address(fan, id & 0xFFFF00); /* the FL_Port has AL_PA 00h */
     fcvi_set_FAN_FAN_Port_Name(fan, f->config.port_name);
     fcvi_set_FAN_FAN_Node_Name(fan, f->config.node_name);

@@ -1,7 +1,7 @@
 /* Where a frame goes, and what the Fabric answers when it goes nowhere (FC-FS). */
 #include "internal.h"
 
-enum { ACK_1 = 0xC0, F_RJT = 0xC3, F_BSY_DATA = 0xC5, F_BSY_LINK = 0xC6, LINK_CONTROL = 0xC };
+enum { LINK_CONTROL = 0xC };
 enum { INVALID_D_ID = 0x01, NOT_AVAILABLE = 0x03, FABRIC_BUSY = 1, RETRYABLE = 1, NOT_RETRYABLE = 2 };
 
 /* ---- frames that the Fabric makes ---- */
@@ -38,7 +38,7 @@ static void reject(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t
 {
     bool link_control = fcvi_FC_R_CTL(p->bytes) >> 4 == LINK_CONTROL;
     if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF && !link_control)
-        fcvi_fabric_link_control(f, p->at, p->from, p->bytes, F_RJT, 0,
+        fcvi_fabric_link_control(f, p->at, p->from, p->bytes, FCVI_R_CTL_F_RJT, 0,
                                  action << 24 | (uint32_t)reason << 16);
 }
 
@@ -49,8 +49,9 @@ static void busy(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t r
     bool link_control = r_ctl >> 4 == LINK_CONTROL;
     uint8_t type = (uint8_t)(reason << 4 | (link_control ? r_ctl & 0xF : 0));
     if (fabric_class2(p->sof) && p->from != FCVI_FABRIC_ITSELF)
-        fcvi_fabric_link_control(f, p->at, p->from, p->bytes, link_control ? F_BSY_LINK : F_BSY_DATA, type,
-                                 0);
+        fcvi_fabric_link_control(f, p->at, p->from, p->bytes,
+                                 link_control ? FCVI_R_CTL_F_BSY_TO_LINK_CONTROL : FCVI_R_CTL_F_BSY_TO_DATA,
+                                 type, 0);
 }
 
 /* ---- one frame to one destination ---- */
@@ -60,9 +61,9 @@ void fcvi_fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uin
     struct fabric_verdict v = fcvi_fabric_judge(f, p, to);
     if (v.drop) {
         f->counters.dropped++;
-        if (v.answer == F_RJT)
+        if (v.answer == FCVI_R_CTL_F_RJT)
             reject(f, p, v.reason != 0 ? v.reason : NOT_AVAILABLE, RETRYABLE);
-        else if (v.answer == F_BSY_DATA)
+        else if (v.answer == FCVI_R_CTL_F_BSY_TO_DATA)
             busy(f, p, v.reason != 0 ? v.reason : FABRIC_BUSY);
         return;
     }

@@ -1,8 +1,6 @@
 /* The well-known addresses FFFFFEh (F_Port, FL_Port) and FFFFFCh (Name Server): links services (FC-FS). */
 #include "internal.h"
 
-enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, FLOGI = 0x04, LOGO = 0x05 };
-enum { ELS_REQUEST = 0x22, TYPE_CT = 0x20, CT_REQUEST = 0x02, ABTS = 0x81, BA_ACC = 0x84, ACK_1 = 0xC0 };
 enum { PROTOCOL_ERROR = 0x07, UNABLE = 0x09, NOT_SUPPORTED = 0x0B, LOGIN_REQUIRED = 0x1E, BAD_LENGTH = 0x2D };
 enum { LOGIN_PAYLOAD = FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH, SIZE = 2112 };
 
@@ -17,7 +15,8 @@ void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const 
     bool class2 = fabric_class2(request->input.sof);
     uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(request->fc);
     memset(out, 0, 24);
-    fcvi_set_FC_R_CTL(out, r_ctl == ABTS ? BA_ACC : r_ctl | 1u); /* 22h: 23h; 02h: 03h */
+    fcvi_set_FC_R_CTL(out,
+                      r_ctl == FCVI_R_CTL_ABTS ? FCVI_R_CTL_BA_ACC : r_ctl | 1u); /* 22h: 23h; 02h: 03h */
     fcvi_set_FC_D_ID(out, fabric_port_at(f, port)->id);
     fcvi_set_FC_S_ID(out, fcvi_FC_D_ID(request->fc));
     fcvi_set_FC_TYPE(out, fcvi_FC_TYPE(request->fc));
@@ -35,7 +34,7 @@ void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const 
 static void accept(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
 {
     uint8_t out[24 + FCVI_ELS_LENGTH] = {0};
-    fcvi_set_ELS_ELS_Command(out + 24, LS_ACC);
+    fcvi_set_ELS_ELS_Command(out + 24, FCVI_ELS_LS_ACC);
     fcvi_fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH);
 }
 
@@ -43,7 +42,7 @@ static void reject(struct fcvi_fabric *f, uint64_t at, uint32_t port, const stru
                    uint8_t reason, uint8_t explanation)
 {
     uint8_t out[24 + FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH] = {0};
-    fcvi_set_ELS_ELS_Command(out + 24, LS_RJT);
+    fcvi_set_ELS_ELS_Command(out + 24, FCVI_ELS_LS_RJT);
     fcvi_set_LS_RJT_LS_Reason(out + 28, reason);
     fcvi_set_LS_RJT_LS_Explanation(out + 28, explanation);
     fcvi_fabric_reply(f, at, port, request, out, FCVI_ELS_LENGTH + FCVI_LS_RJT_LENGTH);
@@ -57,7 +56,7 @@ static uint8_t *login_accept(const struct fcvi_fabric *f, uint8_t *out)
 {
     uint8_t *login = out + 24 + FCVI_ELS_LENGTH;
     memset(out, 0, 24 + LOGIN_PAYLOAD);
-    fcvi_set_ELS_ELS_Command(out + 24, LS_ACC);
+    fcvi_set_ELS_ELS_Command(out + 24, FCVI_ELS_LS_ACC);
     fcvi_set_LOGIN_FC_PH_Version(login, 0x2020);
     fcvi_set_LOGIN_BB_Credit(login, 16);
     fcvi_set_LOGIN_Receive_Data_Field_Size(login, SIZE);
@@ -121,7 +120,8 @@ static void plogi(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struc
 static void els(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
 {
     bool names = fcvi_FC_D_ID(request->fc) == FABRIC_NAME_SERVER;
-    uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(request->payload), login = names ? PLOGI : FLOGI;
+    uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(request->payload),
+            login = names ? FCVI_ELS_PLOGI : FCVI_ELS_FLOGI;
     struct fabric_port *p = fabric_port_at(f, port);
     if (command == login && request->payload_length < LOGIN_PAYLOAD)
         reject(f, at, port, request, PROTOCOL_ERROR, BAD_LENGTH);
@@ -129,11 +129,11 @@ static void els(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct 
         (names ? plogi : flogi)(f, at, port, request);
     else if (names && p->names_size == 0)
         reject(f, at, port, request, UNABLE, LOGIN_REQUIRED);
-    else if (command != LOGO)
+    else if (command != FCVI_ELS_LOGO)
         reject(f, at, port, request, NOT_SUPPORTED, 0);
     else
         accept(f, at, port, request);
-    if (command == LOGO)
+    if (command == FCVI_ELS_LOGO)
         p->names_size = 0; /* a logout from the Fabric is one from the Name Server too */
 }
 
@@ -161,12 +161,13 @@ void fcvi_fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const 
     if (!valid(in) || request.kind == FCVI_KIND_LINK_CONTROL)
         return;
     if (fabric_class2(in->sof))
-        fcvi_fabric_link_control(f, at, port, request.fc, ACK_1, 0, 1);
-    if (request.kind == FCVI_KIND_ELS && r_ctl == ELS_REQUEST && request.payload_length >= FCVI_ELS_LENGTH)
+        fcvi_fabric_link_control(f, at, port, request.fc, FCVI_R_CTL_ACK_1, 0, 1);
+    if (request.kind == FCVI_KIND_ELS && r_ctl == FCVI_R_CTL_ELS_REQUEST &&
+        request.payload_length >= FCVI_ELS_LENGTH)
         els(f, at, port, &request);
-    else if (r_ctl == ABTS)
+    else if (r_ctl == FCVI_R_CTL_ABTS)
         abts(f, at, port, &request);
-    else if (r_ctl == CT_REQUEST && fcvi_FC_TYPE(request.fc) == TYPE_CT &&
+    else if (r_ctl == FCVI_R_CTL_UNSOLICITED_CONTROL && fcvi_FC_TYPE(request.fc) == FCVI_TYPE_CT &&
              fcvi_FC_D_ID(request.fc) == FABRIC_NAME_SERVER)
         fcvi_fabric_names_serve(f, at, port, &request);
 }

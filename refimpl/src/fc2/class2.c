@@ -2,7 +2,7 @@
 #include "../vi/timers.h"
 #include "fc2.h"
 
-enum { ACK_1 = 0xC0, ACK_0 = 0xC1, P_RJT = 0xC2, F_RJT = 0xC3, P_BSY = 0xC4, F_BSY = 0xC5, WINDOW = 64 };
+enum { WINDOW = 64 };
 
 /* ---- the recipient ---- */
 
@@ -26,7 +26,7 @@ uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f)
     /* FC-FS: a Link_Control frame begins no Sequence */
     ((struct control_frame *)(void *)(out - offsetof(struct control_frame, bytes)))->sof = FCVI_SOF_N2;
     memcpy(out, in, 24);
-    fcvi_set_FC_R_CTL(out, whole ? ACK_0 : ACK_1);
+    fcvi_set_FC_R_CTL(out, whole ? FCVI_R_CTL_ACK_0 : FCVI_R_CTL_ACK_1);
     fcvi_set_FC_D_ID(out, fcvi_FC_S_ID(in));
     fcvi_set_FC_S_ID(out, p->own_id);
     fcvi_set_FC_CS_CTL(out, 0);
@@ -118,7 +118,7 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
     uint16_t at = (uint16_t)(fcvi_FC_SEQ_CNT(fc) - x->ack_base);
     if (x->kind != X_MESSAGE || x->unacked == 0 || at >= WINDOW)
         return;
-    bool whole = fcvi_FC_R_CTL(fc) == ACK_0;
+    bool whole = fcvi_FC_R_CTL(fc) == FCVI_R_CTL_ACK_0;
     x->unacked &= whole ? ~(~0ULL >> (63 - at)) : ~(1ULL << at);
     x->resend &= x->unacked;
     while (x->unacked != 0 && (x->unacked & 1) == 0) {
@@ -167,8 +167,8 @@ void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame 
     if (x == NULL)
         return;
     switch (fcvi_FC_R_CTL(f->fc)) {
-    case ACK_0:
-    case ACK_1:
+    case FCVI_R_CTL_ACK_0:
+    case FCVI_R_CTL_ACK_1:
         if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
             x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
         if (x->kind == X_MESSAGE && x->unacked != 0 && fcvi_FC_Abort_Sequence_Condition(f->fc) == 1)
@@ -176,15 +176,15 @@ void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame 
         else
             acknowledged(p, x, f->fc);
         break;
-    case P_RJT:
-    case F_RJT:
+    case FCVI_R_CTL_P_RJT:
+    case FCVI_R_CTL_F_RJT:
         if (x->kind == X_MESSAGE && x->unacked != 0)
             fcvi_fc2_up_message_failed(p, x); /* rule 8c */
         else
             control_rejected(p, x);
         break;
-    case P_BSY:
-    case F_BSY:
+    case FCVI_R_CTL_P_BSY:
+    case FCVI_R_CTL_F_BSY_TO_DATA:
         busy(p, x, f->fc);
         break;
     default:

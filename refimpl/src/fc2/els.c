@@ -1,20 +1,6 @@
 /* Extended Link Services: what is answered, and by whom (5.6, 7.5, 7.7). */
 #include "fc2.h"
 
-enum {
-    LS_ACC = 0x02,
-    PLOGI = 0x03,
-    FLOGI = 0x04,
-    LOGO = 0x05,
-    RRQ = 0x12,
-    ADISC = 0x52,
-    FARP_REQ = 0x54,
-    FARP_REPLY = 0x55,
-    FAN = 0x60,
-    RSCN = 0x61
-};
-enum { ELS_REPLY = 0x23 };
-
 static void reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     struct exchange *x = fcvi_fc2_exchange_of(p, f);
@@ -26,46 +12,46 @@ static void reply(struct fcvi_port *p, const struct fcvi_frame *f)
     if (r->login == index)
         r->login = NONE;
     fcvi_fc2_exchange_free(p, index);
-    if (command == PLOGI)
+    if (command == FCVI_ELS_PLOGI)
         fcvi_fc2_login_reply(p, r, f);
-    else if (command == FLOGI)
+    else if (command == FCVI_ELS_FLOGI)
         fcvi_fc2_flogi_reply(p, f);
-    else if (command == ADISC)
+    else if (command == FCVI_ELS_ADISC)
         fcvi_fc2_adisc_reply(p, r, f);
 }
 
 void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     bool broadcast = fcvi_FC_D_ID(f->fc) == BROADCAST;
-    if (f->payload_length < 4 || (broadcast && f->payload[0] != FARP_REQ))
+    if (f->payload_length < 4 || (broadcast && f->payload[0] != FCVI_ELS_FARP_REQ))
         return;
-    if (fcvi_FC_R_CTL(f->fc) == ELS_REPLY) {
+    if (fcvi_FC_R_CTL(f->fc) == FCVI_R_CTL_ELS_REPLY) {
         reply(p, f);
         return;
     }
     switch (f->payload[0]) {
-    case PLOGI:
+    case FCVI_ELS_PLOGI:
         fcvi_fc2_login_request(p, f);
         break;
-    case LOGO:
+    case FCVI_ELS_LOGO:
         fcvi_fc2_logout_request(p, f);
         break;
-    case ADISC:
+    case FCVI_ELS_ADISC:
         fcvi_fc2_adisc_request(p, f);
         break;
-    case RRQ: /* this port keeps no Recovery Qualifier: an aborted Exchange is over as a whole */
-        fcvi_fc2_els_reply(p, f, LS_ACC, 4);
+    case FCVI_ELS_RRQ: /* this port keeps no Recovery Qualifier: an aborted Exchange is over as a whole */
+        fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
         break;
-    case FARP_REQ:
+    case FCVI_ELS_FARP_REQ:
         fcvi_fc2_farp_request(p, f);
         break;
-    case FARP_REPLY:
+    case FCVI_ELS_FARP_REPLY:
         fcvi_fc2_farp_reply(p, f);
         break;
-    case FAN:
+    case FCVI_ELS_FAN:
         fcvi_fc2_fan_receive(p, f);
         break;
-    case RSCN:
+    case FCVI_ELS_RSCN:
         fcvi_fc2_state_change(p, f);
         break;
     default:

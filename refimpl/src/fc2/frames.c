@@ -2,8 +2,6 @@
  * (Table 1, 5.8). */
 #include "fc2.h"
 
-enum { ABTS = 0x81 };
-
 /* ---- the queue of frames to send ---- */
 
 uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof)
@@ -71,7 +69,7 @@ static bool follows_own(struct fcvi_port *p, uint32_t at)
 static bool waits(struct fcvi_port *p, uint32_t at)
 {
     const uint8_t *frame = control_at(p, at)->bytes;
-    bool abts = fcvi_FC_R_CTL(frame) == ABTS && !fcvi_FC_Exchange_Context(frame);
+    bool abts = fcvi_FC_R_CTL(frame) == FCVI_R_CTL_ABTS && !fcvi_FC_Exchange_Context(frame);
     if (fcvi_FC_TYPE(frame) != FCVI_TYPE && !abts)
         return false;
     return !fcvi_fc2_may_send_to(p, (uint32_t)fcvi_FC_D_ID(frame)) && (!abts || follows_own(p, at));
@@ -221,7 +219,7 @@ void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x)
     uint8_t *out = fcvi_fc2_control_new(p, 24, fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return;
-    fcvi_fc2_put_header(p, out, ABTS, 0, x->peer);
+    fcvi_fc2_put_header(p, out, FCVI_R_CTL_ABTS, 0, x->peer);
     fcvi_fc2_put_exchange(out, x, 0);
 }
 
@@ -231,7 +229,7 @@ void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts)
     uint8_t *out = fcvi_fc2_control_new(p, 24 + FCVI_BA_ACC_LENGTH, fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return;
-    fcvi_fc2_put_header(p, out, 0x84, 0, (uint32_t)fcvi_FC_S_ID(in));
+    fcvi_fc2_put_header(p, out, FCVI_R_CTL_BA_ACC, 0, (uint32_t)fcvi_FC_S_ID(in));
     fcvi_set_FC_Exchange_Context(out, !fcvi_FC_Exchange_Context(in));
     fcvi_set_FC_Last_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(in));

@@ -2,8 +2,6 @@
 #include "../vi/timers.h"
 #include "fc2.h"
 
-enum { LS_ACC = 0x02, FLOGI = 0x04, ADISC = 0x52 };
-
 bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
 {
     const struct remote_port *r = fcvi_fc2_remote_find(p, id);
@@ -67,8 +65,9 @@ static void link_lost(struct fcvi_port *p)
 void fcvi_fc2_link_start(struct fcvi_port *p)
 {
     struct remote_port *r = fcvi_fc2_remote_get(p, F_PORT);
-    uint8_t *out =
-        r != NULL && r->login == NONE ? fcvi_fc2_els_request(p, r, FLOGI, 4 + FCVI_LOGIN_LENGTH) : NULL;
+    uint8_t *out = r != NULL && r->login == NONE
+                       ? fcvi_fc2_els_request(p, r, FCVI_ELS_FLOGI, 4 + FCVI_LOGIN_LENGTH)
+                       : NULL;
     if (out == NULL && (r == NULL || r->login == NONE))
         link_lost(p); /* no room to ask */
     if (out == NULL)
@@ -96,7 +95,7 @@ static void take_timeouts(struct fcvi_port *p, const uint8_t *login)
 void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint32_t id = (uint32_t)fcvi_FC_D_ID(f->fc);
-    if (f->payload[0] != LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH || !is_n_port_id(id)) {
+    if (f->payload[0] != FCVI_ELS_LS_ACC || f->payload_length < 4 + FCVI_LOGIN_LENGTH || !is_n_port_id(id)) {
         link_lost(p);
         return;
     }
@@ -135,7 +134,7 @@ void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r)
     r->suspended = true;
     if (r->login != NONE)
         return; /* a PLOGI or ADISC is under way: its end decides */
-    uint8_t *out = fcvi_fc2_els_request(p, r, ADISC, 4 + FCVI_ADISC_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, FCVI_ELS_ADISC, 4 + FCVI_ADISC_LENGTH);
     if (out == NULL) {
         fcvi_fc2_logout(p, r->id); /* no room to ask */
         return;
@@ -169,7 +168,7 @@ void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const stru
 {
     if (!r->logged_in)
         return;
-    if (f->payload[0] == LS_ACC && same_port(r, f))
+    if (f->payload[0] == FCVI_ELS_LS_ACC && same_port(r, f))
         validated(p, r);
     else
         invalid(p, r);
@@ -194,7 +193,7 @@ void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f)
         fcvi_fc2_els_reject(p, f, 0x03, 0x1E); /* logical error, N_Port Login required */
         return;
     }
-    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_ACC, 4 + FCVI_ADISC_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4 + FCVI_ADISC_LENGTH);
     if (out == NULL)
         return;
     fcvi_set_ADISC_ADISC_Port_Name(out + 28, p->config.self.port_name);

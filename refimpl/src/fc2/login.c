@@ -2,9 +2,6 @@
 #include "../vi/timers.h"
 #include "fc2.h"
 
-enum { LS_RJT = 0x01, LS_ACC = 0x02, PLOGI = 0x03, LOGO = 0x05, ADISC = 0x52 };
-enum { ELS_REQUEST = 0x22, ELS_REPLY = 0x23, TYPE_ELS = 0x01 };
-
 /* ---- frames ---- */
 
 static uint32_t class_at(const struct fcvi_port *p)
@@ -48,7 +45,7 @@ static uint8_t *els_frame(struct fcvi_port *p, uint8_t r_ctl, uint32_t d_id, uin
     uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + payload), fcvi_fc2_eof_of(p, true));
     if (out == NULL)
         return NULL;
-    fcvi_fc2_put_header(p, out, r_ctl, TYPE_ELS, d_id);
+    fcvi_fc2_put_header(p, out, r_ctl, FCVI_TYPE_ELS, d_id);
     fcvi_set_ELS_ELS_Command(out + 24, command);
     return out;
 }
@@ -57,7 +54,7 @@ static uint8_t *els_frame(struct fcvi_port *p, uint8_t r_ctl, uint32_t d_id, uin
 uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload)
 {
     struct exchange *x = fcvi_fc2_exchange_open(p, X_LOGIN, remote_index(p, r), r->id);
-    uint8_t *out = x != NULL ? els_frame(p, ELS_REQUEST, r->id, command, payload) : NULL;
+    uint8_t *out = x != NULL ? els_frame(p, FCVI_R_CTL_ELS_REQUEST, r->id, command, payload) : NULL;
     if (x == NULL)
         return NULL;
     if (out == NULL) {
@@ -68,7 +65,7 @@ uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, x->ox_id);
     fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), 2 * p->config.r_a_tov_us);
-    if (command != LOGO)
+    if (command != FCVI_ELS_LOGO)
         r->login = exchange_index(p, x);
     return out;
 }
@@ -76,7 +73,7 @@ uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_
 uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command,
                             uint16_t payload)
 {
-    uint8_t *out = els_frame(p, ELS_REPLY, (uint32_t)fcvi_FC_S_ID(f->fc), command, payload);
+    uint8_t *out = els_frame(p, FCVI_R_CTL_ELS_REPLY, (uint32_t)fcvi_FC_S_ID(f->fc), command, payload);
     if (out == NULL)
         return NULL;
     fcvi_set_FC_Exchange_Context(out, 1);
@@ -87,7 +84,7 @@ uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uin
 
 void fcvi_fc2_els_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t reason, uint8_t explanation)
 {
-    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_RJT, 4 + FCVI_LS_RJT_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_RJT, 4 + FCVI_LS_RJT_LENGTH);
     if (out == NULL)
         return;
     fcvi_set_LS_RJT_LS_Reason(out + 28, reason);
@@ -101,7 +98,7 @@ void fcvi_fc2_login_start(struct fcvi_port *p, uint32_t id)
     struct remote_port *r = fcvi_fc2_remote_get(p, id);
     if (r == NULL || r->login != NONE)
         return; /* under way, or no room: the setup's timer ends the wait */
-    uint8_t *out = fcvi_fc2_els_request(p, r, PLOGI, 4 + FCVI_LOGIN_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, FCVI_ELS_PLOGI, 4 + FCVI_LOGIN_LENGTH);
     if (out != NULL)
         fcvi_fc2_put_service_parameters(p, out + 28);
 }
@@ -156,7 +153,7 @@ void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
         fcvi_fc2_els_reject(p, f, 0x09, 0x29); /* insufficient resources for login */
         return;
     }
-    uint8_t *out = fcvi_fc2_els_reply(p, f, LS_ACC, 4 + FCVI_LOGIN_LENGTH);
+    uint8_t *out = fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4 + FCVI_LOGIN_LENGTH);
     if (out == NULL)
         return;
     fcvi_fc2_put_service_parameters(p, out + 28);
@@ -166,7 +163,7 @@ void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
 
 void fcvi_fc2_login_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f)
 {
-    if (f->payload[0] == LS_ACC && f->payload_length >= 4 + FCVI_LOGIN_LENGTH)
+    if (f->payload[0] == FCVI_ELS_LS_ACC && f->payload_length >= 4 + FCVI_LOGIN_LENGTH)
         take_service_parameters(p, r, f->payload + 4);
     login_done(p, r);
 }
@@ -180,13 +177,13 @@ void fcvi_fc2_login_timeout(struct fcvi_port *p, struct exchange *x)
     if (r->login == index)
         r->login = NONE;
     fcvi_fc2_exchange_late(p, index);
-    if (command == PLOGI) {
+    if (command == FCVI_ELS_PLOGI) {
         if (!r->logged_in)
             fcvi_fc2_hosts_forget(p, r->id); /* 7.7.1: it may be somewhere else now */
         login_done(p, r);
-    } else if (command == ADISC)
+    } else if (command == FCVI_ELS_ADISC)
         fcvi_fc2_adisc_timeout(p, r);
-    else if (command != LOGO)
+    else if (command != FCVI_ELS_LOGO)
         fcvi_fc2_link_timeout(p);
 }
 
@@ -206,7 +203,7 @@ void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id)
     struct remote_port *r = fcvi_fc2_remote_find(p, id);
     if (r != NULL) {
         r->logged_in = r->usable = r->suspended = false;
-        if (r->login != NONE && exchange_at(p, r->login)->command == ADISC)
+        if (r->login != NONE && exchange_at(p, r->login)->command == FCVI_ELS_ADISC)
             fcvi_fc2_login_forget(p, r); /* nothing is left to validate: the next request logs in */
     }
     fcvi_fc2_control_drop(p, id);
@@ -215,7 +212,7 @@ void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id)
 
 void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r)
 {
-    uint8_t *out = fcvi_fc2_els_request(p, r, LOGO, 4 + FCVI_LOGO_LENGTH);
+    uint8_t *out = fcvi_fc2_els_request(p, r, FCVI_ELS_LOGO, 4 + FCVI_LOGO_LENGTH);
     if (out != NULL) {
         fcvi_set_LOGO_LOGO_N_Port_Identifier(out + 28, p->own_id);
         fcvi_set_LOGO_LOGO_Port_Name(out + 28, p->config.self.port_name);
@@ -241,5 +238,5 @@ void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
     fcvi_fc2_logout(p, (uint32_t)fcvi_FC_S_ID(f->fc));
     if (f->payload_length >= 4 + FCVI_LOGO_LENGTH)
         logout_by_name(p, fcvi_LOGO_LOGO_Port_Name(f->payload + 4));
-    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
 }

@@ -1,9 +1,8 @@
 /* From Host Address to N_Port Identifier: FARP (7.5) and the Name Server (7.6). */
 #include "fc2.h"
 
-enum { LS_ACC = 0x02, FARP_REQ = 0x54, FARP_REPLY = 0x55, ELS_REQUEST = 0x22, TYPE_ELS = 0x01 };
 enum { MATCH_IP = 0x04, SEND_REPLY = 0x02 }; /* 7.5 steps 1 and 2 */
-enum { CT_REQUEST = 0x02, CT_REPLY = 0x03, TYPE_CT = 0x20, DIRECTORY = 0xFC, NAMES = 0x02 };
+enum { DIRECTORY = 0xFC, NAMES = 0x02 };
 enum { GID_IPP = 0x01B1, CT_ACCEPT = 0x8002 };
 
 /* ---- FARP ---- */
@@ -30,7 +29,7 @@ static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
     if (out == NULL)
         return NULL;
     fcvi_fc2_class3_frame(out);
-    fcvi_fc2_put_header(p, out, ELS_REQUEST, TYPE_ELS, d_id);
+    fcvi_fc2_put_header(p, out, FCVI_R_CTL_ELS_REQUEST, FCVI_TYPE_ELS, d_id);
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, ox_id);
     fcvi_set_ELS_ELS_Command(out + 24, command);
@@ -39,7 +38,7 @@ static uint8_t *farp_frame(struct fcvi_port *p, uint32_t d_id, uint8_t command)
 
 void fcvi_fc2_farp_ask(struct fcvi_port *p, const struct resolution *r)
 {
-    uint8_t *out = farp_frame(p, BROADCAST, FARP_REQ);
+    uint8_t *out = farp_frame(p, BROADCAST, FCVI_ELS_FARP_REQ);
     if (out == NULL)
         return;
     fcvi_set_FC_Last_Sequence(out, 1);
@@ -69,7 +68,7 @@ void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f)
     if (f->payload_length < 4 + FCVI_FARP_LENGTH || !farp_for_us(p, f->payload + 4))
         return;
     const uint8_t *in = f->payload + 4;
-    uint8_t *out = farp_frame(p, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in), FARP_REPLY);
+    uint8_t *out = farp_frame(p, (uint32_t)fcvi_FARP_Requesting_N_Port_Identifier(in), FCVI_ELS_FARP_REPLY);
     if (out == NULL)
         return;
     uint8_t *farp = out + 28; /* steps 14 to 23; the names as step 21 and, for the Port_Name, E35 */
@@ -92,7 +91,7 @@ void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
         fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
-    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
     const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
     uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
     if (is_destination(p, id))
@@ -113,7 +112,7 @@ uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r)
         fcvi_fc2_exchange_free(p, exchange_index(p, x));
         return NONE;
     }
-    fcvi_fc2_put_header(p, out, CT_REQUEST, TYPE_CT, NAME_SERVER);
+    fcvi_fc2_put_header(p, out, FCVI_R_CTL_UNSOLICITED_CONTROL, FCVI_TYPE_CT, NAME_SERVER);
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, x->ox_id);
     uint8_t *ct = out + 24;
@@ -150,7 +149,7 @@ void fcvi_fc2_name_server_forgets(struct fcvi_port *p)
 void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     struct exchange *x = fcvi_fc2_exchange_of(p, f);
-    if (fcvi_FC_R_CTL(f->fc) != CT_REPLY || x == NULL || x->kind != X_QUERY ||
+    if (fcvi_FC_R_CTL(f->fc) != FCVI_R_CTL_SOLICITED_CONTROL || x == NULL || x->kind != X_QUERY ||
         f->payload_length < FCVI_CT_LENGTH)
         return;
     bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&

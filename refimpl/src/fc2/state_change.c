@@ -2,8 +2,6 @@
  * (7.7.1); 7.7.5 leaves it to the port whether it wants to be told. */
 #include "fc2.h"
 
-enum { LS_ACC = 0x02 };
-
 /* A page names a port, an area, a domain or the whole Fabric: one byte less of the identifier counts each
  * time. */
 static bool affected(uint32_t id, const uint8_t *page)
@@ -35,7 +33,7 @@ void fcvi_fc2_state_change(struct fcvi_port *p, const struct fcvi_frame *f)
         fcvi_fc2_els_reject(p, f, 0x07, 0x2D); /* protocol error, invalid payload length */
         return;
     }
-    fcvi_fc2_els_reply(p, f, LS_ACC, 4);
+    fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
     for (uint32_t at = FCVI_ELS_LENGTH; at < length; at += FCVI_RSCN_PAGE_LENGTH)
         changed(p, f->payload + at);
 }

@@ -4,8 +4,6 @@
 #include "../vi/timers.h"
 #include "port_internal.h"
 
-enum { ABTS = 0x81, BA_ACC = 0x84, BA_RJT = 0x85, TYPE_CT = 0x20 };
-
 static bool config_valid(const struct fcvi_port_config *c)
 {
     return c->wire == FCVI_WIRE_FC && c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF &&
@@ -142,14 +140,14 @@ static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(f->fc);
     struct exchange *x = fcvi_fc2_exchange_of(p, f);
-    if (r_ctl == ABTS) {
+    if (r_ctl == FCVI_R_CTL_ABTS) {
         /* FC-FS: an Exchange unknown here is accepted as aborted, too (C.5.7.1) */
         fcvi_fc2_send_ba_acc(p, f);
         if (x != NULL)
             aborted_by_peer(p, x);
         return;
     }
-    if ((r_ctl != BA_ACC && r_ctl != BA_RJT) || x == NULL)
+    if ((r_ctl != FCVI_R_CTL_BA_ACC && r_ctl != FCVI_R_CTL_BA_RJT) || x == NULL)
         return;
     if (x->kind == X_SETUP && x->originator && setup_at(p, x->owner)->phase == SETUP_AWAIT_BA_ACC)
         fcvi_originator_aborted(p, setup_at(p, x->owner));
@@ -197,7 +195,7 @@ void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame
         receive_bls(p, &f);
     else if (f.kind == FCVI_KIND_IU)
         receive_iu(p, &f, ack);
-    else if (fcvi_FC_TYPE(f.fc) == TYPE_CT)
+    else if (fcvi_FC_TYPE(f.fc) == FCVI_TYPE_CT)
         fcvi_fc2_ct_receive(p, &f);
 }
 
