@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
 from . import codec
+from .codes import R_CTL
 
 Value = Union[int, bytes]
 
@@ -20,7 +21,8 @@ _D_ID, _S_ID, _SEQ_ID, _SEQ_CNT, _OX_ID, _RX_ID, _PARAMETER = (
     codec.IN_HEADER[name] for name in ("D_ID", "S_ID", "SEQ_ID", "SEQ_CNT", "OX_ID", "RX_ID", "Parameter")
 )
 
-# F_CTL of each IU (Table 1, 5.8.4): Exchange responder, First_Sequence, Last_Sequence, Sequence Initiative.
+# F_CTL of each IU (Table 1, 5.8.4): Exchange responder, First_Sequence, Last_Sequence, Sequence Initiative. The codec has this
+# table, too; the tester keeps its own, so that a mistake of the codec does not go out as a frame that the codec then finds right.
 _F_CTL = {
     "CONNECT_RQST": (0, 1, 0, 1),
     "CONNECT_RESP1": (1, 0, 0, 1),
@@ -161,11 +163,11 @@ def _last_eof(envelope: Envelope) -> int:
 def abts(envelope: Envelope, *, responder: bool = False) -> RawFrame:
     """An ABTS for the whole Exchange (FC-FS): End_Sequence and Sequence Initiative, Parameter 0."""
     bits = {"Exchange_Context": int(responder), "End_Sequence": 1, "Sequence_Initiative": 1}
-    return frame_of(0x81, 0, envelope, bits, b"")
+    return frame_of(R_CTL.ABTS, 0, envelope, bits, b"")
 
 
 def ba_acc(envelope: Envelope, *, responder: bool = True) -> RawFrame:
     """A BA_ACC that aborts the whole Exchange: SEQ_CNT 0000h to FFFFh, no valid SEQ_ID."""
     bits = {"Exchange_Context": int(responder), "Last_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
     body = structure("BA_ACC", {"BA_OX_ID": envelope.ox_id, "BA_RX_ID": envelope.rx_id, "High_SEQ_CNT": 0xFFFF})
-    return frame_of(0x84, 0, envelope, bits, body)
+    return frame_of(R_CTL.BA_ACC, 0, envelope, bits, body)

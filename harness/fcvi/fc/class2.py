@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import build, codec
+from .codes import R_CTL
 
-ACK_1, P_RJT, F_RJT, P_BSY, F_BSY = 0xC0, 0xC2, 0xC3, 0xC4, 0xC5
+ACK_1, P_RJT, F_RJT, P_BSY, F_BSY = R_CTL.ACK_1, R_CTL.P_RJT, R_CTL.F_RJT, R_CTL.P_BSY, R_CTL.F_BSY_TO_DATA
 _REFUSALS = {P_RJT, F_RJT, P_BSY, F_BSY}
 _ABORT_PERFORM_ABTS = 1  # Abort Sequence Condition (8.4.2 b)
 _PARAMETER = {P_RJT: 0x02040000, F_RJT: 0x02040000, P_BSY: 0x01010000, F_BSY: 0}  # not retryable; busy for now

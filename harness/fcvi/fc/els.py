@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from . import codec
+from .codes import ELS, R_CTL, TYPE
 from .build import RawFrame, Envelope, frame_of, structure
 
-LS_RJT, LS_ACC, PLOGI, FLOGI, LOGO, RRQ = 0x01, 0x02, 0x03, 0x04, 0x05, 0x12
-ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN = 0x52, 0x54, 0x55, 0x60, 0x61
+LS_RJT, LS_ACC, PLOGI, FLOGI, LOGO, RRQ = ELS.LS_RJT, ELS.LS_ACC, ELS.PLOGI, ELS.FLOGI, ELS.LOGO, ELS.RRQ
+ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN = ELS.ADISC, ELS.FARP_REQ, ELS.FARP_REPLY, ELS.FAN, ELS.RSCN
 BROADCAST, F_PORT, FABRIC_CONTROLLER, NAME_SERVER = 0xFFFFFF, 0xFFFFFE, 0xFFFFFD, 0xFFFFFC
-TYPE_ELS, TYPE_CT = 0x01, 0x20
-_REQUEST, _REPLY = 0x22, 0x23  # R_CTL of an ELS
-_CT_REQUEST, _CT_REPLY = 0x02, 0x03
+TYPE_ELS, TYPE_CT = TYPE.ELS, TYPE.CT
+_REQUEST, _REPLY = R_CTL.ELS_REQUEST, R_CTL.ELS_REPLY
+_CT_REQUEST, _CT_REPLY = R_CTL.UNSOLICITED_CONTROL, R_CTL.SOLICITED_CONTROL
 _OPENS = {"First_Sequence": 1, "End_Sequence": 1, "Sequence_Initiative": 1}
 _CLOSES = {"Exchange_Context": 1, "Last_Sequence": 1, "End_Sequence": 1}
 

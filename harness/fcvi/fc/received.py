@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from . import codec
+from . import codec, codes
 from fcvi.engine.results import Finding
 
 
@@ -94,17 +94,11 @@ def kind_of(frame: codec.Frame) -> str:
     r_ctl = frame.get("FC", "R_CTL")
     assert isinstance(r_ctl, int)
     if frame.kind in ("bls", "link_control"):
-        return {
-            0x80: "NOP", 0x81: "ABTS", 0x84: "BA_ACC", 0x85: "BA_RJT", 0xC0: "ACK_1", 0xC1: "ACK_0",
-            0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY",
-        }.get(r_ctl, f"R_CTL_{r_ctl:02X}")  # fmt: skip
+        return (codes.R_CTL.name_of(r_ctl) or f"R_CTL_{r_ctl:02X}").partition("_TO_")[0]
     if frame.kind == "els":
         command = frame.payload[0] if frame.payload else 0
-        return {
-            0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x20: "PRLI",
-            0x52: "ADISC", 0x54: "FARP_REQ", 0x55: "FARP_REPLY", 0x60: "FAN", 0x62: "SCR",
-        }.get(command, f"ELS_{command:02X}")  # fmt: skip
-    return "CT" if frame.get("FC", "TYPE") == 0x20 else "OTHER"
+        return codes.ELS.name_of(command) or f"ELS_{command:02X}"
+    return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:

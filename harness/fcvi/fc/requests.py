@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from . import codec
+from .codes import R_CTL, TYPE
 
-_ELS, _CT = 0x01, 0x20
-_ELS_REQUEST, _ELS_REPLY, _CT_REQUEST, _CT_REPLY = 0x22, 0x23, 0x02, 0x03
+_ELS, _CT = TYPE.ELS, TYPE.CT
+_ELS_REQUEST, _ELS_REPLY = R_CTL.ELS_REQUEST, R_CTL.ELS_REPLY
+_CT_REQUEST, _CT_REPLY = R_CTL.UNSOLICITED_CONTROL, R_CTL.SOLICITED_CONTROL
 _CT_COMMAND = slice(8, 10)
 _OPEN = 65535  # requests remembered at once: the oldest was never answered
 _Exchange = tuple[int, int, int, int]

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Optional
 
 from fcvi.fc import codec, els
 from fcvi.fc.build import Envelope, RawFrame, structure
+from fcvi.fc.codes import ELS, R_CTL, TYPE
 from fcvi.fc.services import FABRIC_NAMES
 
 GPN_ID, GNN_ID, GID_PN, GID_FT, GID_IPP = 0x0112, 0x0113, 0x0121, 0x0171, 0x01B1
@@ -20,7 +21,7 @@ _UNABLE, _NOT_SUPPORTED = 0x09, 0x0B
 _NO_ID, _NO_NAME, _NO_TYPE, _NO_ADDRESS = 0x01, 0x02, 0x07, 0x0B
 _LAST = 0x80
 _HEADER, _CT = 24, 16
-_FC_VI = 0x58
+_FC_VI = TYPE.FC_VI
 _OX_ID, _RX_ID = 0xFF01, 0xFF00
 _RETRY_US, _TRIES = 1_000_000, 3
 _LONGEST_DATA = 2112
@@ -131,9 +132,9 @@ class NameServer:
         envelope = Envelope(
             d_id=asker, s_id=int.from_bytes(data[1:4], "big"), ox_id=int.from_bytes(data[16:18], "big"), rx_id=_RX_ID
         )
-        if data[0] == 0x22:
+        if data[0] == R_CTL.ELS_REQUEST:
             return self._link_service(envelope, asker, data[_HEADER:])
-        if (data[0], data[8]) == (0x02, els.TYPE_CT) and len(data) >= _HEADER + _CT:
+        if (data[0], data[8]) == (R_CTL.UNSOLICITED_CONTROL, els.TYPE_CT) and len(data) >= _HEADER + _CT:
             return els.ct_reply(envelope, self._query(data[_HEADER:]))
         return None
 
@@ -145,7 +146,7 @@ class NameServer:
             if known is not None:
                 known.port_name = name.to_bytes(8, "big")
             return els.reply(envelope, els.LS_ACC, els.login(FABRIC_NAMES, _LONGEST_DATA))
-        if payload[0] in (els.LOGO, 0x62):  # SCR
+        if payload[0] in (els.LOGO, ELS.SCR):
             return els.reply(envelope, els.LS_ACC)
         return els.reply(envelope, els.LS_RJT, els.rejection(_NOT_SUPPORTED))
 

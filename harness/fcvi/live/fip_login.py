@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Optional
 
 from fcvi.fc.build import EOF_T, SOF, RawFrame
+from fcvi.fc.codes import ELS, R_CTL
 from . import fip
 
-_R_CTL_REQUEST, _R_CTL_REPLY = 0x22, 0x23
-_FLOGI, _LS_ACC = 0x04, 0x02
+_R_CTL_REQUEST, _R_CTL_REPLY = R_CTL.ELS_REQUEST, R_CTL.ELS_REPLY
+_FLOGI, _LS_ACC = ELS.FLOGI, ELS.LS_ACC
 _OX_ID, _ID, _COMMAND = slice(16, 18), slice(1, 4), 24
 _MOST_OPEN = 256
 
