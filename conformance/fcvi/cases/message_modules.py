@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     clause_5_5 as c5_5,
     clause_5_6_login as c5_6_login,
     clause_5_9_4_3 as c5_9_4_3,
+    clause_5_9_5_reserved as c5_9_5_reserved,
     clause_5_9_6 as c5_9_6,
     clause_5_9_flags as c5_9_flags,
     clause_6_requests as c6_requests,
