@@ -12,6 +12,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent / "fcvi"
 REQUIREMENTS = HERE / "requirements.tsv"
 ERRATA = HERE / "errata.md"
+DECIDED_BY = HERE / "decided_by.tsv"
+CHANGED = HERE / "requirements_changed.tsv"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,44 @@ def load_requirements() -> tuple[Requirement, ...]:
     with REQUIREMENTS.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return tuple(Requirement(**row) for row in rows)
+
+
+@dataclass(frozen=True)
+class DecidedBy:
+    """A requirement that no check names by itself: checks that name these ones decide it.
+
+    device: a broken device of the bank (conformance/tests) that broke the requirement and failed by one of them, if there is
+    one; "" where the two say the same in other words.
+    """
+
+    id: str
+    by: tuple[str, ...]
+    device: str
+
+
+@functools.cache
+def load_decided_by() -> dict[str, DecidedBy]:
+    """Every row of decided_by.tsv by its requirement."""
+    with DECIDED_BY.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {r["requirement"]: DecidedBy(r["requirement"], tuple(r["by"].split()), r["device"]) for r in rows}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row of the catalogue that is not as it was first written: what it was, and why it was changed."""
+
+    id: str
+    kind_was: str
+    observable_was: str
+    reason: str
+
+
+@functools.cache
+def load_changes() -> tuple[Change, ...]:
+    """Every row of requirements_changed.tsv."""
+    with CHANGED.open(encoding="utf-8", newline="") as file:
+        return tuple(Change(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @functools.cache

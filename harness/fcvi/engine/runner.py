@@ -198,7 +198,7 @@ def run_variant(
         judge(result, scenario, levels)
         if pixit.slower > 1:
             scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
-        result.frames, result.log = scenario.frames(), scenario.log
+        result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
         result.expectations = scenario.expectations
         result.virtual_us = scenario.now_us
         scenario.close()
