@@ -12,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent / "fcvi"
 REQUIREMENTS = HERE / "requirements.tsv"
 ERRATA = HERE / "errata.md"
+ON_EVERY_FRAME = HERE / "on_every_frame.tsv"
 DECIDED_BY = HERE / "decided_by.tsv"
 CHANGED = HERE / "requirements_changed.tsv"
 
@@ -71,6 +72,14 @@ def load_decided_by() -> dict[str, DecidedBy]:
     with DECIDED_BY.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return {r["requirement"]: DecidedBy(r["requirement"], tuple(r["by"].split()), r["device"]) for r in rows}
+
+
+@functools.cache
+def load_on_every_frame() -> dict[str, tuple[str, ...]]:
+    """Wire-format requirements that no case lists, since the codec looks at them in every frame of these IUs."""
+    with ON_EVERY_FRAME.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["requirement"]: tuple(row["ius"].split()) for row in rows}
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ import io
 from dataclasses import replace
 
 from conformance import claims
-from conformance.catalogue import REQUIREMENTS, load_changes, load_decided_by, load_requirements
+from conformance.catalogue import REQUIREMENTS, load_changes, load_decided_by, load_on_every_frame, load_requirements
 from conformance.fcvi.cases import all_cases
 from conformance.gen_conformance import codec_requirements, monitor_requirements, not_tested, ways
+
+from fcvi.fc import codec
 
 from .bank.table import bank
 
@@ -57,3 +59,11 @@ def test_what_decides_a_requirement_exists() -> None:
 def test_every_shall_is_tested() -> None:
     cases = all_cases()
     assert [r.id for r in not_tested(ways(cases, claims.named_by_checks(cases)))] == []
+
+
+def test_what_the_codec_looks_at_in_every_frame_is_counted_where_no_case_lists_it() -> None:
+    listed = {ident for case in all_cases() for ident in case.requirements}
+    rows = {r.id for r in load_requirements() if r.testable and r.level == "shall"} & codec_requirements(set(KNOWN)) - listed
+    table = load_on_every_frame()
+    assert set(table) == rows
+    assert {iu for ius in table.values() for iu in ius} <= set(codec.IUS)

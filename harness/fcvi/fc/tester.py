@@ -39,6 +39,7 @@ class Tester:
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
+        self.judged: dict[str, int] = {}  # how many frames of the DUT the codec judged, by IU
         self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
         #: Alters what the tester sends, as the last thing before the wire: a case sets it.
         self.rewrite: Optional[Callable[[build.RawFrame], build.RawFrame]] = None
@@ -175,6 +176,8 @@ class Tester:
             entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
             entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
             self.findings.extend(entry.findings)
+        if view.iu is not None:
+            self.judged[view.iu] = self.judged.get(view.iu, 0) + 1
         kind = kind_of(view)
         if kind == "MALFORMED":
             return
