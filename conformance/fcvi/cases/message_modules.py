@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     clause_6_order as c6_order,
     clause_6_responses as c6_responses,
     clause_8_states as c8_states,
+    combined,
     annex_b_rules_1_3 as b_rules_1_3,
     annex_b_rules_4_5 as b_rules_4_5,
     annex_b_rules_6_7 as b_rules_6_7,
