@@ -29,6 +29,7 @@ FAULTS = [
     Fault("combined-immediate-lost", _first(MESSAGES, "send", "immediate"), "FCVI-5.9.7.1-01", completions=no_immediate),
     Fault("combined-other-number", _first(MESSAGES, "rdma-write", "class2"), "FCVI-5.9.6-03",
           out={"WRITE_RQST": put("DH", "FCVI_MSG_ID", lambda n: n + 1)}),
-    Fault("combined-no-resp2", _first(SETUPS, "dut-client", "public-loop", "class2"), "FCVI-6.10.1-01", out={"CONNECT_RESP2": drop()}),
+    Fault("combined-no-resp2", _first(SETUPS, "dut-client", "public-loop", "class2"), "FCVI-6.10.1-01",
+          out={"CONNECT_RESP2": drop()}),
     Fault("combined-no-resp3", _first(SETUPS, "dut-server", "256", "explicit"), "FCVI-6.11.1-01", out={"CONNECT_RESP3": drop()}),
 ]  # fmt: skip

@@ -74,9 +74,12 @@ class WrongWhere(FaultyDut):
 
 
 PLACES = [
-    {"class": int(row[legality.CLASS]), "fabric": row[legality.ORDER], "topology": row[legality.TOPOLOGY], "login": row[legality.LOGIN]}
+    {
+        "class": int(row[legality.CLASS]), "fabric": row[legality.ORDER], "topology": row[legality.TOPOLOGY],
+        "login": row[legality.LOGIN],
+    }
     for row in legal_rows(MESSAGES)
-]
+]  # fmt: skip
 PLACES = [place for i, place in enumerate(PLACES) if place not in PLACES[:i]]
 
 
