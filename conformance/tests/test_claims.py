@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import os
 from dataclasses import replace
 
+import pytest
+
 from conformance import claims
-from conformance.catalogue import REQUIREMENTS, load_changes, load_decided_by, load_on_every_frame, load_requirements
+from conformance.catalogue import DecidedBy, REQUIREMENTS, load_changes, load_decided_by, load_on_every_frame, load_requirements
 from conformance.fcvi.cases import all_cases
 from conformance.gen_conformance import codec_requirements, monitor_requirements, not_tested, ways
 
 from fcvi.fc import codec
 
+from .bank.judge import judge
 from .bank.table import bank
 
 KNOWN = {r.id: r for r in load_requirements()}
@@ -67,3 +71,12 @@ def test_what_the_codec_looks_at_in_every_frame_is_counted_where_no_case_lists_i
     table = load_on_every_frame()
     assert set(table) == rows
     assert {iu for ius in table.values() for iu in ius} <= set(codec.IUS)
+
+
+ROWS = [row for row in load_decided_by().values() if row.device]
+
+
+@pytest.mark.parametrize("row", ROWS[:: 1 if os.environ.get("FCVI_ALL_DEVICES") else 23], ids=lambda row: row.id)
+def test_the_device_of_a_row_fails_by_a_check_of_it(row: DecidedBy) -> None:
+    entry = next(e for e in bank() if e.name == row.device)
+    assert row.id in entry.breaks and set(row.by) & set(judge(entry).named_instead)

@@ -100,9 +100,7 @@ def _log_in(t: Scenario) -> None:
     "5.2.combined",
     "Messages in every legal combination of four choices",
     clause="5.2",
-    requirements=[
-        "FCVI-4.2-18", "FCVI-4.2-19", "FCVI-4.2-14", "FCVI-6.2.1-01", "FCVI-6.4.1-02", "FCVI-6.7.1-02", "FCVI-5.9.7.1-01",
-    ],  # fmt: skip
+    requirements=["FCVI-6.2.1-01", "FCVI-6.4.1-02", "FCVI-6.7.1-01", "FCVI-6.7.1-02", "FCVI-5.9.7.1-01"],
     tags=["message", "link"],
     applies="client or server",
     variants=[_message_row(row) for row in covering_rows(MESSAGES)],
@@ -128,9 +126,8 @@ def _mixed(t: Scenario, sent: Sent) -> None:
 
 
 def _same(t: Scenario, seen: bytes, wanted: bytes, requirement: str) -> None:
-    for named in (requirement, "FCVI-4.2-18", "FCVI-4.2-14", *(["FCVI-4.2-19"] if t.config["fabric"] == OUT_OF_ORDER else [])):
-        t.require(seen == wanted, named, "the data are not those of the Message", f"{len(seen)} bytes {seen[:12].hex()}",
-                  f"{len(wanted)} bytes {wanted[:12].hex()}")  # fmt: skip
+    t.require(seen == wanted, requirement, "the data are not those of the Message", f"{len(seen)} bytes {seen[:12].hex()}",
+              f"{len(wanted)} bytes {wanted[:12].hex()}")  # fmt: skip
 
 
 def _say(t: Scenario, setup: Setup, number: int) -> None:
