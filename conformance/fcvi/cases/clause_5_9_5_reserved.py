@@ -65,6 +65,25 @@ _SIZE = 40
 _AT_ONCE = 8  # connections that wait together for what must not happen
 
 
+class _Vis:
+    """VIs for one connection each, as many as the DUT has; then the oldest again, after R_A_TOV: until then a provider may
+    discard frames for the handle that it had (Annex B rule 1, C.5.9)."""
+
+    def __init__(self, t: Scenario) -> None:
+        self._t, self._most = t, max(1, int(t.pics["max_vis"]))
+        self._vis: list[int] = []
+        self._used = 0
+
+    def next(self) -> int:
+        """The VI of the next connection."""
+        if len(self._vis) < self._most:
+            self._vis.append(create_vi(self._t))
+        elif self._used % self._most == 0:
+            self._t.wait(self._t.r_a_tov_us + self._t.pixit.late_us)
+        self._used += 1
+        return self._vis[(self._used - 1) % self._most]
+
+
 def _choices(iu: str) -> list[tuple[str, dict[str, Any]]]:
     """A variant for each Reserved field of the IU, one for all of them at once."""
     name = iu.lower().replace("_", "-")
@@ -116,8 +135,9 @@ def setup_ignores(t: Scenario) -> None:
         _exchanges_end(t, refused)
         return
     flow = _setups[t.params["role"], refused]
-    vi = create_vi(t)
+    vis = _Vis(t)
     for chosen in _stimuli(t):
+        vi = vis.next()
         with reserved_set(t, chosen):
             flow(t, vi)
         if not chosen:
@@ -198,11 +218,12 @@ def _exchanges_end(t: Scenario, refused: bool) -> None:
     As many setups as the DUT has VIs wait together.
     """
     most = max(1, min(_AT_ONCE, int(t.pics["max_vis"])))
-    vis = [create_vi(t) for _ in range(most)]
+    pool = _Vis(t)
     stimuli = list(_stimuli(t))
     for first in range(0, len(stimuli), most):
         setups: list[Setup] = []
-        for vi, chosen in zip(vis, stimuli[first : first + most]):
+        for chosen in stimuli[first : first + most]:
+            vi = pool.next()
             setup = start_request(t, vi=vi) if not refused else _refused_client(t, vi)
             if not refused:
                 accept_request(t, setup)
@@ -254,12 +275,12 @@ def disconnect_ignores(t: Scenario) -> None:
 
     The request is answered and the connection is over; the response lets VipDisconnect return with VIP_SUCCESS.
     """
-    vi = create_vi(t)
+    vis = _Vis(t)
     connected = _connected_client if t.params["role"] == CLIENT else _connected_server
     request = t.params["iu"] == "DISCONNECT_RQST"
     status = t.params["form"] == STATUS
     for chosen in _stimuli(t):
-        setup = connected(t, vi)
+        setup = connected(t, vis.next())
         with reserved_set(t, chosen):
             if request:
                 _is_disconnected(t, setup, TRANSPORT_ERROR if status else None)
