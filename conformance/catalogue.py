@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from fcvi.engine.catalogue import Erratum, Requirement, load_catalogue, load_errata, load_requirements, sha256
+from pathlib import Path
+
+from fcvi.engine.catalogue import (
+    Change,
+    DecidedBy,
+    Erratum,
+    Requirement,
+    load_catalogue,
+    load_changes,
+    load_decided_by,
+    load_errata,
+    load_on_every_frame,
+    load_requirements,
+    sha256,
+)
 
 from . import register_all
 
 register_all()
 
-__all__ = ["Erratum", "Requirement", "load_catalogue", "load_errata", "load_requirements", "sha256"]
+#: The catalogue of FC-VI.
+REQUIREMENTS = Path(__file__).resolve().parent / "fcvi" / "requirements.tsv"
+
+__all__ = [
+    "Change", "DecidedBy", "Erratum", "REQUIREMENTS", "Requirement", "load_catalogue", "load_changes", "load_decided_by",
+    "load_errata", "load_on_every_frame", "load_requirements", "sha256",
+]  # fmt: skip

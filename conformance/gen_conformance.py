@@ -5,20 +5,25 @@ Usage: python3 -m conformance.gen_conformance [--check]
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Mapping
 
 from fcvi.fc import codec
 from fcvi.engine.case import CaseInfo, load_cases
 
-from fcvi.engine.catalogue import Requirement, load_errata, load_requirements
+from fcvi.engine.catalogue import Requirement, load_changes, load_decided_by, load_errata, load_requirements
 from fcvi.engine.protocol import Protocol, registered
 
 from . import register_all
+from .claims import named_by_checks, unnamed
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+MONITOR = HERE / "monitor/src"
 TARGET = ROOT / "CONFORMANCE.md"
 
 
@@ -35,7 +40,7 @@ def codec_requirements(known: set[str]) -> set[str]:
 def monitor_requirements() -> dict[str, list[str]]:
     """Requirements that the monitor enforces, each with the files of its rules."""
     found: dict[str, list[str]] = {}
-    for path in sorted((HERE / "monitor/src").glob("rules_*.c")) + [HERE / "monitor/src/mon_link.c"]:
+    for path in sorted(MONITOR.rglob("*.c")):
         for ident in sorted(set(re.findall(r'"(FCVI-[^"]+)"', path.read_text(encoding="utf-8")))):
             found.setdefault(ident, []).append(path.name)
     for iu in ("SEND_RQST", "WRITE_RQST"):
@@ -52,62 +57,116 @@ def unknown_names(cases: list[CaseInfo]) -> list[str]:
     return wrong + [f"case {c.id} names {e}" for c in cases for e in c.errata if e not in errata]
 
 
-def _how(r: Requirement, in_codec: set[str], in_monitor: dict[str, list[str]], cases: dict[str, list[str]]) -> str:
-    ways = ["codec"] if r.id in in_codec else []
-    if r.id in in_monitor:
-        ways.append(f"monitor ({', '.join(in_monitor[r.id])})")
-    ways += cases.get(r.id, [])
-    if ways:
-        return ", ".join(ways)
-    return r.observable.removeprefix("n/a: ") if not r.testable else "not yet"
+@dataclass(frozen=True)
+class Ways:
+    """What names each requirement."""
+
+    codec: set[str]
+    monitor: Mapping[str, list[str]]
+    checks: Mapping[str, list[str]]  # cases with a check that names it
+    decided: Mapping[str, list[str]]  # cases that list it and have a check that decides it
+    devices: Mapping[str, list[str]]  # broken devices of the banks that were made to break it
+
+    def how(self, r: Requirement) -> list[str]:
+        """Each way in words."""
+        found = ["codec"] if r.id in self.codec else []
+        if r.id in self.monitor:
+            found.append(f"monitor ({', '.join(self.monitor[r.id])})")
+        if r.id in self.checks:
+            found.append("check of " + _some(self.checks[r.id]))
+        elif r.id in self.decided:
+            by = ", ".join(load_decided_by()[r.id].by)
+            found.append(f"decided by checks of {by} in " + _some(self.decided[r.id]))
+        return found
+
+
+def _some(cases: list[str], most: int = 12) -> str:
+    return ", ".join(cases[:most]) + (f" and {len(cases) - most} more cases" if len(cases) > most else "")
+
+
+def ways(cases: list[CaseInfo], named: Mapping[str, set[str]], known: set[str]) -> Ways:
+    """Of one standard: known are its requirements. named: what the checks of each case name (claims)."""
+    checks: dict[str, list[str]] = {}
+    decided: dict[str, list[str]] = {}
+    table = load_decided_by()
+    for case in cases:
+        for ident in sorted(known & named[case.id] & set(case.requirements)):
+            checks.setdefault(ident, []).append(case.id)
+        for ident in case.requirements:
+            if ident not in named[case.id] and ident in table:
+                decided.setdefault(ident, []).append(case.id)
+    for ident in sorted(known & set().union(*(named[c.id] for c in cases)) - set(checks)):  # no case lists it: a check all the same
+        checks[ident] = [c.id for c in cases if ident in named[c.id]]
+    return Ways(codec_requirements(known), {r: f for r, f in monitor_requirements().items() if r in known}, checks, decided, broken_devices())
+
+
+def broken_devices() -> dict[str, list[str]]:
+    """The devices of the banks by the requirement that each was made to break; the tests run them."""
+    found: dict[str, list[str]] = {}
+    for entry in importlib.import_module("conformance.tests.bank.table").bank():
+        for ident in entry.breaks:
+            found.setdefault(ident, []).append(entry.name)
+    return found
+
+
+def _tested_by(r: Requirement, every: Ways) -> str:
+    found = every.how(r)
+    if found:
+        return "; ".join(found)
+    if not r.testable:
+        return r.observable.removeprefix("n/a: ")
+    return "**not tested**" if r.level == "shall" else "not tested: breaking it fails no device"
 
 
 def _cell(words: str) -> str:
     return words.replace("|", "\\|")
 
 
-def _covered_by(cases: list[CaseInfo]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for case in cases:
-        for ident in case.requirements:
-            found.setdefault(ident, []).append(case.id)
-    return found
-
-
-def render() -> str:
+def render(named: Mapping[str, set[str]]) -> str:
     """The document: the tables of each standard, in their order."""
     lines: list[str] = []
     for number, protocol in enumerate(registered()):
         lines += ["", f"# {protocol.name} ({protocol.standard})", ""] if number else ["# Conformance", ""]
-        lines += _book(protocol)
+        lines += _book(protocol, named)
     return "\n".join(lines) + "\n"
 
 
-def _book(protocol: Protocol) -> list[str]:
-    requirements, every = load_requirements([protocol]), load_cases([protocol])
-    known = {r.id for r in requirements}
-    in_codec, in_monitor = codec_requirements(known), {r: f for r, f in monitor_requirements().items() if r in known}
-    cases = _covered_by(every)
+def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
+    requirements, cases = load_requirements([protocol]), load_cases([protocol])
+    every = ways(cases, named, {r.id for r in requirements})
     testable = [r for r in requirements if r.testable]
-    covered = [r for r in testable if r.id in in_codec or r.id in in_monitor or r.id in cases]
+    covered = [r for r in testable if every.how(r)]
+    missing = [r.id for r in testable if r.level == "shall" and not every.how(r)]
     folder = protocol.folder.relative_to(ROOT).as_posix()
     lines = [
         f"Generated by `python3 -m conformance.gen_conformance` from `{folder}/requirements.tsv`, "
         f"`{folder}/errata.md`, the codec, the monitor and the cases. Do not edit.",
         "",
-        f"{len(requirements)} statements, {len(testable)} of them testable, {len(covered)} covered so far "
-        f"(codec findings: {len(in_codec)}; monitor rules: {len(in_monitor)}; "
-        f"cases: {len(cases)}). \"not yet\" means that no case or rule exists yet.",
+        f"{len(requirements)} statements, {len(testable)} of them testable, {len(covered)} tested "
+        f"(named by the codec: {len(every.codec)}; by the monitor: {len(every.monitor)}; by a check of a case: "
+        f"{len(every.checks)}; decided by a check that names another one: {len(set(every.decided) - set(every.checks))}).",
         "",
         "A device fails for a broken `shall`. A broken `should`, informative rule or example is reported as a notice.",
+        "",
+        f"A case may list only what a check in it names, what codec or monitor name, or what `{folder}/decided_by.tsv` "
+        "says such a check decides: which broken device showed it stands there. The column \"seen to fail\" has devices of the "
+        "bank (`conformance/tests/bank`) that break the statement; `make faults` runs them.",
+        "",
+        "Testable `shall` statements that nothing tests: " + (", ".join(missing) or "none") + ".",
     ]
     clause = None
     for r in requirements:
         if r.clause.split(" ")[0] != clause:
             clause = r.clause.split(" ")[0]
-            lines += ["", f"## Clause {clause}", "", "| id | level | statement | tested by |", "| --- | --- | --- | --- |"]
-        lines.append(f"| {r.id} | {r.level} | {_cell(r.statement)} | {_cell(_how(r, in_codec, in_monitor, cases))} |")
-    return lines + _errata(protocol, every)
+            lines += ["", f"## Clause {clause}", "", "| id | level | statement | tested by | seen to fail |"]
+            lines += ["| --- | --- | --- | --- | --- |"]
+        devices = _some(every.devices.get(r.id, []), 3).replace(" cases", "")
+        lines.append(f"| {r.id} | {r.level} | {_cell(r.statement)} | {_cell(_tested_by(r, every))} | {devices} |")
+    changes = load_changes([protocol])
+    if changes:
+        lines += ["", "## Rows of the catalogue that were changed", "", "| id | kind before | reason |", "| --- | --- | --- |"]
+        lines += [f"| {c.id} | {c.kind_was} | {_cell(c.reason)} |" for c in changes]
+    return lines + _errata(protocol, cases)
 
 
 def _errata(protocol: Protocol, cases: list[CaseInfo]) -> list[str]:
@@ -130,12 +189,16 @@ def _errata(protocol: Protocol, cases: list[CaseInfo]) -> list[str]:
 def main(argv: list[str]) -> int:
     """Write, or check that what is written is current."""
     register_all()
-    wrong = unknown_names(load_cases())
+    cases = load_cases()
+    wrong = [f"{words}, which does not exist" for words in unknown_names(cases)]
+    named = named_by_checks(cases)
+    on_every_frame = codec_requirements({r.id for r in load_requirements()}) | set(monitor_requirements())
+    wrong += unnamed(cases, named, on_every_frame)
     for words in wrong:
-        print(f"gen_conformance: {words}, which does not exist", file=sys.stderr)
+        print(f"gen_conformance: {words}", file=sys.stderr)
     if wrong:
         return 1
-    text = render()
+    text = render(named)
     if "--check" not in argv:
         Path(TARGET).write_text(text, encoding="utf-8")
         return 0

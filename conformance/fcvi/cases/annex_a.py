@@ -208,7 +208,7 @@ def case_7(t: Scenario) -> None:
     "A.1.peer-a",
     "Table A.1 from the other side: the DUT as Peer A",
     clause="A.1",
-    requirements=["FCVI-A.1-02", "FCVI-5.3.4-a", "FCVI-5.3.4-05", "FCVI-5.3.3-01"],
+    requirements=["FCVI-A.1-02", "FCVI-5.3.3-01"],
     errata=["E48", "E78"],
     tags=["setup", "peer", "arbitration"],
     applies="peer_to_peer",

@@ -148,9 +148,7 @@ def _variants(choices: list[tuple[str, dict[str, Any]]], fabrics: tuple[str, ...
     "B.R8a",
     "Rule 8 a: busy where the Fabric keeps order",
     clause="B.2.6.1 rule 8a",
-    requirements=[
-        "FCVI-B-R8a-a", "FCVI-B-R8a-b", "FCVI-B-R8a-c1", "FCVI-B-R8a-c2", "FCVI-8.1-01", "FCVI-8.4.2-c", "FCVI-8.4.2-e",
-    ],  # fmt: skip
+    requirements=["FCVI-B-R8a-a", "FCVI-B-R8a-b", "FCVI-B-R8a-c1", "FCVI-8.1-01", "FCVI-8.4.2-e"],
     errata=["E95"],
     tags=["message", "class2"],
     applies="client or server",
@@ -222,9 +220,7 @@ def busy_out_of_order(t: Scenario) -> None:
     "B.R8c",
     "Rule 8 c: a data frame is rejected",
     clause="B.2.6.1 rule 8c",
-    requirements=[
-        "FCVI-B-R8c-a", "FCVI-B-R8c-b", "FCVI-B-R8c-c1", "FCVI-B-R8c-c2", "FCVI-8.1-01", "FCVI-8.4.2-c", "FCVI-8.4.2-e",
-    ],  # fmt: skip
+    requirements=["FCVI-B-R8c-a", "FCVI-B-R8c-b", "FCVI-B-R8c-c1", "FCVI-8.1-01", "FCVI-8.4.2-e"],
     tags=["message", "class2"],
     applies="client or server",
     variants=_variants([("p-rjt", {"how": "P_RJT"}), ("f-rjt", {"how": "F_RJT"})]),
@@ -241,10 +237,7 @@ def rejected(t: Scenario) -> None:
     "B.R8d",
     "Rule 8 d: an ACK asks for ABTS",
     clause="B.2.6.1 rule 8d",
-    requirements=[
-        "FCVI-B-R8d-a", "FCVI-B-R8d-b", "FCVI-B-R8d-c1", "FCVI-B-R8d-c2", "FCVI-8.1-01", "FCVI-8.4.2-b", "FCVI-8.4.2-c",
-        "FCVI-8.4.2-e",
-    ],  # fmt: skip
+    requirements=["FCVI-B-R8d-b", "FCVI-B-R8d-c1", "FCVI-8.1-01", "FCVI-8.4.2-b", "FCVI-8.4.2-e"],
     tags=["message", "class2"],
     applies="client or server",
     variants=_variants([("abort", {"how": "abort"})]),
@@ -261,9 +254,7 @@ def abort_asked(t: Scenario) -> None:
     "B.R8e",
     "Rule 8 e: an ACK does not come",
     clause="B.2.6.1 rule 8e",
-    requirements=[
-        "FCVI-B-R8e-a", "FCVI-B-R8e-b", "FCVI-B-R8e-c1", "FCVI-B-R8e-c2", "FCVI-8.1-01", "FCVI-8.4.2-c", "FCVI-8.4.2-e",
-    ],  # fmt: skip
+    requirements=["FCVI-B-R8e-a", "FCVI-B-R8e-b", "FCVI-B-R8e-c1", "FCVI-8.1-01", "FCVI-8.4.2-e"],
     tags=["message", "class2", "timing"],
     applies="client or server",
     variants=_variants([("none", {"how": "none"})]),

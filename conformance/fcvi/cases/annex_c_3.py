@@ -39,7 +39,7 @@ _HOW = ("pending", "pending-retry", "refused")
     "C.R2",
     "FCVI_CONNECT_RESP3 never comes and the Endpoint is Idle",
     clause="C.3 rule 2",
-    requirements=[*_T3, "FCVI-C-R2-a", "FCVI-C-R2-b", "FCVI-C-R2-d", "FCVI-C-R2-e", "FCVI-C-R2-f", "FCVI-8.5.4-01"],
+    requirements=[*_T3, "FCVI-C-R2-a", "FCVI-C-R2-b", "FCVI-8.5.4-01"],
     errata=["E62", "E72"],
     tags=["setup", "loss", "timing"],
     applies="client",
@@ -148,7 +148,7 @@ def pending_without_resp3(t: Scenario) -> None:
     clause="C.3 rule 4",
     requirements=[
         *_T3, "FCVI-C-R4-a", "FCVI-C-R4-b", "FCVI-C-R4-d", "FCVI-C-R4-e", "FCVI-8.5.3-a1", "FCVI-8.5.4-01",
-        "FCVI-8.5.4-02", "FCVI-C.5.5-05", "FCVI-C.5.7.2-06", "FCVI-C.5.1-01",
+        "FCVI-8.5.4-02", "FCVI-C.5.1-01",
     ],  # fmt: skip
     errata=["E52"],
     tags=["setup", "loss", "retry", "timing"],

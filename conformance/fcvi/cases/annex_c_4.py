@@ -118,9 +118,7 @@ def _retried(t: Scenario, first: Setup) -> tuple[Setup, Received]:
     "C.R8",
     "A retried request while the setup is open",
     clause="C.4.1 rule 8",
-    requirements=[
-        "FCVI-C-R8-a", "FCVI-C-R8-a1", "FCVI-C-R8-a2", "FCVI-C-R8-a3", "FCVI-C-R8-a5", "FCVI-8.5.4-b1", "FCVI-8.5.4-b2",
-    ],
+    requirements=["FCVI-C-R8-a", "FCVI-C-R8-a1", "FCVI-8.5.4-b1", "FCVI-8.5.4-b2"],
     errata=["E56"],
     tags=["setup", "loss", "retry"],
     applies="server",
@@ -163,10 +161,7 @@ def _retry_when_connected(t: Scenario) -> tuple[Setup, Setup, Received]:
     "C.R9",
     "A retried request for a connection that exists",
     clause="C.4.1 rule 9",
-    requirements=[
-        "FCVI-C-R9-a", "FCVI-C-R9-a1", "FCVI-C-R9-a2", "FCVI-C-R9-a3", "FCVI-C-R9-n3", "FCVI-5.9.4.5-06",
-        "FCVI-6.9.2-09", "FCVI-8.5.4-b2",
-    ],  # fmt: skip
+    requirements=["FCVI-C-R9-a", "FCVI-C-R9-a1", "FCVI-C-R9-n3", "FCVI-5.9.4.5-06", "FCVI-6.9.2-09", "FCVI-8.5.4-b2"],
     errata=["E65"],
     tags=["setup", "retry"],
     applies="server",
@@ -197,10 +192,7 @@ def rule_9(t: Scenario) -> None:
     "C.R10",
     "FCVI_CONNECT_RESP2 with RETRY for a connection that exists",
     clause="C.4.1 rule 10",
-    requirements=[
-        "FCVI-C-R10-a", "FCVI-C-R10-a1", "FCVI-C-R10-a2", "FCVI-C-R10-a3", "FCVI-C-R10-n5", "FCVI-5.9.4.5-06",
-        "FCVI-6.11.2-09",
-    ],  # fmt: skip
+    requirements=["FCVI-C-R10-a", "FCVI-C-R10-a1", "FCVI-C-R10-n5", "FCVI-5.9.4.5-06", "FCVI-6.11.2-09"],
     errata=["E65", "E66"],
     tags=["setup", "retry"],
     applies="server and unreliable_delivery and send",

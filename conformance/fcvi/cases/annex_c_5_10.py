@@ -36,11 +36,10 @@ from conformance.fcvi.steps.connection import (
     "Lost FCVI_CONNECT_RESP3",
     clause="C.5.10",
     requirements=[
-        "FCVI-C.5.10-01", "FCVI-C.5.10-03", "FCVI-C.5.10-04", "FCVI-C.5.10-05", "FCVI-C.5.9.2-03", "FCVI-C-R5-a",
-        "FCVI-C-R5-b", "FCVI-C-R5-e", "FCVI-6.12.2-02", "FCVI-6.12.2-07", "FCVI-6.12.2-08", "FCVI-6.12.2-15",
-        "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-05", "FCVI-8.1-03", "FCVI-8.2-b1", "FCVI-8.2-d2",
-        "FCVI-8.2-d3", "FCVI-8.2-e1", "FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a",
-        "FCVI-8.5.3-a3", "FCVI-D.2-02",
+        "FCVI-C.5.10-01", "FCVI-C.5.10-05", "FCVI-C-R5-a", "FCVI-C-R5-b", "FCVI-C-R5-e", "FCVI-6.12.2-02",
+        "FCVI-6.12.2-07", "FCVI-6.12.2-08", "FCVI-6.12.2-15", "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-05",
+        "FCVI-8.1-03", "FCVI-8.2-b1", "FCVI-8.2-d2", "FCVI-8.2-d3", "FCVI-8.2-e1", "FCVI-8.3-02", "FCVI-8.3-05",
+        "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.3-a3", "FCVI-D.2-02",
     ],  # fmt: skip
     errata=["E03", "E41", "E52", "E63", "E68", "E74"],
     tags=["setup", "loss", "timing"],

@@ -18,7 +18,7 @@ from conformance.fcvi.steps.connection import (
 )
 
 CLIENT_REQUIREMENTS = [
-    "FCVI-C-R2-a", "FCVI-C-R2-d", "FCVI-C.5.2-07", "FCVI-C.5.2-09", "FCVI-8.2-b2", "FCVI-8.3-02", "FCVI-8.3-05",
+    "FCVI-C-R2-a", "FCVI-C.5.2-07", "FCVI-C.5.2-09", "FCVI-8.2-b2", "FCVI-8.3-02", "FCVI-8.3-05",
     "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.4-01",
 ]  # fmt: skip
 
@@ -29,8 +29,7 @@ CLIENT_REQUIREMENTS = [
     "Lost FCVI_CONNECT_RQST",
     clause="C.5.7.1",
     requirements=[
-        "FCVI-C.5.7.1-01", "FCVI-C.5.7.1-02", "FCVI-C.5.7.1-03", "FCVI-C.5.7.1-04", "FCVI-4.1-04",
-        *CLIENT_REQUIREMENTS,
+        *CLIENT_REQUIREMENTS, "FCVI-C.5.7.1-01", "FCVI-C.5.7.1-02", "FCVI-C.5.7.1-03", "FCVI-C.5.7.1-04", "FCVI-4.1-04",
     ],  # fmt: skip
     errata=["E62", "E72"],
     tags=["setup", "loss", "timing"],

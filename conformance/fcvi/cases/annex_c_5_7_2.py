@@ -39,7 +39,7 @@ from conformance.fcvi.steps.connection import (
 _RETRY = [
     "FCVI-8.2-b4", "FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.3-a2a", "FCVI-8.5.3-a2b",
     "FCVI-8.5.4-01", "FCVI-8.5.4-a1", "FCVI-8.5.4-a2", "FCVI-8.5.4-a3", "FCVI-5.9.4.4-04", "FCVI-5.9.4.5-05",
-    "FCVI-C.5.7.2-01", "FCVI-C-R3-a", "FCVI-C-R3-c", "FCVI-C-R3-d", "FCVI-C.5.2-08", "FCVI-C.3-01",
+    "FCVI-C.5.7.2-01", "FCVI-C-R3-a", "FCVI-C-R3-c", "FCVI-C-R3-d", "FCVI-C.5.2-08",
 ]  # fmt: skip
 
 
@@ -50,11 +50,11 @@ _RETRY = [
     clause="C.5.7.2",
     requirements=[
         *_RETRY, "FCVI-8.2-c1", "FCVI-8.2-c2", "FCVI-8.2-c3", "FCVI-8.5.3-a1", "FCVI-8.5.4-02", "FCVI-8.5.4-b1",
-        "FCVI-8.5.4-b2", "FCVI-C-R3-b", "FCVI-C-R4-a", "FCVI-C-R4-b", "FCVI-C-R4-e", "FCVI-C-R11",
-        "FCVI-C.5.7.2-02", "FCVI-C.5.7.2-03", "FCVI-C.5.7.2-04", "FCVI-C.5.7.2-05", "FCVI-C.5.7.2-07",
-        "FCVI-C.5.7.2-08", "FCVI-C.5.7.2-09", "FCVI-C.5.7.2-10", "FCVI-D-R2-a1", "FCVI-D-R2-a2", "FCVI-D-R2-a3",
-        "FCVI-D-R2-b1", "FCVI-D-R2-c", "FCVI-6.12.2-03", "FCVI-6.12.2-06", "FCVI-6.12.2-14", "FCVI-8.6.2-b",
-        "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3", "FCVI-5.9.7.3.2-10", "FCVI-5.9.7.3.2-11",
+        "FCVI-8.5.4-b2", "FCVI-C-R3-b", "FCVI-C-R4-a", "FCVI-C-R4-b", "FCVI-C-R4-e", "FCVI-C-R11", "FCVI-C.5.7.2-02",
+        "FCVI-C.5.7.2-03", "FCVI-C.5.7.2-05", "FCVI-C.5.7.2-07", "FCVI-C.5.7.2-08", "FCVI-C.5.7.2-09",
+        "FCVI-C.5.7.2-10", "FCVI-D-R2-a1", "FCVI-D-R2-a2", "FCVI-D-R2-a3", "FCVI-D-R2-b1", "FCVI-D-R2-c",
+        "FCVI-6.12.2-03", "FCVI-6.12.2-06", "FCVI-6.12.2-14", "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2",
+        "FCVI-8.6.3-a3", "FCVI-5.9.7.3.2-10", "FCVI-5.9.7.3.2-11",
     ],  # fmt: skip
     errata=["E04", "E05", "E37", "E39", "E52", "E59", "E82", "E116"],
     tags=["setup", "loss", "retry", "timing"],

@@ -36,9 +36,9 @@ from conformance.fcvi.steps.connection import (
     "Lost FCVI_CONNECT_RESP1",
     clause="C.5.8",
     requirements=[
-        *CLIENT_REQUIREMENTS, "FCVI-C.5.8-01", "FCVI-C.5.8-02", "FCVI-5.9.7.3.2-11", "FCVI-5.9.4.6-04",
-        "FCVI-5.9.4.6-06", "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-11", "FCVI-8.5.4-b1", "FCVI-8.5.4-b2",
-        "FCVI-6.12.1-01", "FCVI-8.5.3-d", "FCVI-C-R8-a", "FCVI-C-R8-a1", "FCVI-C-R8-a2", "FCVI-C-R8-a3", "FCVI-C-R12",
+        *CLIENT_REQUIREMENTS, "FCVI-C.5.8-01", "FCVI-5.9.7.3.2-11", "FCVI-5.9.4.6-04", "FCVI-5.9.4.6-06",
+        "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-11", "FCVI-8.5.4-b1", "FCVI-8.5.4-b2", "FCVI-6.12.1-01",
+        "FCVI-8.5.3-d", "FCVI-C-R8-a", "FCVI-C-R8-a1", "FCVI-C-R12",
     ],  # fmt: skip
     errata=["E41", "E56", "E61", "E67", "E72", "E115"],
     tags=["setup", "loss", "timing"],

@@ -35,11 +35,10 @@ _ROLES = [(CLIENT, "client"), (SERVER, "server")]
     "Disconnect of an established connection",
     clause="D.1 rule 1",
     requirements=[
-        "FCVI-D-R1-a1", "FCVI-D-R1-a2", "FCVI-D-R1-a3", "FCVI-D-R1-a5", "FCVI-D-R1-b1", "FCVI-D-R1-b2",
-        "FCVI-D-R1-c1", "FCVI-D-R1-c2", "FCVI-5.3.5-01", "FCVI-6.12.1-01", "FCVI-6.12.2-02", "FCVI-6.12.2-05",
-        "FCVI-6.12.2-07", "FCVI-6.12.2-08", "FCVI-6.12.2-15", "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.3-04",
-        "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3", "FCVI-T01-DISCONNECT_RQST-pos",
-        "FCVI-T10-1", "FCVI-D.2-04",
+        "FCVI-D-R1-a1", "FCVI-D-R1-a3", "FCVI-D-R1-a5", "FCVI-D-R1-b1", "FCVI-D-R1-c1", "FCVI-D-R1-c2", "FCVI-5.3.5-01",
+        "FCVI-6.12.1-01", "FCVI-6.12.2-02", "FCVI-6.12.2-05", "FCVI-6.12.2-07", "FCVI-6.12.2-08", "FCVI-6.12.2-15",
+        "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.3-04", "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3",
+        "FCVI-T01-DISCONNECT_RQST-pos", "FCVI-T10-1", "FCVI-D.2-04",
     ],  # fmt: skip
     errata=["E03", "E28", "E41", "E59"],
     tags=["disconnect", "timing"],
@@ -69,9 +68,9 @@ def disconnect_established(t: Scenario) -> None:
     "Disconnect after a setup timeout",
     clause="D.1 rule 2",
     requirements=[
-        "FCVI-D-R2-a1", "FCVI-D-R2-a2", "FCVI-D-R2-a3", "FCVI-D-R2-b1", "FCVI-D-R2-b2", "FCVI-D-R2-c",
-        "FCVI-5.9.2-05", "FCVI-5.9.10-05", "FCVI-6.12.2-03", "FCVI-6.12.2-06", "FCVI-6.12.2-08", "FCVI-6.12.2-14",
-        "FCVI-8.1-03", "FCVI-8.2-e1", "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3",
+        "FCVI-D-R2-a1", "FCVI-D-R2-a2", "FCVI-D-R2-a3", "FCVI-D-R2-b1", "FCVI-D-R2-c", "FCVI-5.9.2-05",
+        "FCVI-5.9.10-05", "FCVI-6.12.2-03", "FCVI-6.12.2-06", "FCVI-6.12.2-08", "FCVI-6.12.2-14", "FCVI-8.1-03",
+        "FCVI-8.2-e1", "FCVI-8.6.2-b", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3",
     ],  # fmt: skip
     errata=["E04", "E59", "E69", "E116"],
     tags=["disconnect", "loss", "timing"],
@@ -112,8 +111,8 @@ def disconnect_failed_setup(t: Scenario) -> None:
     "Disconnect of what the responder does not know",
     clause="D.1 rule 3",
     requirements=[
-        "FCVI-D-R3-a1", "FCVI-D-R3-a2", "FCVI-D-R3-a3", "FCVI-5.3.5-02", "FCVI-5.9.4.6-04", "FCVI-5.9.4.6-06",
-        "FCVI-5.9.7.3.2-11", "FCVI-5.9.10-06", "FCVI-6.13.1-01", "FCVI-6.13.2-05", "FCVI-6.13.2-11", "FCVI-T12-4Ah",
+        "FCVI-D-R3-a1", "FCVI-D-R3-a3", "FCVI-5.3.5-02", "FCVI-5.9.4.6-04", "FCVI-5.9.4.6-06", "FCVI-5.9.7.3.2-11",
+        "FCVI-5.9.10-06", "FCVI-6.13.1-01", "FCVI-6.13.2-05", "FCVI-6.13.2-11", "FCVI-T12-4Ah",
     ],  # fmt: skip
     errata=["E03", "E05", "E06"],
     tags=["disconnect"],

@@ -30,9 +30,9 @@ _ANY_STATUS = tuple(range(0x40, 0x4C))
     "Disconnect from both sides",
     clause="D.2",
     requirements=[
-        "FCVI-D.2-01", "FCVI-D.2-02", "FCVI-D.2-03", "FCVI-D.2-05", "FCVI-D.2-06", "FCVI-D.2-07", "FCVI-D.2-08",
-        "FCVI-5.3.5-01", "FCVI-5.3.5-02", "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-05", "FCVI-6.13.2-11",
-        "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.2-d3", "FCVI-8.2-e1",
+        "FCVI-D.2-01", "FCVI-D.2-02", "FCVI-D.2-03", "FCVI-D.2-05", "FCVI-D.2-06", "FCVI-D.2-07", "FCVI-5.3.5-01",
+        "FCVI-5.3.5-02", "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-05", "FCVI-6.13.2-11", "FCVI-8.1-03",
+        "FCVI-8.2-d2", "FCVI-8.2-d3", "FCVI-8.2-e1",
     ],  # fmt: skip
     errata=["E03", "E41", "E57", "E68"],
     tags=["disconnect"],

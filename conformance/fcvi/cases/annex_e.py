@@ -106,7 +106,7 @@ def streams(t: Scenario) -> None:
     "E.2",
     "A Message of a stream fails at the responder",
     clause="E",
-    requirements=["FCVI-E-02", "FCVI-E-03", "FCVI-5.9.4.3-01", "FCVI-8.1-01", "FCVI-8.4.2-e", "FCVI-5.9.7.3.1-01"],
+    requirements=["FCVI-5.9.4.3-01", "FCVI-8.1-01", "FCVI-8.4.2-e", "FCVI-5.9.7.3.1-01"],
     tags=["message", "streaming"],
     applies="client or server",
     variants=variants(
@@ -148,8 +148,8 @@ def stream_fails(t: Scenario) -> None:
     "The DUT fails a Message of a stream",
     clause="E",
     requirements=[
-        "FCVI-E-01", "FCVI-E-02", "FCVI-E-03", "FCVI-5.2.2-04", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-T06-1",
-        "FCVI-5.9.7.3.1-05", "FCVI-6.3.1-01",
+        "FCVI-E-01", "FCVI-5.2.2-04", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-T06-1", "FCVI-5.9.7.3.1-05",
+        "FCVI-6.3.1-01",
     ],  # fmt: skip
     errata=["E22"],
     tags=["message", "streaming"],

@@ -103,7 +103,7 @@ _PAIRS: list[tuple[str, bytes, bytes]] = [
     "7.2",
     "Discriminators are byte strings",
     clause="7.2",
-    requirements=["FCVI-7.2-04", "FCVI-7.2-14", "FCVI-4.2-34", "FCVI-4.2-28"],
+    requirements=["FCVI-4.2-34", "FCVI-4.2-28"],
     errata=["E30", "E31", "E78"],
     tags=["setup", "matching", "address"],
     applies="server",

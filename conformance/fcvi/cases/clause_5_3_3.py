@@ -73,7 +73,6 @@ def be_refused(t: Scenario, setup: Setup) -> None:
     clause="5.3.3",
     requirements=[
         *_EXCHANGE_1, *_EXCHANGE_2, "FCVI-5.3.1-01", "FCVI-4.2-03", "FCVI-4.2-15", "FCVI-4.2-43", "FCVI-T08-010",
-        "FCVI-C.5.1-06", "FCVI-C.5.1-07",
     ],  # fmt: skip
     errata=["E13", "E14", "E40", "E48", "E64", "E78"],
     tags=["setup", "peer"],

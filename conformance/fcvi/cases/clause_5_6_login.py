@@ -83,7 +83,7 @@ def login_bits(t: Scenario) -> None:
     "5.6.server",
     "A client that lacks S or C is refused",
     clause="5.6",
-    requirements=["FCVI-5.6-05", "FCVI-5.6-10", "FCVI-T12-20h", "FCVI-6.9.1-01"],
+    requirements=["FCVI-5.6-05", "FCVI-5.6-10", "FCVI-T12-20h"],
     errata=["E17"],
     tags=["login", "setup", "refusal"],
     applies="server and explicit_login",

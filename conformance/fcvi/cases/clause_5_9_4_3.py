@@ -199,9 +199,9 @@ def descriptor_error(t: Scenario) -> None:
     "Transport errors at the DUT",
     clause="5.9.4.3",
     requirements=[
-        "FCVI-T06-3", "FCVI-T06-0", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-02", "FCVI-5.9.7.3.1-03",
-        "FCVI-5.9.7.3.2-05", "FCVI-5.9.7.3.2-06", "FCVI-5.9.7.3.2-07", "FCVI-8.4.2-e", "FCVI-T12-40h", "FCVI-T12-44h",
-        "FCVI-T12-45h", "FCVI-T12-46h",
+        "FCVI-T06-3", "FCVI-T06-0", "FCVI-5.9.4.3-01", "FCVI-5.9.7.3.1-02", "FCVI-5.9.7.3.1-03", "FCVI-5.9.7.3.2-05",
+        "FCVI-5.9.7.3.2-06", "FCVI-5.9.7.3.2-07", "FCVI-8.4.2-e", "FCVI-T12-40h", "FCVI-T12-44h", "FCVI-T12-45h",
+        "FCVI-T12-46h",
     ],  # fmt: skip
     errata=["E22", "E88", "E114"],
     tags=["message", "error", "loss"],
@@ -241,8 +241,8 @@ _FLAGS: list[tuple[str, dict[str, Any]]] = [
     "The DUT takes in RESP_ERR",
     clause="5.9.7.3.1",
     requirements=[
-        "FCVI-5.9.7.3.1-01", "FCVI-5.9.7.3.1-02", "FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-T06-3", "FCVI-5.9.4.3-01",
-        "FCVI-8.1-01", "FCVI-8.2-d3",
+        "FCVI-5.9.7.3.1-01", "FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-T06-3", "FCVI-5.9.4.3-01", "FCVI-8.1-01",
+        "FCVI-8.2-d3",
     ],  # fmt: skip
     errata=["E22", "E42"],
     tags=["message", "error"],

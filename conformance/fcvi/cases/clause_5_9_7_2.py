@@ -104,9 +104,7 @@ _ANSWERS = [
     "8.2.b",
     "A client's state after a refusal",
     clause="8.2",
-    requirements=[
-        "FCVI-8.2-b3", "FCVI-8.2-b5", "FCVI-4.2-38", "FCVI-6.10.1-01", "FCVI-6.10.2-02", "FCVI-C-R2-e",
-    ],
+    requirements=["FCVI-8.2-b3", "FCVI-8.2-b5", "FCVI-4.2-38", "FCVI-6.10.1-01", "FCVI-6.10.2-02"],
     errata=["E11", "E27", "E40", "E48"],
     tags=["setup", "refusal"],
     applies="client",

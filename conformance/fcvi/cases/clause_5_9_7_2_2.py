@@ -127,7 +127,7 @@ def refused_with_22h(t: Scenario) -> None:
     "5.3.5",
     "A Disconnect that the provider asks for",
     clause="5.3.5, 6.12.2",
-    requirements=["FCVI-5.3.5-03", "FCVI-6.12.2-09", "FCVI-8.4.2-e"],
+    requirements=["FCVI-6.12.2-09", "FCVI-8.4.2-e"],
     errata=["E03", "E41"],
     tags=["disconnect", "message", "loss"],
     applies="(client or server) and send and reliable_delivery",

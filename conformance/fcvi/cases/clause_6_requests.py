@@ -149,8 +149,7 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     "The DUT does RDMA Reads",
     clause="6.6",
     requirements=[
-        *_ALL, *_RDMA, "FCVI-5.1-04",
-        "FCVI-5.2.1-04", "FCVI-5.2.4-01", "FCVI-5.2.4-04", "FCVI-6.7.1-02", "FCVI-6.6.1-01",
+        *_ALL, *_RDMA, "FCVI-5.2.1-04", "FCVI-5.2.4-01", "FCVI-5.2.4-04", "FCVI-6.7.1-02", "FCVI-6.6.1-01",
         "FCVI-6.6.1-03", "FCVI-6.6.1-04", "FCVI-6.6.1-05", "FCVI-6.6.2-01", "FCVI-6.6.2-02", "FCVI-6.6.2-03",
         "FCVI-6.6.2-04", "FCVI-6.6.2-05", "FCVI-6.6.2-06", "FCVI-6.6.2-07", "FCVI-6.6.2-08", "FCVI-6.6.2-09",
         "FCVI-T01-READ_RQST-enc", "FCVI-T01-READ_RQST-pos",

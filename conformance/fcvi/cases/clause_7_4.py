@@ -88,9 +88,7 @@ def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
     "7.5.request",
     "The DUT resolves a Host Address by FARP",
     clause="7.4, 7.5",
-    requirements=[
-        "FCVI-7.4-01", "FCVI-7.4-02", "FCVI-7.4-03", *(f"FCVI-7.5-{n:02d}" for n in range(1, 11)), "FCVI-7.2-02",
-    ],
+    requirements=[*(f"FCVI-7.5-{n:02d}" for n in range(1, 11)), "FCVI-7.4-01", "FCVI-7.4-03", "FCVI-7.2-02"],
     errata=["E35", "E36"],
     tags=["address", "farp"],
     applies="client and farp",

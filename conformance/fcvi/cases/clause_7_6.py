@@ -28,7 +28,7 @@ _WITH_SERVER = (FABRIC, PUBLIC_LOOP)
     "7.6",
     "The DUT resolves a Host Address by the Name Server",
     clause="7.4, 7.6",
-    requirements=["FCVI-7.6-02", "FCVI-7.6-03", "FCVI-7.4-01", "FCVI-7.4-06", "FCVI-4.2-22", "FCVI-4.2-24"],
+    requirements=["FCVI-7.6-02", "FCVI-7.4-01", "FCVI-7.4-06", "FCVI-4.2-24"],
     errata=["E84"],
     tags=["address", "name-server"],
     applies="client and name_server",

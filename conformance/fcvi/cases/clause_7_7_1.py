@@ -160,7 +160,7 @@ def logout(t: Scenario) -> None:
     "7.7.1.other-port",
     "A logout leaves the connections with other ports alone",
     clause="7.7.1",
-    requirements=["FCVI-7.7.1-05", "FCVI-4.2-31"],
+    requirements=["FCVI-7.7.1-05"],
     tags=["link", "login"],
     applies="server and send and unreliable_delivery",
     variants=[
@@ -245,7 +245,7 @@ def point_to_point(t: Scenario) -> None:
     "8.5.3.c",
     "A logout sets the FCVI_CONNECTION_IDs free",
     clause="8.5.3 c)",
-    requirements=["FCVI-8.5.3-c", "FCVI-C-R1-c", "FCVI-6.9.1-01"],
+    requirements=["FCVI-8.5.3-c", "FCVI-6.9.1-01"],
     errata=["E57"],
     tags=["setup", "login", "timing"],
     applies="server",

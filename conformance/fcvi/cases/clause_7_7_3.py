@@ -113,7 +113,7 @@ def _private(role: str, pics: str, name: str, params: dict[str, Any], extra: str
     "7.7.3",
     "Private loop: ADISC after a LIP",
     clause="7.7.3",
-    requirements=["FCVI-7.7.3-01", "FCVI-7.7.3-02", "FCVI-7.7.3-03", "FCVI-7.7.1-02"],
+    requirements=["FCVI-7.7.3-01", "FCVI-7.7.3-02", "FCVI-7.7.1-02"],
     errata=["E83"],
     tags=["link", "loop"],
     applies=f"(client or server) and {MESSAGES}",

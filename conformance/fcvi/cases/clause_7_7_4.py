@@ -60,7 +60,7 @@ def _public(role: str, pics: str, name: str, params: dict[str, Any], peer: Optio
     "7.7.4",
     "Public loop: FAN after a LIP",
     clause="7.7.4",
-    requirements=["FCVI-7.7.4-01", "FCVI-7.7.4-02", "FCVI-7.7.1-02"],
+    requirements=["FCVI-7.7.4-01", "FCVI-7.7.1-02"],
     errata=["E83"],
     tags=["link", "loop"],
     applies=f"(client or server) and {MESSAGES}",

@@ -42,7 +42,7 @@ def flogi_of(t: Scenario) -> Received:
     "7.7.5",
     "Fabric: FLOGI after NOS/OLS",
     clause="7.7.5",
-    requirements=["FCVI-7.7.5-02", "FCVI-7.7.5-03", "FCVI-7.7.1-02"],
+    requirements=["FCVI-7.7.5-02", "FCVI-7.7.1-02"],
     errata=["E83"],
     tags=["link", "fabric"],
     applies=f"(client or server) and {_MESSAGES}",

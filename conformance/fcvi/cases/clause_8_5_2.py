@@ -53,7 +53,7 @@ def send_with_gap(
     "8.5.2.a",
     "Sequence error in a Connection Setup",
     clause="8.5.2 a)",
-    requirements=["FCVI-8.5.2-a", "FCVI-8.5.3-a", "FCVI-8.5.3-a2a", "FCVI-8.5.3-a2b", "FCVI-8.5.4-a1", "FCVI-8.5.4-b1"],
+    requirements=["FCVI-8.5.2-a", "FCVI-8.5.3-a2a", "FCVI-8.5.3-a2b", "FCVI-8.5.4-a1", "FCVI-8.5.4-b1"],
     errata=["E44"],
     tags=["setup", "loss", "retry", "timing"],
     applies="client or server",

@@ -7,11 +7,14 @@ import functools
 import hashlib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Optional, Sequence
 
 from .protocol import Protocol, registered
 
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
+#: Optional tables of a standard's folder.
+ON_EVERY_FRAME, DECIDED_BY, CHANGED = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,29 @@ class Erratum:
 
 
 @dataclass(frozen=True)
+class DecidedBy:
+    """A requirement that no check names by itself: checks that name these ones decide it.
+
+    device: a broken device of the bank (conformance/tests) that broke the requirement and failed by one of them, if there is
+    one; "" where the two say the same in other words.
+    """
+
+    id: str
+    by: tuple[str, ...]
+    device: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row of the catalogue that is not as it was first written: what it was, and why it was changed."""
+
+    id: str
+    kind_was: str
+    observable_was: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Catalogue:
     """What a run needs of it: the level of each requirement, and the hash of the whole."""
 
@@ -54,10 +80,17 @@ Chosen = Optional[Sequence[Protocol]]
 
 
 @functools.cache
+def _rows(path: Path) -> tuple[dict[str, str], ...]:
+    """The rows of a table; none where there is no such file."""
+    if not path.exists():
+        return ()
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@functools.cache
 def _requirements(protocol: Protocol) -> tuple[Requirement, ...]:
-    with (protocol.folder / REQUIREMENTS).open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return tuple(Requirement(**row) for row in rows)
+    return tuple(Requirement(**row) for row in _rows(protocol.folder / REQUIREMENTS))
 
 
 @functools.cache
@@ -81,6 +114,23 @@ def load_requirements(protocols: Chosen = None) -> tuple[Requirement, ...]:
 def load_errata(protocols: Chosen = None) -> dict[str, Erratum]:
     """Every erratum of these standards by its number."""
     return {number: erratum for p in _chosen(protocols) for number, erratum in _errata(p).items()}
+
+
+def load_decided_by(protocols: Chosen = None) -> dict[str, DecidedBy]:
+    """Every row of decided_by.tsv by its requirement."""
+    rows = (row for p in _chosen(protocols) for row in _rows(p.folder / DECIDED_BY))
+    return {r["requirement"]: DecidedBy(r["requirement"], tuple(r["by"].split()), r["device"]) for r in rows}
+
+
+def load_on_every_frame(protocols: Chosen = None) -> dict[str, tuple[str, ...]]:
+    """Wire-format requirements that no case lists, since the codec looks at them in every frame of these IUs."""
+    rows = (row for p in _chosen(protocols) for row in _rows(p.folder / ON_EVERY_FRAME))
+    return {row["requirement"]: tuple(row["ius"].split()) for row in rows}
+
+
+def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:
+    """Every row of requirements_changed.tsv."""
+    return tuple(Change(**row) for p in _chosen(protocols) for row in _rows(p.folder / CHANGED))
 
 
 def sha256(protocols: Chosen = None) -> str:

@@ -103,6 +103,10 @@ class Result:
     wall_us: int = 0
     log: list[object] = field(default_factory=list)  # the case's steps and the control plane, in words
     expectations: list[Expectation] = field(default_factory=list)
+    #: How many frames of the DUT the codec and the monitor judged, by IU.
+    judged: dict[str, int] = field(default_factory=dict)
+    #: The requirements that a check of the case named in this run, whatever came of it.
+    checked: set[str] = field(default_factory=set)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
     #: The suite's own host stood still while it waited.

@@ -146,8 +146,8 @@ def run_variant(
         judge(result, scenario, levels)
         if pixit.slower > 1:
             scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
-        result.frames, result.log = scenario.frames(), scenario.log
-        result.expectations = scenario.expectations
+        result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
+        result.expectations, result.judged = scenario.expectations, scenario.judged()
         result.virtual_us = scenario.now_us
         scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000

@@ -69,6 +69,7 @@ class Scenario:
         self.states: list[tuple[int, str]] = []
         self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
         self._levels = levels
+        self.checked: set[str] = set()  # the requirements that a check named, whatever came of it
 
     # ---- time ----
 
@@ -186,6 +187,7 @@ class Scenario:
         erratum: Optional[str] = None,
     ) -> None:
         """Record a breach. With an erratum it is tolerated; otherwise the requirement's level decides."""
+        self.checked.add(requirement)
         level = self._levels.get(requirement)
         if level is None:
             raise KeyError(f"{requirement} is not in the catalogue")
@@ -199,6 +201,7 @@ class Scenario:
 
     def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
         """Record a breach unless the condition holds; the case goes on."""
+        self.checked.add(requirement)
         if not holds:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds
@@ -209,6 +212,7 @@ class Scenario:
         raise Failed(message)
 
     def _awaited(self, words: str, requirement: str, came: Optional[Seen], silence: bool = False) -> None:
+        self.checked.add(requirement)
         frames = tuple(came.numbers) if came is not None else ()
         after = len(self.frames())
         self.expectations.append(Expectation(words, requirement, frames, after, self.now_us, silence))
@@ -224,6 +228,7 @@ class Scenario:
     def _timed(
         self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Seen]
     ) -> None:
+        self.checked.add(requirement)
         first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
             if self.pixit.jitter_us > min(self.pixit.early_us, self.pixit.late_us):
@@ -237,6 +242,7 @@ class Scenario:
 
     def expect_next_timer(self, within_us: int, requirement: str, what: str) -> None:
         """A timer of the DUT runs and fires within this time. Says nothing when the DUT cannot tell."""
+        self.checked.add(requirement)
         self.settle()
         if self.dut.knows_next:
             due = self.dut.next_us
@@ -263,6 +269,7 @@ class Scenario:
         returns: Optional[str | Sequence[str]] = None,
     ) -> str:
         """Wait for a blocked call and give its VIPL return code; checks it when returns is given."""
+        self.checked.add(requirement)
         limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
         if not self.until(lambda: call.done, limit):
             self.fail(requirement, f"{call.method} did not return", "still blocked", f"within {limit} us")
@@ -300,6 +307,10 @@ class Scenario:
     def frames(self) -> list[TraceFrame]:
         """The trace; empty where there is no wire."""
         return []
+
+    def judged(self) -> dict[str, int]:
+        """How many units of the DUT codec and monitor judged, by their names; empty where there is no wire."""
+        return {}
 
 
 __all__ = ["Failed", "Inconclusive", "Scenario", "TooCoarse", "Unimplemented"]

@@ -68,6 +68,7 @@ class Scenario(WireFree):
         tolerated: Optional[Mapping[int, str]] = None,
     ) -> bool:
         """A Device_Header or header field of the IU has this value; tolerated maps other values to their errata."""
+        self.checked.add(requirement)
         struct = "DH" if name in _DH_FIELDS else "FC"
         seen = iu.dh(name) if struct == "DH" else iu.fc(name)
         if seen == required:
@@ -196,6 +197,10 @@ class Scenario(WireFree):
 
     def close(self) -> None:
         self.tester.close()
+
+    def judged(self) -> dict[str, int]:
+        """How many frames of the DUT codec and monitor judged, by IU."""
+        return self.tester.judged
 
     def frames(self) -> list[TraceFrame]:
         return self.tester.trace

@@ -39,7 +39,10 @@ class Tester:
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
+        self.judged: dict[str, int] = {}  # how many frames of the DUT the codec judged, by IU
         self.answered = 0  # frames of the DUT that the tester answered by itself: ACK, ELS or CT reply
+        #: Alters what the tester sends, as the last thing before the wire: a case sets it.
+        self.rewrite: Optional[Callable[[build.RawFrame], build.RawFrame]] = None
         self.meaningless: Mapping[str, int] = {}  # header fields of IUs without payload that nobody may look at (3.4)
         self.n_port_id = int(config["peer"]["n_port_id"], 16)
         #: N_Port Identifiers on the tester's side to which the DUT may send: a case adds and removes ports.
@@ -140,6 +143,8 @@ class Tester:
 
     def send_frame(self, frame: build.RawFrame, note: str = "") -> None:
         """Send any frame, through the link's rules."""
+        if self.rewrite is not None:
+            frame = self.rewrite(frame)
         # what it is matters to the link's rules only
         kind = kind_of(codec.decode(frame.data, frame.sof, frame.eof)) if self.link.watches("tester") else ""
         entry = self._record("tester", frame, note)
@@ -171,6 +176,8 @@ class Tester:
             entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
             entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
             self.findings.extend(entry.findings)
+        if view.iu is not None:
+            self.judged[view.iu] = self.judged.get(view.iu, 0) + 1
         kind = kind_of(view)
         if kind == "MALFORMED":
             return
@@ -213,6 +220,7 @@ class Tester:
         """The case is over; what is left is what it saw. What refers to each other in circles lets go."""
         self.monitor.close()
         self.acknowledge = _ack_1
+        self.rewrite = None
         self.services.handlers.clear()
         del self.services
         if self.second_port is not None:

@@ -75,6 +75,7 @@ def render(report: Mapping[str, Any], date: str, hashes: Mapping[str, str]) -> d
             c=data, counts=counts, catalogue={r.id: r for r in catalogue}, style=style, style_hash=style_hash,
             tables=[("Requirements that were tested", tested, False), ("Requirements that were not tested", others, True)],
             unobservable=sum(not r.testable and data["requirements"][r.id] == html.NOT_TESTED for r in catalogue),
+            frames_checked=report.get("frames_checked", {}),
             declared=html.declared(report["dut"]["pics"], report["pixit"]),
             tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
         )  # fmt: skip

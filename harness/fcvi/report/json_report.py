@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fcvi.engine.catalogue import load_on_every_frame
 from fcvi.engine.results import RunReport, Verdict
 
 # The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
@@ -12,7 +13,7 @@ WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdic
 
 
 def requirement_verdicts(report: RunReport) -> dict[str, str]:
-    """A verdict for every requirement that a case of this run names.
+    """A verdict for every requirement that a case of this run names, or that was looked at in every frame of the DUT.
 
     A failed case fails the requirements its findings name, and those alone when they are among its own: that a case
     named nine others beside the broken one says nothing against them, so they stay inconclusive. A declared deviation
@@ -27,7 +28,23 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
         if failed:
             for ident in broken:
                 seen.setdefault(ident, set()).add(Verdict.FAIL)
+    for ident in frames_checked(report):
+        seen.setdefault(ident, {Verdict.PASS})
     return {ident: next(v for v in WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
+
+
+def frames_checked(report: RunReport) -> dict[str, int]:
+    """On how many frames of the DUT the codec looked at each wire-format requirement that no case lists; those on none are
+    left out."""
+    judged: dict[str, int] = {}
+    for result in report.results:
+        for iu, frames in result.judged.items():
+            judged[iu] = judged.get(iu, 0) + frames
+    if not judged:
+        return {}
+    table = load_on_every_frame()
+    counts = {ident: sum(judged.get(iu, 0) for iu in ius) for ident, ius in table.items()}
+    return {ident: frames for ident, frames in counts.items() if frames}
 
 
 def as_json(report: RunReport) -> dict[str, Any]:
@@ -45,6 +62,7 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "seed": report.seed,
         "results": [result.as_json() for result in report.results],
         "requirements": requirement_verdicts(report),
+        "frames_checked": frames_checked(report),
         "summary": report.summary(),
         "review": [review.as_json() for review in report.review],
         "deviations": [outcome.as_json() for outcome in report.deviations],

@@ -1,0 +1,88 @@
+"""Prints how many legal pairs, triples and 4-tuples of choices the variants of the suite cover, by group of cases.
+
+Usage: python3 -m conformance.coverage [--missing]
+--missing: also which combinations stand in no variant.
+Exit status: 0 every legal combination is covered, 1 some are not, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Optional
+
+from fcvi.engine.case import Variant, load_cases
+
+from .fcvi import legality
+from .fcvi.legality import MESSAGES, SETUPS, Model, Row, legal, legal_parts, uncovered
+
+_LEVELS = {1: "unreliable", 2: "reliable-delivery", 3: "reliable-reception"}
+_SIZES = (2, 3, 4)
+_NAMES = {2: "pairs", 3: "triples", 4: "4-tuples"}
+
+
+def _common(variant: Variant) -> Optional[dict[str, str]]:
+    """What a variant chooses that every group has; None for one that is run in no role."""
+    role = variant.params.get("role")
+    level = variant.params.get("attributes", {}).get("FCVI_RELIABILITY_LVL", 1)
+    if not isinstance(role, str) or level not in _LEVELS:
+        return None
+    return {
+        legality.ROLE: {"any": "dut-client"}.get(role, role),  # "any" is a client where the device is one
+        legality.LEVEL: _LEVELS[level],
+        legality.CLASS: str(variant.config.get("class", 3)),
+        legality.TOPOLOGY: variant.config.get("topology", "point-to-point"),
+        legality.LOGIN: variant.config.get("login", "implicit"),
+    }
+
+
+def message_row(variant: Variant) -> Optional[Row]:
+    """The choices of a variant with Messages; None for another one."""
+    row = _common(variant)
+    if row is None or "op" not in variant.params:
+        return None
+    row[legality.OPERATION] = variant.params["op"]
+    row[legality.ORDER] = variant.config.get("fabric", "in-order")
+    row[legality.IMMEDIATE] = "without" if variant.params.get("immediate") is None else "with"
+    return row
+
+
+def setup_row(variant: Variant) -> Optional[Row]:
+    """The choices of a variant with a Connection Setup; None for one that has another receive size than the model."""
+    row = _common(variant)
+    if row is None:
+        return None
+    row[legality.SIZE] = str(variant.config.get("receive_size", 2112))
+    row[legality.INFO] = "with" if variant.params.get("info") else "without"
+    return row
+
+
+def rows_of_the_suite(model: Model) -> list[Row]:
+    """The legal rows of the model that the variants of all cases are."""
+    row_of = message_row if model is MESSAGES else setup_row
+    found = [row for case in load_cases() for variant in case.variants if (row := row_of(variant)) is not None]
+    return [row for row in found if all(row[n] in values for n, values in model.factors.items()) and legal(model, row)]
+
+
+def main(argv: list[str]) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="conformance.coverage", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--missing", action="store_true", help="print the combinations that stand in no variant")
+    options = parser.parse_args(argv)
+    complete = True
+    for model in (MESSAGES, SETUPS):
+        rows = rows_of_the_suite(model)
+        factors = ", ".join(f"{name} ({len(values)})" for name, values in model.factors.items())
+        print(f"{model.name}: {len(rows)} variants; {factors}")
+        for size in _SIZES:
+            every, missing = legal_parts(model, size), uncovered(model, rows, size)
+            covered = len(every) - len(missing)
+            complete &= not missing
+            print(f"  {_NAMES[size]:9} {covered:5} of {len(every):5} legal ones, {100 * covered / len(every):.1f} %")
+            for part in sorted(missing) if options.missing else ():
+                print("    " + ", ".join(f"{name}: {value}" for name, value in part))
+    return 0 if complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

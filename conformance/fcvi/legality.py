@@ -1,0 +1,128 @@
+"""What can be combined with what: factors, their values and the constraints of the standard, each written once.
+
+A model is covered to strength N when every legal combination of values of any N factors stands in a row. A combination of
+some factors is legal when a whole row that keeps all constraints has it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Callable, Iterable, Mapping
+
+Row = Mapping[str, str]
+Part = tuple[tuple[str, str], ...]  # a combination: factors with their values, in the order of the model
+
+ROLE, OPERATION, LEVEL, CLASS, ORDER = "role", "operation", "level", "class", "fabric order"
+TOPOLOGY, LOGIN, IMMEDIATE, SIZE, INFO = "topology", "login", "immediate data", "receive size", "provider information"
+_WITH_FABRIC = ("public-loop", "fabric")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A rule in words, with its clause, and whether a row keeps it."""
+
+    words: str
+    holds: Callable[[Row], bool]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Factors with their values, and what rules combinations out."""
+
+    name: str
+    factors: Mapping[str, tuple[str, ...]]
+    constraints: tuple[Constraint, ...]
+    strength: int
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+_ORDER_NEEDS_A_FABRIC = Constraint(
+    "frames change their order in a Fabric only, which is where a topology has one (8.4.1, 4.2)",
+    lambda r: r[ORDER] == "in-order" or r[TOPOLOGY] in _WITH_FABRIC,
+)
+_TOPOLOGIES = ("point-to-point", "private-loop", "public-loop", "fabric")
+_LEVELS = ("unreliable", "reliable-delivery", "reliable-reception")
+_ROLES, _LOGINS = ("dut-client", "dut-server"), ("implicit", "explicit")
+
+MESSAGES = Model(
+    "Messages",
+    {
+        ROLE: _ROLES, OPERATION: ("send", "rdma-write", "rdma-read"), LEVEL: _LEVELS, CLASS: ("3", "2"),
+        ORDER: ("in-order", "out-of-order"), TOPOLOGY: _TOPOLOGIES, LOGIN: _LOGINS, IMMEDIATE: ("without", "with"),
+    },
+    (
+        Constraint("RDMA Read needs a reliable level (5.2.4)", lambda r: r[OPERATION] != "rdma-read" or r[LEVEL] != "unreliable"),
+        Constraint(
+            "FCVI_READ_RQST has no Immediate Data (5.9.4.2)", lambda r: r[OPERATION] != "rdma-read" or r[IMMEDIATE] == "without"
+        ),
+        _ORDER_NEEDS_A_FABRIC,
+    ),
+    4,
+)  # fmt: skip
+SETUPS = Model(
+    "Connection Setups",
+    {
+        ROLE: _ROLES, CLASS: ("3", "2"), TOPOLOGY: _TOPOLOGIES, LEVEL: _LEVELS, SIZE: ("2112", "512", "256"), LOGIN: _LOGINS,
+        INFO: ("without", "with"),
+    },
+    (),
+    4,
+)  # fmt: skip
+MODELS = (MESSAGES, SETUPS)
+
+
+def legal(model: Model, row: Row) -> bool:
+    """Whether the row keeps every constraint."""
+    return all(c.holds(row) for c in model.constraints)
+
+
+@functools.cache
+def legal_rows(model: Model) -> tuple[Row, ...]:
+    """Every legal row, in the order of the values."""
+    names = list(model.factors)
+    every = (dict(zip(names, values)) for values in itertools.product(*model.factors.values()))
+    return tuple(row for row in every if legal(model, row))
+
+
+def parts(row: Row, strength: int) -> list[Part]:
+    """Every combination of so many factors in the row."""
+    return list(itertools.combinations(row.items(), strength))
+
+
+@functools.cache
+def legal_parts(model: Model, strength: int) -> frozenset[Part]:
+    """Every legal combination of so many factors."""
+    return frozenset(part for row in legal_rows(model) for part in parts(row, strength))
+
+
+def uncovered(model: Model, rows: Iterable[Row], strength: int) -> set[Part]:
+    """The legal combinations that stand in none of these rows. A row that is not legal covers what is legal in it."""
+    names = list(model.factors)
+    return set(legal_parts(model, strength)).difference(
+        *(parts({name: row[name] for name in names}, strength) for row in rows)
+    )  # fmt: skip
+
+
+@functools.cache
+def covering_rows(model: Model) -> tuple[Row, ...]:
+    """Few legal rows that cover every legal combination of the model's strength: each the one that adds most, the first of
+    equals; at the end those whose combinations all stand in others are left out."""
+    rows = legal_rows(model)
+    number = {part: i for i, part in enumerate(sorted(legal_parts(model, model.strength)))}
+    masks = [sum(1 << number[part] for part in parts(row, model.strength)) for row in rows]
+    left, chosen = (1 << len(number)) - 1, []
+    while left:
+        best = max(range(len(rows)), key=lambda i: ((masks[i] & left).bit_count(), -i))
+        chosen.append(best)
+        left &= ~masks[best]
+    for index in list(chosen):
+        others = 0
+        for other in chosen:
+            others |= masks[other] if other != index else 0
+        if masks[index] & ~others == 0:
+            chosen.remove(index)
+    return tuple(rows[i] for i in chosen)
