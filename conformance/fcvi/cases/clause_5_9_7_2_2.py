@@ -31,6 +31,7 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_request,
     start_wait,
+    take_resp2,
 )
 from conformance.fcvi.steps.messages import expect_error, post, prepare, register, transmit
 from conformance.fcvi.steps.neighbours import expect_accept, login
@@ -101,7 +102,7 @@ def refused_with_22h(t: Scenario) -> None:
     """22h is no accept: the DUT retries once, with or without an ABTS before, or goes to Error at once (E53)."""
     setup = start_request(t)
     handle = send_resp1(t, setup, reason=0x22, handle=UNASSIGNED)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
+    resp2 = take_resp2(t, setup, "after a refusing RESP1")
     check_resp2(t, resp2, setup, handle)
     send_resp3(t, setup)
     assert setup.call is not None

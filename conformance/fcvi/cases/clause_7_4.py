@@ -139,6 +139,7 @@ def dut_asks(t: Scenario) -> None:
 
 def _check_request(t: Scenario, asked: Received) -> None:
     own, zero8 = t.config, "00" * 8
+    asker = asked.payload[4 + 40 : 4 + 56].hex()  # any address of the port is that of the originator (E36)
     _check_farp(
         t, asked,
         {
@@ -150,7 +151,7 @@ def _check_request(t: Scenario, asked: Received) -> None:
             "Responding Port_Name": ("FCVI-7.5-06", zero8),
             "Requesting Node_Name": ("FCVI-7.5-07", str(own["node_name"])),
             "Responding Node_Name": ("FCVI-7.5-08", zero8),
-            "Requesting IP address": ("FCVI-7.5-09", dut_host(t)),
+            "Requesting IP address": ("FCVI-7.5-09", asker if asker in own["host"] else dut_host(t)),
             "Responding IP address": ("FCVI-7.5-10", tester_host(t)),
         },
     )  # fmt: skip

@@ -180,8 +180,10 @@ def disconnects(t: Scenario) -> None:
         if order == "both":
             t.tester.link.delay("tester", "DISCONNECT_RQST", t.r_a_tov_us // 100)
             t.tester.link.delay("dut", "DISCONNECT_RQST", t.r_a_tov_us // 100)
-            ends.far.start("VipDisconnect", vi=ends.far_vi)
+            other = ends.far.start("VipDisconnect", vi=ends.far_vi)
         t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", returns="VIP_SUCCESS")
+        if order == "both":  # the far side is free again once the DUT has answered it, within FCVI_ULP_TIMEOUT (8.3)
+            t.until(lambda: other.done, t.r_a_tov_us + t.pixit.late_us)
         t.wait(t.r_a_tov_us // 10)
         check_state(t, ends.vi, "idle", "FCVI-8.2-d2" if order == "dut-first" else "FCVI-8.2-e1")
         if order == "dut-first":

@@ -78,6 +78,11 @@ class Scenario:
         """FCVI_ULP_TIMEOUT (8.3)."""
         return self.pixit.r_a_tov_us
 
+    @property
+    def ulp_timeout_us(self) -> int:
+        """FCVI_ULP_TIMEOUT of the DUT in this variant, which may be configured to be longer than usual."""
+        return int(self.config.get("r_a_tov_us", self.pixit.r_a_tov_us))
+
     def settle(self) -> None:
         """Let the DUT finish what it can do without time passing."""
         self._advance(0)
@@ -262,9 +267,13 @@ class Scenario:
         within_us: Optional[int] = None,
         why: str = "",
     ) -> Received:
-        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case."""
+        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case.
+
+        Unless the case says within_us the DUT has FCVI_ULP_TIMEOUT: that long a port waits for an answer (8.3), and
+        nothing gives whoever answers less.
+        """
         wanted = [kinds] if isinstance(kinds, str) else list(kinds)
-        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
+        limit = self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
         self.until(lambda: self.peek(wanted, exchange) is not None, limit)
         received = self.peek(wanted, exchange)
         names = " or ".join(_iu_name(k) for k in wanted)
@@ -372,8 +381,11 @@ class Scenario:
         within_us: Optional[int] = None,
         returns: Optional[str | Sequence[str]] = None,
     ) -> str:
-        """Wait for a blocked call and give its VIPL return code; checks it when returns is given."""
-        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
+        """Wait for a blocked call and give its VIPL return code; checks it when returns is given.
+
+        Unless the case says within_us the DUT has twice FCVI_ULP_TIMEOUT, the longest that one attempt may take (8.3).
+        """
+        limit = 2 * self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
         if not self.until(lambda: call.done, limit):
             self.fail(requirement, f"{call.method} did not return", "still blocked", f"within {limit} us")
         code = call.returned()
