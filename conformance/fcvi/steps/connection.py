@@ -360,7 +360,7 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
     that time, an ABTS at T3 in place of FCVI_CONNECT_RESP2 is no breach: then nothing can be said.
     """
     assert setup.rqst is not None
-    late = t.now_us - setup.rqst.time_us > t.pixit.late_us
+    late = t.now_us - setup.rqst.time_us > t.pixit.early_us
     wanted = ["CONNECT_RESP2", "ABTS"] if late else ["CONNECT_RESP2"]
     t.until(lambda: t.peek(wanted, setup.exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
     first = t.peek(wanted, setup.exchange)
