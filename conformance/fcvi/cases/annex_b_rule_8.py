@@ -89,7 +89,7 @@ def _disturbed(t: Scenario) -> tuple[Setup, Message, Disturbance, Region]:
     remote = None if op == "send" else (0x0102030405060708, 9)
     va, handle = remote or (0, 0)
     post(t, setup.vi, op, region, remote=remote)
-    t.until(lambda: disturbance.frame is not None, t.r_a_tov_us * 8 // 10)
+    t.until(lambda: disturbance.frame is not None, t.ulp_timeout_us)
     if disturbance.frame is None:
         t.fail("FCVI-5.2.1-09", "the second Message was not sent", "nothing", f"its frame with SEQ_CNT {seq_cnt}")
     return setup, Message(op, 2, data, None, va, handle, total=_SIZE), disturbance, region
@@ -194,7 +194,7 @@ def _completes(t: Scenario, setup: Setup, message: Message, disturbance: Disturb
     def whole() -> bool:  # the rest may come one frame after the other, as the DUT's credit allows
         return any(r.exchange is disturbance.exchange and r.kind == message.iu and any(map(r.fc, ends)) for r in t.tester.inbox)
 
-    t.until(whole, t.r_a_tov_us // 2)
+    t.until(whole, t.ulp_timeout_us)
     t.settle()
     forget(t, disturbance.exchange)
     if answered(t):

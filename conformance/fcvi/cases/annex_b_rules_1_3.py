@@ -85,7 +85,7 @@ def responses_after_error(t: Scenario) -> None:
     taken, region = originate(t, setup, 1, 64)
     answer(t, setup, taken)
     t.control("an answered Message completed")
-    t.until(lambda: any(c.queue == "send" and c.good for c in t.completions), t.r_a_tov_us // 2)
+    t.until(lambda: any(c.queue == "send" and c.good for c in t.completions), t.ulp_timeout_us)
     t.completions.clear()
     taken, region = originate(t, setup, 2, 64)
     t.expect("ABTS", "FCVI-8.4.2-a", exchange=taken.exchange, within_us=t.r_a_tov_us + 2 * t.pixit.late_us, why="without response")

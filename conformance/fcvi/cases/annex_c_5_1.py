@@ -119,7 +119,7 @@ def send_before_resp3(t: Scenario) -> None:
     t.require(not t.completions, "FCVI-C.5.1-03", "a send Descriptor completed before RESP3", "completed", "waiting")
     send_resp3(t, setup)
     expect_send(t, setup, 1, data, "FCVI-6.2.1-01")
-    t.until(lambda: bool(t.completions), t.r_a_tov_us // 4)
+    t.until(lambda: bool(t.completions), t.ulp_timeout_us)
     t.require(bool(t.completions), "FCVI-6.2.1-01", "the send Descriptor did not complete", "nothing", "completion")
     t.control("the Message came and its Descriptor completed")
 

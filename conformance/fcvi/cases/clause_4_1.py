@@ -65,7 +65,7 @@ def many_sequences(t: Scenario) -> None:
         answer = usual(view, of)
         assert answer is not None
         t.tester.send_frame(answer)
-    t.until(lambda: count(t, "SEND_RQST") == _POSTED, t.r_a_tov_us // 2)
+    t.until(lambda: count(t, "SEND_RQST") == _POSTED, t.ulp_timeout_us)
     come = [r for r in t.tester.inbox if r.kind == "SEND_RQST"]
     for received in come:
         received.taken = True

@@ -220,7 +220,7 @@ def pipeline(t: Scenario) -> None:
     for number, data in enumerate(messages, 1):
         request = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
         answer_send(t, setup, request)
-    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.r_a_tov_us // 4)
+    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.ulp_timeout_us)
     done = sum(c.queue == "send" and c.good for c in t.completions)
     t.require(done == total, "FCVI-6.2.1-01", "not every Message completed", done, total)
     t.control("all Messages came once they were answered")

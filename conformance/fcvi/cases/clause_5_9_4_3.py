@@ -63,7 +63,7 @@ def _good(t: Scenario, setup: Setup) -> None:
     elif t.params["op"] == "rdma-write":
         region, data = register(t, 32, write=True), t.rng.randbytes(32)
         deliver(t, setup, Message("rdma-write", 1, data, va=region.va, region=region.handle))
-        t.until(lambda: memory(t, region) == data, t.r_a_tov_us // 2)
+        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
         t.require(memory(t, region) == data, "FCVI-6.4.1-02", "an RDMA Write was not placed", "other bytes", "its data")
     else:
         region = register(t, 32, read=True)
@@ -320,4 +320,4 @@ def disconnect_reasons(t: Scenario) -> None:
         "FCVI-5.9.7.3.2-12", "a good Disconnect was answered with another reason", f"{resp.dh('Reason_Code'):02X}h",
         "4Bh or no status", at=resp,
     )  # fmt: skip
-    expect_error(t, setup, "FCVI-8.2-d3", "after FCVI_DISCONNECT_RQST", t.r_a_tov_us // 2)
+    expect_error(t, setup, "FCVI-8.2-d3", "after FCVI_DISCONNECT_RQST", t.r_a_tov_us)

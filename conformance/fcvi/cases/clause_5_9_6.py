@@ -59,7 +59,7 @@ def _from_tester(t: Scenario, setup: Setup, op: str, number: int) -> None:
         return
     if op == "rdma-write":
         deliver(t, setup, Message(op, number, data, va=region.va, region=region.handle))
-        t.until(lambda: memory(t, region) == data, t.r_a_tov_us // 2)
+        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
         t.require(memory(t, region) == data, "FCVI-4.2-13", f"RDMA Write {number} was not placed", "other bytes", "its data")
         return
     sent = prepare(t, setup, Message(op, number, va=region.va, region=region.handle, total=24))

@@ -188,7 +188,7 @@ def next_completion(
     def first() -> Optional[Completion]:
         return next((c for c in t.completions if c.vi == vi and c.queue == queue), None)
 
-    limit = t.r_a_tov_us * 8 // 10 if within_us is None else within_us
+    limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
     t.until(lambda: first() is not None, limit)
     found = first()
     if found is None:

@@ -141,6 +141,6 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         if done is not None:
             (ends.far.completions if far else t.completions).remove(done)
     where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
-    t.until(lambda: _read(ends, *where_it_ends) == data, t.r_a_tov_us // 4)  # a Write may complete before it arrives
+    t.until(lambda: _read(ends, *where_it_ends) == data, t.ulp_timeout_us)  # a Write may complete before it arrives
     seen = _read(ends, *where_it_ends)
     t.require(seen == data, "FCVI-4.2-16", f"bytes of the {op}", seen[:24].hex(), data[:24].hex())

@@ -51,11 +51,11 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
-    # Delays, in microseconds: up to R_A_TOV, as long as the other side waits (8.3)
-    "resp1_delay": (f"{N}:0:10000000:0", "delay of RESP1 in microseconds"),
-    "resp2_delay": (f"{N}:0:10000000:0", "delay of RESP2 in microseconds"),
-    "resp3_delay": (f"{N}:0:10000000:0", "delay of RESP3 in microseconds"),
-    "disconnect_resp_delay": (f"{N}:0:10000000:0", "delay of DISCONNECT_RESP in microseconds"),
+    # Delays, in microseconds: all the time for which the other side waits (8.3), R_A_TOV, and no more
+    "resp1_delay": (f"{N}:0:9900000:0", "delay of RESP1 in microseconds"),
+    "resp2_delay": (f"{N}:0:9900000:0", "delay of RESP2 in microseconds"),
+    "resp3_delay": (f"{N}:0:9900000:0", "delay of RESP3 in microseconds"),
+    "disconnect_resp_delay": (f"{N}:0:9900000:0", "delay of DISCONNECT_RESP in microseconds"),
     # The DUT protocol
     "state_events": ("yes|no", "state notifications"),
     "query_state": ("yes|no", "the state member of VipQueryVi"),
