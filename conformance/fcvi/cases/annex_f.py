@@ -5,6 +5,7 @@ from __future__ import annotations
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.engine.scenario import Scenario
+from fcvi.engine.upper import Completion
 
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.connection import (
@@ -132,7 +133,11 @@ def server_sends_after_resp3(t: Scenario) -> None:
     t.equal(first, "FCVI_MSG_ID", 0, "FCVI-6.11.2-04")
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
-    flushed = [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
+    def ended() -> list[Completion]:
+        return [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
+
+    t.until(lambda: refused or bool(ended()) or t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us)
+    flushed = ended() if t.peek(["SEND_RQST"]) is None else []
     if flushed or refused:  # or flush it
         t.require(not any(c.good for c in flushed), "FCVI-5.9.3-03", "a Message completed that was never sent", "good", "an error")
         t.completions.clear()

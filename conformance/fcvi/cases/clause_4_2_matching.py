@@ -41,7 +41,7 @@ from conformance.fcvi.steps.connection import (
     "What a client's request has to match",
     clause="4.2",
     requirements=["FCVI-4.2-34", "FCVI-4.2-33", "FCVI-4.2-35"],
-    errata=["E78", "E117"],
+    errata=["E78", "E120"],
     tags=["setup", "matching"],
     applies="server",
     variants=[

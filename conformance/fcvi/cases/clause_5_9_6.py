@@ -169,7 +169,7 @@ def number_wraps(t: Scenario) -> None:
         buffer = register(t, 16)
         post(t, setup.vi, "recv", buffer)
         transmit(t, prepare(t, setup, Message("send", number, data)).frames)
-        t.until(lambda: any(c.queue == "recv" for c in t.completions), t.r_a_tov_us // 10)
+        t.until(lambda: any(c.queue == "recv" for c in t.completions), t.ulp_timeout_us)
         good = [c for c in t.completions if c.queue == "recv" and c.good]
         t.completions.clear()
         if number == 1 and not lost and not good:

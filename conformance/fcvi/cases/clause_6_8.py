@@ -94,7 +94,7 @@ def _variants(role: str) -> list[Variant]:
         "FCVI-6.8.3-04", "FCVI-6.8.3-05", "FCVI-6.8.3-06", "FCVI-6.8.3-07", "FCVI-6.9.3-03", "FCVI-6.10.1-03",
         "FCVI-6.10.2-01", "FCVI-6.10.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
-    errata=["E07", "E10", "E15", "E23", "E24", "E30", "E31", "E32", "E44", "E117"],
+    errata=["E07", "E10", "E15", "E23", "E24", "E30", "E31", "E32", "E44", "E120"],
     tags=["setup", "fields"],
     applies="client",
     variants=_variants(CLIENT),
@@ -130,7 +130,7 @@ def client_ius(t: Scenario) -> None:
         "FCVI-6.9.3-02", "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06", "FCVI-6.9.3-07", "FCVI-6.11.1-03",
         "FCVI-6.11.2-01", "FCVI-6.11.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
-    errata=["E07", "E10", "E15", "E16", "E23", "E30", "E31", "E32", "E44", "E109", "E117"],
+    errata=["E07", "E10", "E15", "E16", "E23", "E30", "E31", "E32", "E44", "E109", "E120"],
     tags=["setup", "fields"],
     applies="server",
     variants=_variants(SERVER),

@@ -35,6 +35,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "reason_22": ("error|retry", "what a refusal with 22h leads to (E53)"),
     "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
+    "unassigned_handle": ("refuse|offer", "a request with FCVI_RQST_HANDLE FFFFFFFFh is refused, or offered and refused (E12)"),
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
     "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may warn)"),
     # Disconnect

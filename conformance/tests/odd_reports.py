@@ -1,0 +1,92 @@
+"""Odd but conforming devices that an edit of their frames cannot make: what they report to the application, or ignore."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from fcvi.dut.base import Reply
+from fcvi.fc import codec
+
+from .odd import Odd, OddDut
+
+_RSCN, _ELS_REQUEST = 0x61, 0x22
+_AT_ONCE = ("send", "rdma-write")
+
+
+class CompletesWhenSent(OddDut):
+    """Reliable Delivery: a Descriptor is complete, and good, once its data are on the wire (VI-ARCH 2.5.2, E121)."""
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._levels: dict[int, str] = {}
+        self._connected: set[int] = set()
+        self._told: deque[int] = deque()  # VIs of the completions that the port still has to report
+        super().reset(config)
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        at_once = method == "VipPostSend" and self._at_once(params)
+        if at_once:
+            self._told.append(params["vi"])
+        reply = super().request(method, params)
+        if method == "VipCreateVi" and reply.result.get("return") == "VIP_SUCCESS":
+            self._levels[reply.result["vi"]] = params["ViAttribs"]["ReliabilityLevel"]
+        if at_once:
+            descriptor = params["descriptor"]
+            length = sum(segment["length"] for segment in descriptor["segments"])
+            operation = ["VIP_STATUS_OP_RDMA_WRITE"] if descriptor["op"] == "rdma-write" else []
+            super()._emit("completion", {
+                "vi": params["vi"], "queue": "send", "status": ["VIP_STATUS_DONE", *operation], "length": length,
+                "immediate": None,
+            })  # fmt: skip
+        return reply
+
+    def _at_once(self, params: dict[str, Any]) -> bool:
+        level = self._levels.get(params["vi"])
+        return level == "VIP_SERVICE_RELIABLE_DELIVERY" and params["vi"] in self._connected and params["descriptor"]["op"] in _AT_ONCE
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        if method == "state":
+            (self._connected.add if params["state"] == "connected" else self._connected.discard)(params["vi"])
+        if method == "completion" and params["queue"] == "send" and params["vi"] in self._told:
+            self._told.remove(params["vi"])
+            return
+        super()._emit(method, params)
+
+
+class DeafToRscn(OddDut):
+    """It accepts an RSCN that it never asked for, and does nothing about it (7.7.5, E122)."""
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        data = bytes.fromhex(params.get("hex", "")) if method == "frame" else b""
+        if data[:1] == bytes([_ELS_REQUEST]) and data[24:25] == bytes([_RSCN]):
+            accept = bytearray(bytes([0x23]) + data[5:8] + b"\0" + data[1:4] + bytes.fromhex("01990000") + bytes(4))
+            accept += data[16:18] + bytes.fromhex("ffff 00000000 02000000")
+            super()._emit("frame", {"hex": accept.hex(), "crc": "ok"})
+            return
+        super().notify(method, params)
+
+
+class TakesWholeResponse(OddDut):
+    """A FCVI_DISCONNECT_RESP that is a whole Sequence is taken whatever its SEQ_CNT (E124)."""
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame" and not str(params.get("sof", "i")).startswith("n"):
+            view = codec.decode(bytes.fromhex(params["hex"]))
+            if view.iu == "DISCONNECT_RESP":
+                buf = bytearray(view.data)
+                codec.put("FC", "SEQ_CNT", buf, 0)
+                params = {**params, "hex": buf.hex()}
+        super().notify(method, params)
+
+
+#: Each device and the cases that it has to pass.
+REPORTS: list[tuple[type[OddDut], str, tuple[str, ...]]] = [
+    (CompletesWhenSent, "completes-when-sent", ("message", "far-side")),
+    (DeafToRscn, "deaf-to-rscn", ("fabric", "address")),
+    (TakesWholeResponse, "takes-a-whole-response", ("disconnect",)),
+]
+
+
+def make(kind: type[OddDut], name: str) -> OddDut:
+    """The device."""
+    return kind(Odd(name, kind.__doc__ or ""))
