@@ -43,6 +43,7 @@ def always_again() -> FrameEdit:
 
 _STAYS = {"VipQueryVi": state(_CONNECTED, _ERROR)}
 
+
 def registers(dut: Any, view: Any, buf: bytearray) -> list[bytes]:
     """SCR for every event behind each FLOGI (7.7.5)."""
     head = bytes.fromhex("22fffffd00") + bytes(buf[5:8]) + bytes.fromhex("01290000 7e000000 7e7e ffff 00000000")

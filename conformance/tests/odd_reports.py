@@ -41,8 +41,8 @@ class CompletesWhenSent(OddDut):
         return reply
 
     def _at_once(self, params: dict[str, Any]) -> bool:
-        level = self._levels.get(params["vi"])
-        return level == "VIP_SERVICE_RELIABLE_DELIVERY" and params["vi"] in self._connected and params["descriptor"]["op"] in _AT_ONCE
+        reliable = self._levels.get(params["vi"]) == "VIP_SERVICE_RELIABLE_DELIVERY"
+        return reliable and params["vi"] in self._connected and params["descriptor"]["op"] in _AT_ONCE
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         if method == "state":

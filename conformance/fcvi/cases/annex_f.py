@@ -133,6 +133,7 @@ def server_sends_after_resp3(t: Scenario) -> None:
     t.equal(first, "FCVI_MSG_ID", 0, "FCVI-6.11.2-04")
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
+
     def ended() -> list[Completion]:
         return [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
 

@@ -52,7 +52,8 @@ def _frames(into: dict[str, list[FrameEdit]], words: str, broken: Broken) -> Non
     for kind in ",".join(GROUPS.get(k, k) for k in found["kinds"].split(",")).split(","):
         delimiter = re.fullmatch(r"(sof|eof|crc) (\w+)", what)
         if delimiter:
-            broken.delimiters.setdefault(kind, {})[delimiter[1]] = delimiter[2]
+            words_of = broken.delimiters if into is broken.said else broken.taken_as
+            words_of.setdefault(kind, {})[delimiter[1]] = delimiter[2]
         else:
             into.setdefault(kind, []).append(_guarded(action(what), nth, conditions))
 
