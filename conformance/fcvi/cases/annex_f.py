@@ -95,8 +95,13 @@ def resp3_lost(t: Scenario) -> None:
     assert line.setup.rqst is not None
     line.message(1, 2)
     line.send(1)
+    noticed_us = t.now_us
     limit = line.setup.rqst.time_us + t.r_a_tov_us + 2 * t.pixit.late_us - t.now_us
     abts = t.expect("ABTS", "FCVI-8.5.3-a", exchange=line.setup.exchange, within_us=limit, why="without FCVI_CONNECT_RESP3")
+    t.require(
+        abts.earliest_us <= noticed_us + t.r_a_tov_us + t.pixit.late_us, "FCVI-F-06",
+        "the missing Message 0 was noticed late", f"{abts.time_us} us", f"{noticed_us + t.r_a_tov_us} us", at=abts,
+    )  # fmt: skip
     t.tester.send_ba_acc(abts)
     t.settle()
     check_state(t, line.setup.vi, "error", "FCVI-8.5.3-a3")
