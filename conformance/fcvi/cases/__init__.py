@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     clause_5_3_3 as c5_3_3,
     clause_5_3_4 as c5_3_4,
     clause_5_8 as c5_8,
+    clause_5_8_1 as c5_8_1,
     clause_5_9_7_2 as c5_9_7_2,
     clause_5_9_7_2_2 as c5_9_7_2_2,
     clause_6_8 as c6_8,

@@ -25,6 +25,7 @@ NO_MATCH, CONNECT_TIMEOUT, NO_WAITING, CONNECT_REJECT = 0x01, 0x02, 0x03, 0x04  
 TRANSPORT_ERROR, PROTOCOL_ERROR, SETUP_TIMEOUT, DOES_NOT_EXIST, DISCONNECT_ACCEPT = 0x40, 0x48, 0x49, 0x4A, 0x4B
 
 _BA_ACC = 0x84
+_HEADER = 24  # bytes of a frame header
 CLIENT, SERVER = "dut-client", "dut-server"
 BOTH_ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
 STATE = {
@@ -182,8 +183,16 @@ def connection_lost(t: Scenario, vi: int, requirement: str) -> None:
 CLIENT_SERVER, PEER_TO_PEER = 1, 2  # CONN_MODE (Table 8)
 
 
+def check_size(t: Scenario, iu: Received) -> None:
+    """No frame of the IU has a longer Data_Field than the tester said at login that it can receive (FC-FS)."""
+    longest = max(len(frame.data) for frame in iu.frames) - _HEADER
+    t.require(longest <= t.tester.receive_size, "FCVI-5.8.1-01", f"a frame of {iu.kind} is longer than the tester can receive",
+              f"{longest} bytes", f"at most {t.tester.receive_size}", at=iu)  # fmt: skip
+
+
 def check_connect_rqst(t: Scenario, rqst: Received, retry: int, mode: int = CLIENT_SERVER) -> None:
     """FCVI_CONNECT_RQST: mode, RETRY, addresses and attributes (5.9.4.4, 6.8.3)."""
+    check_size(t, rqst)
     t.equal(rqst, "CONN_MODE", mode, "FCVI-T08-001" if mode == CLIENT_SERVER else "FCVI-T08-010")
     t.equal(rqst, "RQST_RETRY", retry, "FCVI-5.9.4.4-04" if retry else "FCVI-5.9.4.4-03")
     _check_addresses(t, rqst, "FCVI-6.8.3-04", "FCVI-6.8.3-05")
@@ -228,6 +237,7 @@ def _payload_byte(iu: Received, name: str) -> Optional[int]:
 
 def check_resp1(t: Scenario, resp1: Received, setup: Setup, refused: Optional[list[int]] = None) -> None:
     """FCVI_CONNECT_RESP1: accepting, or refusing with one of these reason codes (6.9, 5.9.7.2)."""
+    check_size(t, resp1)
     t.equal(resp1, "FCVI_CONNECTION_ID", setup.connection_id, "FCVI-6.9.2-09")
     t.equal(resp1, "RESP_RETRY", setup.retry, "FCVI-5.9.4.5-06")
     if refused is not None:

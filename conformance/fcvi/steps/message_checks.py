@@ -11,7 +11,7 @@ from fcvi.fc.message import Message, frames_of, send_frames, Cut
 from fcvi.fc.received import Exchange, Received
 from fcvi.engine.scenario import Scenario
 
-from .connection import Setup
+from .connection import Setup, check_size
 from .messages import answered
 
 _TYPE, _DEVICE_HEADER = 0x58, 2  # TYPE of FC-VI (5.8.3), and the code of its Device_Header in DF_CTL (5.8.5)
@@ -103,6 +103,8 @@ def _excerpt(data: bytes) -> str:
 
 def _check_headers(t: Scenario, setup: Setup, taken: Taken) -> None:
     m, ius = taken.message, taken.ius
+    for iu in ius:
+        check_size(t, iu)
     in_all(t, ius, "FCVI_HANDLE", setup.tester_handle, _HANDLE[m.op])
     in_all(t, ius, "FCVI_MSG_ID", m.number, "FCVI-5.9.6-03" if m.number == 1 else _NUMBER[m.op])
     total = len(m.data) if m.total is None else m.total

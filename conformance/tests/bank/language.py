@@ -109,6 +109,11 @@ def _level(name: str) -> ParamsEdit:
     return edit
 
 
+def _enabled(params: dict[str, Any]) -> dict[str, Any]:
+    """VIs that serve RDMA whatever the application asked for."""
+    return {**params, "ViAttribs": {**params["ViAttribs"], "EnableRdmaWrite": True, "EnableRdmaRead": True}}
+
+
 def _other_address(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
     """The application is told of another Discriminator than that on the wire."""
     if "RemoteAddr" not in result:
@@ -151,6 +156,8 @@ def understand(name: str, how: str) -> Broken:
             broken.ignore_calls.add(rest)
         elif verb == "level":
             broken.params["VipCreateVi"] = _level(rest)
+        elif verb == "enable":
+            broken.params["VipCreateVi"] = _enabled
         elif verb == "deaf":
             broken.deaf.add(rest)
         elif verb == "mute":
