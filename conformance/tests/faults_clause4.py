@@ -32,9 +32,10 @@ def first_handle_again(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> Non
 
 _ACCEPTS = {"CONNECT_RESP1": put("DH", "CONN_STS", 0, 1)}
 
+
 def _rdma(params: dict[str, Any]) -> dict[str, Any]:
     """VIs that serve RDMA whatever the application asked for."""
-    return {**params, "ViAttribs": {**params["ViAttribs"], "EnableRdmaWrite": True, "EnableRdmaRead": True}}
+    return {**params, "ViAttribs": {**params["ViAttribs"], "EnableRdmaWrite": True}}
 
 
 FAULTS = [

@@ -10,7 +10,7 @@ from fcvi.fc import codec
 
 from .odd import Odd, OddDut
 
-_RSCN, _ELS_REQUEST = 0x61, 0x22
+_RSCN, _FARP_REQ, _ELS_REQUEST = 0x61, 0x54, 0x22
 _AT_ONCE = ("send", "rdma-write")
 
 
@@ -79,11 +79,76 @@ class TakesWholeResponse(OddDut):
         super().notify(method, params)
 
 
+class LaggingState(OddDut):
+    """VipQueryVi shows a state half a second after the IU that goes with it: nobody says which comes first."""
+
+    _LAG_US = 500_000
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._shown: dict[int, list[tuple[int, str]]] = {}  # by VI: since when it is in which state
+        super().reset(config)
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        reply = super().request(method, params)
+        if method == "VipQueryVi" and "State" in reply.result:
+            seen, now = self._shown.setdefault(params["vi"], [(-self._LAG_US, reply.result["State"])]), self._server.now_us
+            if seen[-1][1] != reply.result["State"]:
+                seen.append((now, reply.result["State"]))
+            shown = next(state for since, state in reversed(seen) if since + self._LAG_US <= now)
+            reply.result = {**reply.result, "State": shown}
+        return reply
+
+
+class AbortsStrangers(OddDut):
+    """With each FCVI_CONNECT_RESP2 or RESP3 it aborts an Exchange that never had anything to do with FC-VI."""
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        super()._emit(method, params)
+        data = bytes.fromhex(params.get("hex", "")) if method == "frame" else b""
+        if len(data) > 28 and codec.decode(data).iu in ("CONNECT_RESP2", "CONNECT_RESP3"):
+            abts = bytes([0x81]) + data[1:8] + bytes.fromhex("00090000 00000000 7abc ffff 00000000")
+            super()._emit("frame", {"hex": abts.hex(), "crc": "ok"})
+
+
+class IpStackBeside(OddDut):
+    """An IP stack on the same port answers FARP-REQs that ask for other things than FC-VI answers (7.5 step 15, E125)."""
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame":
+            data = bytearray.fromhex(params["hex"])
+            own = data[84:100].hex() in (self.host,) if len(data) >= 100 else False
+            if data[0] == _ELS_REQUEST and data[24] == _FARP_REQ and own:
+                data[28], data[32] = 4, 2  # taken as asked in the only way that the port itself answers
+                params = {**params, "hex": data.hex()}
+        super().notify(method, params)
+
+
+class BusyAtFirst(OddDut):
+    """The first PLOGI of each port is refused: Logical busy (FC-FS)."""
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._asked: set[bytes] = set()
+        super().reset(config)
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        data = bytes.fromhex(params.get("hex", "")) if method == "frame" else b""
+        if data[:1] == bytes([_ELS_REQUEST]) and data[24:25] == b"\x03" and data[5:8] not in self._asked:
+            self._asked.add(data[5:8])
+            head = bytes([0x23]) + data[5:8] + b"\0" + data[1:4] + bytes.fromhex("01990000") + bytes(4)
+            super()._emit("frame", {"hex": (head + data[16:18] + bytes.fromhex("ffff0000000001000000 00050000")).hex(), "crc": "ok"})
+            return
+        super().notify(method, params)
+
+
 #: Each device and the cases that it has to pass.
 REPORTS: list[tuple[type[OddDut], str, tuple[str, ...]]] = [
     (CompletesWhenSent, "completes-when-sent", ("message", "far-side")),
     (DeafToRscn, "deaf-to-rscn", ("fabric", "address")),
     (TakesWholeResponse, "takes-a-whole-response", ("disconnect",)),
+    (LaggingState, "state-behind-the-wire", ("setup", "disconnect", "message")),
+    (AbortsStrangers, "aborts-strangers", ("setup", "disconnect")),
+    (IpStackBeside, "an-ip-stack-beside-it", ("address",)),
+    (BusyAtFirst, "busy-at-first", ("link", "login")),
 ]
 
 

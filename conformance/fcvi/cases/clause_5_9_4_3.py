@@ -121,7 +121,7 @@ def protection_error(t: Scenario) -> None:
 def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
     """FCVI_READ_RESP with RESP_ERR, or on Reliable Delivery a Disconnect by the provider instead (E42)."""
     kinds = ["READ_RESP", "DISCONNECT_RQST"] if level_of(t) == RD else ["READ_RESP"]
-    resp = t.expect(kinds, "FCVI-5.2.4-03", within_us=t.r_a_tov_us, why="after a faulty RDMA Read")
+    resp = t.expect(kinds, "FCVI-5.2.4-03", why="after a faulty RDMA Read")
     if resp.kind == "DISCONNECT_RQST":
         _check_reason(t, resp, (0x41, 0x47))
         send_disconnect_resp(t, resp, setup.dut_handle)

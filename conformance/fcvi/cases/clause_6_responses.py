@@ -195,7 +195,7 @@ def take_read_response(t: Scenario, setup: Setup, sent: Sent) -> list[Received]:
     message = sent.message
     ius: list[Received] = []
     while not ius or not ius[-1].fc("Last_Sequence"):
-        iu = t.expect("READ_RESP", "FCVI-6.7.1-01", exchange=sent.exchange, within_us=t.r_a_tov_us, why="after FCVI_READ_RQST")
+        iu = t.expect("READ_RESP", "FCVI-6.7.1-01", exchange=sent.exchange, why="after FCVI_READ_RQST")
         ius.append(iu)
         if sum(len(i.payload) for i in ius) >= (message.total or 0):
             break
