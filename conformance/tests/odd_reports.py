@@ -106,7 +106,7 @@ class AbortsStrangers(OddDut):
         super()._emit(method, params)
         data = bytes.fromhex(params.get("hex", "")) if method == "frame" else b""
         if len(data) > 28 and codec.decode(data).iu in ("CONNECT_RESP2", "CONNECT_RESP3"):
-            abts = bytes([0x81]) + data[1:8] + bytes.fromhex("00090000 00000000 7abc ffff 00000000")
+            abts = bytes([0x81]) + data[1:8] + bytes.fromhex("00090000 00000000 7a") + data[3:4] + bytes.fromhex("ffff 00000000")
             super()._emit("frame", {"hex": abts.hex(), "crc": "ok"})
 
 
@@ -123,21 +123,39 @@ class IpStackBeside(OddDut):
         super().notify(method, params)
 
 
-class BusyAtFirst(OddDut):
-    """The first PLOGI of each port is refused: Logical busy (FC-FS)."""
+class RejectsLogins(OddDut):
+    """Some PLOGIs are refused by LS_RJT, which FC-FS gives a port."""
+
+    _REASON = 0x05
 
     def reset(self, config: dict[str, Any]) -> None:
         self._asked: set[bytes] = set()
         super().reset(config)
 
+    def refuses(self, data: bytes) -> bool:
+        """Logical busy at the first PLOGI of each port."""
+        new = data[5:8] not in self._asked
+        self._asked.add(data[5:8])
+        return new
+
     def notify(self, method: str, params: dict[str, Any]) -> None:
         data = bytes.fromhex(params.get("hex", "")) if method == "frame" else b""
-        if data[:1] == bytes([_ELS_REQUEST]) and data[24:25] == b"\x03" and data[5:8] not in self._asked:
-            self._asked.add(data[5:8])
-            head = bytes([0x23]) + data[5:8] + b"\0" + data[1:4] + bytes.fromhex("01990000") + bytes(4)
-            super()._emit("frame", {"hex": (head + data[16:18] + bytes.fromhex("ffff0000000001000000 00050000")).hex(), "crc": "ok"})
+        if data[:1] == bytes([_ELS_REQUEST]) and data[24:25] == b"\x03" and self.refuses(data):
+            head = bytes([0x23]) + data[5:8] + b"\0" + data[1:4] + bytes.fromhex("01990000") + bytes(4) + data[16:18]
+            reject = head + bytes.fromhex("ffff00000000 01000000 00") + bytes([self._REASON, 0, 0])
+            super()._emit("frame", {"hex": reject.hex(), "crc": "ok"})
             return
         super().notify(method, params)
+
+
+class RejectsUnusable(RejectsLogins):
+    """A PLOGI without S or C is rejected as such (E126)."""
+
+    _REASON = 0x03
+
+    def refuses(self, data: bytes) -> bool:
+        """Word 1 of the Common Service Parameters: bits 31 and 17."""
+        return data[32] & 0x80 == 0 or data[33] & 0x02 == 0
 
 
 #: Each device and the cases that it has to pass.
@@ -148,7 +166,8 @@ REPORTS: list[tuple[type[OddDut], str, tuple[str, ...]]] = [
     (LaggingState, "state-behind-the-wire", ("setup", "disconnect", "message")),
     (AbortsStrangers, "aborts-strangers", ("setup", "disconnect")),
     (IpStackBeside, "an-ip-stack-beside-it", ("address",)),
-    (BusyAtFirst, "busy-at-first", ("link", "login")),
+    (RejectsLogins, "busy-at-first", ("link", "login")),
+    (RejectsUnusable, "rejects-unusable-logins", ("login",)),
 ]
 
 

@@ -34,7 +34,7 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 from conformance.fcvi.steps.messages import expect_error, post, prepare, register, transmit
-from conformance.fcvi.steps.neighbours import expect_accept, login
+from conformance.fcvi.steps.neighbours import ask_login, expect_accept, login
 
 _BITS: dict[str, dict[str, int]] = {
     "no-s": {"CIRO": 1, "Random_Offset": 0, "SEQ_CNT_S": 0},
@@ -61,8 +61,7 @@ def unusable_parameters(t: Scenario) -> None:
     After a PLOGI with both a request is accepted.
     """
     names = t.tester.services.ports[t.tester.n_port_id]
-    exchange = t.tester.send_els(els.PLOGI, els.login(names, t.tester.receive_size, t.params["bits"]))
-    t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.r_a_tov_us // 4)
+    exchange = ask_login(t, els.login(names, t.tester.receive_size, t.params["bits"]))
     if t.peek(["LS_RJT"], exchange) is None:
         expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
         wait = start_wait(t)

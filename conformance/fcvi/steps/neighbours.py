@@ -47,18 +47,22 @@ def add_second_port(t: Scenario) -> int:
 
 
 def login(t: Scenario, port: Optional[int] = None) -> None:
-    """The tester's PLOGI and the DUT's LS_ACC (5.6). A DUT that is busy may say so, and is asked again (FC-FS)."""
-    services = t.tester.services
-    names = services.ports[t.tester.n_port_id if port is None else port]
+    """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
+    names = t.tester.services.ports[t.tester.n_port_id if port is None else port]
+    expect_accept(t, ask_login(t, els.login(names, t.tester.receive_size), port), "FCVI-4.1-04", "to PLOGI")
+
+
+def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
+    """The tester's PLOGI, of which the answer has come. A DUT that is busy may say so, and is asked again (FC-FS)."""
     for _ in range(_PATIENCE):
-        exchange = t.tester.send_els(els.PLOGI, els.login(names, t.tester.receive_size), port=port)
+        exchange = t.tester.send_els(els.PLOGI, body, port=port)
         t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.ulp_timeout_us)
         refusal = t.peek(["LS_RJT"], exchange)
         if refusal is None or refusal.payload[5:6] != _LOGICAL_BUSY:
             break
         refusal.taken = True
         t.wait(t.pixit.e_d_tov_us)
-    expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
+    return exchange
 
 
 def expect_accept(t: Scenario, exchange: Exchange, requirement: str, why: str) -> Received:

@@ -254,7 +254,7 @@ class Scenario:
         for received in self.tester.inbox:
             if received.taken or received.kind not in wanted:
                 continue
-            if exchange is None or received.exchange is exchange:
+            if received.exchange is exchange or (exchange is None and not self._strange(received)):
                 return received
         return None
 
@@ -365,13 +365,15 @@ class Scenario:
         """
         if self.tester.far is not None:
             return []
-        inbox = self.tester.inbox
-        used = {id(r.exchange) for r in inbox if r.kind in _JUDGED and r.kind != "ABTS"}
-        return [
-            r for r in inbox
-            if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED
-            and not (r.kind == "ABTS" and r.exchange.originator == "dut" and id(r.exchange) not in used)
-        ]  # fmt: skip
+        left = [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
+        return [r for r in left if not self._strange(r)]
+
+    def _strange(self, received: Received) -> bool:
+        """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI."""
+        if received.kind != "ABTS" or received.exchange.originator != "dut":
+            return False
+        exchange = received.exchange
+        return not any(r.exchange is exchange and r.kind in _JUDGED and r.kind != "ABTS" for r in self.tester.inbox)
 
     # ---- the control plane ----
 
