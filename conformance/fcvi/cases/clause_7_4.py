@@ -170,6 +170,7 @@ _ASKS: list[tuple[str, dict[str, Any], bool | None]] = [
 ]
 
 
+_TESTS = {"Match_Code_Points": "FCVI-7.5-12", "Responder_Action": "FCVI-7.5-13"}
 _ACTIONS = ["FARP_REPLY", "PLOGI", "LOGO"]
 
 
@@ -205,7 +206,8 @@ def dut_is_asked(t: Scenario) -> None:
         action = t.peek(_ACTIONS)
         if action is not None:  # steps 12 and 13 leave the answer to another ULP of the port, such as an IP stack (E125)
             action.taken = True
-            t.report("FCVI-7.5-14", f"{action.kind} though a test of steps 11 to 13 fails", str(action), "none", at=action,
+            requirement = next((r for name, r in _TESTS.items() if name in t.params["fields"]), "FCVI-7.5-14")
+            t.report(requirement, f"{action.kind} though a test of steps 11 to 13 fails", str(action), "none", at=action,
                      erratum=None if "host" in t.params["fields"] else "E125")  # fmt: skip
     elif reply is None:
         _ask(t, **t.params["fields"])
