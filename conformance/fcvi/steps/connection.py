@@ -24,7 +24,7 @@ OTHER_DISCRIMINATOR = bytes.fromhex("00ff00ff00ff00ff00ff00ff00ff00ff")
 NO_MATCH, CONNECT_TIMEOUT, NO_WAITING, CONNECT_REJECT = 0x01, 0x02, 0x03, 0x04  # Table 12
 TRANSPORT_ERROR, PROTOCOL_ERROR, SETUP_TIMEOUT, DOES_NOT_EXIST, DISCONNECT_ACCEPT = 0x40, 0x48, 0x49, 0x4A, 0x4B
 
-_BA_ACC = 0x84
+_ABTS, _BA_ACC = 0x81, 0x84
 _HEADER = 24  # bytes of a frame header
 CLIENT, SERVER = "dut-client", "dut-server"
 BOTH_ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
@@ -326,7 +326,7 @@ def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
         rqst.exchange, "a new Exchange", at=rqst,
     )  # fmt: skip
     t.require(
-        retry.exchange.ox_id != first.exchange.ox_id, "FCVI-8.5.4-a1",
+        retry.exchange.ox_id != first.exchange.ox_id or _rested(t, first.exchange, rqst), "FCVI-8.5.4-a1",
         "the retry uses the OX_ID of the aborted Exchange again within R_A_TOV", f"{retry.exchange.ox_id:04X}h",
         "another OX_ID", at=rqst, erratum="E82" if _accepted(t, first.exchange) else None,
     )  # fmt: skip
@@ -340,6 +340,13 @@ def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
     )  # fmt: skip
     retry.tester_handle = first.tester_handle
     return retry
+
+
+def _rested(t: Scenario, exchange: Exchange, rqst: Received) -> bool:
+    """Whether R_A_TOV has passed since the DUT aborted its Exchange: then its OX_ID is free, answered or not (FC-FS)."""
+    ox_id = exchange.ox_id.to_bytes(2, "big")
+    aborted = [e.time_us for e in t.tester.trace if e.sender == "dut" and e.data[0] == _ABTS and e.data[16:18] == ox_id]
+    return bool(aborted) and rqst.time_us >= aborted[0] + t.r_a_tov_us - t.pixit.early_us
 
 
 def _accepted(t: Scenario, exchange: Exchange) -> bool:

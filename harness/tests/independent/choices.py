@@ -53,10 +53,10 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
     # Delays, in microseconds: all the time for which the other side waits (8.3), R_A_TOV, and no more
-    "resp1_delay": (f"{N}:0:9900000:0", "delay of RESP1 in microseconds"),
-    "resp2_delay": (f"{N}:0:9900000:0", "delay of RESP2 in microseconds"),
-    "resp3_delay": (f"{N}:0:9900000:0", "delay of RESP3 in microseconds"),
-    "disconnect_resp_delay": (f"{N}:0:9900000:0", "delay of DISCONNECT_RESP in microseconds"),
+    "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
+    "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),
+    "resp3_delay": (f"{N}:0:9400000:0", "delay of RESP3 in microseconds"),
+    "disconnect_resp_delay": (f"{N}:0:9400000:0", "delay of DISCONNECT_RESP in microseconds"),
     # The DUT protocol
     "state_events": ("yes|no", "state notifications"),
     "query_state": ("yes|no", "the state member of VipQueryVi"),
