@@ -97,7 +97,8 @@ def ways(cases: list[CaseInfo], named: Mapping[str, set[str]], known: set[str]) 
                 decided.setdefault(ident, []).append(case.id)
     for ident in sorted(known & set().union(*(named[c.id] for c in cases)) - set(checks)):  # no case lists it: a check all the same
         checks[ident] = [c.id for c in cases if ident in named[c.id]]
-    return Ways(codec_requirements(known), {r: f for r, f in monitor_requirements().items() if r in known}, checks, decided, broken_devices())
+    in_monitor = {r: f for r, f in monitor_requirements().items() if r in known}
+    return Ways(codec_requirements(known), in_monitor, checks, decided, broken_devices())
 
 
 def broken_devices() -> dict[str, list[str]]:

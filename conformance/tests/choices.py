@@ -63,11 +63,11 @@ CHOICES: dict[str, Choice] = {
     "disconnect-no-status": Choice("5.9.4.6", "out DISCONNECT_RQST:if(DISC_CONN_STS=1) "
                                    "DISC_CONN_STS=0 Reason_Code=0 Vendor_Unique=0"),
     # delays
-    "slow-responses": Choice("8.3", delay_us=_delays(4_000_000, "SEND_RESP WRITE_RESP") | _delays(200_000, "READ_RESP")),
-    "slow-completions": Choice("VI-ARCH 6.3", delay_us=_delays(1_000_000, "completion")),
+    "slow-responses": Choice("8.3", delay_us=_delays(9_500_000, "SEND_RESP WRITE_RESP") | _delays(200_000, "READ_RESP")),
+    "slow-completions": Choice("VI-ARCH 6.3", delay_us=_delays(9_000_000, "completion")),
     "slow-requests": Choice("5.2.1", delay_us=_delays(50_000, "SEND_RQST WRITE_RQST READ_RQST")),
     "slow-resp1": Choice("8.3", delay_us=_delays(100_000, "CONNECT_RESP1")),
-    "slow-disconnect": Choice("8.3", delay_us=_delays(100_000, "DISCONNECT_RESP")),
+    "slow-disconnect": Choice("8.3", delay_us=_delays(9_500_000, "DISCONNECT_RESP")),
 }  # fmt: skip
 
 
@@ -79,10 +79,17 @@ class VariantDut(BankDut, LateDut):
         for name in names:
             self._delay_us |= CHOICES[name].delay_us
         super().__init__(understand("variant", "; ".join(CHOICES[name].how for name in names)))
+        self._receive_size = self.fault.config.get("receive_size")
         self.spec = "ref with " + (", ".join(names) or "nothing special")
         for name in names:
             self.pics |= CHOICES[name].pics
             self.port |= CHOICES[name].port
+
+    def reset(self, config: dict[str, Any]) -> None:
+        """A port may send shorter frames than the other one takes, never longer ones."""
+        if self._receive_size is not None:
+            self.fault.config["receive_size"] = min(self._receive_size, config.get("receive_size", self._receive_size))
+        super().reset(config)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         if method == "frame":

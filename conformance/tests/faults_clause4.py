@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fcvi.fc import codec
 
 from .faulty import Fault, FaultyDut, drop, put, returns, state
@@ -29,6 +31,12 @@ def first_handle_again(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> Non
 
 
 _ACCEPTS = {"CONNECT_RESP1": put("DH", "CONN_STS", 0, 1)}
+
+
+def _rdma(params: dict[str, Any]) -> dict[str, Any]:
+    """VIs that serve RDMA whatever the application asked for."""
+    return {**params, "ViAttribs": {**params["ViAttribs"], "EnableRdmaWrite": True}}
+
 
 FAULTS = [
     Fault("waits-for-a-zero-parameter", "3.4/dut-server/parameter", "FCVI-6.11.1-01", into={"CONNECT_RESP2"}),
@@ -64,4 +72,7 @@ FAULTS = [
           results={"VipConnectRequest": returns("VIP_SUCCESS")}),
     Fault("lives-without-message-2", "5.3.5/dut-client", "FCVI-8.4.2-e",
           results={"VipQueryVi": state("VIP_STATE_CONNECTED", "VIP_STATE_ERROR")}),
+    # 5.8.1, 7.3
+    Fault("silent-after-a-damaged-frame", "5.8.1.crc", "FCVI-6.9.1-01", out={"CONNECT_RESP1": drop()}),
+    Fault("rdma-for-every-vi", "7.3.enabled/unreliable/rdma-write", "FCVI-T17-1", params={"VipCreateVi": _rdma}),
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fcvi.fc import codec
 
 from .faulty import Fault, FaultyDut, FrameEdit, drop, put, state
@@ -40,6 +42,13 @@ def always_again() -> FrameEdit:
 
 
 _STAYS = {"VipQueryVi": state(_CONNECTED, _ERROR)}
+
+
+def registers(dut: Any, view: Any, buf: bytearray) -> list[bytes]:
+    """SCR for every event behind each FLOGI (7.7.5)."""
+    head = bytes.fromhex("22fffffd00") + bytes(buf[5:8]) + bytes.fromhex("01290000 7e000000 7e7e ffff 00000000")
+    return [bytes(buf), head + bytes.fromhex("62000000 00000003")]
+
 
 FAULTS = [
     # 7.4 to 7.6, 4.2
@@ -93,7 +102,7 @@ FAULTS = [
           out={"CONNECT_RQST": put("FC", "D_ID", 0x0102E4)}),
     Fault("private-port-not-logged-out", "7.7.4.private/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
     Fault("old-mapping-after-rscn", "7.7.1.rscn/dut-client", "FCVI-7.7.1-04",
-          out={"CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
+          out={"FLOGI": registers, "CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
     Fault("no-flogi-after-nos", "7.7.5/dut-server", "FCVI-7.7.5-02", out={"FLOGI": drop(2)}),
     Fault("other-fabric-not-noticed", "7.7.5.changed/dut-client/node_name", "FCVI-7.7.5-06", out={"LOGO": drop()}),
     Fault("old-mapping-after-nos", "7.7.5.changed/dut-client/n_port_id", "FCVI-7.7.5-05",

@@ -83,11 +83,13 @@ class OddDut(LateDut):
     def __init__(self, odd: Odd) -> None:
         self.odd = odd
         self.memory: dict[Any, Any] = {}
+        self.host = ""  # the first own Host Address
         super().__init__("odd:" + odd.name)
         self.port = odd.port
 
     def reset(self, config: dict[str, Any]) -> None:
         self.memory.clear()
+        self.host = config["host"][0]
         super().reset(config)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
@@ -145,8 +147,8 @@ ODD = [
     Odd("one-iu-a-frame", "6.2.1", {k: one_iu_a_frame for k in _DATA}),
     Odd("immediate-in-the-last-iu", "E43", {k: immediate_last for k in _DATA}),
     Odd("offset-in-empty-frames", "E19", {k: offset_in_empty for k in ("READ_RQST", "SEND_RESP", "WRITE_RESP")}),
-    Odd("slow-responses", "8.3", {}, {"SEND_RESP": 4 * _SECOND, "WRITE_RESP": 4 * _SECOND, "READ_RESP": _SECOND}),
-    Odd("slow-completions", "VI-ARCH 6.3", {}, {"completion": _SECOND}),
+    Odd("slow-responses", "8.3", {}, {"SEND_RESP": 95 * _SECOND // 10, "WRITE_RESP": 95 * _SECOND // 10, "READ_RESP": _SECOND}),
+    Odd("slow-completions", "VI-ARCH 6.3", {}, {"completion": 9 * _SECOND}),
     Odd("slow-requests", "5.2.1", {}, {k: 50_000 for k in ("SEND_RQST", "WRITE_RQST", "READ_RQST")}),
     Odd("ius-of-100-bytes", "5.2.1", port={"iu_size": 100}),
     Odd("ack-0", "FC-FS", port={"ack_0": True}),

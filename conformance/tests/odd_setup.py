@@ -58,6 +58,11 @@ def disconnect_accept(dut: OddDut, view: codec.Frame, buf: bytearray) -> None:
         _dh(view, buf, DISC_CONN_STS=1, Reason_Code=0x4B)
 
 
+def first_own_address(dut: OddDut, view: codec.Frame, buf: bytearray) -> None:
+    """FARP-REQ gives the first of the port's own addresses, whichever the call named (E36)."""
+    codec.put("FARP", "Requesting_IP_Address", buf, int(dut.host, 16), 28)
+
+
 def nameless_reply(dut: OddDut, view: codec.Frame, buf: bytearray) -> None:
     """FARP-REPLY without Responding Port_Name (E35)."""
     codec.put("FARP", "Responding_Port_Name", buf, 0, 28)
@@ -82,6 +87,10 @@ ODD = [
     Odd("disconnect-accept", "E41", {"DISCONNECT_RESP": disconnect_accept}),
     Odd("reply-without-port-name", "E35", {"FARP_REPLY": nameless_reply}),
     Odd("responder-without-rx-id", "FC-FS", _RESPONSES),
+    Odd("asks-under-its-first-address", "E36", {"FARP_REQ": first_own_address}),
+    Odd("answers-disconnects-late", "E123", {}, {"DISCONNECT_RESP": 9 * _SECOND, "BA_ACC": 9 * _SECOND}),
+    Odd("answers-els-late", "E123", {}, {k: 9 * _SECOND for k in ("LS_ACC", "LS_RJT", "FARP_REPLY", "ADISC")}),
+    Odd("reports-late", "E123", {}, {"completion": 9 * _SECOND, "state": 9 * _SECOND, "error": _SECOND // 2}),
     Odd("els-with-preference", "5.8.2", {k: preferred for k in _ELS}),
     Odd("connect-info", "6.8.3", port={"connect_info": True}),
 ]

@@ -24,6 +24,7 @@ from conformance.fcvi.steps.connection import (
     expect_retry,
     send_resp1,
     send_resp3,
+    take_resp2,
     tester_address,
 )
 from conformance.fcvi.steps.peers import (
@@ -118,7 +119,7 @@ def _nobody_there(t: Scenario, reason: int, requirement: str) -> None:
     handle = send_resp1(t, own, reason=reason, handle=UNASSIGNED)
     other = send_peer_rqst(t)
     other.vi = own.vi
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=own.exchange, why="after FCVI_CONNECT_RESP1")
+    resp2 = take_resp2(t, own, "after FCVI_CONNECT_RESP1")
     check_resp2(t, resp2, own, handle)
     send_resp3(t, own)
     expect_peer_accept(t, other, requirement)

@@ -89,7 +89,7 @@ def _disturbed(t: Scenario) -> tuple[Setup, Message, Disturbance, Region]:
     remote = None if op == "send" else (0x0102030405060708, 9)
     va, handle = remote or (0, 0)
     post(t, setup.vi, op, region, remote=remote)
-    t.until(lambda: disturbance.frame is not None, t.r_a_tov_us * 8 // 10)
+    t.until(lambda: disturbance.frame is not None, t.ulp_timeout_us)
     if disturbance.frame is None:
         t.fail("FCVI-5.2.1-09", "the second Message was not sent", "nothing", f"its frame with SEQ_CNT {seq_cnt}")
     return setup, Message(op, 2, data, None, va, handle, total=_SIZE), disturbance, region
@@ -116,12 +116,11 @@ def forget(t: Scenario, exchange: Optional[Exchange]) -> None:
             received.taken = True
 
 
-def _aftermath(t: Scenario, setup: Setup, rule: str) -> None:
+def _aftermath(t: Scenario, setup: Setup, rule: str, abts: Optional[Received]) -> None:
     """A reliable VI is in Error and sends nothing more; an unreliable one goes on (or is in Error, 8.4.2 c)."""
     if reliable(t):
         expect_error(t, setup, "FCVI-8.4.2-e", f"after {t.params['how']}")
-        done = next_completion(t, setup.vi, "send", "FCVI-8.4.2-e")
-        t.require(not done.good, "FCVI-8.4.2-e", "the Descriptor completed without error", sorted(done.status), "an error bit")
+        _reported(t, setup, t.now_us if abts is None else abts.time_us)
         post(t, setup.vi, "send", register(t, 8))
         t.expect_nothing(_REQUESTS, t.r_a_tov_us // 10, "FCVI-8.1-01", "from a VI in Error")
         return
@@ -132,6 +131,22 @@ def _aftermath(t: Scenario, setup: Setup, rule: str) -> None:
     data = t.rng.randbytes(20)
     post(t, setup.vi, "send", register(t, 20, data=data))
     take_request(t, setup, Message("send", 3, data))
+
+
+def _reported(t: Scenario, setup: Setup, since_us: int) -> None:
+    """The application learns of the error, from the Descriptor or, if that had completed before, by VipErrorCallback.
+
+    Without a response a Descriptor of Reliable Delivery is complete once its data were sent (VI-ARCH 2.5.2), and what goes
+    wrong later is reported asynchronously. A success that is reported after the error is a breach (E121).
+    """
+    done = next_completion(t, setup.vi, "send", "FCVI-8.4.2-e")
+    if not done.good:
+        return
+    before = not answered(t) and done.earliest_us <= since_us
+    t.require(before, "FCVI-8.4.2-e", "the Descriptor completed without error after the error", sorted(done.status), "an error bit")
+    t.until(lambda: any(vi == setup.vi for vi, _ in t.errors), t.pixit.late_us)
+    t.require(any(vi == setup.vi for vi, _ in t.errors), "FCVI-8.4.2-e", "the application was not told of the error",
+              "no VipErrorCallback", "VIP_ERROR_CONN_LOST")  # fmt: skip
 
 
 def _variants(choices: list[tuple[str, dict[str, Any]]], fabrics: tuple[str, ...] = (IN_ORDER, OUT_OF_ORDER)) -> Any:
@@ -165,8 +180,8 @@ def busy_in_order(t: Scenario) -> None:
         t.report("FCVI-B-R8a-a", "the frame was sent again", "retransmission", "ABTS", erratum="E95")
         _completes(t, setup, message, disturbance)
         return
-    _abts(t, disturbance, "FCVI-B-R8a-a", 0)
-    _aftermath(t, setup, "FCVI-B-R8a-b")
+    abts = _abts(t, disturbance, "FCVI-B-R8a-a", 0)
+    _aftermath(t, setup, "FCVI-B-R8a-b", abts)
 
 
 def _completes(t: Scenario, setup: Setup, message: Message, disturbance: Disturbance) -> None:
@@ -177,7 +192,7 @@ def _completes(t: Scenario, setup: Setup, message: Message, disturbance: Disturb
     def whole() -> bool:  # the rest may come one frame after the other, as the DUT's credit allows
         return any(r.exchange is disturbance.exchange and r.kind == message.iu and any(map(r.fc, ends)) for r in t.tester.inbox)
 
-    t.until(whole, t.r_a_tov_us // 2)
+    t.until(whole, t.ulp_timeout_us)
     t.settle()
     forget(t, disturbance.exchange)
     if answered(t):
@@ -205,8 +220,8 @@ def busy_out_of_order(t: Scenario) -> None:
     again = disturbance.repeated()[1:]
     if not again:
         t.report("FCVI-B-R8b", "the busy frame was not sent again", "no second frame", "the same frame")
-        _abts(t, disturbance, "FCVI-B-R8b", t.pixit.e_d_tov_us)
-        _aftermath(t, setup, "FCVI-B-R8b")
+        abts = _abts(t, disturbance, "FCVI-B-R8b", t.pixit.e_d_tov_us)
+        _aftermath(t, setup, "FCVI-B-R8b", abts)
         return
     first = disturbance.repeated()[0].data
     requirement = "FCVI-6.2.1-01" if message.op == "send" else "FCVI-6.4.1-01"
@@ -228,8 +243,8 @@ def busy_out_of_order(t: Scenario) -> None:
 def rejected(t: Scenario) -> None:
     """After F_RJT or P_RJT the Exchange is aborted; a reliable VI goes to Error, an unreliable one goes on."""
     setup, _, disturbance, _ = _disturbed(t)
-    _abts(t, disturbance, "FCVI-B-R8c-a", t.r_a_tov_us // 2)
-    _aftermath(t, setup, "FCVI-B-R8c-b")
+    abts = _abts(t, disturbance, "FCVI-B-R8c-a", t.r_a_tov_us)
+    _aftermath(t, setup, "FCVI-B-R8c-b", abts)
 
 
 @case(
@@ -245,8 +260,8 @@ def rejected(t: Scenario) -> None:
 def abort_asked(t: Scenario) -> None:
     """After an ACK with Abort Sequence Condition 01b the Exchange is aborted by ABTS, whatever the Reliability Level."""
     setup, _, disturbance, _ = _disturbed(t)
-    _abts(t, disturbance, "FCVI-8.4.2-b", t.r_a_tov_us // 2)
-    _aftermath(t, setup, "FCVI-B-R8d-b")
+    abts = _abts(t, disturbance, "FCVI-8.4.2-b", t.r_a_tov_us)
+    _aftermath(t, setup, "FCVI-B-R8d-b", abts)
 
 
 @case(
@@ -265,4 +280,4 @@ def ack_missing(t: Scenario) -> None:
     abts = _abts(t, disturbance, "FCVI-B-R8e-a", 2 * t.pixit.e_d_tov_us + t.pixit.late_us)
     if abts is not None:
         t.expect_time(abts, disturbance.time_us + t.pixit.e_d_tov_us, "FCVI-B-R8e-a", "ABTS after E_D_TOV without an ACK")
-    _aftermath(t, setup, "FCVI-B-R8e-b")
+    _aftermath(t, setup, "FCVI-B-R8e-b", abts)

@@ -44,7 +44,7 @@ def lose_message(line: Line, number: int) -> None:
     requirements=[
         "FCVI-B-R1-a1", "FCVI-B-R1-a2", "FCVI-8.1-01", "FCVI-8.2-d3", "FCVI-8.4.2-e", "FCVI-8.4.2-f1", "FCVI-8.4.2-h",
     ],  # fmt: skip
-    errata=["E58"],
+    errata=["E58", "E121"],
     tags=["message", "loss"],
     applies="client or server",
     variants=variants(levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2)),
@@ -58,6 +58,9 @@ def frames_after_error(t: Scenario) -> None:
     line.good(1, 2)
     lose_message(line, 3)
     expect_error(t, line.setup, "FCVI-8.4.2-e", "after a lost Message")
+    t.until(lambda: any(vi == line.setup.vi for vi, _ in t.errors), t.pixit.late_us)
+    t.require(any(vi == line.setup.vi for vi, _ in t.errors), "FCVI-8.4.2-e", "no VipErrorCallback for the Message Error",
+              "none", "VIP_ERROR_CONN_LOST", erratum="E121")  # fmt: skip
     line.look()
     for wait in (0, t.r_a_tov_us // 2, t.r_a_tov_us):
         t.wait(wait)
@@ -84,7 +87,7 @@ def responses_after_error(t: Scenario) -> None:
     taken, region = originate(t, setup, 1, 64)
     answer(t, setup, taken)
     t.control("an answered Message completed")
-    t.until(lambda: any(c.queue == "send" and c.good for c in t.completions), t.r_a_tov_us // 2)
+    t.until(lambda: any(c.queue == "send" and c.good for c in t.completions), t.ulp_timeout_us)
     t.completions.clear()
     taken, region = originate(t, setup, 2, 64)
     t.expect("ABTS", "FCVI-8.4.2-a", exchange=taken.exchange, within_us=t.r_a_tov_us + 2 * t.pixit.late_us, why="without response")

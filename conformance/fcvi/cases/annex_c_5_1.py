@@ -14,6 +14,7 @@ from conformance.fcvi.steps.connection import (
     SERVER,
     Setup,
     accept_request,
+    before_t3,
     check_resp2,
     check_resp3,
     check_state,
@@ -31,6 +32,7 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_request,
     start_wait,
+    take_resp2,
 )
 from conformance.fcvi.steps.traffic import expect_send, post_send
 
@@ -67,7 +69,7 @@ def calls_complete(t: Scenario) -> None:
         t.wait(t.r_a_tov_us // 10)
         _blocked(t, setup, "FCVI-C.5.1-01", "before RESP1 came")
         handle = send_resp1(t, setup)
-        resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+        resp2 = take_resp2(t, setup, "after an accepting RESP1")
         check_resp2(t, resp2, setup, handle)
         assert setup.call is not None
         t.finish(setup.call, "FCVI-8.2-b1", within_us=t.pixit.late_us, returns="VIP_SUCCESS")
@@ -107,17 +109,17 @@ def send_before_resp3(t: Scenario) -> None:
     """VipPostSend works once VipConnectRequest succeeded; its Descriptor waits for RESP3, the data need not."""
     setup = start_request(t)
     handle = send_resp1(t, setup)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    resp2 = take_resp2(t, setup, "after an accepting RESP1")
     check_resp2(t, resp2, setup, handle)
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
     data = t.rng.randbytes(40)
     post_send(t, setup.vi, data)
-    t.until(lambda: bool(t.completions), t.r_a_tov_us // 10)
+    t.until(lambda: bool(t.completions), before_t3(t, setup, t.r_a_tov_us // 10))
     t.require(not t.completions, "FCVI-C.5.1-03", "a send Descriptor completed before RESP3", "completed", "waiting")
     send_resp3(t, setup)
     expect_send(t, setup, 1, data, "FCVI-6.2.1-01")
-    t.until(lambda: bool(t.completions), t.r_a_tov_us // 4)
+    t.until(lambda: bool(t.completions), t.ulp_timeout_us)
     t.require(bool(t.completions), "FCVI-6.2.1-01", "the send Descriptor did not complete", "nothing", "completion")
     t.control("the Message came and its Descriptor completed")
 
@@ -160,7 +162,7 @@ def setup_timers(t: Scenario) -> None:
             t.settle()
         else:
             handle = send_resp1(t, setup, reason=NO_WAITING)
-            resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
+            resp2 = take_resp2(t, setup, "after a refusing RESP1")
             check_resp2(t, resp2, setup, handle)
             send_resp3(t, setup)
             t.finish(call, "FCVI-4.2-38", returns="VIP_NO_MATCH")
@@ -197,7 +199,7 @@ def request_is_atomic(t: Scenario) -> None:
     assert setup.call is not None
     t.wait(t1 + _offset(t))
     handle = send_resp1(t, setup)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after RESP1")
+    resp2 = take_resp2(t, setup, "after RESP1")
     code = t.finish(setup.call, "FCVI-8.2-b2", within_us=t.pixit.late_us, returns=["VIP_SUCCESS", "VIP_TIMEOUT"])
     accepted = code == "VIP_SUCCESS"
     check_resp2(t, resp2, setup, handle, reason=None if accepted else CONNECT_TIMEOUT)
@@ -206,7 +208,8 @@ def request_is_atomic(t: Scenario) -> None:
     t.settle()
     check_state(t, setup.vi, "connected" if accepted else "idle", "FCVI-8.2-b1" if accepted else "FCVI-8.2-b2")
     if t.params["edge"] == "just-before":
-        t.require(accepted, "FCVI-8.2-b2", "VipConnectRequest timed out before T1", code, "VIP_SUCCESS")
+        in_time = resp2.time_us < setup.call.started_us + t1  # a DUT that answers later was overtaken by T1 (E123)
+        t.require(accepted or not in_time, "FCVI-8.2-b2", "VipConnectRequest timed out before T1", code, "VIP_SUCCESS")
     elif t.params["edge"] == "after":
         t.require(not accepted, "FCVI-8.2-b2", "VipConnectRequest ignored T1", code, "VIP_TIMEOUT")
     control_setup(t)

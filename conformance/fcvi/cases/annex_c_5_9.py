@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 
@@ -160,10 +161,12 @@ def _t2_expires(t: Scenario, setup: Setup, resp1_us: int) -> None:
 def disconnect_if_error(t: Scenario, setup: Setup) -> None:
     """VipDisconnect brings a VI from Error to Idle; whether an IU is due depends on what the DUT still knows."""
     call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us // 2)
+    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
     if t.peek(["DISCONNECT_RQST"]) is not None:
         rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03")
         t.equal(rqst, "VI_APP_DISCON", 1, "FCVI-6.12.2-08")
+        if rqst.dh("CONN_SETUP_ABORT"):  # FCVI_RQST_HANDLE was known once; whether it still is, the DUT has to know (E04)
+            t.equal(rqst, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.12.2-02", {UNASSIGNED: "E04", setup.dut_handle: "E04"})
         send_disconnect_resp(t, rqst, setup.dut_handle)
     t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
     check_state(t, setup.vi, "idle", "FCVI-8.2-e1")

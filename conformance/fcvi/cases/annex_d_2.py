@@ -82,10 +82,11 @@ def _crossing(t: Scenario, setup: Setup) -> None:
     rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
     check_disconnect_rqst(t, rqst, setup, abort=0, reasons=_ANY_STATUS, handle=setup.tester_handle)
     exchange = send_disconnect_rqst(t, handle=setup.dut_handle, connection_id=0, abort=0)
+    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.r_a_tov_us // 2)
+    send_disconnect_resp(t, rqst, setup.dut_handle)  # in time, also for a DUT that takes its own
     resp = expect_disconnect_resp(t, exchange, connection_id=0, abort=0)
     if not (resp.dh("DISC_CONN_STS") and resp.dh("Reason_Code") == DOES_NOT_EXIST):
         t.equal(resp, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.13.2-02")
-    send_disconnect_resp(t, rqst, setup.dut_handle)
     t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
     _no_callback(t, setup)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
+from fcvi.engine.upper import Completion
 
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.connection import (
@@ -94,8 +95,13 @@ def resp3_lost(t: Scenario) -> None:
     assert line.setup.rqst is not None
     line.message(1, 2)
     line.send(1)
+    noticed_us = t.now_us
     limit = line.setup.rqst.time_us + t.r_a_tov_us + 2 * t.pixit.late_us - t.now_us
     abts = t.expect("ABTS", "FCVI-8.5.3-a", exchange=line.setup.exchange, within_us=limit, why="without FCVI_CONNECT_RESP3")
+    t.require(
+        abts.earliest_us <= noticed_us + t.r_a_tov_us + t.pixit.late_us, "FCVI-F-06",
+        "the missing Message 0 was noticed late", f"{abts.time_us} us", f"{noticed_us + t.r_a_tov_us} us", at=abts,
+    )  # fmt: skip
     t.tester.send_ba_acc(abts)
     t.settle()
     check_state(t, line.setup.vi, "error", "FCVI-8.5.3-a3")
@@ -132,7 +138,12 @@ def server_sends_after_resp3(t: Scenario) -> None:
     t.equal(first, "FCVI_MSG_ID", 0, "FCVI-6.11.2-04")
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
-    flushed = [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
+
+    def ended() -> list[Completion]:
+        return [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
+
+    t.until(lambda: refused or bool(ended()) or t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us)
+    flushed = ended() if t.peek(["SEND_RQST"]) is None else []
     if flushed or refused:  # or flush it
         t.require(not any(c.good for c in flushed), "FCVI-5.9.3-03", "a Message completed that was never sent", "good", "an error")
         t.completions.clear()

@@ -13,9 +13,10 @@ from conformance.fcvi.steps.connection import (
     REGISTRY,
     SERVER,
     Setup,
-    accept_request,
     check_state,
     finish_accept,
+    finish_request,
+    send_resp1,
     send_resp3,
     send_rqst,
     start_accept,
@@ -63,8 +64,9 @@ def handles_differ(t: Scenario) -> None:
     if t.params["role"] == CLIENT:
         setups = [start_request(t) for _ in range(_MANY)]
         _distinct(t, [s.connection_id for s in setups], "FCVI-5.3.2-10", "FCVI_CONNECTION_IDs")
-        for setup in setups:
-            accept_request(t, setup)
+        handles = [send_resp1(t, setup) for setup in setups]
+        for setup, handle in zip(setups, handles):
+            finish_request(t, setup, handle)
             send_resp3(t, setup)
         t.settle()
     else:

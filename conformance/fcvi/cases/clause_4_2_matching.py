@@ -5,6 +5,9 @@ from __future__ import annotations
 from fcvi.fc.build import net_address
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
+from fcvi.engine.upper import Call
+
+from .clause_7_7_1 import wait_from
 
 from conformance.fcvi.steps.connection import (
     CLIENT,
@@ -35,26 +38,38 @@ from conformance.fcvi.steps.connection import (
 )
 
 
+_FOREIGN, _SECOND_OWN = "20010db80000000000000000000000ee", "20010db80000000000000000000000b2"
+_TWO_HOSTS = ["fe8000000000000000000000000000b2", _SECOND_OWN]
+
+
 @case(
     REGISTRY,
     "4.2.34",
     "What a client's request has to match",
     clause="4.2",
-    requirements=["FCVI-4.2-34", "FCVI-4.2-33", "FCVI-4.2-35"],
-    errata=["E78", "E117"],
+    requirements=["FCVI-4.2-34", "FCVI-4.2-33", "FCVI-4.2-35", "FCVI-4.2-29"],
+    errata=["E78", "E120"],
     tags=["setup", "matching"],
     applies="server",
     variants=[
         Variant("other-local-discriminator", {"role": SERVER, "local": "discriminator"}),
         Variant("other-local-host", {"role": SERVER, "local": "host"}),
         Variant("other-remote-discriminator", {"role": SERVER, "local": None}),
+        Variant("foreign-remote-host", {"role": SERVER, "local": None, "host": _FOREIGN}),
+        Variant("other-own-remote-host", {"role": SERVER, "local": None, "host": _SECOND_OWN}, "", {"host": _TWO_HOSTS}),
     ],
 )
 def server_matches(t: Scenario) -> None:
-    """The Discriminator of the request's RemoteAddr decides; the client's own address takes no part and is handed on."""
+    """The Discriminator of the request's RemoteAddr decides; the client's own address takes no part and is handed on.
+
+    So does its Host Address: one that is not the DUT's matches nothing, by a refusal or by silence. Whether another of the
+    DUT's own addresses matches the VipConnectWait is open (E78).
+    """
     wait = start_wait(t)
     usual = discriminator_of(t)
-    if t.params["local"] is None:
+    if "host" in t.params:
+        setup = _other_host(t, wait, str(t.params["host"]))
+    elif t.params["local"] is None:
         refused = send_rqst(t, FCVI_REM_ADDR=net_address(dut_host(t), OTHER_DISCRIMINATOR))
         _refused(t, refused, "FCVI-4.2-34")
         t.require(not wait.done, "FCVI-4.2-34", "VipConnectWait returned for another Discriminator", "returned", "blocked")
@@ -75,6 +90,26 @@ def server_matches(t: Scenario) -> None:
     finish_accept(t, setup)
     check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
     t.control("a matching request was connected")
+
+
+def _other_host(t: Scenario, wait: Call, host: str) -> Setup:
+    """A request to that Host Address makes no connection; then a right one is accepted."""
+    open_to_it = "E78" if host == _SECOND_OWN else None
+    other = send_rqst(t, FCVI_REM_ADDR=net_address(host, discriminator_of(t)))
+    t.until(lambda: wait.done or t.peek(["CONNECT_RESP1"], other.exchange) is not None, t.ulp_timeout_us)
+    if not t.require(not wait.done, "FCVI-4.2-33", "VipConnectWait returned for another Host Address", host, "blocked",
+                     erratum=open_to_it):  # fmt: skip
+        start_accept(t, other, wait_from(t, wait))
+        return other
+    resp1 = t.peek(["CONNECT_RESP1"], other.exchange)
+    if resp1 is not None:
+        resp1.taken = True
+        t.equal(resp1, "CONN_STS", 1, "FCVI-4.2-29")
+        send_resp2(t, other, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
+        t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=other.exchange, why="after the refused setup's RESP2")
+    setup = send_rqst(t)
+    start_accept(t, setup, finish_wait(t, wait))
+    return setup
 
 
 def _refused(t: Scenario, setup: Setup, requirement: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fcvi.fc import build
 from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
@@ -12,6 +13,7 @@ from conformance.fcvi.steps.messages import deliver, expect_good, memory, post, 
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, TOPOLOGIES, login
 from conformance.fcvi.steps.traffic import both_ways
 
+_TYPE = 0x58  # of FC-VI (5.8.3)
 _LEVELS = (
     ("unreliable-delivery", "unreliable_delivery", 1), ("reliable-delivery", "reliable_delivery", 2),
     ("reliable-reception", "reliable_reception", 3),
@@ -45,6 +47,9 @@ def each_level(t: Scenario) -> None:
     if t.tester.service_class == 2:
         acks = any(received.kind in ("ACK_1", "ACK_0") for received in t.tester.inbox)
         t.require(acks, "FCVI-4.2-17", "no frame was acknowledged in class 2", "no ACK", "ACK_1 or ACK_0")
+        own = [e for e in t.tester.trace if e.sender == "dut" and e.data[8] == _TYPE and e.sof]
+        other = [e.sof for e in own if e.sof not in build.SOF[2]]
+        t.require(not other, "FCVI-4.2-17", "FC-VI frames went out in another class", f"{len(other)} of {len(own)}", "class 2")
     t.expect_nothing(["SEND_RESP"], t.r_a_tov_us // 10, "FCVI-6.3.1-03", "more than the level has")
     t.control("a Message passed each way")
 
@@ -83,6 +88,7 @@ def each_operation(t: Scenario) -> None:
     elif op == "rdma-write":
         region = register(t, size + 64, write=True)
         deliver(t, setup, Message("rdma-write", 1, data, va=region.va + 32, region=region.handle))
+        t.until(lambda: memory(t, region, size, 32) == data, t.ulp_timeout_us)
         seen = memory(t, region)
         outside = seen[:32] + seen[32 + size :]
         t.require(set(outside) == {0xA5}, "FCVI-5.8.7-03", "bytes outside the range were written", outside[:40].hex(),

@@ -73,6 +73,7 @@ def two_streams(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-5.2.5-01", length=size)
         seen = memory(t, buffer, size)
         t.require(seen == read, "FCVI-5.2.5-01", "the data read are not in the buffer", seen[:12].hex(), read[:12].hex())
+        t.until(lambda: memory(t, target) == written, t.ulp_timeout_us)
         seen = memory(t, target)
         t.require(seen == written, "FCVI-5.2.5-01", "the data written are not in memory", seen[:12].hex(), written[:12].hex())
     expect_connected(t, setup, "FCVI-5.2.5-01", "with two streams")

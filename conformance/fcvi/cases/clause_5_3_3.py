@@ -21,6 +21,7 @@ from conformance.fcvi.steps.connection import (
     send_resp3,
     send_rqst,
     start_wait,
+    take_resp2,
     tester_host,
 )
 from conformance.fcvi.steps.peers import (
@@ -43,7 +44,7 @@ _EXCHANGE_2 = ["FCVI-5.3.3-02", "FCVI-5.3.3-07", "FCVI-5.3.3-08", "FCVI-5.3.3-09
 def refuse_first(t: Scenario, setup: Setup, reason: int, resp3_handle: int = UNASSIGNED) -> None:
     """Exchange 1: the tester, as the Peer that has not asked yet, refuses the DUT's request."""
     handle = send_resp1(t, setup, reason=reason, handle=UNASSIGNED)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
+    resp2 = take_resp2(t, setup, "after a refusing RESP1")
     t.equal(resp2, "FCVI_HANDLE", handle, "FCVI-5.3.3-04")
     check_resp2(t, resp2, setup, handle)
     send_resp3(t, setup, handle=resp3_handle)

@@ -58,7 +58,7 @@ def identifiers_again(t: Scenario) -> None:
         requirement = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
         if op == "send":
             expect_good(t, setup.vi, "recv", requirement, length=32)
-        t.until(lambda: memory(t, region) == data, t.r_a_tov_us // 2)
+        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
         t.require(memory(t, region) == data, requirement, f"Message {number} was not delivered", "other bytes", "its data")
     t.control("five Messages with the same SEQ_ID and OX_ID were delivered")
 
@@ -150,7 +150,7 @@ def unacknowledged_sequence(t: Scenario) -> None:
 
     t.tester.acknowledge = acknowledge
     post(t, slow.vi, "send", register(t, 16))
-    t.until(lambda: bool(held), t.r_a_tov_us * 8 // 10)
+    t.until(lambda: bool(held), t.ulp_timeout_us)
     if not held:
         t.fail("FCVI-5.2.1-09", "the Message was not sent", "nothing", "FCVI_SEND_RQST")
     seq_id = held[0][0].get("FC", "SEQ_ID")

@@ -14,6 +14,7 @@ from conformance.fcvi.steps.connection import (
     SERVER,
     check_resp1,
     connect,
+    control_setup,
     create_vi,
     dut_address,
     send_resp2,
@@ -21,7 +22,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
     tester_address,
 )
-from conformance.fcvi.steps.neighbours import logo
+from conformance.fcvi.steps.neighbours import ask_login, logo
 
 _INVALID_PARAMETER = 0x20
 _FEATURES: list[tuple[str, dict[str, int]]] = [
@@ -45,10 +46,10 @@ def check_login(t: Scenario, frame: Received, requirement: str) -> None:
 
 
 def _tester_logs_in(t: Scenario, features: dict[str, int]) -> Received:
-    """The tester's PLOGI with these features, and the DUT's LS_ACC."""
+    """The tester's PLOGI with these features, and the DUT's LS_ACC; without S or C an LS_RJT will do as well (E126)."""
     body = els.login(t.tester.services.ports[t.tester.n_port_id], t.tester.receive_size, features)
-    exchange = t.tester.send_els(els.PLOGI, body)
-    return t.expect("LS_ACC", "FCVI-4.1-04", exchange=exchange, why="to PLOGI")
+    answers = ["LS_ACC"] if features == els.C_AND_S else ["LS_ACC", "LS_RJT"]
+    return t.expect(answers, "FCVI-4.1-04", exchange=ask_login(t, body), why="to PLOGI")
 
 
 @case(
@@ -83,15 +84,19 @@ def login_bits(t: Scenario) -> None:
     "5.6.server",
     "A client that lacks S or C is refused",
     clause="5.6",
-    requirements=["FCVI-5.6-05", "FCVI-5.6-10", "FCVI-T12-20h"],
-    errata=["E17"],
+    requirements=["FCVI-5.6-05", "FCVI-5.6-10", "FCVI-T12-20h", "FCVI-6.9.1-01"],
+    errata=["E17", "E126"],
     tags=["login", "setup", "refusal"],
     applies="server and explicit_login",
     variants=[Variant(name, {"role": SERVER, "name": name, "features": f}, "", _EXPLICIT) for name, f in _FEATURES],
 )
 def server_refuses(t: Scenario) -> None:
     """FCVI_CONNECT_RESP1 has CONN_STS one and Connect Reject - Invalid Service Parm (20h), although a server waits."""
-    _tester_logs_in(t, t.params["features"])
+    if _tester_logs_in(t, t.params["features"]).kind == "LS_RJT":
+        t.step("the PLOGI was rejected: no request can follow it")
+        _tester_logs_in(t, els.C_AND_S)
+        control_setup(t)
+        return
     start_wait(t)
     setup = send_rqst(t)
     requirement = _NEITHER[str(t.params["name"])][0]

@@ -25,6 +25,7 @@ from conformance.fcvi.steps.connection import (
     send_rqst,
     start_request,
     start_wait,
+    take_resp2,
 )
 from conformance.fcvi.steps.messages import expect_response, prepare, transmit
 from conformance.fcvi.steps.neighbours import UNHURRIED
@@ -69,7 +70,7 @@ def _advertised(t: Scenario) -> int:
 def _refused_as_client(t: Scenario) -> Setup | str:
     setup = start_request(t)
     handle = send_resp1(t, setup)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    resp2 = take_resp2(t, setup, "after an accepting RESP1")
     assert setup.call is not None
     code = t.finish(setup.call, "FCVI-8.2-b1")
     send_resp3(t, setup)
@@ -219,7 +220,7 @@ def pipeline(t: Scenario) -> None:
     for number, data in enumerate(messages, 1):
         request = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
         answer_send(t, setup, request)
-    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.r_a_tov_us // 4)
+    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.ulp_timeout_us)
     done = sum(c.queue == "send" and c.good for c in t.completions)
     t.require(done == total, "FCVI-6.2.1-01", "not every Message completed", done, total)
     t.control("all Messages came once they were answered")

@@ -31,9 +31,10 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_request,
     start_wait,
+    take_resp2,
 )
 from conformance.fcvi.steps.messages import expect_error, post, prepare, register, transmit
-from conformance.fcvi.steps.neighbours import expect_accept, login
+from conformance.fcvi.steps.neighbours import ask_login, expect_accept, login
 
 _BITS: dict[str, dict[str, int]] = {
     "no-s": {"CIRO": 1, "Random_Offset": 0, "SEQ_CNT_S": 0},
@@ -60,8 +61,7 @@ def unusable_parameters(t: Scenario) -> None:
     After a PLOGI with both a request is accepted.
     """
     names = t.tester.services.ports[t.tester.n_port_id]
-    exchange = t.tester.send_els(els.PLOGI, els.login(names, t.tester.receive_size, t.params["bits"]))
-    t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.r_a_tov_us // 4)
+    exchange = ask_login(t, els.login(names, t.tester.receive_size, t.params["bits"]))
     if t.peek(["LS_RJT"], exchange) is None:
         expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
         wait = start_wait(t)
@@ -101,7 +101,7 @@ def refused_with_22h(t: Scenario) -> None:
     """22h is no accept: the DUT retries once, with or without an ABTS before, or goes to Error at once (E53)."""
     setup = start_request(t)
     handle = send_resp1(t, setup, reason=0x22, handle=UNASSIGNED)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after a refusing RESP1")
+    resp2 = take_resp2(t, setup, "after a refusing RESP1")
     check_resp2(t, resp2, setup, handle)
     send_resp3(t, setup)
     assert setup.call is not None

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
+from fcvi.engine.upper import Call
 
 from conformance.fcvi.steps.connection import (
     CLIENT,
     DOES_NOT_EXIST,
     REGISTRY,
     SERVER,
+    STATE,
     Setup,
     check_resp1,
     check_resp2,
     check_resp3,
     check_state,
     connect,
+    create_vi,
     expect_disconnect_resp,
     finish_wait,
     new_handle,
@@ -32,8 +35,11 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_request,
     start_wait,
+    take_resp2,
 )
 from conformance.fcvi.steps.traffic import answer_send, both_ways, delivered, expect_send, post_recv, post_send, send_message
+from .clause_7_7_1 import wait_from
+from conformance.fcvi.steps.messages import state_of
 from conformance.fcvi.steps.ius import check_header, check_payload, check_status
 
 _LONG = bytes(range(0x81, 0x100)) + b"\x00"
@@ -88,7 +94,7 @@ def _variants(role: str) -> list[Variant]:
         "FCVI-6.8.3-04", "FCVI-6.8.3-05", "FCVI-6.8.3-06", "FCVI-6.8.3-07", "FCVI-6.9.3-03", "FCVI-6.10.1-03",
         "FCVI-6.10.2-01", "FCVI-6.10.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
-    errata=["E07", "E10", "E15", "E23", "E24", "E30", "E31", "E32", "E44", "E117"],
+    errata=["E07", "E10", "E15", "E23", "E24", "E30", "E31", "E32", "E44", "E120"],
     tags=["setup", "fields"],
     applies="client",
     variants=_variants(CLIENT),
@@ -103,7 +109,7 @@ def client_ius(t: Scenario) -> None:
     check_header(t, setup.rqst)
     check_payload(t, setup.rqst, setup)
     handle = send_resp1(t, setup)
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after an accepting RESP1")
+    resp2 = take_resp2(t, setup, "after an accepting RESP1")
     check_resp2(t, resp2, setup, handle)
     check_header(t, resp2)
     check_status(t, resp2)
@@ -124,7 +130,7 @@ def client_ius(t: Scenario) -> None:
         "FCVI-6.9.3-02", "FCVI-6.9.3-04", "FCVI-6.9.3-05", "FCVI-6.9.3-06", "FCVI-6.9.3-07", "FCVI-6.11.1-03",
         "FCVI-6.11.2-01", "FCVI-6.11.2-03", "FCVI-7.2-16", "FCVI-5.3.1-04",
     ],  # fmt: skip
-    errata=["E07", "E10", "E15", "E16", "E23", "E30", "E31", "E32", "E44", "E109", "E117"],
+    errata=["E07", "E10", "E15", "E16", "E23", "E30", "E31", "E32", "E44", "E109", "E120"],
     tags=["setup", "fields"],
     applies="server",
     variants=_variants(SERVER),
@@ -189,8 +195,13 @@ def refusing_ius(t: Scenario) -> None:
     if how == "reject":
         assert wait is not None
         t.call("VipConnectReject", conn=finish_wait(t, wait)).returned()
-    t.until(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us // 4)
-    if t.peek(["CONNECT_RESP1"], setup.exchange) is not None or how in ("nobody", "reject"):
+    t.until(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None or (how == "handle" and returned(wait)),
+            t.r_a_tov_us + t.pixit.late_us)  # fmt: skip
+    if how == "handle" and returned(wait):  # what the DUT does with it is not prescribed, so long as no connection results
+        assert wait is not None
+        _no_connection(t, setup, wait)
+        wait = None
+    elif t.peek(["CONNECT_RESP1"], setup.exchange) is not None or how in ("nobody", "reject"):
         resp1 = t.expect("CONNECT_RESP1", "FCVI-6.9.1-01", exchange=setup.exchange, why="to refuse the request")
         t.equal(resp1, "CONN_STS", 1, "FCVI-5.9.4.5-02")
         check_header(t, resp1)
@@ -214,6 +225,27 @@ def refusing_ius(t: Scenario) -> None:
         send_resp2(t, setup)
         t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after RESP2")
         t.control("a further request connected")
+
+
+def returned(call: Optional[Call]) -> bool:
+    """Whether there is such a call, and the DUT has answered it."""
+    return call is not None and call.done
+
+
+def _no_connection(t: Scenario, setup: Setup, wait: Call) -> None:
+    """The application was handed the request: if it accepts, the DUT refuses, or no connection results (E12)."""
+    vi = create_vi(t)
+    accept = t.start("VipConnectAccept", conn=wait_from(t, wait), vi=vi)
+    t.until(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
+    resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
+    if resp1 is not None:
+        resp1.taken = True
+        send_resp2(t, setup, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
+        t.until(lambda: accept.done, t.r_a_tov_us + t.pixit.late_us)
+    t.tolerate("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RQST")
+    state = state_of(t, vi)
+    t.require(state != STATE["connected"], "FCVI-5.9.2-03", "a connection with FCVI_RQST_HANDLE FFFFFFFFh resulted", state,
+              "any other state", erratum="E12")  # fmt: skip
 
 
 @case(

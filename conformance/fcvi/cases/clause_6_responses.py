@@ -132,7 +132,7 @@ def dut_receives_writes(t: Scenario) -> None:
                       done.immediate, immediate)  # fmt: skip
             post(t, setup.vi, "recv", descriptor)
         wanted = b"\xa5" * _GUARD + data + b"\xa5" * _GUARD
-        t.until(lambda: memory(t, target) == wanted, t.r_a_tov_us // 2)
+        t.until(lambda: memory(t, target) == wanted, t.ulp_timeout_us)
         seen = memory(t, target)
         t.require(seen == wanted, "FCVI-6.4.1-02", "the memory is not what the RDMA Write makes of it",
                   seen[_GUARD : _GUARD + 12].hex(), data[:12].hex())  # fmt: skip
@@ -195,7 +195,7 @@ def take_read_response(t: Scenario, setup: Setup, sent: Sent) -> list[Received]:
     message = sent.message
     ius: list[Received] = []
     while not ius or not ius[-1].fc("Last_Sequence"):
-        iu = t.expect("READ_RESP", "FCVI-6.7.1-01", exchange=sent.exchange, within_us=t.r_a_tov_us, why="after FCVI_READ_RQST")
+        iu = t.expect("READ_RESP", "FCVI-6.7.1-01", exchange=sent.exchange, why="after FCVI_READ_RQST")
         ius.append(iu)
         if sum(len(i.payload) for i in ius) >= (message.total or 0):
             break

@@ -58,7 +58,7 @@ def name_server(t: Scenario) -> None:
         t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, "FCVI-7.4-01", "though the Name Server knows nobody")
         t.tester.services.directory[UNKNOWN_HOST] = [t.tester.n_port_id]
         vi, call = request_unknown(t)
-    t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t.r_a_tov_us // 2)
+    t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t.ulp_timeout_us)
     queries = [q for q in taken(t, "CT") if q.payload[8:10] == b"\x01\xb1"]
     t.require(bool(queries), "FCVI-7.4-06", "the Name Server was not asked", f"{count(t, 'FARP_REQ')} FARP-REQ", "GID_IPP")
     for query in queries:

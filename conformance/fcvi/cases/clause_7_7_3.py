@@ -164,7 +164,7 @@ def private_loop_changed(t: Scenario) -> None:
     t.link_event("lip")
     adisc = adisc_of(t)
     validate(t, None if t.params["own"] else adisc, str(t.params["changed"]))
-    t.expect("LOGO", "FCVI-7.7.3-04", within_us=t.r_a_tov_us // 2, why="to a port whose addresses have changed")
+    t.expect("LOGO", "FCVI-7.7.3-04", why="to a port whose addresses have changed")
     logged_out_now(t, adisc if t.params["own"] else None)
     ended(t, setup.vi, "FCVI-7.7.1-05")
     again(t, "FCVI-7.7.1-05")
@@ -189,7 +189,7 @@ def private_loop_each(t: Scenario) -> None:
     hold_adisc(t)
     t.link_event("lip")
     validate(t, adisc_of(t, other), "node_name", port=other)
-    logo = t.expect("LOGO", "FCVI-7.7.3-04", within_us=t.r_a_tov_us // 2, why="to the port whose Node_Name has changed")
+    logo = t.expect("LOGO", "FCVI-7.7.3-04", why="to the port whose Node_Name has changed")
     t.require(logo.fc("D_ID") == other, "FCVI-7.7.3-04", "LOGO to another port", f"{logo.fc('D_ID'):06X}h",
               f"{other:06X}h", at=logo, byte=1)  # fmt: skip
     data = blocked_send(t, setup, "FCVI-7.7.3-01", "to a port that is not validated yet")
@@ -206,7 +206,7 @@ def logged_out(t: Scenario, ports: set[int], requirement: str) -> None:
     def to() -> set[int]:
         return {r.fc("D_ID") for r in t.tester.inbox if r.kind == "LOGO"}
 
-    t.until(lambda: ports <= to(), t.r_a_tov_us // 2)
+    t.until(lambda: ports <= to(), t.ulp_timeout_us)
     missing = sorted(ports - to())
     t.require(not missing, requirement, "no LOGO to each logged-in port", ", ".join(f"{p:06X}h" for p in sorted(to())),
               ", ".join(f"{p:06X}h" for p in sorted(ports)))  # fmt: skip

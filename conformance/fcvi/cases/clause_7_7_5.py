@@ -8,12 +8,25 @@ from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
+from fcvi.engine.upper import Call
 
 from .clause_7_7_1 import ROLES, connect_as, ended
-from .clause_7_7_3 import again_at, blocked_send, logged_out, resolved_anew, resumed_or_ended
+from .clause_7_7_3 import blocked_send, logged_out, resolved_anew, resumed_or_ended
 from .clause_7_7_4 import OTHER_FABRIC, know_fabric
-from conformance.fcvi.steps.connection import CLIENT, REGISTRY, connect_dut_client, disconnect_and_answer
-from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, login
+from conformance.fcvi.steps.connection import (
+    CLIENT,
+    REGISTRY,
+    accept_request,
+    check_state,
+    connect_dut_client,
+    create_vi,
+    disconnect_and_answer,
+    dut_address,
+    originated,
+    send_resp3,
+    tester_address,
+)
+from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, count, login
 
 _MESSAGES = "send and unreliable_delivery"
 
@@ -34,7 +47,7 @@ def hold_flogi(t: Scenario) -> None:
 
 def flogi_of(t: Scenario) -> Received:
     """The DUT's FLOGI after NOS/OLS."""
-    return t.expect("FLOGI", "FCVI-7.7.5-02", within_us=t.r_a_tov_us // 2, why="after NOS/OLS")
+    return t.expect("FLOGI", "FCVI-7.7.5-02", why="after NOS/OLS")
 
 
 @case(
@@ -109,6 +122,7 @@ def other_fabric(t: Scenario) -> None:
     "A remote port has changed places",
     clause="7.7.1",
     requirements=["FCVI-7.7.1-04", "FCVI-7.7.1-01"],
+    errata=["E122"],
     tags=["link", "fabric", "address"],
     applies="client",
     variants=[_fabric(CLIENT, "client", "", {}), _fabric(CLIENT, "client and class2", "class2", {}, **{"class": 2})],
@@ -116,26 +130,53 @@ def other_fabric(t: Scenario) -> None:
 def remote_change(t: Scenario) -> None:
     """An RSCN names the tester's port; another port answers there now, and the Host Address has moved.
 
-    A device that accepts the RSCN has been told: its next request goes where the Host Address is. To register for
-    RSCN, and to know the command, is optional (7.7.5).
+    A device that has registered by SCR and accepts the RSCN has been told: its next request goes where the Host Address
+    is. To register is optional (7.7.5). Of a device that did not, what it does with an RSCN is noted (E122): both ports
+    answer its request.
     """
     know_fabric(t, _nos)
     setup = connect_dut_client(t)
     disconnect_and_answer(t, setup)
     services, old = t.tester.services, t.tester.n_port_id
     names, new = services.ports[old], old ^ 0x800
+    registered = count(t, "SCR") > 0
     services.add_port(new, names)
-    services.ports[old] = SECOND
+    if registered:
+        services.ports[old] = SECOND
     services.directory = {host: [new] for host in names["host"]}
     exchange = t.tester.send_els(els.RSCN, els.rscn([old]), {"S_ID": els.FABRIC_CONTROLLER})
-    answer = t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to RSCN")
-    if answer.kind == "LS_RJT":
+    if not registered:
+        t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.r_a_tov_us // 2)
+        t.tolerate("LS_ACC", "LS_RJT")
+        answer = t.peek(["LS_ACC", "LS_RJT"], exchange)
+    else:
+        answer = t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to RSCN")
+    if answer is None or answer.kind == "LS_RJT":
         t.log.append("the DUT does not know RSCN, and need not")
         services.ports[old] = names
         connect_dut_client(t)
         t.control("a further setup completed")
         return
+    answer.taken = True
     t.wait(t.r_a_tov_us // 2)  # the DUT may validate what it knows
-    t.tester.n_port_id = new
-    again_at(t, new, "FCVI-7.7.1-04")
-    t.control("the request went to the new N_Port Identifier and connected")
+    if registered:
+        t.tester.n_port_id = new
+    vi, call = request(t)
+    rqst = t.expect("CONNECT_RQST", "FCVI-7.7.1-04", why="after VipConnectRequest")
+    d_id = rqst.fc("D_ID")
+    t.require(
+        d_id == new, "FCVI-7.7.1-04", "the request goes where the Host Address was", f"{d_id:06X}h", f"{new:06X}h", at=rqst,
+        byte=1, erratum=None if registered else "E122",
+    )  # fmt: skip
+    setup = originated(t, vi, call, rqst)
+    accept_request(t, setup)
+    send_resp3(t, setup)
+    t.settle()
+    check_state(t, vi, "connected", "FCVI-8.2-b1")
+    t.control("a request after the RSCN connected")
+
+
+def request(t: Scenario) -> tuple[int, Call]:
+    """VipConnectRequest on a new VI."""
+    vi = create_vi(t)
+    return vi, t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=None)

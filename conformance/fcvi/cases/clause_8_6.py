@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fcvi.fc import build
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 
@@ -14,6 +15,7 @@ from conformance.fcvi.steps.connection import (
     check_disconnect_rqst,
     check_state,
     connect,
+    control_setup,
     disconnect_and_answer,
     expect_disconnect_resp,
 )
@@ -29,14 +31,21 @@ _CAUSES = (0x40, *range(0x41, 0x4C))
     "A damaged FCVI_DISCONNECT_RESP",
     clause="8.6.2 a), 8.6.3 a)",
     requirements=["FCVI-8.6.2-a", "FCVI-8.6.3-a1", "FCVI-8.6.3-a2", "FCVI-8.6.3-a3"],
-    errata=["E59"],
+    errata=["E59", "E88", "E124"],
     tags=["disconnect", "loss", "timing"],
     applies="client or server",
-    variants=_ROLES,
+    variants=_ROLES
+    + [
+        Variant(f"{role}/sofn3", {"role": role, "continues": True}, pics)
+        for role, pics in ((CLIENT, "client"), (SERVER, "server"))
+    ],
 )
 def damaged_response(t: Scenario) -> None:
-    """An answer whose SEQ_CNT does not follow is none: ABTS, at the latest after FCVI_ULP_TIMEOUT, then VIP_NOT_REACHABLE
-    and Error. A second VipDisconnect, answered as it should be, gives Idle.
+    """An answer with a Sequence error is none: ABTS, at the latest after FCVI_ULP_TIMEOUT, then VIP_NOT_REACHABLE and Error.
+    A second VipDisconnect, answered as it should be, gives Idle.
+
+    With SOFn3 the only frame that came says that one before it is missing. Where only its SEQ_CNT is too high it stands
+    for a whole Sequence, and what a Sequence error is nobody says (E124): to take it is tolerated.
     """
     setup = connect(t)
     call = t.start("VipDisconnect", vi=setup.vi)
@@ -44,14 +53,23 @@ def damaged_response(t: Scenario) -> None:
     check_disconnect_rqst(t, rqst, setup, abort=0, reasons=_CAUSES, handle=setup.tester_handle)
     t.tester.assign_rx_id(rqst.exchange)
     dh = {"FCVI_HANDLE": setup.dut_handle, "FCVI_FLAGS": rqst.dh("FCVI_FLAGS") & 6}
-    t.send("DISCONNECT_RESP", rqst.exchange, dh, fc=_LATER)
+    continues = bool(t.params.get("continues"))
+    (frame,) = build.iu_frames("DISCONNECT_RESP", t.tester.envelope(rqst.exchange, _LATER), dh)
+    if continues:
+        frame.sof = build.SOF[int(t.config["class"])][1]
+    rqst.exchange.tester_cnt += 1
+    t.tester.send_frame(frame)
     t.settle()
     limit = t.r_a_tov_us + t.pixit.late_us
     t.until(lambda: call.done or t.peek(["ABTS"], rqst.exchange) is not None, limit)
-    t.require(
+    if not t.require(
         not call.done or call.result().get("return") != "VIP_SUCCESS", "FCVI-8.6.2-a",
         "a FCVI_DISCONNECT_RESP with a Sequence error was taken", "VIP_SUCCESS", "an error",
-    )  # fmt: skip
+        erratum=None if continues else "E124",
+    ) and not continues:  # fmt: skip
+        check_state(t, setup.vi, "idle", "FCVI-8.2-d2")
+        control_setup(t)
+        return
     abts = t.expect("ABTS", "FCVI-8.6.3-a1", exchange=rqst.exchange, within_us=limit, why="after the Sequence error")
     t.tester.send_ba_acc(abts)
     t.settle()
@@ -83,7 +101,7 @@ def damaged_request(t: Scenario) -> None:
     dh = {"FCVI_HANDLE": setup.dut_handle, "VI_APP_DISCON": 1}
     exchange = t.tester.open_exchange()
     t.send("DISCONNECT_RQST", exchange, dh, fc=_LATER)
-    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.r_a_tov_us // 4)
+    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
     answer = t.peek(["DISCONNECT_RESP"], exchange)
     if answer is not None:
         answer.taken = True

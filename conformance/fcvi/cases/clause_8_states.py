@@ -82,7 +82,7 @@ def _from_pending(t: Scenario) -> None:
     setup = start_request(t)
     check_state(t, setup.vi, "pending", "FCVI-8.2-a2")
     call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us // 2)
+    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True
@@ -132,7 +132,7 @@ def error_stays(t: Scenario) -> None:
         send_disconnect_resp(t, rqst, line.setup.dut_handle)
     t.completions.clear()
     call = t.start("VipDisconnect", vi=line.setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us // 2)
+    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
     asked = t.peek(["DISCONNECT_RQST"])
     if asked is not None:
         asked.taken = True

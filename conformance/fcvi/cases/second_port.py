@@ -134,7 +134,8 @@ def lost_iu(t: Scenario) -> None:
     t.tester.link.drop("dut" if sends else "tester", lost)
     own, other = ends.setup()
     if lost in ("CONNECT_RQST", "CONNECT_RESP1"):
-        t.finish(own, "FCVI-8.5.4-b1", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
+        ends.settled(own, other, within_us=3 * t.r_a_tov_us + t.pixit.late_us)
+        t.finish(own, "FCVI-8.5.4-b1", within_us=0, returns="VIP_SUCCESS")
         ends.both_connected(other)
     else:
         t.wait(4 * t.r_a_tov_us)
@@ -180,8 +181,10 @@ def disconnects(t: Scenario) -> None:
         if order == "both":
             t.tester.link.delay("tester", "DISCONNECT_RQST", t.r_a_tov_us // 100)
             t.tester.link.delay("dut", "DISCONNECT_RQST", t.r_a_tov_us // 100)
-            ends.second.start("VipDisconnect", vi=ends.second_vi)
+            other = ends.second.start("VipDisconnect", vi=ends.second_vi)
         t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", returns="VIP_SUCCESS")
+        if order == "both":  # the far side is free again once the DUT has answered it, within FCVI_ULP_TIMEOUT (8.3)
+            t.until(lambda: other.done, t.r_a_tov_us + t.pixit.late_us)
         t.wait(t.r_a_tov_us // 10)
         check_state(t, ends.vi, "idle", "FCVI-8.2-d2" if order == "dut-first" else "FCVI-8.2-e1")
         if order == "dut-first":

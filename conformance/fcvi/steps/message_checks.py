@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Iterator, Mapping, Optional
 
+from fcvi.engine.results import TraceFrame
+from fcvi.fc import codec
 from fcvi.fc.message import Message, frames_of, send_frames, Cut
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
 
-from .connection import Setup
+from .connection import Setup, check_size
 from .messages import answered
 
+_TYPE, _DEVICE_HEADER = 0x58, 2  # TYPE of FC-VI (5.8.3), and the code of its Device_Header in DF_CTL (5.8.5)
 _CLAUSE = {"send": "6.2", "rdma-write": "6.4", "rdma-read": "6.6"}
 _HANDLE = {"send": "FCVI-6.2.2-02", "rdma-write": "FCVI-6.4.2-02", "rdma-read": "FCVI-6.6.2-02"}
 _NUMBER = {"send": "FCVI-6.2.2-08", "rdma-write": "FCVI-6.4.2-08", "rdma-read": "FCVI-6.6.2-06"}
@@ -66,6 +69,10 @@ def take_request(t: Scenario, setup: Setup, message: Message, within_us: Optiona
     while True:
         on = ius[0].exchange if ius else None
         requirement = f"FCVI-{_CLAUSE[message.op]}.1-01"
+        limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
+        t.until(lambda: t.peek([message.iu], on) is not None or _foreign(t, message) is not None, limit)
+        if t.peek([message.iu], on) is None and (entry := _foreign(t, message)) is not None:
+            t.fail("FCVI-5.8.3-01", f"TYPE of a frame of Message {message.number}", f"{entry.data[8]:02X}h", "58h")
         iu = t.expect(message.iu, requirement, exchange=on, within_us=within_us, why=f"of Message {message.number}")
         ius.append(iu)
         got += len(iu.payload)
@@ -81,12 +88,23 @@ def take_request(t: Scenario, setup: Setup, message: Message, within_us: Optiona
     return taken
 
 
+def _foreign(t: Scenario, message: Message) -> Optional[TraceFrame]:
+    """A frame of the DUT that has the R_CTL of the Message and the header of FC-VI, but another TYPE."""
+    r_ctl = codec.IUS[message.iu].r_ctl
+    for entry in t.tester.trace:
+        if entry.sender == "dut" and entry.data[0] == r_ctl and entry.data[8] != _TYPE and entry.data[13] & 3 == _DEVICE_HEADER:
+            return entry
+    return None
+
+
 def _excerpt(data: bytes) -> str:
     return f"{len(data)} bytes {data[:12].hex()}"
 
 
 def _check_headers(t: Scenario, setup: Setup, taken: Taken) -> None:
     m, ius = taken.message, taken.ius
+    for iu in ius:
+        check_size(t, iu)
     in_all(t, ius, "FCVI_HANDLE", setup.tester_handle, _HANDLE[m.op])
     in_all(t, ius, "FCVI_MSG_ID", m.number, "FCVI-5.9.6-03" if m.number == 1 else _NUMBER[m.op])
     total = len(m.data) if m.total is None else m.total
@@ -105,6 +123,9 @@ def _check_headers(t: Scenario, setup: Setup, taken: Taken) -> None:
 
 
 def _check_sequences(t: Scenario, taken: Taken) -> None:
+    first = next(each_frame(taken.ius[0]))
+    if first.fc("SEQ_CNT"):
+        t.equal(first, "SEQ_CNT", 0, "FCVI-B.2.2-05")
     for before, iu in zip(taken.ius, taken.ius[1:]):
         t.require(iu.fc("SEQ_ID") != before.fc("SEQ_ID"), "FCVI-5.5-03", "consecutive Sequences have the same SEQ_ID",
                   f"{iu.fc('SEQ_ID'):02X}h", "another SEQ_ID", at=iu)  # fmt: skip

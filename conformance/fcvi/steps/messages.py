@@ -129,6 +129,7 @@ def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_u
 
 def expect_connected(t: Scenario, setup: Setup, requirement: str, why: str, erratum: Optional[str] = None) -> None:
     """The VI is still Connected."""
+    t.until(lambda: state_of(t, setup.vi) == STATE["connected"], t.pixit.late_us)
     seen = state_of(t, setup.vi)
     t.require(seen == STATE["connected"], requirement, f"the VI left Connected {why}", seen, STATE["connected"],
               erratum=erratum)  # fmt: skip
@@ -188,7 +189,7 @@ def next_completion(
     def first() -> Optional[Completion]:
         return next((c for c in t.completions if c.vi == vi and c.queue == queue), None)
 
-    limit = t.r_a_tov_us * 8 // 10 if within_us is None else within_us
+    limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
     t.until(lambda: first() is not None, limit)
     found = first()
     if found is None:
@@ -249,7 +250,7 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     """The DUT's FCVI_SEND_RESP or FCVI_WRITE_RESP (6.3, 6.5); flags None: a failure, whatever its cause."""
     send = sent.message.op == "send"
     kind, clause = ("SEND_RESP", "6.3") if send else ("WRITE_RESP", "6.5")
-    resp = t.expect(kind, f"FCVI-{clause}.1-01", exchange=sent.exchange, within_us=t.r_a_tov_us, why="after the Message")
+    resp = t.expect(kind, f"FCVI-{clause}.1-01", exchange=sent.exchange, why="after the Message")
     t.equal(resp, "FCVI_HANDLE", setup.tester_handle, f"FCVI-{clause}.2-02")
     t.equal(resp, "FCVI_MSG_ID", sent.message.number, "FCVI-6.3.2-05" if send else "FCVI-6.5.2-04")
     t.equal(resp, "Last_Sequence", 1, "FCVI-5.2.1-06")

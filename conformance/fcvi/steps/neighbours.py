@@ -28,6 +28,7 @@ NEEDS = {
 }  # fmt: skip
 #: Timers of the DUT for cases that keep it waiting for many acknowledgements or responses, also in real time.
 UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
+_PATIENCE, _LOGICAL_BUSY = 4, b"\x05"  # PLOGIs that may be refused, and the reason code of LS_RJT
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
 }  # fmt: skip
@@ -47,10 +48,21 @@ def add_second_port(t: Scenario) -> int:
 
 def login(t: Scenario, port: Optional[int] = None) -> None:
     """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
-    services = t.tester.services
-    names = services.ports[t.tester.n_port_id if port is None else port]
-    exchange = t.tester.send_els(els.PLOGI, els.login(names, t.tester.receive_size), port=port)
-    expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
+    names = t.tester.services.ports[t.tester.n_port_id if port is None else port]
+    expect_accept(t, ask_login(t, els.login(names, t.tester.receive_size), port), "FCVI-4.1-04", "to PLOGI")
+
+
+def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
+    """The tester's PLOGI, of which the answer has come. A DUT that is busy may say so, and is asked again (FC-FS)."""
+    for _ in range(_PATIENCE):
+        exchange = t.tester.send_els(els.PLOGI, body, port=port)
+        t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.ulp_timeout_us)
+        refusal = t.peek(["LS_RJT"], exchange)
+        if refusal is None or refusal.payload[5:6] != _LOGICAL_BUSY:
+            break
+        refusal.taken = True
+        t.wait(t.pixit.e_d_tov_us)
+    return exchange
 
 
 def expect_accept(t: Scenario, exchange: Exchange, requirement: str, why: str) -> Received:

@@ -23,6 +23,7 @@ from .connection import (
     send_resp2,
     send_resp3,
     send_rqst,
+    take_resp2,
     tester_address,
 )
 
@@ -128,7 +129,7 @@ def refuse_own(t: Scenario, setup: Setup, reason: int) -> None:
 
 def finish_own(t: Scenario, setup: Setup, handle: int) -> None:
     """After the tester's FCVI_CONNECT_RESP1: the DUT's FCVI_CONNECT_RESP2, which copies the handle, and the tester's RESP3."""
-    resp2 = t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, why="after FCVI_CONNECT_RESP1")
+    resp2 = take_resp2(t, setup, "after FCVI_CONNECT_RESP1")
     check_resp2(t, resp2, setup, handle)
     send_resp3(t, setup)
     t.settle()

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.dut.ref import DirectDut
+from fcvi.engine.scenario import Inconclusive
 from fcvi.fc.second_port import SecondPort
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call, Completion
 
 from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
+
+
+_ABTS = 0x81
+_ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 
 
 class Ends:
@@ -51,8 +56,24 @@ class Ends:
     def connect(self) -> None:
         """A setup without errors: both ends are Connected."""
         own, other = self.setup()
+        self.settled(own, other)
         self.t.finish(own, "FCVI-8.2-b1", returns="VIP_SUCCESS")
         self.both_connected(other)
+
+    def settled(self, *calls: Call, within_us: Optional[int] = None) -> None:
+        """Wait for these calls. A far side that lost its patience with a slow DUT leaves nothing to judge.
+
+        Each answer of the DUT may take its time; the far side's FCVI_ULP_TIMEOUT counts them together (8.3, E123).
+        """
+        t, trace = self.t, self.t.tester.trace
+        limit = 2 * t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
+        t.until(lambda: all(call.done for call in calls), limit)
+        if not any(entry.sender == "tester" and entry.data[0] == _ABTS for entry in trace):
+            return
+        for iu in t.tester.inbox:
+            before = next((e for e in reversed(trace[: iu.numbers[0] - 1]) if e.sender == "tester"), None)
+            if iu.kind in _ANSWERS and before is not None and iu.time_us - before.time_us > t.r_a_tov_us // 4:
+                raise Inconclusive("the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering")
 
     def both_connected(self, other: Call) -> None:
         """The far side's call succeeded as well, and both VIs are Connected."""
@@ -122,6 +143,6 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         if done is not None:
             (ends.second.completions if far else t.completions).remove(done)
     where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
-    t.until(lambda: _read(ends, *where_it_ends) == data, t.r_a_tov_us // 4)  # a Write may complete before it arrives
+    t.until(lambda: _read(ends, *where_it_ends) == data, t.ulp_timeout_us)  # a Write may complete before it arrives
     seen = _read(ends, *where_it_ends)
     t.require(seen == data, "FCVI-4.2-16", f"bytes of the {op}", seen[:24].hex(), data[:24].hex())

@@ -36,6 +36,7 @@ class Broken(Fault):
     heard: dict[str, list[FrameEdit]] = field(default_factory=dict)  # frames that come in, by kind
     said: dict[str, list[FrameEdit]] = field(default_factory=dict)  # frames that go out, by kind
     delimiters: dict[str, dict[str, str]] = field(default_factory=dict)  # sof, eof, crc, by kind
+    taken_as: dict[str, dict[str, str]] = field(default_factory=dict)  # the same, of frames that come in
     deaf: set[str] = field(default_factory=set)  # notifications to the device that it does not hear
     done: list[Callable[["BankDut", dict[str, Any]], list[dict[str, Any]]]] = field(default_factory=list)
 
@@ -89,6 +90,7 @@ class BankDut(FaultyDut):
             self.heard[kind] = self.heard.get(kind, 0) + 1
             if kind in ("CONNECT_RQST", "CONNECT_RESP1") and len(data) >= 68:
                 self.memory["their handle"] = int.from_bytes(data[64:68], "big")
+            params = {**params, **self.fault.taken_as.get(kind, self.fault.taken_as.get("*", {}))}
             edits = self.fault.heard.get(kind, []) + self.fault.heard.get("*", [])
             if edits:
                 buf = bytearray(data)

@@ -52,7 +52,8 @@ def _frames(into: dict[str, list[FrameEdit]], words: str, broken: Broken) -> Non
     for kind in ",".join(GROUPS.get(k, k) for k in found["kinds"].split(",")).split(","):
         delimiter = re.fullmatch(r"(sof|eof|crc) (\w+)", what)
         if delimiter:
-            broken.delimiters.setdefault(kind, {})[delimiter[1]] = delimiter[2]
+            words_of = broken.delimiters if into is broken.said else broken.taken_as
+            words_of.setdefault(kind, {})[delimiter[1]] = delimiter[2]
         else:
             into.setdefault(kind, []).append(_guarded(action(what), nth, conditions))
 
@@ -108,6 +109,11 @@ def _level(name: str) -> ParamsEdit:
     return edit
 
 
+def _enabled(params: dict[str, Any]) -> dict[str, Any]:
+    """VIs that serve RDMA whatever the application asked for."""
+    return {**params, "ViAttribs": {**params["ViAttribs"], "EnableRdmaWrite": True, "EnableRdmaRead": True}}
+
+
 def _other_address(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
     """The application is told of another Discriminator than that on the wire."""
     if "RemoteAddr" not in result:
@@ -150,6 +156,8 @@ def understand(name: str, how: str) -> Broken:
             broken.ignore_calls.add(rest)
         elif verb == "level":
             broken.params["VipCreateVi"] = _level(rest)
+        elif verb == "enable":
+            broken.params["VipCreateVi"] = _enabled
         elif verb == "deaf":
             broken.deaf.add(rest)
         elif verb == "mute":

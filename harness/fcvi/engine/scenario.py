@@ -83,6 +83,11 @@ class Scenario:
         """FCVI_ULP_TIMEOUT (8.3)."""
         return self.pixit.r_a_tov_us
 
+    @property
+    def ulp_timeout_us(self) -> int:
+        """How long the DUT may take to answer in this variant, which may be configured to be longer than usual (FC-VI: 8.3)."""
+        return int(self.config.get("r_a_tov_us", self.pixit.r_a_tov_us))
+
     def settle(self) -> None:
         """Let the DUT finish what it can do without time passing."""
         self._advance(0)
@@ -268,9 +273,12 @@ class Scenario:
         within_us: Optional[int] = None,
         returns: Optional[str | Sequence[str]] = None,
     ) -> str:
-        """Wait for a blocked call and give its VIPL return code; checks it when returns is given."""
+        """Wait for a blocked call and give its VIPL return code; checks it when returns is given.
+
+        Unless the case says within_us the DUT has twice FCVI_ULP_TIMEOUT, the longest that one attempt may take (FC-VI: 8.3).
+        """
         self.checked.add(requirement)
-        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
+        limit = 2 * self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
         if not self.until(lambda: call.done, limit):
             self.fail(requirement, f"{call.method} did not return", "still blocked", f"within {limit} us")
         code = call.returned()

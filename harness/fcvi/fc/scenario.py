@@ -109,7 +109,7 @@ class Scenario(WireFree):
         for received in self.tester.inbox:
             if received.taken or received.kind not in wanted:
                 continue
-            if exchange is None or received.exchange is exchange:
+            if received.exchange is exchange or (exchange is None and not self._strange(received)):
                 return received
         return None
 
@@ -122,9 +122,13 @@ class Scenario(WireFree):
         within_us: Optional[int] = None,
         why: str = "",
     ) -> Received:
-        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case."""
+        """Take the next frame of one of these kinds; its absence breaks the requirement and ends the case.
+
+        Unless the case says within_us the DUT has FCVI_ULP_TIMEOUT: that long a port waits for an answer (8.3), and
+        nothing gives whoever answers less.
+        """
         wanted = [kinds] if isinstance(kinds, str) else list(kinds)
-        limit = self.r_a_tov_us * 8 // 10 if within_us is None else within_us
+        limit = self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
         self.until(lambda: self.peek(wanted, exchange) is not None, limit)
         received = self.peek(wanted, exchange)
         names = " or ".join(_iu_name(k) for k in wanted)
@@ -173,10 +177,21 @@ class Scenario(WireFree):
             received.taken |= received.kind in kinds
 
     def leftovers(self) -> list[Received]:
-        """Frames of FC-VI that nothing expected; a second port expects what it wants by itself."""
+        """Frames of FC-VI that nothing expected; a second port expects what it wants by itself.
+
+        An ABTS for an Exchange that carried nothing of FC-VI is the business of whoever opened that.
+        """
         if self.tester.second_port is not None:
             return []
-        return [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
+        left = [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
+        return [r for r in left if not self._strange(r)]
+
+    def _strange(self, received: Received) -> bool:
+        """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI."""
+        if received.kind != "ABTS" or received.exchange.originator != "dut":
+            return False
+        exchange = received.exchange
+        return not any(r.exchange is exchange and r.kind in _JUDGED and r.kind != "ABTS" for r in self.tester.inbox)
 
     # ---- the end ----
 

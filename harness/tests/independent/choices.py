@@ -35,6 +35,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "reason_22": ("error|retry", "what a refusal with 22h leads to (E53)"),
     "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
+    "unassigned_handle": ("refuse|offer", "a request with FCVI_RQST_HANDLE FFFFFFFFh is refused, or offered and refused (E12)"),
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
     "send_completion": ("resp3|at-once", "when the client's Sends complete (C.5.1; at-once may warn)"),
     # Disconnect
@@ -51,11 +52,11 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
-    # Delays, in microseconds
-    "resp1_delay": (f"{N}:0:1000000:0", "delay of RESP1 in microseconds"),
-    "resp2_delay": (f"{N}:0:1000000:0", "delay of RESP2 in microseconds"),
-    "resp3_delay": (f"{N}:0:1000000:0", "delay of RESP3 in microseconds"),
-    "disconnect_resp_delay": (f"{N}:0:1000000:0", "delay of DISCONNECT_RESP in microseconds"),
+    # Delays, in microseconds: all the time for which the other side waits (8.3), R_A_TOV, and no more
+    "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
+    "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),
+    "resp3_delay": (f"{N}:0:9400000:0", "delay of RESP3 in microseconds"),
+    "disconnect_resp_delay": (f"{N}:0:9400000:0", "delay of DISCONNECT_RESP in microseconds"),
     # The DUT protocol
     "state_events": ("yes|no", "state notifications"),
     "query_state": ("yes|no", "the state member of VipQueryVi"),

@@ -173,7 +173,9 @@ class Port:
     def _new_seq_id(self) -> int:
         policy = self.choose("seq_id")
         if policy == "random":
-            return self.random.randrange(256)
+            last = self._last.get("seq_id", 0)
+            self._last["seq_id"] = (last + self.random.randrange(1, 256)) % 256  # never that of the Sequence before (5.5)
+            return self._last["seq_id"]
         step, modulus = {"sequential": (1, 256), "even": (2, 256), "alternate": (1, 2)}[policy]
         return self._count("seq_id", 0, step) % modulus
 

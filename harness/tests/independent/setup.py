@@ -503,7 +503,8 @@ class Setups:
             return BAD_LOGIN
         if mode == 2:
             return self._no_match_code()
-        usable = mode == MODE_CLIENT_SERVER and payload.handle != UNASSIGNED
+        refused = payload.handle == UNASSIGNED and self.port.choose("unassigned_handle") == "refuse"
+        usable = mode == MODE_CLIENT_SERVER and not refused
         return 0 if usable and 1 <= payload.attributes.level <= 3 else PROTOCOL
 
     def _match(self, payload: ConnectPayload) -> Optional[Waiter]:
@@ -542,6 +543,9 @@ class Setups:
         if setup.exchange is None:
             self.drop(setup)
             return "VIP_TIMEOUT"
+        if setup.payload.handle == UNASSIGNED:
+            setup.refuse(PROTOCOL)
+            return "VIP_INVALID_PARAMETER"
         if asked.level != own.level:
             return "VIP_INVALID_RELIABILITY_LEVEL"
         if asked.max_transfer != own.max_transfer:

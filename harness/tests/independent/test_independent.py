@@ -426,7 +426,7 @@ def test_faults_are_all_used_and_named() -> None:
     used |= {"no-retry", "two-retries"}
     assert used == set(BEHAVIOUR) | set(ATTACHMENT)
     assert len(listing()) == len(BEHAVIOUR) + len(ATTACHMENT) + len(IU_FAULTS) + len(FRAME_FAULTS)
-    table = HERE.parents[2] / "conformance" / "requirements.tsv"
+    table = HERE.parents[2] / "conformance" / "fcvi" / "requirements.tsv"
     known = {line.split("\t")[0] for line in table.read_text().splitlines()}
     named = {ident for ids, _ in listing().values() for ident in ids.split()}
     assert named - known == {"dut-protocol"}

@@ -1,0 +1,95 @@
+"""Clauses 5.8.1 and 7.3: what a port has to turn away: a frame that was damaged, and RDMA that the VI is not enabled for."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import Variant, case
+from fcvi.fc.scenario import Scenario
+from fcvi.fc import build
+from fcvi.fc.message import Message
+
+from conformance.fcvi.steps.connection import (
+    REGISTRY,
+    SERVER,
+    Setup,
+    check_state,
+    connect_payload,
+    finish_accept,
+    finish_wait,
+    new_handle,
+    send_rqst,
+    start_accept,
+    start_wait,
+)
+from conformance.fcvi.steps.messages import memory, open_connection, prepare, register, transmit, variants
+
+
+@case(
+    REGISTRY,
+    "5.8.1.crc",
+    "A frame with a wrong CRC",
+    clause="5.8.1",
+    requirements=["FCVI-5.8.1-01"],
+    tags=["setup", "loss"],
+    applies="server",
+    variants=[Variant("", {"role": SERVER}), Variant("class2", {"role": SERVER}, "class2", {"class": 2})],
+)
+def damaged_frame(t: Scenario) -> None:
+    """A FCVI_CONNECT_RQST whose CRC is wrong was never received (FC-FS): no answer. The next one, undamaged, connects."""
+    wait = start_wait(t)
+    handle = new_handle(t)
+    damaged = Setup(SERVER, -1, t.tester.open_exchange(), t.rng.randrange(1, build.UNASSIGNED), tester_handle=handle)
+    dh = {"FCVI_HANDLE": build.UNASSIGNED, "FCVI_FLAGS": 1, "FCVI_CONNECTION_ID": damaged.connection_id}
+    payload = connect_payload(t, "CONNECT_RQST", handle)
+    for frame in build.iu_frames("CONNECT_RQST", t.tester.envelope(damaged.exchange), dh, payload):
+        frame.crc_ok = False
+        t.tester.send_frame(frame, "its CRC is wrong")
+    t.expect_nothing(["CONNECT_RESP1"], t.r_a_tov_us // 10, "FCVI-5.8.1-01", "to a frame with a wrong CRC", damaged.exchange)
+    t.require(not wait.done, "FCVI-5.8.1-01", "VipConnectWait returned for a frame with a wrong CRC", "returned", "blocked")
+    if wait.done:
+        wait = start_wait(t)
+    setup = send_rqst(t)
+    start_accept(t, setup, finish_wait(t, wait))
+    finish_accept(t, setup)
+    check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+    t.control("the undamaged request connected")
+
+
+@case(
+    REGISTRY,
+    "7.3.enabled",
+    "RDMA at a VI that is not enabled for it",
+    clause="7.3",
+    requirements=["FCVI-T17-1", "FCVI-T17-0"],
+    errata=["E22", "E42"],
+    tags=["message", "rdma", "error"],
+    applies="client or server",
+    variants=variants(levels=("unreliable", "reliable-delivery", "reliable-reception"), ops=("rdma-write", "rdma-read"),
+                      choices=[("", {"not_enabled": True})]),
+)  # fmt: skip
+def not_enabled(t: Scenario) -> None:
+    """The DUT's VI says EnRdmaWr or EnRdmaRd 0: nothing is written to its memory, and nothing of it given away.
+
+    The memory itself is open to RDMA. What becomes of the connection is the business of the Reliability Level; a response
+    says RESP_ERR.
+    """
+    op = str(t.params["op"])
+    attributes = {**t.params["attributes"], "EnRdmaWr": 0, "EnRdmaRd": 0}
+    t.params = {**t.params, "attributes": attributes}
+    setup = open_connection(t)
+    t.control("a Connection Setup completed")
+    secret = t.rng.randbytes(48)
+    region = register(t, 48, write=True, read=True, data=secret)
+    data = b"" if op == "rdma-read" else t.rng.randbytes(32)
+    sent = prepare(t, setup, Message(op, 1, data, None, region.va, region.handle, total=32))
+    transmit(t, sent.frames)
+    kind, requirement = ("READ_RESP", "FCVI-T17-0") if op == "rdma-read" else ("WRITE_RESP", "FCVI-T17-1")
+    t.until(lambda: t.peek([kind], sent.exchange) is not None, t.r_a_tov_us // 2)
+    answer = t.peek([kind], sent.exchange)
+    if answer is not None:
+        answer.taken = True
+        t.equal(answer, "RESP_ERR", 1, requirement)
+        given = len(answer.payload) >= 8 and answer.payload in secret
+        t.require(not given, requirement, "memory was given away", answer.payload[:16].hex(), "no data", at=answer)
+    seen = memory(t, region)
+    t.require(seen == secret, requirement, "memory was written", seen[:16].hex(), secret[:16].hex())
+    t.tolerate("READ_RESP", "WRITE_RESP", "DISCONNECT_RQST", "ABTS")
