@@ -10,12 +10,15 @@ from .letters import owed
 from .world import OVER, World
 
 
-def _over(world: World) -> None:
-    slot = world.slot
+def _over(world: World) -> str:
+    """The connection is over; the VI can serve again when all its Descriptors have come back (VI-DG 3.3.5)."""
+    slot, t = world.slot, world.t
     slot.buffers.clear()
     slot.offered = False
-    world.t.completions.clear()
+    came_back = t.until(lambda: world.pending(slot.vi) == 0, t.r_a_tov_us)
+    t.completions.clear()
     world.rename(slot)
+    return "idle" if came_back else "unknown"
 
 
 def vipdisc(world: World) -> str:
@@ -30,8 +33,7 @@ def vipdisc(world: World) -> str:
         ius.check_header(t, next(r for r in reversed(t.tester.inbox) if r.kind == "DISCONNECT_RQST"))
         world.look()
         slot.farewell = None
-        _over(world)
-        return "idle"
+        return _over(world)
     call = world.start("VipDisconnect", OVER, vi=slot.vi)
     t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us)
     asked = t.peek(["DISCONNECT_RQST"])
@@ -44,8 +46,8 @@ def vipdisc(world: World) -> str:
     steps.check_state(t, slot.vi, "idle", "FCVI-8.2-e1")
     world.look()
     slot.farewell = None
-    _over(world)
-    return "unknown" if slot.phase == "error-setup" else "idle"
+    after = _over(world)
+    return "unknown" if slot.phase == "error-setup" else after
 
 
 @owed("vipdisc-unanswered", "connected", weight=1, when=lambda w: not w.linked)

@@ -243,7 +243,7 @@ def skip(world: World) -> None:
 def post_anywhere(world: World) -> None:
     """VipPostSend in any state."""
     t, slot = world.t, world.slot
-    if slot.posted["send"] - slot.done["send"] < MOST_POSTED:
+    if world.pending(slot.vi) < 2 * MOST_POSTED:
         region = register(world, 40, 0, data=t.rng.randbytes(40))
         steps.post(t, slot.vi, "send", region)
 

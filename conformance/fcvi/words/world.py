@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -48,8 +47,6 @@ class Slot:
     farewell: Optional[Received] = None  # FCVI_DISCONNECT_RQST that the tester has not answered
     abts: Optional[Received] = None
     asked: list[Received] = field(default_factory=list)  # Message Requests that the tester has not answered
-    posted: Counter[str] = field(default_factory=Counter)  # Descriptors by queue
-    done: Counter[str] = field(default_factory=Counter)
     buffers: list[Buffer] = field(default_factory=list)  # posted and not completed
     sent: int = 0  # Messages of the tester on this connection
     taken: int = 0  # Messages of the device that the tester has seen
@@ -110,6 +107,11 @@ class World:
         self.murky = self.disturbed = True
 
     # ---- calls ----
+
+    def pending(self, vi: int) -> int:
+        """Descriptors of this VI that are posted and have not completed."""
+        t: Any = self.t
+        return sum(t.posted[vi, queue] - t.counted.by_queue[vi, queue] for queue in ("send", "recv"))
 
     def start(self, method: str, within: Optional[float], **params: Any) -> Call:
         """A call that may block; within: times R_A_TOV in which it returns, None: it may take for ever."""

@@ -15,6 +15,7 @@ from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.runner import _fails, _leftover_requirement, base_config
 from fcvi.engine.scenario import Failed, Inconclusive
 from fcvi.engine.upper import Unimplemented
+from fcvi.fc import codec
 from fcvi.fc.received import Received
 
 from . import invariants
@@ -107,7 +108,7 @@ class Player:
     def _letters(self, t: WordScenario, source: Source, judged: bool, letters: list[str], played: Played) -> None:
         world = self.words.World(t, judged)
         observer = Observer(t, world)
-        clean = judged
+        clean, seen = judged, 0
         while (name := source.next(world)) is not None:
             letters.append(name)
             self.steps += 1
@@ -121,6 +122,9 @@ class Player:
             if not judged:
                 played.outputs.append(observer.look(new))
                 continue
+            if world.shaken:
+                t.shaken.append((seen, len(t.tester.trace)))
+            seen = len(t.tester.trace)
             invariants.after_letter(t, world)
             played.disturbed = world.disturbed
             if self._convicting(t, world.disturbed):
@@ -148,7 +152,7 @@ class Player:
 
     def _convicting(self, t: WordScenario, disturbed: bool) -> list[Finding]:
         found = t.tester.findings + t.findings + t.invariants
-        return [f for f in found if _fails(f, self.levels) and not (disturbed and _about_the_tester(f, t.tester.trace))]
+        return [f for f in found if _fails(f, self.levels) and not (disturbed and _excused(f, t))]
 
     def _weigh(self, t: WordScenario, played: Played) -> None:
         found = t.tester.findings + t.findings
@@ -159,10 +163,21 @@ class Player:
 _SEE = re.compile(r"\(see frame (\d+)\)")
 
 
-def _about_the_tester(finding: Finding, trace: list[TraceFrame]) -> bool:
-    """Whether a frame is at fault only if an earlier one of the tester's counts, which the device may have had to ignore."""
+def _excused(finding: Finding, t: WordScenario) -> bool:
+    """Whether a frame is at fault only if an earlier one of the tester's counts, which the device may have had to ignore; or only
+    beside others while a link event is not over: what it had sent before may still come.
+    """
+    trace = t.tester.trace
+    if finding.frame is None or finding in t.findings:
+        return False
     see = _SEE.search(finding.message)
-    return see is not None and 0 < int(see[1]) <= len(trace) and trace[int(see[1]) - 1].sender == "tester"
+    if see is not None and 0 < int(see[1]) <= len(trace) and trace[int(see[1]) - 1].sender == "tester":
+        return True
+    if not any(first <= finding.frame - 1 < last for first, last in t.shaken):
+        return False
+    entry = trace[finding.frame - 1]
+    alone = codec.decode(entry.data, entry.sof, entry.eof, 1 if entry.crc_ok else 2).findings
+    return not any(f.requirement == finding.requirement and f.byte == finding.byte for f in alone)
 
 
 def _leftovers(t: WordScenario) -> None:

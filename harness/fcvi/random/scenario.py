@@ -36,6 +36,7 @@ class WordScenario(Scenario):
         self.completions = self.counted
         self.posted: Counter[tuple[int, str]] = Counter()
         self.invariants: list[Finding] = []
+        self.shaken: list[tuple[int, int]] = []  # frames between a link event and rest, as parts of the trace
 
     def expect(
         self, kinds: str | Sequence[str], requirement: str, *, exchange: Optional[Exchange] = None,
