@@ -246,6 +246,7 @@ def post_anywhere(world: World) -> None:
     if world.pending(slot.vi) < 2 * MOST_POSTED:
         region = register(world, 40, 0, data=t.rng.randbytes(40))
         steps.post(t, slot.vi, "send", region)
+        t.wait(t.r_a_tov_us // 100)  # a port may take its time: what comes next is to find the Message on its way
 
 
 @played("resp")

@@ -240,9 +240,9 @@ for _code in REFUSALS:
 
 @played("resp2", needs="server or peer_to_peer")
 def resp2(world: World) -> None:
-    """The tester acknowledges the device's answer."""
+    """The tester acknowledges the device's answer, once it has come: before that no port could send this."""
     setup = _setup(world, steps.SERVER)
-    if setup is not None:
+    if setup is not None and setup.exchange is world.slot.answered:
         world.slot.offered = True
         steps.send_resp2(world.t, setup)
         world.t.settle()
@@ -252,7 +252,7 @@ def resp2(world: World) -> None:
 def resp2_timeout(world: World) -> None:
     """The tester's application has given up: FCVI_CONNECT_RESP2 with Connect Timeout."""
     setup = _setup(world, steps.SERVER)
-    if setup is not None:
+    if setup is not None and setup.exchange is world.slot.answered:
         steps.send_resp2(world.t, setup, reason=steps.CONNECT_TIMEOUT)
         world.t.settle()
 
@@ -322,7 +322,9 @@ def discresp_unknown(world: World) -> None:
 def again(world: World) -> None:
     """The tester's last FC-VI frame a second time, within R_A_TOV: later no copy of it can come (FC-FS)."""
     since = world.t.now_us - world.t.r_a_tov_us // 2
-    recent = [f for f in world.t.tester.trace[-12:] if f.sender == "tester" and f.time_us >= since]
+    trace = world.t.tester.trace[-12:]
+    heard = {f.data[16:18] for f in trace if f.sender == "dut"}  # a request that is not answered yet may still be on its way
+    recent = [f for f in trace if f.sender == "tester" and f.time_us >= since and f.data[16:18] in heard]
     sent = [f for f in recent if len(f.data) > 24 and f.data[8] == 0x58]
     if sent:
         world.t.tester.send_frame(RawFrame(sent[-1].data, sent[-1].sof, sent[-1].eof), "sent twice")

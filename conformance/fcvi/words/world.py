@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from fcvi.engine.scenario import Scenario
 from fcvi.engine.upper import Call
-from fcvi.fc.received import Received
+from fcvi.fc.received import Exchange, Received
 
 from conformance.fcvi.steps import connection as steps
 from conformance.fcvi.steps.connection import Setup
@@ -48,6 +48,7 @@ class Slot:
     abts: Optional[Received] = None
     asked: list[Received] = field(default_factory=list)  # Message Requests that the tester has not answered
     buffers: list[Buffer] = field(default_factory=list)  # posted and not completed
+    answered: Optional[Exchange] = None  # the last Exchange on which the device sent FCVI_CONNECT_RESP1
     sent: int = 0  # Messages of the tester on this connection
     taken: int = 0  # Messages of the device that the tester has seen
     offered: bool = False  # the tester has sent an accepting RESP1 or RESP2 for the setup: it may be Connected
@@ -160,6 +161,7 @@ class World:
                 self._adopt(slot, received)
             slot.retries += received.dh("RQST_RETRY")
         elif kind == "CONNECT_RESP1" and slot.setup is not None and slot.setup.exchange is received.exchange:
+            slot.answered = received.exchange
             if not received.dh("CONN_STS"):
                 slot.setup.dut_handle = received.conn_int("FCVI_RESP_HANDLE")
         elif kind == "DISCONNECT_RQST":
