@@ -7,12 +7,12 @@ Out of place it comes with none, and only what holds always is judged.
 
 from __future__ import annotations
 
-from . import client, errors, link, messages, peer, plain, server
+from . import apt, client, errors, link, messages, peer, plain, server
 from .letters import ALPHABETS, LETTERS, Letter
 from .settings import SETTINGS, Setting, applicable, configuration, parameters
 from .world import Slot, World
 
 __all__ = [
-    "ALPHABETS", "LETTERS", "Letter", "SETTINGS", "Setting", "Slot", "World", "applicable", "client", "configuration", "errors",
+    "ALPHABETS", "LETTERS", "Letter", "SETTINGS", "Setting", "Slot", "World", "applicable", "apt", "client", "configuration", "errors",
     "link", "messages", "parameters", "peer", "plain", "server",
 ]

@@ -11,6 +11,7 @@ from conformance.fcvi.steps.connection import UNASSIGNED, Setup
 from .letters import played
 from .world import OVER, World
 
+_FIRST_WORDS = (0x10, 0x12)  # FCVI_OPCODE of FCVI_CONNECT_RQST and FCVI_DISCONNECT_RQST: a copy may be taken for another one
 REFUSALS = (0x01, 0x03, 0x04, 0x05, 0x20, 0x21, 0x22, 0xF5)
 
 
@@ -197,6 +198,7 @@ def retry(world: World) -> None:
 def abts(world: World) -> None:
     """The tester aborts the Exchange of the setup."""
     if world.slot.setup is not None:
+        world.slot.void = world.slot.setup.exchange
         world.t.tester.send_abts(world.slot.setup.exchange)
         world.t.settle()
 
@@ -212,7 +214,9 @@ def baacc(world: World) -> None:
 
 def _setup(world: World, role: str) -> Setup | None:
     setup = world.slot.setup
-    return setup if setup is not None and (setup.role == role or setup.mode == steps.PEER_TO_PEER) else None
+    if setup is None or setup.exchange is world.slot.void:
+        return None  # no port goes on where it has aborted
+    return setup if setup.role == role or setup.mode == steps.PEER_TO_PEER else None
 
 
 @played("resp1", needs="client or peer_to_peer")
@@ -263,6 +267,7 @@ def resp3(world: World) -> None:
     setup = _setup(world, steps.CLIENT)
     if setup is not None:
         steps.send_resp3(world.t, setup)
+        world.slot.void = setup.exchange
         world.t.settle()
 
 
@@ -325,7 +330,7 @@ def again(world: World) -> None:
     trace = world.t.tester.trace[-12:]
     heard = {f.data[16:18] for f in trace if f.sender == "dut"}  # a request that is not answered yet may still be on its way
     recent = [f for f in trace if f.sender == "tester" and f.time_us >= since and f.data[16:18] in heard]
-    sent = [f for f in recent if len(f.data) > 24 and f.data[8] == 0x58]
+    sent = [f for f in recent if len(f.data) > 28 and f.data[8] == 0x58 and f.data[28] not in _FIRST_WORDS]
     if sent:
         world.t.tester.send_frame(RawFrame(sent[-1].data, sent[-1].sof, sent[-1].eof), "sent twice")
         world.t.settle()

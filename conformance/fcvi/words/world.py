@@ -49,6 +49,7 @@ class Slot:
     asked: list[Received] = field(default_factory=list)  # Message Requests that the tester has not answered
     buffers: list[Buffer] = field(default_factory=list)  # posted and not completed
     answered: Optional[Exchange] = None  # the last Exchange on which the device sent FCVI_CONNECT_RESP1
+    void: Optional[Exchange] = None  # that the tester has aborted or ended out of place
     sent: int = 0  # Messages of the tester on this connection
     taken: int = 0  # Messages of the device that the tester has seen
     offered: bool = False  # the tester has sent an accepting RESP1 or RESP2 for the setup: it may be Connected

@@ -7,10 +7,16 @@ from typing import Any, Mapping, Optional
 
 from fcvi.engine import pics as pics_module
 
-_CLEAN_WORDS, _SETTINGS = 0.6, 0.6
+#: How often a word keeps to its place, wanders in the alphabet of one role, or anywhere.
+_KINDS = {"in-place": 0.35, "narrow": 0.45, "wide": 0.2}
+_SETTINGS = 0.5
+_NARROW = 12  # letters of a word that wanders in one role
 _STRAY = 0.3  # how often a letter of another word comes out of place
+_STRAY_SHALLOW, _STRAY_DEEP = 0.1, 0.7  # of one that wanders in one role: before the VI is Connected, and then
+_ROLES = {"server": 2, "client": 1.5, "peer": 1}
 _LASTING = 0.8  # and how often another one follows it
 _LONGEST = 26
+_PROBED = 0.8  # how many words that wander in one role end without a look whether the device lives
 
 
 class Chooser:
@@ -22,8 +28,13 @@ class Chooser:
         self._able = able(words, pics)
         self._played = [n for n in self._able if words.LETTERS[n].play is not None]
         self._owed = [n for n in self._able if words.LETTERS[n].duty is not None]
-        self._clean = rng.random() < _CLEAN_WORDS
-        self._left = rng.randint(6, _LONGEST)
+        self._kind = rng.choices(list(_KINDS), list(_KINDS.values()))[0]
+        self._left = rng.randint(6, _NARROW if self._kind == "narrow" else _LONGEST)
+        if self._kind == "narrow":
+            roles = [role for role, names in words.ALPHABETS.items() if set(names) <= set(self._able)]
+            narrow = words.ALPHABETS[rng.choices(roles, [_ROLES[r] for r in roles])[0]] if roles else ()
+            self._played = [n for n in narrow if words.LETTERS[n].play is not None] or self._played
+            self._owed = [n for n in narrow if words.LETTERS[n].duty is not None] or self._owed
         self._ending: Optional[list[str]] = None
         self._server = bool(pics["server"])
         self.settings = self._settings(pics)
@@ -48,11 +59,20 @@ class Chooser:
         if self._left < 0:
             self._ending = self._end(world)
             return self.next(world)
-        if not self._clean and self._rng.random() < (_LASTING if world.disturbed and world.murky else _STRAY):
-            return self._rng.choice(self._played)
+        if self._kind == "narrow" and world.murky:
+            return self._out_of_place(world)
+        if self._kind == "narrow":
+            stray = self._rng.random() < (_STRAY_DEEP if world.slot.phase in ("connected", "acked") else _STRAY_SHALLOW)
+            return self._out_of_place(world) if stray else self._in_place(world)
+        if self._kind != "in-place" and self._rng.random() < (_LASTING if world.disturbed and world.murky else _STRAY):
+            return self._out_of_place(world)
         if world.murky:
             return "rest"
         return self._in_place(world)
+
+    def _out_of_place(self, world: Any) -> str:
+        weights = [self._words.apt.weight(world, name) for name in self._played]
+        return self._rng.choices(self._played, weights)[0] if any(weights) else "r-a-tov"
 
     def _in_place(self, world: Any) -> str:
         letters = self._words.LETTERS
@@ -64,7 +84,7 @@ class Chooser:
         return name
 
     def _end(self, world: Any) -> list[str]:
-        if not world.disturbed and not world.shaken:
+        if not (world.disturbed or world.shaken) or (self._kind == "narrow" and self._rng.random() < _PROBED):
             return []
         login = ["plogi"] if world.linked else []
         setup = ["wait", "rqst", "accept", "resp2"] if self._server else ["request", "resp1", "resp3"]

@@ -25,7 +25,7 @@ from .word import Word
 
 _STAYS = frozenset({"idle", "connected", "listening", "error"})  # phases that time does not end
 _TIMELESS = frozenset({"tick", "half", "r-a-tov"})
-_TURNS = frozenset({"other", "back", "rest"})
+_TURNS = frozenset({"other", "back"})
 
 
 class Source(Protocol):
@@ -143,7 +143,8 @@ class Player:
             world.murky |= slot.phase == "unknown"
             return not world.murky
         if letter.play is not None:
-            stray = letter.name not in _TURNS and not (letter.name in _TIMELESS and slot.phase in _STAYS)
+            harmless = letter.name in _TIMELESS or letter.name in _TURNS
+            stray = letter.name != "rest" and not (harmless and slot.phase in _STAYS)
             if stray:
                 world.stray()
             letter.play(world)
