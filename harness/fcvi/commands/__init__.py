@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 #: Each command and its module, in the order of the help.
 NAMES = {
     name: name
-    for name in ("run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "fuzz", "random", "explore", "endpoint")
+    for name in ("run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "fuzz", "random", "learn", "explore", "endpoint")
 } | {"list": "list_cases"}
 
 
