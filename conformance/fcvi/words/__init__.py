@@ -8,11 +8,11 @@ Out of place it comes with none, and only what holds always is judged.
 from __future__ import annotations
 
 from . import apt, client, errors, link, messages, peer, plain, server
-from .letters import ALPHABETS, LETTERS, Letter
+from .letters import ALPHABETS, LETTERS, WANDER, Letter
 from .settings import SETTINGS, Setting, applicable, configuration, parameters
 from .world import Slot, World
 
 __all__ = [
-    "ALPHABETS", "LETTERS", "Letter", "SETTINGS", "Setting", "Slot", "World", "applicable", "apt", "client", "configuration", "errors",
+    "ALPHABETS", "LETTERS", "Letter", "SETTINGS", "Setting", "Slot", "WANDER", "World", "applicable", "apt", "client", "configuration", "errors",
     "link", "messages", "parameters", "peer", "plain", "server",
 ]

@@ -59,9 +59,18 @@ def owed(
     return declare
 
 
-#: Alphabets for ``fcvi learn``, by role.
-ALPHABETS: dict[str, tuple[str, ...]] = {
+#: Alphabets in which words of ``fcvi random`` wander, by role.
+WANDER: dict[str, tuple[str, ...]] = {
     "server": ("wait", "rqst", "accept", "reject", "resp2", "disc", "vipdisc", "discresp", "abts", "retry", "r-a-tov"),
     "client": ("request", "resp1", "resp1-04", "resp3", "disc", "vipdisc", "discresp", "baacc", "r-a-tov"),
     "peer": ("peer", "peer-rqst", "resp1", "resp1-04", "resp2", "resp3", "vipdisc", "discresp", "r-a-tov"),
+}
+
+#: Alphabets for ``fcvi learn``, by role: each is small enough that a device has few states over it.
+ALPHABETS: dict[str, tuple[str, ...]] = {
+    "server": ("wait", "rqst", "accept", "reject", "resp2", "disc", "vipdisc", "discresp", "retry"),
+    "server-timers": ("wait", "rqst", "accept", "resp2", "vipdisc", "discresp", "r-a-tov"),
+    "client": ("request", "resp1", "resp1-04", "resp3", "disc", "vipdisc", "discresp"),
+    "client-timers": ("request", "resp1", "resp3", "baacc", "r-a-tov"),
+    "peer": ("peer", "resp1", "resp1-04", "resp3", "disc", "vipdisc", "discresp"),
 }

@@ -30,7 +30,7 @@ from fcvi.random.choose import able
 from fcvi.random.decided import decisions
 from .run import _positive, _seconds, _us
 
-_ROLES = ("server", "client", "peer")
+_ROLES = ("server", "server-timers", "client", "client-timers", "peer")
 
 
 def add_parser(commands: Any) -> None:

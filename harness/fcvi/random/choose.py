@@ -31,8 +31,8 @@ class Chooser:
         self._kind = rng.choices(list(_KINDS), list(_KINDS.values()))[0]
         self._left = rng.randint(6, _NARROW if self._kind == "narrow" else _LONGEST)
         if self._kind == "narrow":
-            roles = [role for role, names in words.ALPHABETS.items() if set(names) <= set(self._able)]
-            narrow = words.ALPHABETS[rng.choices(roles, [_ROLES[r] for r in roles])[0]] if roles else ()
+            roles = [role for role, names in words.WANDER.items() if set(names) <= set(self._able)]
+            narrow = words.WANDER[rng.choices(roles, [_ROLES[r] for r in roles])[0]] if roles else ()
             self._played = [n for n in narrow if words.LETTERS[n].play is not None] or self._played
             self._owed = [n for n in narrow if words.LETTERS[n].duty is not None] or self._owed
         self._ending: Optional[list[str]] = None
