@@ -108,7 +108,9 @@ def destroy(world: World) -> None:
     """VipDestroyVi, and another VI when it was taken."""
     call = world.start("VipDestroyVi", 1, vi=world.slot.vi)
     if call.done and call.returned() == "VIP_SUCCESS":
+        gone = world.slot
         world.fresh()
+        world.slots.remove(gone)
 
 
 @played("other")

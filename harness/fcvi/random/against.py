@@ -28,6 +28,7 @@ class Difference:
     right: tuple[str, ...] = ()
     why: str = ""
     words: int = 1
+    ends: bool = False  # the rest of the word says nothing
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -119,11 +120,17 @@ class Comparison:
         first, second = self._first.play(word, judged=False), self._second.play(word, judged=False)
         if self._error(first) or self._error(second):
             return None
+        decided: Optional[Difference] = None
         for at, (left, right) in enumerate(zip(first.outputs, second.outputs)):
             if left != right:
                 only = tuple((Counter(left) - Counter(right)).elements()), tuple((Counter(right) - Counter(left)).elements())
-                return self._classed(word, at, *only)
-        return None
+                found = self._classed(word, at, *only)
+                if found.cls == "undecided":
+                    return found
+                decided = decided or found
+                if found.ends:
+                    return decided
+        return decided
 
     def _error(self, played: Played) -> bool:
         if played.error:
@@ -139,7 +146,8 @@ class Comparison:
             if decision not in taken:
                 taken.append(decision)
         cls = "choice" if any(d.cls == "choice" for d in taken) else "erratum"
-        return Difference(cls, word, at, left, right, "; ".join(str(d) for d in taken))
+        why = "; ".join(str(d) for d in taken)
+        return Difference(cls, word, at, left, right, why, ends=any(d.ends for d in taken))
 
     def _cut_down(self, found: Difference) -> Difference:
         key = found.key

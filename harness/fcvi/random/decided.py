@@ -24,6 +24,7 @@ class Decision:
     items: tuple[str, ...]
     before: tuple[str, ...] = ()
     erratum: str = ""
+    ends: bool = False  # from there on the two are in different states: the rest of the word says nothing
 
     def covers(self, letters: tuple[str, ...], at: int, item: str) -> bool:
         """Whether it says that devices may differ in this."""
