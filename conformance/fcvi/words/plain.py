@@ -11,6 +11,7 @@ from conformance.fcvi.steps.connection import UNASSIGNED, Setup
 from .letters import played
 from .world import OVER, World
 
+LASTING = ("idle", "listening", "connected", "error")  # phases that time does not end
 _FIRST_WORDS = (0x10, 0x12)  # FCVI_OPCODE of FCVI_CONNECT_RQST and FCVI_DISCONNECT_RQST: a copy may be taken for another one
 REFUSALS = (0x01, 0x03, 0x04, 0x05, 0x20, 0x21, 0x22, 0xF5)
 
@@ -375,6 +376,9 @@ def rest(world: World) -> None:
         t.wait(t.r_a_tov_us)
         world.look()
         answer_all(world)
+    for slot in world.slots:
+        if slot.phase not in LASTING:
+            slot.phase = "unknown"
     if len(world.slots) < 12:
         world.fresh()
     world.murky = world.shaken = False
