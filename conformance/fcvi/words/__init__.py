@@ -13,6 +13,7 @@ from .settings import SETTINGS, Setting, applicable, configuration, parameters
 from .world import Slot, World
 
 __all__ = [
-    "ALPHABETS", "LETTERS", "Letter", "SETTINGS", "Setting", "Slot", "WANDER", "World", "applicable", "apt", "client", "configuration", "errors",
+    "ALPHABETS", "LETTERS", "Letter",
+    "SETTINGS", "Setting", "Slot", "WANDER", "World", "applicable", "apt", "client", "configuration", "errors",
     "link", "messages", "parameters", "peer", "plain", "server",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.fcvi.steps import connection as steps, ius
-from conformance.fcvi.steps.connection import DOES_NOT_EXIST, UNASSIGNED
+from conformance.fcvi.steps.connection import DOES_NOT_EXIST
+from fcvi.fc.build import UNASSIGNED
 
 from . import client
 from .letters import owed

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fcvi.fc.build import RawFrame
+from fcvi.fc.build import UNASSIGNED, RawFrame
 from fcvi.fc.received import Received
 
 from conformance.fcvi.steps import connection as steps
-from conformance.fcvi.steps.connection import UNASSIGNED, Setup
+from conformance.fcvi.steps.connection import Setup
 
 from .letters import played
 from .world import OVER, World

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from fcvi.engine.scenario import Scenario
 from fcvi.engine.upper import Call
+from fcvi.fc.build import UNASSIGNED
 from fcvi.fc.received import Exchange, Received
 
 from conformance.fcvi.steps import connection as steps
@@ -87,7 +88,7 @@ class World:
         t = self.t
         length = int(t.params.get("discriminator_length", 16))
         first = t.params.get("first_handle")
-        handle = int(first) if first is not None and not self.slots else t.rng.randrange(1, steps.UNASSIGNED)
+        handle = int(first) if first is not None and not self.slots else t.rng.randrange(1, UNASSIGNED)
         slot = Slot(len(self.slots), steps.create_vi(t), t.rng.randbytes(length), handle)
         self.slots.append(slot)
         self.face(slot)
@@ -100,7 +101,7 @@ class World:
 
     def rename(self, slot: Slot) -> None:
         """The tester gives its next Endpoint another FCVI_HANDLE."""
-        slot.handle = self.t.rng.randrange(1, steps.UNASSIGNED)
+        slot.handle = self.t.rng.randrange(1, UNASSIGNED)
         self.t.params = {**self.t.params, "handle": slot.handle}
 
     def stray(self) -> None:

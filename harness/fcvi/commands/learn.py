@@ -1,6 +1,6 @@
 """``fcvi learn``: the state machine of a device over a few letters, by active learning, as JSON, dot and SVG.
 
-``fcvi learn --dut SPEC`` plays words of an alphabet (--role, or --letters) and asks on until a machine explains every answer and
+``fcvi learn --dut SPEC`` plays words of an alphabet (--role, or --letters) and asks on until a machine explains all answers and
 every test of the Wp-method to --depth letters beyond it. --queries and --seconds bound it: a machine that is not complete
 says so and why (exit status 4). --answers keeps what the device said, so that a later run goes on from there.
 
@@ -41,7 +41,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--role", choices=_ROLES, default="server", help="whose alphabet (default server)")
     p.add_argument("--letters", metavar="A,B,...", help="another alphabet; fcvi random --letters lists the letters that there are")
     p.add_argument("--settings", metavar="A,B,...", default="", help="settings of the device (class2, reception, ...)")
-    p.add_argument("--depth", type=_positive, default=2, metavar="N", help="letters beyond what is known that are tested (default 2)")
+    p.add_argument("--depth", type=_positive, default=2, metavar="N", help="letters beyond what is known to test (default 2)")
     p.add_argument("--queries", type=_positive, metavar="N", help="most words to play")
     p.add_argument("--seconds", type=_seconds, metavar="S", help="most time to take")
     p.add_argument("--answers", type=Path, metavar="FILE", help="answers of earlier runs; this run's are added")

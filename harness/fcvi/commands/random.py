@@ -1,6 +1,6 @@
 """``fcvi random``: random words of calls, IUs, losses, timers and link events against a device, judged without any case.
 
-A word is settings, a colon and letters: ``class2 reception: wait rqst accept resp2 send``. Letters in their place are demanded to be
+A word is settings, a colon and letters: ``class2 reception: wait rqst accept resp2 send``. Letters in their place have to be
 answered as every conforming device answers them; letters out of place only keep what holds always: the codec's and the
 monitor's rules, calls that return, Descriptors that complete once, memory that nobody else writes to, connections that both
 sides agreed to, and a device that can be connected when all is over.
@@ -13,6 +13,7 @@ as it did) and as the start of a case. --against plays the same words on a secon
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -33,7 +34,7 @@ _SHOWN_EVERY_S = 0.5
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("random", help="random words against a DUT, judged without any case", description=__doc__)
-    p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (the default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
     p.add_argument("--against", metavar="SPEC", help="a second device: class the differences between the two")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="of the words; the same seed makes the same ones (default 1)")
     p.add_argument("--steps", type=_positive, default=20_000, metavar="N", help="letters in all (default 20000)")
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.letters:
         return _list()
     if args.jobs > 1 and not (args.dut == "ref" or args.dut.startswith("exec:")):
-        print(f"fcvi: --jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached several times", file=sys.stderr)
+        print(f"fcvi: --jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached again", file=sys.stderr)
         return 2
     attachment = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov))
     players: list[Player] = []
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    words: Any = __import__("importlib").import_module("conformance.fcvi.words")
+    words: Any = importlib.import_module("conformance.fcvi.words")
     for name, letter in sorted(words.LETTERS.items()):
         what = (letter.duty or letter.play).__doc__ or ""
         print(f"{name:20} {' '.join(what.split())}")

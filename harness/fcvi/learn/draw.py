@@ -40,7 +40,8 @@ def plain(machine: Mealy) -> str:
     height = 120 + _HIGH * max(len(states) for states in columns.values())
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
-        '<defs><marker id="end" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto"><path d="M0,0L8,4L0,8z"/></marker></defs>',
+        '<defs><marker id="end" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+        '<path d="M0,0L8,4L0,8z"/></marker></defs>',
     ]
     for (state, to), labels in machine.arrows().items():
         if state not in place or to not in place:
@@ -64,7 +65,8 @@ def _arrow(begin: tuple[int, int], end: tuple[int, int], labels: list[str], loop
         path = f"M{x1 + ux * _ROUND:.0f},{y1 + uy * _ROUND:.0f} Q{mx:.0f},{my:.0f} {x2 - ux * _ROUND:.0f},{y2 - uy * _ROUND:.0f}"
         tx, ty = int(mx), int(my)
     title = escape("\n".join(labels))
-    short = escape(labels[0] if len(labels[0]) <= 34 else labels[0][:33] + "\u2026") + ("" if len(labels) == 1 else f" +{len(labels) - 1}")
+    first, more = labels[0], "" if len(labels) == 1 else f" +{len(labels) - 1}"
+    short = escape(first if len(first) <= 34 else first[:33] + "\u2026") + more
     return (
         f'<g><title>{title}</title><path d="{path}" fill="none" stroke="gray" marker-end="url(#end)"/>'
         f'<text x="{tx}" y="{ty}" text-anchor="middle">{short}</text></g>'

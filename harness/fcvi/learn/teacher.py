@@ -1,4 +1,4 @@
-"""Answers queries: by what is known already, or by the device. What it said is kept in a file, so that a run can be gone on with."""
+"""Answers queries: by what is known already, or by the device. What it said is kept in a file, so that a run can go on."""
 
 from __future__ import annotations
 

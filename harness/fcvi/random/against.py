@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from .campaign import Limits, Tally, play_word
 from .decided import Decision, decisions
+from .choose import able
 from .play import Played, Player
 from .shrink import shrink
 from .word import Word
@@ -32,7 +33,7 @@ class Difference:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Differences with the same key are one."""
+        """Differences with the same key are one; a breach is one for each rule that is broken."""
         if self.cls == "breach":
             return self.cls, self.why
         return self.cls, self.word.letters[self.at], self.left, self.right
@@ -47,14 +48,8 @@ class Difference:
     def __str__(self) -> str:
         sides = f"after {self.word.letters[self.at]}: first {' '.join(self.left) or 'nothing'}, " \
                 f"second {' '.join(self.right) or 'nothing'}"  # fmt: skip
-        return f"{self.cls}: {self.word}\n    {sides}\n    {self.why or 'no case, erratum or choice says which'} ({self.words} words)"
-
-
-@dataclass
-class _Pair:
-    first: Played
-    second: Played
-    verdicts: list[Played] = field(default_factory=list)
+        why = self.why or "no case, erratum or choice says which"
+        return f"{self.cls}: {self.word}\n    {sides}\n    {why} ({self.words} words)"
 
 
 class Comparison:
@@ -170,7 +165,5 @@ class Comparison:
 
 
 def _able(word: Word, player: Player) -> bool:
-    from .choose import able
-
     names = set(able(player.words, player.pics))
     return set(word.letters) <= names and all(player.words.applicable(s, player.pics) for s in word.settings)

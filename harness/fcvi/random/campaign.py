@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Callable, Iterator, Optional
@@ -17,6 +17,7 @@ from fcvi.engine.runner import load_catalogue
 from .choose import Chooser
 from .play import Played, Player
 from .shrink import shrink
+from .word import Word
 
 BATCH = 16  # words that a process plays before it tells of them
 _SPREAD = 1_000_000  # words of one seed
@@ -90,7 +91,7 @@ def _all_words(player: Player, attachment: Attachment, seed: int, jobs: int) -> 
             yield play_word(player, seed, number)
             number += 1
     with ProcessPoolExecutor(jobs, initializer=_attach, initargs=(attachment,)) as pool:
-        waiting = []
+        waiting: list[Future[list[Played]]] = []
         try:
             while True:
                 while len(waiting) < 2 * jobs:
@@ -146,8 +147,8 @@ def cut_down(player: Player, found: Found) -> Found:
     """The shortest word that finds the same."""
     key = found.played.key
 
-    def finds(word: object) -> bool:
-        played = player.play(word)  # type: ignore[arg-type]
+    def finds(word: Word) -> bool:
+        played = player.play(word)
         return bool(played.findings) and played.key == key
 
     if not finds(found.played.word):
