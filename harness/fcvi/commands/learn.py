@@ -1,8 +1,8 @@
 """``fcvi learn``: the state machine of a device over a few letters, by active learning, as JSON, dot and SVG.
 
-``fcvi learn --dut SPEC`` plays words of an alphabet (--role, or --letters) and asks on until a machine explains all answers and
-every test of the Wp-method to --depth letters beyond it. --queries and --seconds bound it: a machine that is not complete
-says so and why (exit status 4). --answers keeps what the device said, so that a later run goes on from there.
+``fcvi learn --dut SPEC`` plays words of an alphabet (--role, or --letters) and asks on until a machine explains all answers
+and every test of the Wp-method to --depth letters beyond it. --queries and --seconds bound it: a machine that is not
+complete says so and why (exit status 4). --answers keeps what the device said, so that a later run goes on from there.
 
 ``fcvi learn diff A B`` compares two machines that --out wrote and prints the shortest words after which they differ, each classed by
 the decisions that fcvi random --against uses (exit status 1 when one is undecided).
