@@ -17,6 +17,7 @@ from conformance.tests.faulty import Fault, FaultyDut
 from conformance.tests.variants import device
 from fcvi.dut.ref import DirectDut
 from fcvi.fc import codec
+from fcvi.fc.build import RawFrame
 from fcvi.random.against import Comparison
 from fcvi.random.campaign import Attachment, Limits, player_of, play_word, search
 from fcvi.random.decided import decisions
@@ -101,6 +102,19 @@ def test_a_finding_is_written_as_a_recording_and_a_case(tmp_path: Path) -> None:
     assert [e.frame.data for e in recording.frames("tester")] == [f.data for f in played.trace if f.sender == "tester"]
     compile((place / "case.py").read_text(), "case.py", "exec")
     assert json.loads((place / "word.json").read_text())["word"] == str(word)
+
+
+class Unseen(DirectDut):
+    """A device whose frames do not come to the suite: an agent on a wire of its own."""
+
+    def _frame(self, frame: RawFrame) -> None:
+        pass
+
+
+def test_a_device_whose_frames_nobody_sees_is_not_accused() -> None:
+    player = player_of(Unseen())
+    played = player.play(parse("request resp1", words.LETTERS, words.SETTINGS))
+    assert played.findings == [] and "no frame" in played.error
 
 
 def test_letters_that_the_finding_does_not_need_are_left_out() -> None:

@@ -4,8 +4,8 @@
 and every test of the Wp-method to --depth letters beyond it. --queries and --seconds bound it: a machine that is not
 complete says so and why (exit status 4). --answers keeps what the device said, so that a later run goes on from there.
 
-``fcvi learn diff A B`` compares two machines that --out wrote and prints the shortest words after which they differ, each classed by
-the decisions that fcvi random --against uses (exit status 1 when one is undecided).
+``fcvi learn diff A B`` compares two machines that --out wrote and prints the shortest words after which they differ, each
+classed by the decisions that fcvi random --against uses (exit status 1 when one is undecided).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Callable, Iterator, Optional
 
-from fcvi.dut import DutError, attach
+from fcvi.dut import AttachError, DutError, attach
 from fcvi.dut.base import Dut
 from fcvi.engine import pics as pics_module
 from fcvi.engine.pixit import pixit_for
@@ -38,8 +38,11 @@ class Attachment:
 
 
 def player_of(dut: Dut, r_a_tov_us: Optional[int] = None) -> Player:
-    """A player on an attached device."""
+    """A player on an attached device. Raises AttachError for one that declares no role."""
     pics = pics_module.complete(dut.pics, "hello")
+    if not (pics["client"] or pics["server"] or pics["peer_to_peer"]):
+        dut.close()
+        raise AttachError(f"{dut.spec} declares neither client nor server nor peer_to_peer: no word can be played on it")
     return Player(dut, pics, pixit_for(dut.clock, r_a_tov_us), load_catalogue().levels)
 
 

@@ -74,6 +74,7 @@ class Player:
         self.dut, self.pics, self.pixit, self.levels = dut, pics, pixit, levels
         self.words: Any = importlib.import_module("conformance.fcvi.words")
         self.steps = 0
+        self._seen = False  # a frame of the device has come, in any word
 
     def play(self, word: Word, judged: bool = True) -> Played:
         """A given word."""
@@ -99,8 +100,11 @@ class Player:
             pass
         played.word = Word(settings, tuple(letters), seed)
         if t is not None:
+            self._seen = self._seen or any(f.sender == "dut" for f in t.tester.trace)
             if not played.error:
                 self._weigh(t, played)
+            if played.findings and not self._seen:  # an agent without frames is not accused of what it cannot show
+                played.findings, played.error = [], "no frame of the device was ever seen: words are judged by its frames"
             played.trace = t.tester.trace
             t.close()
         return played
