@@ -130,7 +130,7 @@ install: all ## install under DESTDIR and PREFIX
 	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
 	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBDIR)/pkgconfig/
 	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
-	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
+	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
 	install -D -m 644 $(BUILD)/fcvi.lua $(LIBDIR)/fcvi/wireshark/fcvi.lua
 	install -d $(LIBDIR)/fcvi/build/python
 	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/

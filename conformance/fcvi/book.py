@@ -60,6 +60,12 @@ def _attack() -> Any:
     return attack
 
 
+def _words() -> Any:
+    from . import words
+
+    return words
+
+
 PROTOCOL = Protocol(
     name="FC-VI",
     standard="ISO/IEC 14165-331:2007",
@@ -75,4 +81,5 @@ PROTOCOL = Protocol(
     attach=_attach,
     line=_line,
     attack=_attack,
+    words=_words,
 )

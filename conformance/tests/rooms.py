@@ -122,6 +122,8 @@ PY_ROOMS = {
     "fcvi.replay": "replay",
     "fcvi.attack": "attack",
     "fcvi.explore": "explore",
+    "fcvi.random": "random",
+    "fcvi.learn": "learn",
     "conformance": "conformance",
 }
 _WIRES = {"fc", "vitcp"}
@@ -139,7 +141,9 @@ PY_ARROWS: dict[str, set[str]] = {
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
-    "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore"},
+    "random": _BASE | _WIRES | {"dut", "report", "replay", "commands"},
+    "learn": _BASE | _WIRES | {"dut", "random"},
+    "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "random", "learn"},
     "conformance": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "commands"},
 }
 # The single place where the command hands a standard's folder to the engine: the modules that may import conformance.

@@ -80,6 +80,8 @@ class Protocol:
     line: Optional[Callable[[], Line]] = None  # None: there is no wire
     #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
     attack: Optional[Callable[[], Any]] = None
+    #: The letters of random words and what each owes: a module (random/play.py, learn/).
+    words: Callable[[], Any] = _nothing
 
 
 class ProtocolError(ValueError):

@@ -68,7 +68,7 @@ def _sentence(finding: Finding) -> str:
     )
 
 
-def _fails(finding: Finding, levels: Mapping[str, str]) -> bool:
+def fails(finding: Finding, levels: Mapping[str, str]) -> bool:
     """Whether a finding fails the DUT.
 
     Reserved bits are a notice to a receiver and to a linter, yet 5.9.5 and 5.9.4.1 bind the sender: under
@@ -83,7 +83,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     """The verdict from what the scenario recorded; ``result.verdict`` is PASS on entry unless the case stopped."""
     findings = scenario.all_findings()
     result.findings = findings
-    failing = [f for f in findings if _fails(f, levels)]
+    failing = [f for f in findings if fails(f, levels)]
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0

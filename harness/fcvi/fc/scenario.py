@@ -199,7 +199,7 @@ class Scenario(WireFree):
         super().conclude()
         self.tester.flush()
         for left in self.leftovers():
-            requirement = _leftover_requirement(left)
+            requirement = leftover_requirement(left)
             if requirement is not None:
                 self.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
 
@@ -221,7 +221,7 @@ class Scenario(WireFree):
         return self.tester.trace
 
 
-def _leftover_requirement(received: Received) -> Optional[str]:
+def leftover_requirement(received: Received) -> Optional[str]:
     """What an FC-VI frame breaks that no case asked for; None for what the standard lets a provider do."""
     kind = received.kind
     if kind == "DISCONNECT_RQST":  # 5.3.5: a provider may disconnect by itself

@@ -1,0 +1,176 @@
+"""``fcvi learn``: the state machine of a device over a few letters, by active learning, as JSON, dot and SVG.
+
+``fcvi learn --dut SPEC`` plays words of an alphabet (--role, or --letters) and asks on until a machine explains all answers
+and every test of the Wp-method to --depth letters beyond it. --queries and --seconds bound it: a machine that is not
+complete says so and why (exit status 4). --answers keeps what the device said, so that a later run goes on from there.
+
+``fcvi learn diff A B`` compares two machines that --out wrote and prints the shortest words after which they differ, each
+classed by the decisions that fcvi random --against uses (exit status 1 when one is undecided).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.files import FileError, read_file
+from fcvi.engine.protocol import protocol_of
+from fcvi.learn.draw import svg
+from fcvi.learn.learner import Learner
+from fcvi.learn.mealy import Mealy, differences
+from fcvi.learn.teacher import Teacher
+from fcvi.random.campaign import Attachment
+from fcvi.random.choose import able
+from fcvi.random.decided import decisions
+from .run import _positive, _seconds, _us
+
+_ROLES = ("server", "server-timers", "client", "client-timers", "peer")
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("learn", help="the state machine of a DUT, by active learning", description=__doc__)
+    p.add_argument("what", nargs="*", metavar="diff A B", help="compare two machines instead of learning one")
+    p.add_argument("--dut", metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--role", choices=_ROLES, default="server", help="whose alphabet (default server)")
+    p.add_argument("--letters", metavar="A,B,...", help="another alphabet; fcvi random --letters lists the letters that there are")
+    p.add_argument("--settings", metavar="A,B,...", default="", help="settings of the device (class2, reception, ...)")
+    p.add_argument("--depth", type=_positive, default=2, metavar="N", help="letters beyond what is known to test (default 2)")
+    p.add_argument("--queries", type=_positive, metavar="N", help="most words to play")
+    p.add_argument("--seconds", type=_seconds, metavar="S", help="most time to take")
+    p.add_argument("--answers", type=Path, metavar="FILE", help="answers of earlier runs; this run's are added")
+    p.add_argument("--out", type=Path, metavar="DIR", help="where machine.json, machine.dot and machine.svg are written")
+    p.add_argument("--most", type=_positive, default=20, metavar="N", help="diff: most differences to print (default 20)")
+    p.add_argument("--json", action="store_true", help="the machine, or one object for each difference and line")
+    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Learn or compare, and give the exit status."""
+    try:
+        if args.what:
+            if len(args.what) != 3 or args.what[0] != "diff":
+                return _wrong("name nothing, or: diff A B")
+            return _diff(args, Path(args.what[1]), Path(args.what[2]))
+        if args.dut is None:
+            return _wrong("--dut SPEC names the device; or: fcvi learn diff A B")
+        return _learn(args)
+    except (AttachError, FileError) as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    except DutError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"fcvi: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 3
+
+
+def _wrong(words: str) -> int:
+    print(f"fcvi learn: {words}; see `fcvi learn --help`", file=sys.stderr)
+    return 2
+
+
+class _Line:
+    def __init__(self, mode: str) -> None:
+        self._on = mode == "always" or (mode == "auto" and sys.stderr.isatty())
+        self._next = time.monotonic() + 1
+        self._shown = False
+
+    def tell(self, states: int, queries: int) -> None:
+        """So far."""
+        if self._on and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.5
+            self._shown = True
+            print(f"\r{states} states, {queries:,} queries ", end="", file=sys.stderr)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._shown:
+            print(file=sys.stderr)
+
+
+def _learn(args: argparse.Namespace) -> int:
+    player = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov)).player()
+    line = _Line(args.progress)
+    try:
+        words = player.words
+        letters = tuple(args.letters.split(",")) if args.letters else words.ALPHABETS[args.role]
+        settings = tuple(name for name in args.settings.split(",") if name)
+        known = able(words, player.pics)
+        for name in letters:
+            if name not in known or words.LETTERS[name].play is None:
+                return _wrong(f"{name!r} is no letter that can be played on this device")
+        for name in settings:
+            if name not in words.SETTINGS or not words.applicable(name, player.pics):
+                return _wrong(f"{name!r} is no setting of this device")
+        teacher = Teacher(player, settings, args.queries, args.seconds)
+        if args.answers is not None:
+            teacher.load(args.answers)
+        try:
+            machine = Learner(teacher, letters, args.depth, line.tell).learn()
+        finally:
+            line.end()
+            if args.answers is not None:
+                teacher.save(args.answers)
+        machine.device, machine.settings = f"{player.dut.implementation} {player.dut.version}", settings
+    finally:
+        player.dut.close()
+    if args.out is not None:
+        _write(args.out, machine)
+    if args.json:
+        print(json.dumps(machine.as_json()))
+    else:
+        print(f"{machine.states} states, {len(letters)} letters; {teacher.queries} queries with {teacher.letters} letters, "
+              f"{teacher.known} answers known before")  # fmt: skip
+        print(f"complete to depth {args.depth}" if machine.complete else f"not complete: {machine.why}")
+    return 0 if machine.complete else 4
+
+
+def _write(directory: Path, machine: Mealy) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "machine.json").write_text(json.dumps(machine.as_json(), indent=1) + "\n")
+    (directory / "machine.dot").write_text(machine.dot())
+    (directory / "machine.svg").write_text(svg(machine))
+
+
+def _diff(args: argparse.Namespace, one: Path, other: Path) -> int:
+    a, b = (Mealy.from_json(read_file(path), str(path)) for path in (one, other))
+    if not set(a.letters) & set(b.letters):
+        return _wrong(f"{one} and {other} have no letter in common")
+    if a.settings != b.settings:
+        return _wrong(f"{one} and {other} were learned with different settings")
+    decided = decisions(protocol_of("").words())
+    undecided = told = 0
+    for word, left, right in differences(a, b, args.most):
+        only = (*(Counter(left) - Counter(right)).elements(), *(Counter(right) - Counter(left)).elements())
+        matching = [next((d for d in decided if d.covers(word, len(word) - 1, item)), None) for item in only]
+        taken = [d for d in matching if d is not None]
+        cls = "undecided" if len(taken) < len(matching) else taken[0].cls
+        why = "; ".join(dict.fromkeys(str(d) for d in taken)) if cls != "undecided" else ""
+        undecided += cls == "undecided"
+        told += 1
+        if args.json:
+            print(json.dumps({"word": word, "first": left, "second": right, "class": cls, "why": why}))
+        else:
+            print(f"{cls}: {' '.join(word)}\n    {one}: {' '.join(left)}\n    {other}: {' '.join(right)}")
+            if why:
+                print(f"    {why}")
+    if not (a.complete and b.complete):
+        print("one of the machines is not complete: there may be more", file=sys.stderr)
+    if not args.json:
+        print(f"{told} differences, {undecided} undecided")
+    if undecided:
+        return 1
+    return 0 if a.complete and b.complete else 4

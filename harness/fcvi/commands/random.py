@@ -1,0 +1,204 @@
+"""``fcvi random``: random words of calls, IUs, losses, timers and link events against a device, judged without any case.
+
+A word is settings, a colon and letters: ``class2 reception: wait rqst accept resp2 send``. Letters in their place have to be
+answered as every conforming device answers them; letters out of place only keep what holds always: the codec's and the
+monitor's rules, calls that return, Descriptors that complete once, memory that nobody else writes to, connections that both
+sides agreed to, and a device that can be connected when all is over.
+
+Each finding is cut down to a short word and, with --out, written as a recording that fcvi replay plays (0: the device still does
+as it did) and as the start of a case. --against plays the same words on a second device and classes every difference: a breach
+(of one that breaks a rule), an erratum, a choice that the standard leaves open, or undecided.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.jobs import number_of_jobs
+from fcvi.engine.protocol import protocol_of
+from fcvi.random import against, write
+from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
+from fcvi.random.play import Player
+from fcvi.random.word import Word, parse
+from .run import _positive, _seconds, _us
+
+_SHOWN_EVERY_S = 0.5
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("random", help="random words against a DUT, judged without any case", description=__doc__)
+    p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (the default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--against", metavar="SPEC", help="a second device: class the differences between the two")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the words; the same seed makes the same ones (default 1)")
+    p.add_argument("--steps", type=_positive, default=20_000, metavar="N", help="letters in all (default 20000)")
+    p.add_argument("--seconds", type=_seconds, metavar="S", help="end after so long, even if letters are left")
+    p.add_argument("--findings", type=_positive, default=50, metavar="N", help="end after so many (default 50)")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
+    p.add_argument("--word", metavar="WORD", help="only this word, as a finding prints it, with its --seed")
+    p.add_argument("--letters", action="store_true", help="print the letters and settings that there are, and end")
+    p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
+    p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
+    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p.set_defaults(run=run)
+
+
+class _Line:
+    """One line on the terminal that says how far it is."""
+
+    def __init__(self, mode: str, steps: int) -> None:
+        self._on = mode == "always" or (mode == "auto" and sys.stderr.isatty())
+        self._steps, self._started, self._next = steps, time.monotonic(), time.monotonic() + 1
+
+    def tell(self, tally: Tally) -> None:
+        """So far."""
+        now = time.monotonic()
+        if self._on and now >= self._next:
+            self._next = now + _SHOWN_EVERY_S
+            rate = tally.steps / (now - self._started)
+            print(f"\r{tally.steps:,} of {self._steps:,} letters, {tally.words:,} words, {rate:,.0f}/s ", end="", file=sys.stderr)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._on and time.monotonic() - self._started > 1:
+            print(file=sys.stderr)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play, tell, and give the exit status."""
+    if args.letters:
+        return _list()
+    if args.jobs > 1 and not (args.dut == "ref" or args.dut.startswith("exec:")):
+        print(f"fcvi: --jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached again", file=sys.stderr)
+        return 2
+    attachment = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov))
+    players: list[Player] = []
+    try:
+        players.append(attachment.player())
+        if args.against is not None:
+            players.append(Attachment(args.against, args.rpc_timeout, _us(args.r_a_tov)).player())
+        return _work(args, attachment, players)
+    except AttachError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    except DutError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"fcvi: --out {args.out}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 3
+    finally:
+        for player in players:
+            player.dut.close()
+
+
+def _list() -> int:
+    words: Any = protocol_of("").words()
+    for name, letter in sorted(words.LETTERS.items()):
+        what = (letter.duty or letter.play).__doc__ or ""
+        print(f"{name:20} {' '.join(what.split())}")
+    print("settings: " + ", ".join(words.SETTINGS))
+    return 0
+
+
+def _work(args: argparse.Namespace, attachment: Attachment, players: list[Player]) -> int:
+    words = players[0].words
+    word = None
+    if args.word is not None:
+        try:
+            word = parse(args.word, words.LETTERS, words.SETTINGS, args.seed)
+        except ValueError as error:
+            print(f"fcvi: --word: {error}", file=sys.stderr)
+            return 2
+    if len(players) == 2:
+        return _against(args, players[0], players[1], word)
+    if word is not None:
+        return _one(args, players[0], word)
+    line = _Line(args.progress, args.steps)
+    try:
+        found, tally = search(
+            players[0], attachment, args.seed, args.jobs, Limits(args.steps, args.seconds, args.findings), line.tell
+        )
+    finally:
+        line.end()
+    for one in found:
+        _tell(args, players[0], one)
+    if args.json:
+        print(json.dumps({"summary": {"words": tally.words, "steps": tally.steps, "findings": len(found), "errors": tally.errors,
+                                      "letters": tally.letters}}))  # fmt: skip
+    else:
+        print(f"{tally.words} words, {tally.steps} letters, {len(found)} findings")
+        if tally.errors:
+            print(f"{tally.errors} words without a verdict, for the attachment failed: {tally.last_error}")
+    return 1 if found else 3 if tally.errors else 0
+
+
+def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
+    played = player.play(word)
+    if played.error:
+        raise DutError(played.error)
+    if played.findings:
+        _tell(args, player, Found(played))
+        return 1
+    seen = player.play(word, judged=False)
+    if args.json:
+        print(json.dumps({"word": str(word), "seen": seen.outputs}))
+    else:
+        for letter, output in zip(seen.word.letters, seen.outputs):
+            print(f"{letter:20} {' '.join(output)}")
+        print("nothing that a conforming device may not do")
+    return 0
+
+
+def _tell(args: argparse.Namespace, player: Player, found: Found) -> None:
+    place = write.write(args.out, player, found) if args.out is not None else None
+    if args.json:
+        print(json.dumps({**write.as_json(found), "directory": str(place) if place else None}), flush=True)
+        return
+    first, word = found.played.findings[0], found.played.word
+    where = f" in frame {first.frame}" if first.frame is not None else ""
+    print(f"breach of {first.requirement}: {first.message}{where} (seen {first.seen}, required {first.required})")
+    print(f"    word: {word}")
+    if not found.reproduced:
+        print("    not seen again with the same word: the device chose otherwise, or time mattered")
+    print(f"    again: fcvi random --dut '{args.dut}' --seed {word.seed} --word '{word}'")
+    if place is not None:
+        print(f"           fcvi replay --dut '{args.dut}' {place}/word.pcapng")
+    sys.stdout.flush()
+
+
+def _against(args: argparse.Namespace, one: Player, other: Player, word: Word | None) -> int:
+    line = _Line(args.progress, args.steps)
+    comparison = against.Comparison(one, other)
+    try:
+        if word is not None:
+            comparison.word(word)
+        else:
+            comparison.search(args.seed, Limits(args.steps, args.seconds, args.findings), line.tell)
+    finally:
+        line.end()
+    for difference in comparison.shortest():
+        if args.json:
+            print(json.dumps(difference.as_json()), flush=True)
+        else:
+            print(difference, flush=True)
+    counts = comparison.counts()
+    if args.json:
+        print(json.dumps({"summary": {"words": comparison.tally.words, "steps": comparison.tally.steps, **counts}}))
+    else:
+        told = ", ".join(f"{number} {name}" for name, number in counts.items())
+        print(f"{comparison.tally.words} words, {comparison.tally.steps} letters; words that differ: {told}")
+    if comparison.tally.errors:
+        print(f"fcvi: {comparison.tally.errors} words without a verdict: {comparison.tally.last_error}", file=sys.stderr)
+        return 3
+    return 1 if counts["breach"] or counts["undecided"] else 0

@@ -1,0 +1,145 @@
+"""Mealy machines: states, letters, outputs; their drawing in dot's language; words that tell two of them apart."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Optional
+
+from fcvi.engine.files import FileError
+
+Word = tuple[str, ...]
+Output = tuple[str, ...]
+
+
+@dataclass
+class Mealy:
+    """State 0 is the first one. step: by state and letter, the next state and the output."""
+
+    letters: Word
+    step: dict[tuple[int, str], tuple[int, Output]] = field(default_factory=dict)
+    device: str = ""
+    settings: Word = ()
+    complete: bool = False
+    why: str = ""  # it is not complete
+
+    @property
+    def states(self) -> int:
+        """How many there are."""
+        return 1 + max((state for state, _ in self.step), default=0)
+
+    def run(self, word: Word, state: int = 0) -> list[Output]:
+        """The outputs along a word."""
+        outputs = []
+        for letter in word:
+            state, output = self.step[state, letter]
+            outputs.append(output)
+        return outputs
+
+    def after(self, word: Word) -> int:
+        """The state that a word leads to."""
+        state = 0
+        for letter in word:
+            state = self.step[state, letter][0]
+        return state
+
+    def access(self) -> dict[int, Word]:
+        """The shortest word to each state."""
+        found: dict[int, Word] = {0: ()}
+        waiting = deque([0])
+        while waiting:
+            state = waiting.popleft()
+            for letter in self.letters:
+                following = self.step[state, letter][0]
+                if following not in found:
+                    found[following] = (*found[state], letter)
+                    waiting.append(following)
+        return found
+
+    # ---- as data ----
+
+    def as_json(self) -> dict[str, Any]:
+        """What read() takes."""
+        steps = [[s, letter, to, list(out)] for (s, letter), (to, out) in sorted(self.step.items())]
+        return {
+            "fcvi-learn": 1, "device": self.device, "settings": list(self.settings), "letters": list(self.letters),
+            "complete": self.complete, "why": self.why, "states": self.states, "steps": steps,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, text: bytes, path: str) -> Mealy:
+        """What as_json gave. Raises FileError for anything else."""
+        try:
+            data = json.loads(text)
+            if data["fcvi-learn"] != 1:
+                raise ValueError("of another version")
+            made = cls(tuple(map(str, data["letters"])), {}, str(data["device"]), tuple(map(str, data["settings"])),
+                       bool(data["complete"]), str(data["why"]))  # fmt: skip
+            for state, letter, to, out in data["steps"]:
+                made.step[int(state), str(letter)] = int(to), tuple(map(str, out))
+            states = range(made.states)
+            whole = all((s, a) in made.step and made.step[s, a][0] in states for s in states for a in made.letters)
+            if not whole or not made.letters:
+                raise ValueError("a step is missing")
+            return made
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise FileError(f"{path}: not a machine of fcvi learn ({error!r}); name a machine.json that --out wrote") from error
+
+    def dot(self) -> str:
+        """For graphviz: letters that lead from one state to another with the same output share an arrow."""
+        lines = ["digraph machine {", "  rankdir=LR;", "  node [shape=circle];", '  start [shape=point]; start -> "0";']
+        for (state, to), labels in self.arrows().items():
+            label = "\\n".join(text.replace('"', "'") for text in labels)
+            lines.append(f'  "{state}" -> "{to}" [label="{label}"];')
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def arrows(self) -> dict[tuple[int, int], list[str]]:
+        """Letters and outputs by the two states that they join."""
+        joined: dict[tuple[int, int], dict[Output, list[str]]] = {}
+        for (state, letter), (to, out) in sorted(self.step.items()):
+            if state == to and len(out) == 1:
+                continue  # nothing happened
+            joined.setdefault((state, to), {}).setdefault(out, []).append(letter)
+        return {
+            ends: [f"{', '.join(letters)} / {' '.join(out)}" for out, letters in by_output.items()]
+            for ends, by_output in joined.items()
+        }
+
+
+def differences(a: Mealy, b: Mealy, most: int) -> Iterator[tuple[Word, Output, Output]]:
+    """Shortest words after which the two give different outputs, each pair of outputs for a letter once, at most so many."""
+    letters = [letter for letter in a.letters if letter in b.letters]
+    seen = {(0, 0)}
+    waiting: deque[tuple[int, int, Word]] = deque([(0, 0, ())])
+    told: set[tuple[str, Output, Output]] = set()
+    while waiting:
+        left, right, word = waiting.popleft()
+        for letter in letters:
+            (to_left, out_left), (to_right, out_right) = a.step[left, letter], b.step[right, letter]
+            if out_left != out_right:
+                key = letter, out_left, out_right
+                if key not in told:
+                    told.add(key)
+                    yield (*word, letter), out_left, out_right
+                    if len(told) >= most:
+                        return
+            elif (to_left, to_right) not in seen:
+                seen.add((to_left, to_right))
+                waiting.append((to_left, to_right, (*word, letter)))
+
+
+def apart(machine: Mealy, one: int, other: int) -> Optional[Word]:
+    """A shortest word that tells two states of a machine apart; None when none does."""
+    seen = {(one, other)}
+    waiting: deque[tuple[int, int, Word]] = deque([(one, other, ())])
+    while waiting:
+        left, right, word = waiting.popleft()
+        for letter in machine.letters:
+            (to_left, out_left), (to_right, out_right) = machine.step[left, letter], machine.step[right, letter]
+            if out_left != out_right:
+                return (*word, letter)
+            if (to_left, to_right) not in seen and to_left != to_right:
+                seen.add((to_left, to_right))
+                waiting.append((to_left, to_right, (*word, letter)))
+    return None
