@@ -141,7 +141,7 @@ PY_ARROWS: dict[str, set[str]] = {
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
-    "random": _BASE | _WIRES | {"dut", "report", "replay", "commands"},
+    "random": _BASE | _WIRES | {"dut", "report", "replay"},
     "learn": _BASE | _WIRES | {"dut", "random"},
     "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "random", "learn"},
     "conformance": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "commands"},

@@ -17,7 +17,7 @@ from fcvi.learn.mealy import Mealy, apart, differences
 from fcvi.learn.teacher import Teacher
 from fcvi.random.campaign import player_of
 
-FCVI = [sys.executable, "-m", "fcvi"]
+FCVI = [sys.executable, "-m", "conformance"]
 SMALL = ("request", "resp1", "resp3", "vipdisc", "discresp")
 
 

@@ -24,7 +24,7 @@ from fcvi.random.decided import decisions
 from fcvi.random.shrink import shrink
 from fcvi.random.word import Word, parse
 
-FCVI = [sys.executable, "-m", "fcvi"]
+FCVI = [sys.executable, "-m", "conformance"]
 
 
 def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
