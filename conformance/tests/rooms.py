@@ -107,7 +107,7 @@ OF_COMPILERS = ("__", "_GLOBAL_")
 PY_ROOMS = {
     "fcvi": "commands",
     "fcvi.cli": "commands",
-    "fcvi.attach": "commands",
+    "fcvi.attach": "attach",
     "fcvi.arguments": "commands",
     "fcvi.commands": "commands",
     "fcvi.capture": "capture",
@@ -135,16 +135,17 @@ PY_ARROWS: dict[str, set[str]] = {
     "capture": {"codec", "files"},
     "fc": _BASE,
     "vitcp": _BASE,
+    "attach": _BASE | {"dut", "live"},
     "dut": _BASE | _WIRES,
     "report": _BASE,
     "replay": _BASE | _WIRES | {"dut", "report"},
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
-    "random": _BASE | _WIRES | {"dut", "report", "replay"},
+    "random": _BASE | _WIRES | {"attach", "dut", "report", "replay"},
     "learn": _BASE | _WIRES | {"dut", "random"},
-    "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "random", "learn"},
-    "conformance": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "commands"},
+    "commands": _BASE | _WIRES | {"attach", "dut", "report", "replay", "live", "attack", "explore", "random", "learn"},
+    "conformance": _BASE | _WIRES | {"attach", "dut", "report", "replay", "live", "attack", "explore", "commands"},
 }
 # The single place where the command hands a standard's folder to the engine: the modules that may import conformance.
 REGISTRATION = {"fcvi.protocols", "fcvi.commands.protocols", "fcvi.cli", "fcvi.attach"}
