@@ -114,7 +114,7 @@ class Bench:
         place = self.directory / kind
         place.mkdir(exist_ok=True)
         changed = place / "mutant.o"
-        if not build(["gcc", *FLAGS, *flags, f"-I{mutant.file.parent}", "-c", str(source), "-o", str(changed)]):
+        if not build(["gcc", *FLAGS, "-DFCVI_ASSERTS", *flags, f"-I{mutant.file.parent}", "-c", str(source), "-o", str(changed)]):
             return None
         others = [str(MUT / kind / file.relative_to(ROOT).with_suffix(".o")) for file in SOURCES if file != mutant.file]
         linker = ["ld"] if kind == "plain" else ["gcc", *SANITIZE]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(file for part in ("codec", "refimpl", "conformance/monitor") for file in ROOT.glob(f"{part}/src/*.c"))
+SOURCES = sorted(file for part in ("codec", "refimpl", "conformance/monitor") for file in ROOT.glob(f"{part}/src/**/*.c"))
 
 #: pattern in a line of C, and what stands there instead
 CHANGES = [

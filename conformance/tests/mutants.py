@@ -152,7 +152,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, chosen by the seed (0: all)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the sample (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="mutants at a time (one a core)")
-    parser.add_argument("--only", default="*", metavar="GLOB,...", help="files, as codec/src/crc.c or refimpl/*")
+    parser.add_argument("--only", default="*", metavar="GLOB,...", help="files, as codec/src/fc/crc.c or refimpl/*")
     build = ROOT / "build"
     parser.add_argument("--results", type=Path, default=build / "mutants.tsv", metavar="FILE", help="a line for each judged")
     parser.add_argument("--resume", action="store_true", help="go on after an interrupt: what has a result is not judged again")

@@ -76,20 +76,20 @@ def test_each_explanation_is_of_a_mutant_that_there_is() -> None:
 
 
 def test_results_are_taken_up_and_counted(tmp_path: Path) -> None:
-    file = ROOT / "codec/src/crc.c"
+    file = ROOT / "codec/src/fc/crc.c"
     said = ["killed", "timeout", "survived", "survived", "equivalent", "stillborn", "unreached"]
     mutants = [Mutant(file, n, f"a{n}", f"b{n}") for n in range(len(said))]
     for mutant, verdict in zip(mutants, said):
         write_result(tmp_path / "r", mutant, Verdict(verdict, "unit" if verdict == "killed" else "", "x"))
     with (tmp_path / "r").open("a") as out:
-        out.write("codec/src/crc.c\tcut")
+        out.write("codec/src/fc/crc.c\tcut")
     results = read_results(tmp_path / "r")
     assert [results[m.key].verdict for m in mutants] == said and len(results) == len(said)
-    why = {("codec/src/crc.c", "a3", "b3"): "because", ("codec/src/crc.c", "a0", "b0"): "not so"}
+    why = {("codec/src/fc/crc.c", "a3", "b3"): "because", ("codec/src/fc/crc.c", "a0", "b0"): "not so"}
     lines = report(mutants, results, why)
-    assert lines[0] == "survived: codec/src/crc.c:2: a2  ->  b2"
-    assert "explained: codec/src/crc.c:3: a3  ->  b3\n           because" in lines
-    assert "stale explanation: codec/src/crc.c: a0  ->  b0" in lines
+    assert lines[0] == "survived: codec/src/fc/crc.c:2: a2  ->  b2"
+    assert "explained: codec/src/fc/crc.c:3: a3  ->  b3\n           because" in lines
+    assert "stale explanation: codec/src/fc/crc.c: a0  ->  b0" in lines
     assert lines[-1] == "codec: found by unit 1"
     assert lines[-2].startswith("codec: 50.0 %: 1 killed, 1 did not end, 2 lived (1 of them in lines that nothing runs); 1 ex")
 
