@@ -1,0 +1,38 @@
+"""``fcvi lint`` against captures with one breach each, and against conforming ones, that were made from the standard alone."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.breaches import judge
+from conformance.tests.breaches.conforming import judge_sessions
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "build" / "fcvi").exists(), reason="fcvi is not built")
+
+
+def test_at_least_300_breaches_are_labelled_with_requirements_of_the_catalogue() -> None:
+    rows = (ROOT / "conformance" / "fcvi" / "requirements.tsv").read_text().splitlines()[1:]
+    catalogue = {row.split("\t")[0] for row in rows}
+    bank = judge.labels()
+    assert len(bank) >= 300
+    assert len({label.name for label in bank}) == len(bank)
+    assert {r for label in bank for r in label.requirements} <= catalogue
+
+
+def test_the_written_list_is_that_of_the_generator(tmp_path: Path) -> None:
+    judge.write_labels(tmp_path / "labels.tsv")
+    assert (tmp_path / "labels.tsv").read_text() == judge.KNOWN.with_name("labels.tsv").read_text()
+
+
+def test_lint_finds_every_breach_but_the_known_ones_and_accuses_nobody_else(tmp_path: Path) -> None:
+    today, known = judge.shortcomings(tmp_path), judge.known()
+    assert {name: why for name, why in today.items() if name not in known} == {}
+    mended = sorted(set(known) - set(today))
+    assert mended == [], "mended: take these lines out of known.tsv (judge --write-known does it)"
+
+
+def test_lint_accuses_no_conforming_session(tmp_path: Path) -> None:
+    known = {word for name, why in judge.known().items() if name.endswith("false alarm") for word in why.split()}
+    alarms = judge_sessions(tmp_path, 1, 400, every=False)
+    assert [(name, trust, f["requirement"]) for name, trust, f in alarms if f["requirement"] not in known] == []
