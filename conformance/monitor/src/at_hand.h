@@ -119,7 +119,6 @@ void mon_exchange_note(struct at_hand *s);
 
 /** An acknowledgement or refusal of a frame of a Sequence. */
 void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned whose, bool all);
-void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

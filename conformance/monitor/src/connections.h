@@ -38,6 +38,8 @@ struct endpoint {
     uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
+    uint32_t most;              /* FCVI_MAX_TRANS_SIZE of them; 0: not known */
+    uint8_t flags;              /* FCVI_ATTR_FLAGS of them, while level is known */
     uint32_t unconfirmed;       /* Messages to it that were not answered yet */
     uint32_t next;              /* FCVI_MSG_ID of the next Message to it */
     uint32_t highest;           /* of those to it */
@@ -58,9 +60,8 @@ struct endpoint {
 struct setup {
     struct node node;
     uint64_t frame, touched;
-    uint32_t peer, handle;
+    uint32_t peer;
     uint16_t ox_id;
-    bool open;
 };
 
 static inline uint64_t mon_endpoint_key(uint32_t network, uint32_t owner)

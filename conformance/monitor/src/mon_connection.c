@@ -73,6 +73,72 @@ enum {
     DEPTH = QOS + FCVI_QOS_FCVI_PIPELINE_DEPTH_BYTE
 };
 
+enum {
+    ALL_FOUR = 0xF,
+    FLAGS = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_ATTR_FLAGS_BYTE,
+    MOST = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_MAX_TRANS_SIZE_BYTE
+};
+
+/* A field of four bytes, of which a frame may hold some only. Returns as part(). */
+static uint16_t gather(const struct at_hand *s, uint32_t byte, uint32_t *value, uint8_t *seen)
+{
+    uint16_t at = part(s, byte, 4, value);
+    if (at != 0) {
+        *seen = ALL_FOUR;
+        return at;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t one;
+        if (!part(s, byte + i, 1, &one))
+            continue;
+        uint32_t shift = 8 * (3 - i);
+        *value = (*value & ~(0xFFu << shift)) | one << shift;
+        *seen |= (uint8_t)(1u << i);
+    }
+    return 0;
+}
+
+/* A sum that tells which bytes other than zero stand where, whatever the cuts between frames are. */
+static uint32_t weigh(uint32_t place, uint32_t byte)
+{
+    uint32_t h = (place << 8 | byte) * 0x9E3779B1u;
+    return byte == 0 ? 0 : (h ^ h >> 15) * 0x85EBCA77u;
+}
+
+/* Zeros behind the Discriminator are padding; anything else there is the codec's to report (E31). */
+static void gather_address(const struct at_hand *s, uint32_t byte, struct address *a)
+{
+    uint32_t length;
+    if (part(s, byte + FCVI_ADDR_DISCRIM_LEN_BYTE, 1, &length))
+        a->length = (uint8_t)length;
+    for (uint32_t i = 0; i < FCVI_ADDR_HOST_ADD_SIZE; i++) {
+        uint32_t one;
+        if (!part(s, byte + FCVI_ADDR_HOST_ADD_BYTE + i, 1, &one))
+            continue;
+        a->host += weigh(i, one);
+        a->seen++;
+    }
+    for (uint32_t i = 0; i < a->length && i < FCVI_ADDR_DISCRIM_SIZE; i++) {
+        uint32_t one;
+        if (!part(s, byte + FCVI_ADDR_DISCRIM_BYTE + i, 1, &one))
+            continue;
+        a->discriminator += weigh(i, one);
+        a->rest++;
+    }
+}
+
+static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, uint32_t *depth)
+{
+    uint32_t flags;
+    s->handle_at = gather(s, HANDLE, handle, &o->handle_bytes);
+    gather(s, DEPTH, depth, &o->depth_bytes);
+    gather(s, MOST, &o->most, &o->most_bytes);
+    if (part(s, FLAGS, 1, &flags))
+        o->flags = (uint8_t)flags;
+    gather_address(s, FCVI_CONN_FCVI_LOC_ADDR_BYTE, &o->local);
+    gather_address(s, FCVI_CONN_FCVI_REM_ADDR_BYTE, &o->remote);
+}
+
 void mon_connection_payload(struct at_hand *s)
 {
     struct setup_facts *u = &s->x->setup;
@@ -80,15 +146,12 @@ void mon_connection_payload(struct at_hand *s)
     uint32_t value;
     if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
         return;
-    s->handle_at = part(s, HANDLE, 4, &value);
-    if (s->handle_at != 0) {
-        *(request ? &u->rqst_handle : &u->resp_handle) = value;
+    struct offer *o = request ? &u->rqst_offer : &u->resp_offer;
+    gather_offer(s, o, request ? &u->rqst_handle : &u->resp_handle, request ? &u->rqst_depth : &u->resp_depth);
+    if (o->handle_bytes == ALL_FOUR)
         *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
-    }
     if (part(s, PREF, 1, &value))
         *(request ? &u->rqst_pref : &u->resp_pref) = (uint8_t)value;
-    if (part(s, DEPTH, 4, &value))
-        *(request ? &u->rqst_depth : &u->resp_depth) = value;
     s->level_at = part(s, LEVEL, 1, &value);
     if (s->level_at != 0) {
         *(request ? &u->rqst_level : &u->resp_level) = (uint8_t)value;
@@ -134,11 +197,18 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         e->tainted |= TAINT_PEERS;
 }
 
+static void take_offer(struct endpoint *e, const struct offer *o, uint32_t depth)
+{
+    e->depth = o->depth_bytes == ALL_FOUR ? depth : UINT32_MAX;
+    e->most = o->most_bytes == ALL_FOUR ? o->most : 0;
+    e->flags = o->flags;
+}
+
 static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
     bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
-    client->depth = u->rqst_depth;
+    take_offer(client, &u->rqst_offer, u->rqst_depth);
 }
 
 /* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
@@ -179,7 +249,7 @@ static void bind(struct at_hand *s)
         return;
     }
     bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
-    server->depth = u->resp_depth;
+    take_offer(server, &u->resp_offer, u->resp_depth);
     bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;
 }

@@ -112,11 +112,20 @@ static void begin_answer(struct at_hand *s)
  * and not too long ago, is compared, and what looks like a beginning begins. */
 static bool take_loosely(struct at_hand *s)
 {
-    if (s->starts || mon_stale(s->m, s->x->touched, s->in->time_us) || !fits(s, s->x))
+    bool stale = s->in->time_us - s->x->touched >= s->m->config.r_a_tov_us; /* its names may be used again */
+    if (s->starts || stale || !fits(s, s->x))
         s->x = begin(s, !s->starts);
     else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
         s->x->two_answers = true;
     return true;
+}
+
+/* A login or logout after its last frame ended it (7.7.1, 8.4.2 g, 8.5.3 c). */
+static bool logged_out(struct at_hand *s)
+{
+    const struct exchange *x = s->x;
+    const struct pair *p = mon_pair_here(s);
+    return p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
 }
 
 static bool take_exactly(struct at_hand *s)
@@ -126,7 +135,7 @@ static bool take_exactly(struct at_hand *s)
         begin_answer(s);
         return true;
     }
-    bool ended = x->over != 0 || x->aborted != 0;
+    bool ended = x->over != 0 || x->aborted != 0 || (s->starts && logged_out(s));
     bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
     if (x->group == s->group && !other && x->side[s->who].refused != 0)
         return true; /* a frame that was sent back may come again */

@@ -23,7 +23,7 @@ void mon_rules_5_4_reuse(struct at_hand *s)
 static bool after_the_end(const struct at_hand *s)
 {
     const struct exchange *x = s->x;
-    if (x->over == 0)
+    if (x->over == 0 || (x->tainted >> x->over_side & 1u)) /* ended by a breach, it may go on */
         return false;
     if (mon_exact(s->m, x))
         return true;

@@ -8,6 +8,15 @@ static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
     return q != NULL ? q : mon_pool_add(s->m, &s->m->sequences, k0, k1);
 }
 
+/* FCVI-5.5-06, 7.7.1: an abort of its Exchange, or a logout, has closed the Sequence, be it the last of its
+ * side or an earlier one. Of an Exchange that made room for another nobody knows. */
+static bool ended_with_exchange(struct at_hand *s, const struct sequence *q)
+{
+    const struct exchange *x = mon_pool_find(s->m, &s->m->exchanges, q->x0, q->x1);
+    const struct pair *p = mon_pair_here(s);
+    return x == NULL || x->born > q->frame || x->aborted > q->frame || (p != NULL && p->voided > q->frame);
+}
+
 /* FCVI-5.5-02, -04, -05: class 3: closed when the last frame was sent; class 2: when every frame has its ACK.
  * The sender knows both of its own Sequences, so this holds whatever was lost, but only a whole view shows
  * that no last frame and no ACK is missing from it. */
@@ -17,7 +26,7 @@ static void check_seq_id(struct at_hand *s, const struct sequence *q, uint8_t se
     bool waits = q->class2 && q->unacknowledged > 0;
     if (q->frame <= s->m->last_gap || !mon_exact(s->m, s->x) || (mine && s->x->born > q->frame))
         return;
-    if ((q->open && !mine) || (waits && (!mine || !q->open)))
+    if (((q->open && !mine) || (waits && (!mine || !q->open))) && !ended_with_exchange(s, q))
         mon_report(s, FC(SEQ_ID), seq_id,
                    FCVI_BREACH_IN_WORDS(q->open ? "FCVI-5.5-02" : "FCVI-5.5-05",
                                         "the SEQ_ID is that of a Sequence which is not closed",
@@ -96,18 +105,4 @@ void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned w
     if (q == NULL || q->x0 != x->node.k0 || q->x1 != x->node.k1)
         return;
     q->unacknowledged = all || q->unacknowledged == 0 ? 0 : q->unacknowledged - 1;
-}
-
-/* An aborted Exchange closes its Sequences (FCVI-5.5-06). */
-void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x)
-{
-    for (unsigned who = 0; who < 2; who++) {
-        uint32_t from = who == 0 ? x->originator : x->responder, to = who == 0 ? x->responder : x->originator;
-        uint64_t k0 = (uint64_t)x->network << 8 | x->side[who].seq_id;
-        struct sequence *q = mon_pool_find(m, &m->sequences, k0, (uint64_t)from << 24 | to);
-        if (q == NULL || q->x0 != x->node.k0 || q->x1 != x->node.k1)
-            continue;
-        q->open = false;
-        q->unacknowledged = 0;
-    }
 }

@@ -15,9 +15,11 @@ static void remember(struct at_hand *s)
     own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     if (!has_offset(s))
         return;
+    /* the parts of a connect IU are read where they stand, be their Relative Offsets right or not */
+    bool counted = s->group == G_SETUP && mon_exact(s->m, s->x);
+    own->offset = !counted ? (uint32_t)fcvi_FC_Parameter(s->fc) : own->payload ? own->offset + own->length : 0;
     own->payload = true;
     own->payload_cnt = own->cnt;
-    own->offset = (uint32_t)fcvi_FC_Parameter(s->fc);
     own->length = s->f->payload_length;
 }
 

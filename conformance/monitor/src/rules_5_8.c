@@ -1,6 +1,14 @@
 /* 5.8.1, 5.8.2, 5.8.4: RX_ID, Sequence Initiative and Preference. */
 #include "rules.h"
 
+/* An ACK says nothing of itself but its OX_ID and SEQ_ID. A request that the Fabric delivered twice has two
+ * ACKs, each perhaps with the name of an Exchange of its own; and of an OX_ID that was used again unseen the
+ * ACK alone may have been captured. */
+static bool names_are_certain(const struct at_hand *s, bool ack)
+{
+    return (s->m->config.trust & FCVI_TRUST_ONCE) != 0 && (!ack || mon_exact(s->m, s->x));
+}
+
 /* FC-FS (FCVI-5.8.1-01): the responder names its RX_ID once; from then on both sides use it. The originator
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
  * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
@@ -12,12 +20,18 @@ void mon_rules_5_8_rx_id(struct at_hand *s)
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused || x->two_answers)
         return;
-    if (x->has_rx_id && x->rx_id != seen && answers && mon_far_good(s))
+    bool other = x->has_rx_id && x->rx_id != seen, ack = s->f->kind == FCVI_KIND_LINK_CONTROL;
+    if (other && (ack || x->rx_id_of_ack) && !names_are_certain(s, ack)) {
+        x->two_answers = true;
+        return;
+    }
+    if (other && answers && mon_far_good(s))
         mon_report(s, FC(RX_ID), seen,
                    FCVI_BREACH("FCVI-5.8.1-01", "RX_ID changes within the Exchange", x->rx_id),
                    s->who == 1 ? own->frame : far->frame);
     if (s->who == 1) {
         x->has_rx_id = true;
+        x->rx_id_of_ack = ack;
         x->rx_id = seen;
     }
 }

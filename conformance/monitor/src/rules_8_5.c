@@ -81,21 +81,13 @@ static void check_once(struct at_hand *s, const struct endpoint *e)
             e->asked);
 }
 
-void mon_rules_8_5(struct at_hand *s)
+/* The FCVI_CONNECTION_ID is used from the first frame of the request on. */
+static void take_id(struct at_hand *s, uint32_t id)
 {
-    const struct setup_facts *u = &s->x->setup;
-    if (s->iu != FCVI_IU_CONNECT_RQST || !u->has_rqst_handle || u->rqst != 0)
-        return;
-    uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, u->rqst_handle);
     if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x)) {
         check_unique(s, id);
         if (!fcvi_DH_RQST_RETRY(s->dh))
             check_failed(s, id);
-    }
-    if (fcvi_DH_RQST_RETRY(s->dh)) {
-        check_retry(s, id, e);
-        check_once(s, e);
     }
     struct setup *new = setup_find(s, s->s_id, id);
     if (new == NULL)
@@ -103,11 +95,34 @@ void mon_rules_8_5(struct at_hand *s)
     new->frame = s->x->born;
     new->touched = s->in->time_us;
     new->peer = s->d_id;
-    new->handle = u->rqst_handle;
     new->ox_id = s->x->ox_id;
-    e = mon_endpoint_make(s, s->s_id, u->rqst_handle);
+}
+
+/* The handle is known from the frame on that has the last of its bytes (E44). */
+static void take_handle(struct at_hand *s, uint32_t id)
+{
+    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->setup.rqst_handle);
+    if (fcvi_DH_RQST_RETRY(s->dh)) {
+        check_retry(s, id, e);
+        check_once(s, e);
+    }
+    e = mon_endpoint_make(s, s->s_id, s->x->setup.rqst_handle);
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;
     e->asked_retry = (uint8_t)fcvi_DH_RQST_RETRY(s->dh);
+}
+
+void mon_rules_8_5(struct at_hand *s)
+{
+    struct setup_facts *u = &s->x->setup;
+    if (s->iu != FCVI_IU_CONNECT_RQST)
+        return;
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    if (u->rqst == 0)
+        take_id(s, id);
+    if (u->has_rqst_handle && !u->registered) {
+        u->registered = true;
+        take_handle(s, id);
+    }
 }
