@@ -52,6 +52,7 @@ struct endpoint {
     uint64_t last;      /* frame of the last new Message to it */
     uint64_t last_at;   /* and when */
     uint64_t spoke_at;  /* when its port finished the setup */
+    uint64_t failed;    /* frame in which its port aborted a Message for want of a response (8.4.2 a, e) */
     uint64_t answered;  /* frame that completed a Disconnect of its Connection */
     uint32_t asked_peer, asked_id;
 };
@@ -113,6 +114,11 @@ static inline struct endpoint *mon_endpoint_known(struct at_hand *s)
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x);
 /** Take handles and attributes out of the parts of a connect payload. */
 void mon_connection_payload(struct at_hand *s);
+/** All bytes of the address were seen. */
+static inline bool mon_address_known(const struct address *a)
+{
+    return a->seen == FCVI_ADDR_HOST_ADD_SIZE && a->length >= FCVI_ADDR_HOST_ADD_SIZE && a->rest == a->length;
+}
 /** What a setup IU makes of the Connection. */
 void mon_connection_note(struct at_hand *s);
 void mon_connection_closed(struct at_hand *s, struct endpoint *mine);

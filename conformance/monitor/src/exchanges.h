@@ -17,10 +17,12 @@ struct side {
     uint64_t id;             /* what names its Message or setup */
     uint32_t offset, length; /* of its last payload */
     uint32_t sequences;      /* begun */
+    uint32_t frames;         /* of its Sequence so far */
     uint16_t cnt;            /* SEQ_CNT of its last frame */
     uint16_t payload_cnt;    /* SEQ_CNT of its last payload */
     uint16_t refused;        /* frames that busy or reject sent back and that did not come again */
     uint8_t seq_id;
+    uint8_t cls;  /* of service of its Sequence; 0: not known */
     bool open;    /* its Sequence goes on */
     bool payload; /* it has sent one */
 };
@@ -43,9 +45,12 @@ struct offer {
 struct setup_facts {
     struct offer rqst_offer, resp_offer;
     uint64_t rqst, resp1, resp2, resp3; /* frame numbers, 0: not seen */
+    uint64_t first;                     /* of a retry: frame of the first try, 0: not known */
     uint32_t connection_id, rqst_handle, resp_handle, rqst_depth, resp_depth;
     uint8_t rqst_level, resp_level, rqst_pref, resp_pref;
     uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
+    uint16_t first_ox_id;                  /* Exchange of the first try */
+    uint8_t reason;                        /* Reason Code of RESP1 when it refused */
     bool registered; /* the handle of its request is known to be asked for */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
 };
@@ -99,7 +104,7 @@ struct sequence {
     uint64_t frame;
     uint32_t unacknowledged;
     bool open; /* its last frame was not sent */
-    bool class2;
+    uint8_t cls; /* of service; 0: not known */
 };
 
 #ifndef FCVI_INTERNALS_IN_SIGHT

@@ -181,7 +181,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
-        e->last_at = e->spoke_at = e->answered = 0;
+        e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
         e->highest = e->unconfirmed = 0;
         e->firm = false;
@@ -304,6 +304,8 @@ static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
     struct pair *p = mon_pair_of(s->m, x->network, x->originator, x->responder, true);
     if (e->speaks == 0 && far->speaks == 0)
         p->connections++;
+    if (owner == x->responder)
+        p->confirmed = s->in->number; /* each has an answer of the other by now, or sent the last */
     if (e->speaks == 0) {
         e->speaks = s->in->number;
         e->spoke_at = s->in->time_us;
@@ -326,6 +328,7 @@ void mon_connection_note(struct at_hand *s)
     } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
         u->resp1 = s->in->number;
         u->refused = status;
+        u->reason = status ? (uint8_t)fcvi_DH_Reason_Code(s->dh) : 0;
         if (s->end_sequence)
             bind(s);
     } else if (s->iu == FCVI_IU_CONNECT_RESP2) {

@@ -33,6 +33,7 @@ void mon_rules_7_3_depth(struct at_hand *s); /* Messages without confirmation */
 void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x);
 void mon_rules_7_7(struct at_hand *s); /* no FC-VI after a logout */
 void mon_rules_8_4(struct at_hand *s); /* handles in use */
+void mon_rules_8_4_abort(struct at_hand *s); /* a Message is aborted */
 void mon_rules_8_5(struct at_hand *s); /* retries and FCVI_CONNECTION_IDs */
 
 void mon_link_services(struct at_hand *s); /* ABTS, BA_ACC */

@@ -17,20 +17,16 @@ static void check_levels(struct at_hand *s)
             u->rqst);
 }
 
-static bool complete(const struct address *a)
-{
-    return a->seen == FCVI_ADDR_HOST_ADD_SIZE && a->length >= FCVI_ADDR_HOST_ADD_SIZE && a->rest == a->length;
-}
-
 /* The requester asked for one address and named its own; who accepts has matched them (4.2-33) and says them
- * the other way round. Only the address's content counts: not how long its padding is. */
+ * the other way round. Only the address's content counts: not how long its padding is. Peers compare the
+ * Discriminators of their remote addresses, and each names its own as it likes (VI-DG 6.7, E140). */
 static void check_exchanged(struct at_hand *s, const char *id, uint32_t byte, const char *words,
                             const struct address *mine, const struct address *asked)
 {
-    if (!complete(mine) || !complete(asked) ||
-        (mine->host == asked->host && mine->discriminator == asked->discriminator))
+    bool host = mine->host != asked->host, peers = s->x->setup.mode != 1;
+    if (!mon_address_known(mine) || !mon_address_known(asked) ||
+        (!host && (peers || mine->discriminator == asked->discriminator)))
         return;
-    bool host = mine->host != asked->host;
     struct fcvi_place place = DH(s, FCVI_OPCODE);
     uint64_t seen = fcvi_DH_FCVI_OPCODE(s->dh);
     if (s->own->frame == 0) {

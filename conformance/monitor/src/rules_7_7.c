@@ -49,8 +49,9 @@ static struct login parameters(const struct at_hand *s)
     if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
         return l;
     const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
-    bool c = fcvi_LOGIN_CIRO(login) || fcvi_LOGIN_Random_Offset(login);
-    l.lacks = (uint8_t)((fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : 1) | (c ? 0 : 2));
+    l.lacks = fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : LACKS_S;
+    if (!fcvi_LOGIN_CIRO(login))
+        l.lacks |= fcvi_LOGIN_Random_Offset(login) ? LACKS_C_NOT_RANDOM : LACKS_C;
     l.size = largest(login);
     return l;
 }
@@ -68,13 +69,15 @@ static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
 {
     const struct fcvi_monitor *m = s->m;
     uint64_t now = s->in->time_us, r_a_tov = m->config.r_a_tov_us;
-    bool settled = (p->plogi_time == 0 || now - p->plogi_time >= r_a_tov) &&
-                   (!m->partial || now - m->resumed >= 2 * r_a_tov);
+    bool settled = p->used || ((p->plogi_time == 0 || now - p->plogi_time >= r_a_tov) &&
+                                  (!m->partial || now - m->resumed >= 2 * r_a_tov));
     p->logged_out[me] = settled ? s->in->number : 0;
 }
 
 static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t command)
 {
+    p->used = command == FCVI_ELS_LOGO && mon_knows_all(s->m) && p->confirmed > p->voided &&
+              p->els[me] != FCVI_ELS_PLOGI && p->els[1 - me] != FCVI_ELS_PLOGI;
     p->els[me] = command;
     p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
     p->epoch = p->voided = s->in->number;
