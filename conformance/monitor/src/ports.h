@@ -28,7 +28,8 @@ struct name {
 /** Two ports that talk to each other; index 0 is the lower N_Port Identifier. */
 struct pair {
     struct node node;
-    uint64_t logged_out[2];  /* frame in which that port ended the login */
+    uint64_t logged_out[2];  /* frame in which that port ended the login; 0: or they logged in again */
+    uint64_t left[2];        /* frame in which it last ended one that certainly was theirs */
     uint64_t plogi_time;     /* of the latest PLOGI or ACC of either */
     uint64_t disconnected;   /* frame of the last Disconnect IU between them */
     uint64_t voided;         /* frame of the last PLOGI or LOGO: it ended all Connections before it */

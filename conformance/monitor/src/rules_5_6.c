@@ -136,7 +136,9 @@ static void check_own_login(struct at_hand *s, struct login *l)
         rule.message = "the sender's PLOGI or ACC has not C";
         rule.erratum = l->lacks & LACKS_C_NOT_RANDOM ? "E17" : NULL;
     }
+    uint8_t tainted = s->x->tainted; /* nothing is wrong with the Exchange */
     mon_report(s, FC(S_ID), s->s_id, rule, l->frame);
+    s->x->tainted = tainted;
 }
 
 /* FCVI-5.6-06, -11: no setup is originated towards a port whose PLOGI or ACC lacked S or C, and (-05, -10)

@@ -55,6 +55,20 @@ static void check_own_end(struct at_hand *s, struct endpoint *e)
                "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", e->bound);
 }
 
+/* FCVI-7.7.1-05: the sender has itself sent or accepted a LOGO after the Connection was made; that they logged
+ * in again brings none back. */
+static bool left_behind(struct at_hand *s, const struct endpoint *e)
+{
+    const struct pair *p = mon_pair_here(s);
+    uint64_t left = p == NULL ? 0 : p->left[mon_pair_index(s->s_id, s->d_id)];
+    if (left == 0 || p->logged_out[mon_pair_index(s->s_id, s->d_id)] != 0 || e->bound > left || e->tainted ||
+        e->peer != s->s_id || !mon_knows_all(s->m))
+        return false;
+    breach(s, "FCVI-7.7.1-05", "a Message over a Connection that a logout has ended",
+           "a Connection Setup after the login", left);
+    return true;
+}
+
 static struct endpoint *check_handle(struct at_hand *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
@@ -62,6 +76,8 @@ static struct endpoint *check_handle(struct at_hand *s)
         unknown_handle(s);
         return NULL;
     }
+    if (left_behind(s, e))
+        return NULL;
     if (e->tainted || mon_endpoint_gone(s, e) || e->bound <= s->m->last_gap) {
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
         return NULL;

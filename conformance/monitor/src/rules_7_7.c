@@ -72,6 +72,7 @@ static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
     bool settled = p->used || ((p->plogi_time == 0 || now - p->plogi_time >= r_a_tov) &&
                                   (!m->partial || now - m->resumed >= 2 * r_a_tov));
     p->logged_out[me] = settled ? s->in->number : 0;
+    p->left[me] = p->used ? s->in->number : p->left[me];
 }
 
 static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t command)

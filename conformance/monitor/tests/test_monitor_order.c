@@ -116,7 +116,8 @@ START_TEST(handles_in_use_are_not_given_again)
     s = stream();
     setup(&s, 0x1001, 7, HA, HB, 1);
     request(&s, 0x1002, 8, HA, B, true);
-    expect(&s, WHOLE, NULL, 0, "a retry has the handle of the first try");
+    expect(&s, WHOLE, "FCVI-8.5.4-a1", 5, "a retry after the sender's own RESP2");
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "a retry has the handle of the first try");
 }
 END_TEST
 
@@ -648,7 +649,15 @@ START_TEST(setups_need_login_parameters)
     els(&s, 0x02, B, A, true, 0x5001);
     put(s.frame[0].bytes, 32, 4, 0x80000000);
     setup(&s, 0x1001, 7, HA, HB, 1);
-    expect(&s, WHOLE, "FCVI-5.6-05", 4, "an accept for a port without S");
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(v.found.count, 2); /* who lacks it, and who accepts it */
+    ck_assert_str_eq(v.list[0].what.requirement, "FCVI-5.6-03");
+    ck_assert_uint_eq(v.list[0].frame, 3);
+    ck_assert_str_eq(v.list[1].what.requirement, "FCVI-5.6-05");
+    ck_assert_uint_eq(v.list[1].frame, 4);
+    free_verdict(&v);
 }
 END_TEST
 
