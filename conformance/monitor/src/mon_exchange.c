@@ -108,24 +108,24 @@ static void begin_answer(struct at_hand *s)
     s->x->headless = s->x->two_answers = true;
 }
 
-/* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
- * and not too long ago, is compared, and what looks like a beginning begins. */
-static bool take_loosely(struct at_hand *s)
-{
-    bool stale = s->in->time_us - s->x->touched >= s->m->config.r_a_tov_us; /* its names may be used again */
-    if (s->starts || stale || !fits(s, s->x))
-        s->x = begin(s, !s->starts);
-    else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
-        s->x->two_answers = true;
-    return true;
-}
-
 /* A login or logout after its last frame ended it (7.7.1, 8.4.2 g, 8.5.3 c). */
 static bool logged_out(struct at_hand *s)
 {
     const struct exchange *x = s->x;
     const struct pair *p = mon_pair_here(s);
     return p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
+}
+
+/* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
+ * and not too long ago, is compared, and what looks like a beginning begins. */
+static bool take_loosely(struct at_hand *s)
+{
+    bool stale = s->in->time_us - s->x->touched >= s->m->config.r_a_tov_us; /* its names may be used again */
+    if (s->starts || stale || !fits(s, s->x) || logged_out(s))
+        s->x = begin(s, !s->starts);
+    else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
+        s->x->two_answers = true;
+    return true;
 }
 
 static bool take_exactly(struct at_hand *s)
