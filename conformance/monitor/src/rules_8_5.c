@@ -109,16 +109,21 @@ static const struct exchange *first_try(struct at_hand *s)
     return same && !out && mon_exact(s->m, x) && mon_exact(s->m, s->x) && mon_knows_all(s->m) ? x : NULL;
 }
 
-/* FCVI-8.5.4-a1: who has sent RESP2 is connected, and no longer in Pending Connect (8.5.3 a 3). What Peers do
- * then is another matter (E51). */
+/* FCVI-8.5.4-a1: who has sent a Message over the Connection is connected, and no longer in Pending Connect. One
+ * that has sent RESP2 only may still be (NOTE of 8.5.3 a, C.4.1 rules 9 and 10, E142); and what Peers do is
+ * another matter (E51). */
 static void check_pending(struct at_hand *s)
 {
     const struct exchange *x = first_try(s);
-    if (x != NULL && x->setup.mode == 1 && x->setup.resp2 != 0 && !x->setup.gave_up && !x->setup.refused)
+    if (x == NULL || x->setup.mode != 1 || !x->setup.bound || x->tainted != 0)
+        return;
+    const struct endpoint *far = mon_endpoint_find(s->m, s->in->network, s->d_id, x->setup.resp_handle);
+    if (far != NULL && far->peer == s->s_id && far->peer_handle == x->setup.rqst_handle && !far->tainted &&
+        far->bound == x->setup.resp1 && far->last > x->setup.resp1)
         mon_report(s, DH(s, RQST_RETRY), 1,
                    FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1", "a retry of a setup whose originator is connected",
                                         "a retry from Pending Connect only"),
-                   x->setup.resp2);
+                   far->last);
 }
 
 /* FCVI-8.5.3-a: by the time that the retry is answered and goes on, the first try was aborted. */

@@ -116,8 +116,12 @@ START_TEST(handles_in_use_are_not_given_again)
     s = stream();
     setup(&s, 0x1001, 7, HA, HB, 1);
     request(&s, 0x1002, 8, HA, B, true);
-    expect(&s, WHOLE, "FCVI-8.5.4-a1", 5, "a retry after the sender's own RESP2");
-    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "a retry has the handle of the first try");
+    expect(&s, WHOLE, NULL, 0, "a retry has the handle of the first try");
+    s.count = 4;
+    send_one(&s, A, 0x1003, HB, 1, LAST);
+    request(&s, 0x1002, 8, HA, B, true);
+    expect(&s, WHOLE, "FCVI-8.5.4-a1", 6, "a retry after a Message over the Connection");
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the same in a capture with holes");
 }
 END_TEST
 
