@@ -93,7 +93,7 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
         return p;
     p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
     if (m->pairs.evicted != 0) /* what is known no more may have ended all that was before */
-        p->disconnected = p->voided = p->epoch = m->latest;
+        p->disconnected = p->voided = p->epoch = m->voided = m->latest;
     return p;
 }
 /** The two ports of the frame at hand. */

@@ -112,8 +112,9 @@ static void begin_answer(struct at_hand *s)
 static bool logged_out(struct at_hand *s)
 {
     const struct exchange *x = s->x;
-    const struct pair *p = mon_pair_here(s);
-    return p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
+    uint64_t last = x->side[0].frame > x->side[1].frame ? x->side[0].frame : x->side[1].frame;
+    const struct pair *p = s->m->voided > last ? mon_pair_here(s) : NULL;
+    return p != NULL && p->voided > last;
 }
 
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,

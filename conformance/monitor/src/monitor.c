@@ -94,7 +94,7 @@ static void judge_message(struct at_hand *s)
 {
     mon_rules_5_9(s);
     mon_rules_5_8_2(s);
-    mon_rules_7_3_message(s);
+    mon_rules_7_3_rights(s);
     mon_rules_7_3_depth(s);
     if (mon_rules_5_2(s))
         mon_rules_6_2(s);

@@ -26,7 +26,7 @@ void mon_rules_6_8(struct at_hand *s);  /* fields of setup IUs, 6.8 to 6.11 */
 void mon_rules_6_12(struct at_hand *s); /* Disconnect IUs, 6.12 and 6.13 */
 void mon_rules_5_8_rx_id(struct at_hand *s);
 void mon_rules_7_3(struct at_hand *s);         /* attributes */
-void mon_rules_7_3_message(struct at_hand *s); /* what they allow a Message */
+void mon_rules_7_3_rights(struct at_hand *s); /* to serve RDMA */
 void mon_rules_5_8_2(struct at_hand *s);     /* Preference */
 void mon_rules_7_3_depth(struct at_hand *s); /* Messages without confirmation */
 /** A Message that waits makes room for another Exchange: its response will not be known for one. */

@@ -70,11 +70,10 @@ static const struct endpoint *sender_of(struct at_hand *s)
 }
 
 /* FCVI-7.3-04: no Message is longer than the sender's own VI allows. */
-static void check_most(struct at_hand *s)
+static void check_most(struct at_hand *s, const struct endpoint *mine)
 {
     uint64_t total = fcvi_DH_FCVI_TOT_LEN(s->dh);
-    const struct endpoint *mine = sender_of(s);
-    if (mine != NULL && mine->most != 0 && total > mine->most && !mine->tainted)
+    if (mine->most != 0 && total > mine->most && !mine->tainted)
         mon_report(s, DH(s, FCVI_TOT_LEN), total,
                    FCVI_BREACH_IN_WORDS("FCVI-7.3-04",
                                         "the Message is longer than the FCVI_MAX_TRANS_SIZE of its sender",
@@ -98,13 +97,9 @@ static void check_rights(struct at_hand *s)
                    mine->bound);
 }
 
-void mon_rules_7_3_message(struct at_hand *s)
+void mon_rules_7_3_rights(struct at_hand *s)
 {
-    if (s->own->frame != 0)
-        return;
-    if (s->who == 0)
-        check_most(s);
-    else if (s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RESP)
+    if (s->own->frame == 0 && (s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RESP))
         check_rights(s);
 }
 
@@ -112,10 +107,12 @@ void mon_rules_7_3_message(struct at_hand *s)
  * setup (E34: each end for itself, responses either way). With Priority Enable the byte is not CS_CTL. */
 void mon_rules_5_8_2(struct at_hand *s)
 {
-    if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || fcvi_FC_Priority_Enable(s->fc))
-        return;
-    const struct endpoint *mine = sender_of(s);
+    const struct endpoint *mine = mon_is(s->iu, FCVI_IUS_MSG_RQST) ? sender_of(s) : NULL;
     if (mine == NULL)
+        return;
+    if (s->own->frame == 0)
+        check_most(s, mine);
+    if (fcvi_FC_Priority_Enable(s->fc))
         return;
     uint64_t seen = fcvi_FC_PREF(s->fc);
     bool wanted = mine->pref == FCVI_PREF_PREFERENCE_USED;

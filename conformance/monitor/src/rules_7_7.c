@@ -81,7 +81,7 @@ static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t comm
               p->els[me] != FCVI_ELS_PLOGI && p->els[1 - me] != FCVI_ELS_PLOGI;
     p->els[me] = command;
     p->els_ox_id[me] = (uint16_t)fcvi_FC_OX_ID(s->fc);
-    p->epoch = p->voided = s->in->number;
+    p->epoch = p->voided = s->m->voided = s->in->number;
     if (command == FCVI_ELS_LOGO) {
         logged_out(s, p, me);
         return;
