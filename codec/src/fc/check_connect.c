@@ -34,15 +34,18 @@ static void check_address(const uint8_t *a, uint16_t base, struct fcvi_findings 
         return;
     }
     const uint8_t *discriminator = fcvi_ADDR_DISCRIM(a);
+    unsigned any = 0;
+    for (size_t i = length; i < FCVI_ADDR_DISCRIM_SIZE; i++)
+        any |= discriminator[i];
+    if (any == 0)
+        return;
     size_t pad = length;
-    while (pad < FCVI_ADDR_DISCRIM_SIZE && discriminator[pad] == 0)
+    while (discriminator[pad] == 0)
         pad++;
     struct fcvi_place place = {"DISCRIM", (uint16_t)(base + FCVI_ADDR_DISCRIM_BYTE + pad), 1, 7, 0};
-    if (pad < FCVI_ADDR_DISCRIM_SIZE)
-        fcvi_report(f, place, discriminator[pad],
-                    (struct fcvi_rule){FCVI_NOTICE, "FCVI-7.2-16", "E31",
-                                       "the Discriminator is not zero-padded",
-                                       "zeros after DISCRIM_LEN bytes", 0});
+    fcvi_report(f, place, discriminator[pad],
+                (struct fcvi_rule){FCVI_NOTICE, "FCVI-7.2-16", "E31", "the Discriminator is not zero-padded",
+                                   "zeros after DISCRIM_LEN bytes", 0});
 }
 
 static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findings *f)

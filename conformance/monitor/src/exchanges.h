@@ -29,7 +29,7 @@ struct side {
 
 /** An FCVI_NET_ADDRESS: sums over the bytes of the host's address and of the Discriminator. */
 struct address {
-    uint32_t host, discriminator;
+    uint64_t host, discriminator;
     uint8_t length, seen; /* DISCRIM_LEN; bytes seen before those of the Discriminator */
     uint8_t rest;         /* and bytes of that */
 };
@@ -37,7 +37,7 @@ struct address {
 /** What one side says of its Endpoint in its connect payload; the bytes of a field may come in two frames. */
 struct offer {
     struct address local, remote;
-    uint32_t most; /* FCVI_MAX_TRANS_SIZE */
+    uint32_t most;                                 /* FCVI_MAX_TRANS_SIZE */
     uint8_t handle_bytes, depth_bytes, most_bytes; /* bits: which bytes were seen */
     uint8_t flags;                                 /* FCVI_ATTR_FLAGS */
 };
@@ -51,7 +51,7 @@ struct setup_facts {
     uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
     uint16_t first_ox_id;                  /* Exchange of the first try */
     uint8_t reason;                        /* Reason Code of RESP1 when it refused */
-    bool registered; /* the handle of its request is known to be asked for */
+    bool registered;                       /* the handle of its request is known to be asked for */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
 };
 
@@ -103,7 +103,7 @@ struct sequence {
     uint64_t x0, x1; /* key of its Exchange */
     uint64_t frame;
     uint32_t unacknowledged;
-    bool open; /* its last frame was not sent */
+    bool open;   /* its last frame was not sent */
     uint8_t cls; /* of service; 0: not known */
 };
 

@@ -98,33 +98,61 @@ static uint16_t gather(const struct at_hand *s, uint32_t byte, uint32_t *value, 
     return 0;
 }
 
-/* A sum that tells which bytes other than zero stand where, whatever the cuts between frames are. */
-static uint32_t weigh(uint32_t place, uint32_t byte)
+/* What a byte, or a word of eight, adds to a sum over words that tells what stands where. Zeros add nothing,
+ * and the bytes of a word as much as the word, whatever the cuts between frames are. */
+static uint64_t weigh(uint32_t place, uint64_t word)
 {
-    uint32_t h = (place << 8 | byte) * 0x9E3779B1u;
-    return byte == 0 ? 0 : (h ^ h >> 15) * 0x85EBCA77u;
+    return word * (0x9E3779B97F4A7C15u + 0xD6E8FEB86659FD92u * (place / 8));
+}
+
+static uint64_t weigh_byte(uint32_t place, uint64_t byte)
+{
+    return weigh(place, byte << 8 * (7 - place % 8));
+}
+
+static uint64_t sum(const uint8_t *bytes, uint32_t length)
+{
+    uint64_t all = 0;
+    uint32_t i = 0;
+    for (; i + 8 <= length; i += 8)
+        all += weigh(i, fcvi_load(bytes + i, 8));
+    for (; i < length; i++)
+        all += weigh_byte(i, bytes[i]);
+    return all;
+}
+
+/* What there is of these bytes; returns how many. */
+static uint8_t gather_sum(const struct at_hand *s, uint32_t byte, uint32_t length, uint64_t *all)
+{
+    uint8_t seen = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        uint32_t one;
+        if (!part(s, byte + i, 1, &one))
+            continue;
+        *all += weigh_byte(i, one);
+        seen++;
+    }
+    return seen;
 }
 
 /* Zeros behind the Discriminator are padding; anything else there is the codec's to report (E31). */
 static void gather_address(const struct at_hand *s, uint32_t byte, struct address *a)
 {
-    uint32_t length;
-    if (part(s, byte + FCVI_ADDR_DISCRIM_LEN_BYTE, 1, &length))
-        a->length = (uint8_t)length;
-    for (uint32_t i = 0; i < FCVI_ADDR_HOST_ADD_SIZE; i++) {
-        uint32_t one;
-        if (!part(s, byte + FCVI_ADDR_HOST_ADD_BYTE + i, 1, &one))
-            continue;
-        a->host += weigh(i, one);
-        a->seen++;
+    uint32_t ignored, length = 0;
+    uint16_t at = part(s, byte + FCVI_ADDR_HOST_ADD_BYTE, 4, &ignored);
+    bool last = part(s, byte + FCVI_ADDR_LENGTH - 4, 4, &ignored),
+         known = part(s, byte + FCVI_ADDR_DISCRIM_LEN_BYTE, 1, &length);
+    if (known)
+        a->length = (uint8_t)(length < FCVI_ADDR_DISCRIM_SIZE ? length : FCVI_ADDR_DISCRIM_SIZE);
+    if (at != 0 && last && known) {
+        a->host = sum(s->fc + at, FCVI_ADDR_HOST_ADD_SIZE);
+        a->discriminator = sum(s->fc + at + FCVI_ADDR_HOST_ADD_SIZE, a->length);
+        a->seen = FCVI_ADDR_HOST_ADD_SIZE;
+        a->rest = a->length;
+        return;
     }
-    for (uint32_t i = 0; i < a->length && i < FCVI_ADDR_DISCRIM_SIZE; i++) {
-        uint32_t one;
-        if (!part(s, byte + FCVI_ADDR_DISCRIM_BYTE + i, 1, &one))
-            continue;
-        a->discriminator += weigh(i, one);
-        a->rest++;
-    }
+    a->seen += gather_sum(s, byte + FCVI_ADDR_HOST_ADD_BYTE, FCVI_ADDR_HOST_ADD_SIZE, &a->host);
+    a->rest += gather_sum(s, byte + FCVI_ADDR_DISCRIM_BYTE, a->length, &a->discriminator);
 }
 
 static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, uint32_t *depth)
@@ -147,7 +175,8 @@ void mon_connection_payload(struct at_hand *s)
     if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
         return;
     struct offer *o = request ? &u->rqst_offer : &u->resp_offer;
-    gather_offer(s, o, request ? &u->rqst_handle : &u->resp_handle, request ? &u->rqst_depth : &u->resp_depth);
+    gather_offer(s, o, request ? &u->rqst_handle : &u->resp_handle,
+                 request ? &u->rqst_depth : &u->resp_depth);
     if (o->handle_bytes == ALL_FOUR)
         *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
     if (part(s, PREF, 1, &value))

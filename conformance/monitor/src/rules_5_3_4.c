@@ -19,8 +19,8 @@ static bool names(struct at_hand *s, uint64_t *mine, uint64_t *theirs)
 /* It broke no rule, the Peer's 05h apart, for which Table 2 has a row. */
 static bool proper(const struct exchange *x)
 {
-    bool claim = x->setup.refused &&
-                 x->setup.reason == FCVI_REASON_CONNECT_REJECT_CONCURRENT_MATCHING_PEER_REQUESTS;
+    bool claim =
+        x->setup.refused && x->setup.reason == FCVI_REASON_CONNECT_REJECT_CONCURRENT_MATCHING_PEER_REQUESTS;
     return (x->tainted & (claim ? 1u : 3u)) == 0;
 }
 
@@ -49,8 +49,8 @@ static const struct exchange *only_request(struct at_hand *s)
     if (p->peer_asked[me] == 0 || p->crowded[0] || p->crowded[1] || p->voided > p->peer_asked[me])
         return NULL;
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, s->d_id, p->peer_ox_id[me]);
-    if (x == NULL || x->born != p->peer_asked[me] || x->group != G_SETUP || x->aborted != 0 ||
-        !proper(x) || x->setup.mode == 1 || x->setup.retry || !mon_exact(s->m, x))
+    if (x == NULL || x->born != p->peer_asked[me] || x->group != G_SETUP || x->aborted != 0 || !proper(x) ||
+        x->setup.mode == 1 || x->setup.retry || !mon_exact(s->m, x))
         return NULL;
     const struct offer *a = &s->x->setup.rqst_offer, *b = &x->setup.rqst_offer;
     bool known = mon_address_known(&a->local) && mon_address_known(&a->remote) &&
@@ -130,7 +130,8 @@ static bool row_refuses(const struct setup_facts *own)
            own->reason != FCVI_REASON_NO_WAITING_REMOTE_CONNECTIONPOINT;
 }
 
-/* A Peer may have requests for several of its Endpoints under way; which of them crosses which is not told. */
+/* A Peer may have requests for several of its Endpoints under way; which of them crosses which is not told.
+ */
 static void note_request(struct at_hand *s)
 {
     if (s->iu != FCVI_IU_CONNECT_RQST || s->x->setup.rqst != 0 || fcvi_DH_CONN_MODE(s->dh) == 1)

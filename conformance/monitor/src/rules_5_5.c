@@ -44,17 +44,23 @@ static uint8_t class_of(const struct fcvi_frame *f)
 
 /* FC-FS (FCVI-5.8.1-01): all frames of a Sequence are of one class of service. FCVI-5.6-02: SEQ_CNT does not
  * repeat in an IU, so that this has 65,536 frames at most. */
-static void check_within(struct at_hand *s)
+static void check_within(struct at_hand *s, bool begins)
 {
     enum { MOST = 65536 };
-    const struct side *own = s->own;
+    struct side *own = s->own;
     uint8_t cls = class_of(s->f);
+    if (begins) {
+        own->frames = 1;
+        own->cls = cls;
+        return;
+    }
+    own->frames++;
     if (cls != 0 && own->cls != 0 && cls != own->cls)
         mon_report(s, (struct fcvi_place){"SOF", 0, 0, 0, 0}, s->f->input.sof,
                    FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the class of service changes within the Sequence",
                                         own->cls == 2 ? "class 2" : "class 3"),
                    own->frame);
-    if (own->frames == MOST)
+    if (own->frames == MOST + 1)
         mon_report(s, FC(SEQ_CNT), fcvi_FC_SEQ_CNT(s->fc),
                    FCVI_BREACH_IN_WORDS("FCVI-5.6-02", "SEQ_CNT repeats within the IU",
                                         "at most 65,536 frames in one IU"),
@@ -102,16 +108,11 @@ void mon_rules_5_5(struct at_hand *s)
     }
     s->part = !begins;
     s->own->sequences += begins;
-    s->own->frames = begins ? 0 : s->own->frames;
     if (exact) {
         check_start(s, begins);
         check_first(s);
-        if (!begins)
-            check_within(s);
+        check_within(s, begins);
     }
-    s->own->frames++;
-    if (begins)
-        s->own->cls = class_of(s->f);
     s->own->open = !s->end_sequence;
     s->own->seq_id = seq_id;
     if (!s->m->whole)
@@ -137,8 +138,10 @@ void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned w
     if (q == NULL || q->x0 != x->node.k0 || q->x1 != x->node.k1)
         return;
     uint64_t kind = fcvi_FC_R_CTL(s->fc);
-    if ((kind == FCVI_R_CTL_ACK_1 || kind == FCVI_R_CTL_ACK_0) && q->cls == 3 && !x->reused && mon_exact(s->m, x))
+    if ((kind == FCVI_R_CTL_ACK_1 || kind == FCVI_R_CTL_ACK_0) && q->cls == 3 && !x->reused &&
+        mon_exact(s->m, x))
         mon_report(s, FC(R_CTL), kind,
-                   FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "an ACK for a Sequence of class 3", "no ACK"), q->frame);
+                   FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "an ACK for a Sequence of class 3", "no ACK"),
+                   q->frame);
     q->unacknowledged = all || q->unacknowledged == 0 ? 0 : q->unacknowledged - 1;
 }

@@ -17,7 +17,9 @@ static void remember(struct at_hand *s)
         return;
     /* the parts of a connect IU are read where they stand, be their Relative Offsets right or not */
     bool counted = s->group == G_SETUP && mon_exact(s->m, s->x);
-    own->offset = !counted ? (uint32_t)fcvi_FC_Parameter(s->fc) : own->payload ? own->offset + own->length : 0;
+    own->offset = !counted       ? (uint32_t)fcvi_FC_Parameter(s->fc)
+                  : own->payload ? own->offset + own->length
+                                 : 0;
     own->payload = true;
     own->payload_cnt = own->cnt;
     own->length = s->f->payload_length;
@@ -59,7 +61,8 @@ static void offset_exactly(struct at_hand *s)
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
     uint32_t wanted = own->payload ? own->offset + own->length : 0;
     const unsigned first_normal = 0x30; /* below it a SOF is SOFix, or not known */
-    bool codec_says_so = s->f->input.sof < first_normal && !own->payload && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0;
+    bool codec_says_so = s->f->input.sof < first_normal && !own->payload && fcvi_FC_First_Sequence(s->fc) &&
+                         fcvi_FC_SEQ_CNT(s->fc) == 0;
     if (offset == wanted || codec_says_so)
         return;
     const char *id = !own->payload ? "FCVI-5.8.7-01" : own->open ? "FCVI-5.8.7-02" : "FCVI-5.6-09";

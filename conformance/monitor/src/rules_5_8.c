@@ -13,12 +13,12 @@ static bool names_are_certain(const struct at_hand *s, bool ack)
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
  * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
 /* CONNECT_RESP2 answers a frame of the responder, so its sender knows whether there is a name, and which. */
-static void check_resp2(struct at_hand *s, uint16_t seen)
+static void check_resp2(struct at_hand *s)
 {
+    uint64_t seen = fcvi_FC_RX_ID(s->fc);
     const struct exchange *x = s->x;
     bool once = (s->m->config.trust & FCVI_TRUST_ONCE) != 0;
-    if (s->iu != FCVI_IU_CONNECT_RESP2 || s->f->kind != FCVI_KIND_IU || !once || x->reused || x->two_answers ||
-        !mon_exact(s->m, x) || !mon_far_good(s) || s->far->frame == 0)
+    if (!once || x->reused || x->two_answers || !mon_exact(s->m, x) || !mon_far_good(s) || s->far->frame == 0)
         return;
     if (x->has_rx_id ? seen == FC_X_ID_UNASSIGNED && !x->rx_id_of_ack : seen != FC_X_ID_UNASSIGNED)
         mon_report(s, FC(RX_ID), seen,
@@ -33,7 +33,6 @@ void mon_rules_5_8_rx_id(struct at_hand *s)
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
     bool answers = s->who == 1 || s->iu == FCVI_IU_CONNECT_RESP2;
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
-    check_resp2(s, seen);
     if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused || x->two_answers)
         return;
     bool other = x->has_rx_id && x->rx_id != seen, ack = s->f->kind == FCVI_KIND_LINK_CONTROL;
@@ -73,5 +72,7 @@ static void check_initiative(struct at_hand *s)
 void mon_rules_5_8(struct at_hand *s)
 {
     mon_rules_5_8_rx_id(s);
+    if (s->iu == FCVI_IU_CONNECT_RESP2)
+        check_resp2(s);
     check_initiative(s);
 }

@@ -55,8 +55,8 @@ static void check_own_end(struct at_hand *s, struct endpoint *e)
                "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", e->bound);
 }
 
-/* FCVI-7.7.1-05: the sender has itself sent or accepted a LOGO after the Connection was made; that they logged
- * in again brings none back. */
+/* FCVI-7.7.1-05: the sender has itself sent or accepted a LOGO after the Connection was made; that they
+ * logged in again brings none back. */
 static bool left_behind(struct at_hand *s, const struct endpoint *e)
 {
     const struct pair *p = mon_pair_here(s);

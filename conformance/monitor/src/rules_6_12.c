@@ -60,12 +60,12 @@ static void check_setup_handle(struct at_hand *s)
                    FCVI_BREACH("FCVI-6.12.2-02", "the other side's handle is known, and not named", given),
                    own ? u->resp1 : u->rqst);
     if (never && seen != FCVI_UNASSIGNED && u->has_rqst_handle)
-        mon_report(s, DH(s, FCVI_HANDLE), seen,
-                   seen == u->rqst_handle
-                       ? FCVI_TOLERATED("FCVI-6.12.2-03", "E04", "the sender's own handle", FCVI_UNASSIGNED)
-                       : FCVI_BREACH("FCVI-6.12.2-03", "a handle that nobody gave the sender",
-                                     FCVI_UNASSIGNED),
-                   u->rqst);
+        mon_report(
+            s, DH(s, FCVI_HANDLE), seen,
+            seen == u->rqst_handle
+                ? FCVI_TOLERATED("FCVI-6.12.2-03", "E04", "the sender's own handle", FCVI_UNASSIGNED)
+                : FCVI_BREACH("FCVI-6.12.2-03", "a handle that nobody gave the sender", FCVI_UNASSIGNED),
+            u->rqst);
 }
 
 /* FCVI-6.12.2-07: who has sent Messages over a Connection has it established (E74), and aborts no setup. */

@@ -70,7 +70,7 @@ static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
     const struct fcvi_monitor *m = s->m;
     uint64_t now = s->in->time_us, r_a_tov = m->config.r_a_tov_us;
     bool settled = p->used || ((p->plogi_time == 0 || now - p->plogi_time >= r_a_tov) &&
-                                  (!m->partial || now - m->resumed >= 2 * r_a_tov));
+                               (!m->partial || now - m->resumed >= 2 * r_a_tov));
     p->logged_out[me] = settled ? s->in->number : 0;
     p->left[me] = p->used ? s->in->number : p->left[me];
 }

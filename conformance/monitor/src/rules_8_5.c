@@ -109,9 +109,9 @@ static const struct exchange *first_try(struct at_hand *s)
     return same && !out && mon_exact(s->m, x) && mon_exact(s->m, s->x) && mon_knows_all(s->m) ? x : NULL;
 }
 
-/* FCVI-8.5.4-a1: who has sent a Message over the Connection is connected, and no longer in Pending Connect. One
- * that has sent RESP2 only may still be (NOTE of 8.5.3 a, C.4.1 rules 9 and 10, E142); and what Peers do is
- * another matter (E51). */
+/* FCVI-8.5.4-a1: who has sent a Message over the Connection is connected, and no longer in Pending Connect.
+ * One that has sent RESP2 only may still be (NOTE of 8.5.3 a, C.4.1 rules 9 and 10, E142); and what Peers do
+ * is another matter (E51). */
 static void check_pending(struct at_hand *s)
 {
     const struct exchange *x = first_try(s);

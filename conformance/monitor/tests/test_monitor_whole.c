@@ -212,8 +212,11 @@ START_TEST(fcvi_ports_log_in_with_s_and_c)
     static const struct {
         uint32_t word;
         const char *requirement;
-    } ports[] = {{0x80020000, NULL}, {0xC0020000, NULL}, {0x80000000, "FCVI-5.6-03"},
-                 {0x00020000, "FCVI-5.6-08"}, {0x40020000, "FCVI-5.6-08"}};
+    } ports[] = {{0x80020000, NULL},
+                 {0xC0020000, NULL},
+                 {0x80000000, "FCVI-5.6-03"},
+                 {0x00020000, "FCVI-5.6-08"},
+                 {0x40020000, "FCVI-5.6-08"}};
     for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++) {
         struct stream s = stream();
         login(&s);
@@ -312,13 +315,24 @@ START_TEST(lower_names_answer_by_table_2)
         uint8_t first, second;
         const char *requirement;
     } rows[] = {
-        {0x00, 0x05, NULL},          {0x01, 0x00, NULL},          {0x03, 0x00, NULL},
-        {0x22, 0x04, NULL},          {0x21, 0x04, NULL},          {0x20, 0x04, NULL},
+        {0x00, 0x05, NULL},
+        {0x01, 0x00, NULL},
+        {0x03, 0x00, NULL},
+        {0x22, 0x04, NULL},
+        {0x21, 0x04, NULL},
+        {0x20, 0x04, NULL},
         {0x00, 0x03, NULL}, /* E141 */
-        {0x00, 0x22, NULL},          {0x03, 0x04, NULL}, /* the application has withdrawn */
-        {0x00, 0x00, "FCVI-5.3.4-02"}, {0x00, 0x04, "FCVI-T02-1"}, {0x00, 0x21, "FCVI-T02-1"},
-        {0x01, 0x05, "FCVI-T02-2"},  {0x03, 0x05, "FCVI-T02-3"},  {0x22, 0x00, "FCVI-T02-5"},
-        {0x22, 0x05, "FCVI-T02-5"},  {0x22, 0x21, "FCVI-T02-5"},  {0x21, 0x00, "FCVI-T02-6"},
+        {0x00, 0x22, NULL},
+        {0x03, 0x04, NULL}, /* the application has withdrawn */
+        {0x00, 0x00, "FCVI-5.3.4-02"},
+        {0x00, 0x04, "FCVI-T02-1"},
+        {0x00, 0x21, "FCVI-T02-1"},
+        {0x01, 0x05, "FCVI-T02-2"},
+        {0x03, 0x05, "FCVI-T02-3"},
+        {0x22, 0x00, "FCVI-T02-5"},
+        {0x22, 0x05, "FCVI-T02-5"},
+        {0x22, 0x21, "FCVI-T02-5"},
+        {0x21, 0x00, "FCVI-T02-6"},
         {0x04, 0x05, "FCVI-T02-7"},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
