@@ -38,8 +38,8 @@ struct endpoint {
     uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
-    uint32_t most;              /* FCVI_MAX_TRANS_SIZE of them; 0: not known */
-    uint8_t flags;              /* FCVI_ATTR_FLAGS of them, while level is known */
+    uint32_t peer_most;         /* FCVI_MAX_TRANS_SIZE of its peer's; 0: not known */
+    uint8_t peer_flags;         /* FCVI_ATTR_FLAGS of its peer's; all set: not known */
     uint32_t unconfirmed;       /* Messages to it that were not answered yet */
     uint32_t next;              /* FCVI_MSG_ID of the next Message to it */
     uint32_t highest;           /* of those to it */

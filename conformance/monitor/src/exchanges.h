@@ -40,6 +40,7 @@ struct offer {
     uint32_t most;                                 /* FCVI_MAX_TRANS_SIZE */
     uint8_t handle_bytes, depth_bytes, most_bytes; /* bits: which bytes were seen */
     uint8_t flags;                                 /* FCVI_ATTR_FLAGS */
+    bool has_flags;
 };
 
 struct setup_facts {

@@ -161,8 +161,10 @@ static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, u
     s->handle_at = gather(s, HANDLE, handle, &o->handle_bytes);
     gather(s, DEPTH, depth, &o->depth_bytes);
     gather(s, MOST, &o->most, &o->most_bytes);
-    if (part(s, FLAGS, 1, &flags))
+    if (part(s, FLAGS, 1, &flags)) {
         o->flags = (uint8_t)flags;
+        o->has_flags = true;
+    }
     gather_address(s, FCVI_CONN_FCVI_LOC_ADDR_BYTE, &o->local);
     gather_address(s, FCVI_CONN_FCVI_REM_ADDR_BYTE, &o->remote);
 }
@@ -226,18 +228,18 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         e->tainted |= TAINT_PEERS;
 }
 
-static void take_offer(struct endpoint *e, const struct offer *o, uint32_t depth)
+static void take_offers(struct endpoint *e, const struct offer *own, uint32_t depth, const struct offer *peer)
 {
-    e->depth = o->depth_bytes == ALL_FOUR ? depth : UINT32_MAX;
-    e->most = o->most_bytes == ALL_FOUR ? o->most : 0;
-    e->flags = o->flags;
+    e->depth = own->depth_bytes == ALL_FOUR ? depth : UINT32_MAX;
+    e->peer_most = peer->most_bytes == ALL_FOUR ? peer->most : 0;
+    e->peer_flags = peer->has_flags ? peer->flags : UINT8_MAX;
 }
 
 static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
     bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
-    take_offer(client, &u->rqst_offer, u->rqst_depth);
+    take_offers(client, &u->rqst_offer, u->rqst_depth, &u->resp_offer);
 }
 
 /* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
@@ -278,7 +280,7 @@ static void bind(struct at_hand *s)
         return;
     }
     bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
-    take_offer(server, &u->resp_offer, u->resp_depth);
+    take_offers(server, &u->resp_offer, u->resp_depth, &u->rqst_offer);
     bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;
 }

@@ -160,7 +160,7 @@ static uint64_t identity(const struct at_hand *s)
     return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
 }
 
-static void take_iu(struct at_hand *s)
+static inline void take_iu(struct at_hand *s)
 {
     if (!understood(s)) { /* what it would have changed is not known */
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
@@ -180,7 +180,7 @@ static void take_iu(struct at_hand *s)
 /* FCVI-5.8.3-01: the next frame of an FC-VI Sequence that is open has another TYPE. Both ends have given the
  * OX_ID and the SEQ_ID to that Sequence, so no other FC-4 can use them. It is followed as what it stands for.
  */
-static bool follows_on(struct at_hand *s, struct fcvi_frame *view)
+__attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct fcvi_frame *view)
 {
     if (s->f->dh_length < 16 || fcvi_FC_R_CTL(s->fc) > 0xF || fcvi_FC_TYPE(s->fc) == FCVI_TYPE)
         return false;

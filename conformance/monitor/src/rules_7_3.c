@@ -61,7 +61,7 @@ void mon_rules_7_3(struct at_hand *s)
 }
 
 /* The Endpoint of the sender, in the Connection of the Message at hand; NULL: not known. */
-static const struct endpoint *sender_of(struct at_hand *s)
+static inline const struct endpoint *sender_of(struct at_hand *s)
 {
     struct endpoint *e = mon_endpoint_known(s);
     const struct endpoint *mine = e == NULL ? NULL : mon_endpoint_beside(s->m, s->in->network, s->s_id, e);
@@ -70,15 +70,16 @@ static const struct endpoint *sender_of(struct at_hand *s)
 }
 
 /* FCVI-7.3-04: no Message is longer than the sender's own VI allows. */
-static void check_most(struct at_hand *s, const struct endpoint *mine)
+static void check_most(struct at_hand *s)
 {
+    const struct endpoint *e = mon_endpoint_known(s);
     uint64_t total = fcvi_DH_FCVI_TOT_LEN(s->dh);
-    if (mine->most != 0 && total > mine->most && !mine->tainted)
+    if (e != NULL && e->peer_most != 0 && total > e->peer_most)
         mon_report(s, DH(s, FCVI_TOT_LEN), total,
                    FCVI_BREACH_IN_WORDS("FCVI-7.3-04",
                                         "the Message is longer than the FCVI_MAX_TRANS_SIZE of its sender",
                                         "at most what the sender's setup said"),
-                   mine->bound);
+                   e->bound);
 }
 
 /* FCVI-T17-0, -1: a VI that is not enabled for it serves no RDMA; who moves no byte touches no memory. */
@@ -89,12 +90,12 @@ static void check_rights(struct at_hand *s)
     uint8_t right = (uint8_t)(1u << (write ? FCVI_ATTRS_EnRdmaWr_LO : FCVI_ATTRS_EnRdmaRd_LO));
     if (bytes == 0 || fcvi_DH_RESP_ERR(s->dh) || !mon_message_linked(s) || !mon_far_good(s))
         return;
-    const struct endpoint *mine = sender_of(s);
-    if (mine != NULL && !mine->tainted && (mine->flags & right) == 0 && mine->handle == s->x->message.handle)
+    const struct endpoint *e = mon_endpoint_known(s);
+    if (e != NULL && (e->peer_flags & right) == 0 && e->peer_handle == s->x->message.handle)
         mon_report(s, DH(s, RESP_ERR), 0,
                    FCVI_BREACH(write ? "FCVI-T17-1" : "FCVI-T17-0",
                                "an RDMA is served by a VI that is not enabled for it", 1),
-                   mine->bound);
+                   e->bound);
 }
 
 void mon_rules_7_3_rights(struct at_hand *s)
@@ -111,7 +112,7 @@ void mon_rules_5_8_2(struct at_hand *s)
     if (mine == NULL)
         return;
     if (s->own->frame == 0)
-        check_most(s, mine);
+        check_most(s);
     if (fcvi_FC_Priority_Enable(s->fc))
         return;
     uint64_t seen = fcvi_FC_PREF(s->fc);
