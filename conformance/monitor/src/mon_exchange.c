@@ -112,6 +112,8 @@ static void begin_answer(struct at_hand *s)
 static bool logged_out(struct at_hand *s)
 {
     const struct exchange *x = s->x;
+    if (s->m->voided <= x->born)
+        return false;
     uint64_t last = x->side[0].frame > x->side[1].frame ? x->side[0].frame : x->side[1].frame;
     const struct pair *p = s->m->voided > last ? mon_pair_here(s) : NULL;
     return p != NULL && p->voided > last;

@@ -88,10 +88,10 @@ static void check_rights(struct at_hand *s)
     bool write = s->iu == FCVI_IU_WRITE_RESP;
     uint64_t bytes = write ? s->x->message.total : s->f->payload_length;
     uint8_t right = (uint8_t)(1u << (write ? FCVI_ATTRS_EnRdmaWr_LO : FCVI_ATTRS_EnRdmaRd_LO));
-    if (bytes == 0 || fcvi_DH_RESP_ERR(s->dh) || !mon_message_linked(s) || !mon_far_good(s))
-        return;
     const struct endpoint *e = mon_endpoint_known(s);
-    if (e != NULL && (e->peer_flags & right) == 0 && e->peer_handle == s->x->message.handle)
+    if (e == NULL || (e->peer_flags & right) != 0 || bytes == 0 || fcvi_DH_RESP_ERR(s->dh))
+        return;
+    if (e->peer_handle == s->x->message.handle && mon_message_linked(s) && mon_far_good(s))
         mon_report(s, DH(s, RESP_ERR), 0,
                    FCVI_BREACH(write ? "FCVI-T17-1" : "FCVI-T17-0",
                                "an RDMA is served by a VI that is not enabled for it", 1),
