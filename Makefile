@@ -31,7 +31,7 @@ GCOVR := gcovr -r . --exclude-branches-by-pattern '.*FCVI_ASSERT.*'
 .SECONDARY:
 .PHONY: all help FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
         fuzz-coverage check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
-        install install-dissector uninstall fuzz fuzz-smoke bench coverage faults variants mutants format format-check lint valgrind clean
+        install install-dissector uninstall fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
 
 all: ## build everything
 

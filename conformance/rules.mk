@@ -10,6 +10,9 @@ EXPLORE_OBJ := $(call objects,$(BUILD)/obj,$(EXPLORE_SRC))
 $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
 
+breaches: all ## lint against captures with one breach each and 2,000 conforming sessions, made from the standard alone
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.breaches.judge --detail --sessions 2000
+
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	$(IN_TREE) -m conformance.tests.bank --out $(BUILD)/faults
 

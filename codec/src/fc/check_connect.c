@@ -34,14 +34,18 @@ static void check_address(const uint8_t *a, uint16_t base, struct fcvi_findings 
         return;
     }
     const uint8_t *discriminator = fcvi_ADDR_DISCRIM(a);
-    unsigned pad = 0;
+    unsigned any = 0;
     for (size_t i = length; i < FCVI_ADDR_DISCRIM_SIZE; i++)
-        pad |= discriminator[i];
-    if (pad != 0)
-        fcvi_report(f, FCVI_AT(base, ADDR, DISCRIM), pad,
-                    (struct fcvi_rule){FCVI_NOTICE, "FCVI-7.2-16", "E31",
-                                       "the Discriminator is not zero-padded",
-                                       "zeros after DISCRIM_LEN bytes", 0});
+        any |= discriminator[i];
+    if (any == 0)
+        return;
+    size_t pad = length;
+    while (discriminator[pad] == 0)
+        pad++;
+    struct fcvi_place place = {"DISCRIM", (uint16_t)(base + FCVI_ADDR_DISCRIM_BYTE + pad), 1, 7, 0};
+    fcvi_report(f, place, discriminator[pad],
+                (struct fcvi_rule){FCVI_NOTICE, "FCVI-7.2-16", "E31", "the Discriminator is not zero-padded",
+                                   "zeros after DISCRIM_LEN bytes", 0});
 }
 
 static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findings *f)
@@ -73,8 +77,10 @@ static void check_own_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base,
     fcvi_check_reserved(FCVI_S_CONN, iu, p, base, f);
     /* Word 84 is allotted to the attributes and has no meaning: E10 wants a warning */
     for (size_t i = before; i < f->count && i < f->capacity; i++)
-        if (f->list[i].byte == base + FCVI_CONN_ATTRS_WORD_84_BYTE)
+        if (f->list[i].byte == base + FCVI_CONN_ATTRS_WORD_84_BYTE) {
             f->list[i].erratum = "E10";
+            f->list[i].requirement = iu == FCVI_IU_CONNECT_RQST ? "FCVI-T13-w77" : "FCVI-T14-w77";
+        }
 }
 
 static void check_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, struct fcvi_findings *f)

@@ -90,7 +90,8 @@ static void check_offset(const struct fcvi_frame *frame, struct fcvi_findings *f
     if (!fcvi_FC_Relative_Offset_Present(fc))
         fcvi_report(f, FCVI_AT(0, FC, Relative_Offset_Present), 0,
                     FCVI_BREACH("FCVI-5.8.7-01", "Parameter is not marked as a Relative Offset", 1));
-    else if (fcvi_FC_First_Sequence(fc) && fcvi_FC_SEQ_CNT(fc) == 0 && fcvi_FC_Parameter(fc) != 0)
+    else if (fcvi_FC_First_Sequence(fc) && fcvi_FC_SEQ_CNT(fc) == 0 && fcvi_FC_Parameter(fc) != 0 &&
+             fcvi_sof_initiates(frame->input.sof)) /* SEQ_CNT may have wrapped in a long Sequence */
         fcvi_report(f, FCVI_AT(0, FC, Parameter), fcvi_FC_Parameter(fc),
                     FCVI_BREACH("FCVI-5.8.7-01", "the first Relative Offset of an Exchange is not zero", 0));
 }

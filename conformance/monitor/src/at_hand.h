@@ -93,7 +93,7 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
         return p;
     p = mon_pool_add(m, &m->pairs, network, low << 24 | high);
     if (m->pairs.evicted != 0) /* what is known no more may have ended all that was before */
-        p->disconnected = p->voided = p->epoch = m->latest;
+        p->disconnected = p->voided = p->epoch = m->voided = m->latest;
     return p;
 }
 /** The two ports of the frame at hand. */
@@ -119,7 +119,6 @@ void mon_exchange_note(struct at_hand *s);
 
 /** An acknowledgement or refusal of a frame of a Sequence. */
 void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned whose, bool all);
-void mon_sequences_end(struct fcvi_monitor *m, const struct exchange *x);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

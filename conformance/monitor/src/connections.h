@@ -38,6 +38,8 @@ struct endpoint {
     uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
+    uint32_t peer_most;         /* FCVI_MAX_TRANS_SIZE of its peer's; 0: not known */
+    uint8_t peer_flags;         /* FCVI_ATTR_FLAGS of its peer's; all set: not known */
     uint32_t unconfirmed;       /* Messages to it that were not answered yet */
     uint32_t next;              /* FCVI_MSG_ID of the next Message to it */
     uint32_t highest;           /* of those to it */
@@ -50,6 +52,7 @@ struct endpoint {
     uint64_t last;      /* frame of the last new Message to it */
     uint64_t last_at;   /* and when */
     uint64_t spoke_at;  /* when its port finished the setup */
+    uint64_t failed;    /* frame in which its port aborted a Message for want of a response (8.4.2 a, e) */
     uint64_t answered;  /* frame that completed a Disconnect of its Connection */
     uint32_t asked_peer, asked_id;
 };
@@ -58,9 +61,8 @@ struct endpoint {
 struct setup {
     struct node node;
     uint64_t frame, touched;
-    uint32_t peer, handle;
+    uint32_t peer;
     uint16_t ox_id;
-    bool open;
 };
 
 static inline uint64_t mon_endpoint_key(uint32_t network, uint32_t owner)
@@ -112,6 +114,11 @@ static inline struct endpoint *mon_endpoint_known(struct at_hand *s)
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x);
 /** Take handles and attributes out of the parts of a connect payload. */
 void mon_connection_payload(struct at_hand *s);
+/** All bytes of the address were seen. */
+static inline bool mon_address_known(const struct address *a)
+{
+    return a->seen == FCVI_ADDR_HOST_ADD_SIZE && a->length >= FCVI_ADDR_HOST_ADD_SIZE && a->rest == a->length;
+}
 /** What a setup IU makes of the Connection. */
 void mon_connection_note(struct at_hand *s);
 void mon_connection_closed(struct at_hand *s, struct endpoint *mine);

@@ -17,19 +17,42 @@ struct side {
     uint64_t id;             /* what names its Message or setup */
     uint32_t offset, length; /* of its last payload */
     uint32_t sequences;      /* begun */
+    uint32_t frames;         /* of its Sequence so far */
     uint16_t cnt;            /* SEQ_CNT of its last frame */
     uint16_t payload_cnt;    /* SEQ_CNT of its last payload */
     uint16_t refused;        /* frames that busy or reject sent back and that did not come again */
     uint8_t seq_id;
+    uint8_t cls;  /* of service of its Sequence; 0: not known */
     bool open;    /* its Sequence goes on */
     bool payload; /* it has sent one */
 };
 
+/** An FCVI_NET_ADDRESS: sums over the bytes of the host's address and of the Discriminator. */
+struct address {
+    uint64_t host, discriminator;
+    uint8_t length, seen; /* DISCRIM_LEN; bytes seen before those of the Discriminator */
+    uint8_t rest;         /* and bytes of that */
+};
+
+/** What one side says of its Endpoint in its connect payload; the bytes of a field may come in two frames. */
+struct offer {
+    struct address local, remote;
+    uint32_t most;                                 /* FCVI_MAX_TRANS_SIZE */
+    uint8_t handle_bytes, depth_bytes, most_bytes; /* bits: which bytes were seen */
+    uint8_t flags;                                 /* FCVI_ATTR_FLAGS */
+    bool has_flags;
+};
+
 struct setup_facts {
+    struct offer rqst_offer, resp_offer;
     uint64_t rqst, resp1, resp2, resp3; /* frame numbers, 0: not seen */
+    uint64_t first;                     /* of a retry: frame of the first try, 0: not known */
     uint32_t connection_id, rqst_handle, resp_handle, rqst_depth, resp_depth;
     uint8_t rqst_level, resp_level, rqst_pref, resp_pref;
     uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
+    uint16_t first_ox_id;                  /* Exchange of the first try */
+    uint8_t reason;                        /* Reason Code of RESP1 when it refused */
+    bool registered;                       /* the handle of its request is known to be asked for */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
 };
 
@@ -66,6 +89,7 @@ struct exchange {
     bool headless;    /* its beginning was not seen */
     bool two_answers; /* the responder answered twice: whose RX_ID holds is not known */
     bool has_rx_id;
+    bool rx_id_of_ack; /* an ACK named it last */
     bool waits;        /* its request is counted among those that wait for their responses (7.3) */
     bool shared_count; /* the responder goes on from the originator's SEQ_CNT (E18) */
     union {
@@ -80,8 +104,8 @@ struct sequence {
     uint64_t x0, x1; /* key of its Exchange */
     uint64_t frame;
     uint32_t unacknowledged;
-    bool open; /* its last frame was not sent */
-    bool class2;
+    bool open;   /* its last frame was not sent */
+    uint8_t cls; /* of service; 0: not known */
 };
 
 #ifndef FCVI_INTERNALS_IN_SIGHT

@@ -73,6 +73,102 @@ enum {
     DEPTH = QOS + FCVI_QOS_FCVI_PIPELINE_DEPTH_BYTE
 };
 
+enum {
+    ALL_FOUR = 0xF,
+    FLAGS = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_ATTR_FLAGS_BYTE,
+    MOST = FCVI_CONN_FCVI_LOC_ATTRS_BYTE + FCVI_ATTRS_FCVI_MAX_TRANS_SIZE_BYTE
+};
+
+/* A field of four bytes, of which a frame may hold some only. Returns as part(). */
+static uint16_t gather(const struct at_hand *s, uint32_t byte, uint32_t *value, uint8_t *seen)
+{
+    uint16_t at = part(s, byte, 4, value);
+    if (at != 0) {
+        *seen = ALL_FOUR;
+        return at;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t one;
+        if (!part(s, byte + i, 1, &one))
+            continue;
+        uint32_t shift = 8 * (3 - i);
+        *value = (*value & ~(0xFFu << shift)) | one << shift;
+        *seen |= (uint8_t)(1u << i);
+    }
+    return 0;
+}
+
+/* What a byte, or a word of eight, adds to a sum over words that tells what stands where. Zeros add nothing,
+ * and the bytes of a word as much as the word, whatever the cuts between frames are. */
+static uint64_t weigh(uint32_t place, uint64_t word)
+{
+    return word * (0x9E3779B97F4A7C15u + 0xD6E8FEB86659FD92u * (place / 8));
+}
+
+static uint64_t weigh_byte(uint32_t place, uint64_t byte)
+{
+    return weigh(place, byte << 8 * (7 - place % 8));
+}
+
+static uint64_t sum(const uint8_t *bytes, uint32_t length)
+{
+    uint64_t all = 0;
+    uint32_t i = 0;
+    for (; i + 8 <= length; i += 8)
+        all += weigh(i, fcvi_load(bytes + i, 8));
+    for (; i < length; i++)
+        all += weigh_byte(i, bytes[i]);
+    return all;
+}
+
+/* What there is of these bytes; returns how many. */
+static uint8_t gather_sum(const struct at_hand *s, uint32_t byte, uint32_t length, uint64_t *all)
+{
+    uint8_t seen = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        uint32_t one;
+        if (!part(s, byte + i, 1, &one))
+            continue;
+        *all += weigh_byte(i, one);
+        seen++;
+    }
+    return seen;
+}
+
+/* Zeros behind the Discriminator are padding; anything else there is the codec's to report (E31). */
+static void gather_address(const struct at_hand *s, uint32_t byte, struct address *a)
+{
+    uint32_t ignored, length = 0;
+    uint16_t at = part(s, byte + FCVI_ADDR_HOST_ADD_BYTE, 4, &ignored);
+    bool last = part(s, byte + FCVI_ADDR_LENGTH - 4, 4, &ignored),
+         known = part(s, byte + FCVI_ADDR_DISCRIM_LEN_BYTE, 1, &length);
+    if (known)
+        a->length = (uint8_t)(length < FCVI_ADDR_DISCRIM_SIZE ? length : FCVI_ADDR_DISCRIM_SIZE);
+    if (at != 0 && last && known) {
+        a->host = sum(s->fc + at, FCVI_ADDR_HOST_ADD_SIZE);
+        a->discriminator = sum(s->fc + at + FCVI_ADDR_HOST_ADD_SIZE, a->length);
+        a->seen = FCVI_ADDR_HOST_ADD_SIZE;
+        a->rest = a->length;
+        return;
+    }
+    a->seen += gather_sum(s, byte + FCVI_ADDR_HOST_ADD_BYTE, FCVI_ADDR_HOST_ADD_SIZE, &a->host);
+    a->rest += gather_sum(s, byte + FCVI_ADDR_DISCRIM_BYTE, a->length, &a->discriminator);
+}
+
+static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, uint32_t *depth)
+{
+    uint32_t flags;
+    s->handle_at = gather(s, HANDLE, handle, &o->handle_bytes);
+    gather(s, DEPTH, depth, &o->depth_bytes);
+    gather(s, MOST, &o->most, &o->most_bytes);
+    if (part(s, FLAGS, 1, &flags)) {
+        o->flags = (uint8_t)flags;
+        o->has_flags = true;
+    }
+    gather_address(s, FCVI_CONN_FCVI_LOC_ADDR_BYTE, &o->local);
+    gather_address(s, FCVI_CONN_FCVI_REM_ADDR_BYTE, &o->remote);
+}
+
 void mon_connection_payload(struct at_hand *s)
 {
     struct setup_facts *u = &s->x->setup;
@@ -80,15 +176,13 @@ void mon_connection_payload(struct at_hand *s)
     uint32_t value;
     if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
         return;
-    s->handle_at = part(s, HANDLE, 4, &value);
-    if (s->handle_at != 0) {
-        *(request ? &u->rqst_handle : &u->resp_handle) = value;
+    struct offer *o = request ? &u->rqst_offer : &u->resp_offer;
+    gather_offer(s, o, request ? &u->rqst_handle : &u->resp_handle,
+                 request ? &u->rqst_depth : &u->resp_depth);
+    if (o->handle_bytes == ALL_FOUR)
         *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
-    }
     if (part(s, PREF, 1, &value))
         *(request ? &u->rqst_pref : &u->resp_pref) = (uint8_t)value;
-    if (part(s, DEPTH, 4, &value))
-        *(request ? &u->rqst_depth : &u->resp_depth) = value;
     s->level_at = part(s, LEVEL, 1, &value);
     if (s->level_at != 0) {
         *(request ? &u->rqst_level : &u->resp_level) = (uint8_t)value;
@@ -118,7 +212,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->speaks = e->closed = e->closed_at = e->last = 0;
-        e->last_at = e->spoke_at = e->answered = 0;
+        e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
         e->highest = e->unconfirmed = 0;
         e->firm = false;
@@ -134,11 +228,18 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         e->tainted |= TAINT_PEERS;
 }
 
+static void take_offers(struct endpoint *e, const struct offer *own, uint32_t depth, const struct offer *peer)
+{
+    e->depth = own->depth_bytes == ALL_FOUR ? depth : UINT32_MAX;
+    e->peer_most = peer->most_bytes == ALL_FOUR ? peer->most : 0;
+    e->peer_flags = peer->has_flags ? peer->flags : UINT8_MAX;
+}
+
 static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
     bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
-    client->depth = u->rqst_depth;
+    take_offers(client, &u->rqst_offer, u->rqst_depth, &u->resp_offer);
 }
 
 /* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
@@ -179,7 +280,7 @@ static void bind(struct at_hand *s)
         return;
     }
     bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
-    server->depth = u->resp_depth;
+    take_offers(server, &u->resp_offer, u->resp_depth, &u->rqst_offer);
     bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;
 }
@@ -234,6 +335,8 @@ static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
     struct pair *p = mon_pair_of(s->m, x->network, x->originator, x->responder, true);
     if (e->speaks == 0 && far->speaks == 0)
         p->connections++;
+    if (owner == x->responder)
+        p->confirmed = s->in->number; /* each has an answer of the other by now, or sent the last */
     if (e->speaks == 0) {
         e->speaks = s->in->number;
         e->spoke_at = s->in->time_us;
@@ -256,6 +359,7 @@ void mon_connection_note(struct at_hand *s)
     } else if (s->iu == FCVI_IU_CONNECT_RESP1) {
         u->resp1 = s->in->number;
         u->refused = status;
+        u->reason = status ? (uint8_t)fcvi_DH_Reason_Code(s->dh) : 0;
         if (s->end_sequence)
             bind(s);
     } else if (s->iu == FCVI_IU_CONNECT_RESP2) {

@@ -108,11 +108,23 @@ static void begin_answer(struct at_hand *s)
     s->x->headless = s->x->two_answers = true;
 }
 
+/* A login or logout after its last frame ended it (7.7.1, 8.4.2 g, 8.5.3 c). */
+static bool logged_out(struct at_hand *s)
+{
+    const struct exchange *x = s->x;
+    if (s->m->voided <= x->born)
+        return false;
+    uint64_t last = x->side[0].frame > x->side[1].frame ? x->side[0].frame : x->side[1].frame;
+    const struct pair *p = s->m->voided > last ? mon_pair_here(s) : NULL;
+    return p != NULL && p->voided > last;
+}
+
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
  * and not too long ago, is compared, and what looks like a beginning begins. */
 static bool take_loosely(struct at_hand *s)
 {
-    if (s->starts || mon_stale(s->m, s->x->touched, s->in->time_us) || !fits(s, s->x))
+    bool stale = s->in->time_us - s->x->touched >= s->m->config.r_a_tov_us; /* its names may be used again */
+    if (s->starts || stale || !fits(s, s->x) || logged_out(s))
         s->x = begin(s, !s->starts);
     else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
         s->x->two_answers = true;
@@ -126,7 +138,7 @@ static bool take_exactly(struct at_hand *s)
         begin_answer(s);
         return true;
     }
-    bool ended = x->over != 0 || x->aborted != 0;
+    bool ended = x->over != 0 || x->aborted != 0 || (s->starts && logged_out(s));
     bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
     if (x->group == s->group && !other && x->side[s->who].refused != 0)
         return true; /* a frame that was sent back may come again */

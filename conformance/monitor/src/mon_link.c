@@ -9,10 +9,11 @@ static struct exchange *exchange_here(struct at_hand *s)
 
 static void abort_exchange(struct at_hand *s, struct exchange *x)
 {
+    if (x->group == G_MESSAGE)
+        mon_rules_8_4_abort(s);
     x->aborted = s->in->number;
     x->aborter = s->who;
     x->touched = s->in->time_us;
-    mon_sequences_end(s->m, x);
 }
 
 /* FCVI-5.8.1-01: BA_ACC names the Exchange of the ABTS that it answers. The answering side has the ABTS; its

@@ -94,6 +94,7 @@ static void judge_message(struct at_hand *s)
 {
     mon_rules_5_9(s);
     mon_rules_5_8_2(s);
+    mon_rules_7_3_rights(s);
     mon_rules_7_3_depth(s);
     if (mon_rules_5_2(s))
         mon_rules_6_2(s);
@@ -159,7 +160,7 @@ static uint64_t identity(const struct at_hand *s)
     return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
 }
 
-static void take_iu(struct at_hand *s)
+static inline void take_iu(struct at_hand *s)
 {
     if (!understood(s)) { /* what it would have changed is not known */
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
@@ -174,6 +175,31 @@ static void take_iu(struct at_hand *s)
     s->end_sequence = fcvi_FC_End_Sequence(s->fc);
     s->last = fcvi_FC_Last_Sequence(s->fc);
     judge_iu(s);
+}
+
+/* FCVI-5.8.3-01: the next frame of an FC-VI Sequence that is open has another TYPE. Both ends have given the
+ * OX_ID and the SEQ_ID to that Sequence, so no other FC-4 can use them. It is followed as what it stands for.
+ */
+__attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct fcvi_frame *view)
+{
+    if (s->f->dh_length < 16 || fcvi_FC_R_CTL(s->fc) > 0xF || fcvi_FC_TYPE(s->fc) == FCVI_TYPE)
+        return false;
+    struct exchange *x = mon_exchange_find(s->m, s->in->network, s->who == 0 ? s->s_id : s->d_id,
+                                           s->who == 0 ? s->d_id : s->s_id, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    if (x == NULL || !mon_exact(s->m, x) || x->over != 0 || x->aborted != 0)
+        return false;
+    const struct side *own = &x->side[s->who];
+    const struct pair *p = mon_pair_here(s);
+    if (!own->open || own->seq_id != fcvi_FC_SEQ_ID(s->fc) || (p != NULL && p->voided > own->frame) ||
+        (uint16_t)(own->cnt + 1) != fcvi_FC_SEQ_CNT(s->fc))
+        return false;
+    *view = *s->f;
+    view->kind = FCVI_KIND_IU;
+    view->iu = (uint8_t)fcvi_iu_of_opcode((uint8_t)fcvi_DH_FCVI_OPCODE(view->dh));
+    s->x = x;
+    mon_report(s, FC(TYPE), fcvi_FC_TYPE(s->fc),
+               FCVI_BREACH("FCVI-5.8.3-01", "TYPE changes within an FC-VI Sequence", FCVI_TYPE), own->frame);
+    return true;
 }
 
 void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
@@ -194,6 +220,9 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
     s.s_id = mon_port_at(s.fc + FCVI_FC_S_ID_BYTE);
     s.d_id = mon_port_at(s.fc + FCVI_FC_D_ID_BYTE);
     s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;
+    struct fcvi_frame view;
+    if (s.f->kind == FCVI_KIND_OTHER && follows_on(&s, &view))
+        s.f = &view;
     if (s.f->kind == FCVI_KIND_IU)
         take_iu(&s);
     else if (s.f->kind == FCVI_KIND_BLS)

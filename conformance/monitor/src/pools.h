@@ -41,6 +41,7 @@ struct fcvi_monitor {
     struct fcvi_monitor_count unjudged[FCVI_UNJUDGED_COUNT];
     uint64_t last_gap; /* number of the last frame before which frames are missing; 0: none are */
     uint64_t latest;   /* number of the latest frame */
+    uint64_t voided;   /* number of the last frame that ended a login, of any two ports */
     uint64_t resumed;  /* time of the first frame after that gap, or of the first of all */
     bool partial;      /* frames before it were not seen */
     bool knows_r_a_tov;

@@ -25,14 +25,16 @@ void mon_rules_6_2(struct at_hand *s);  /* fields of Message IUs, 6.2 to 6.7 */
 void mon_rules_6_8(struct at_hand *s);  /* fields of setup IUs, 6.8 to 6.11 */
 void mon_rules_6_12(struct at_hand *s); /* Disconnect IUs, 6.12 and 6.13 */
 void mon_rules_5_8_rx_id(struct at_hand *s);
-void mon_rules_7_3(struct at_hand *s);       /* attributes */
-void mon_rules_5_8_2(struct at_hand *s);     /* Preference */
-void mon_rules_7_3_depth(struct at_hand *s); /* Messages without confirmation */
+void mon_rules_7_3(struct at_hand *s);        /* attributes */
+void mon_rules_7_3_rights(struct at_hand *s); /* to serve RDMA */
+void mon_rules_5_8_2(struct at_hand *s);      /* Preference */
+void mon_rules_7_3_depth(struct at_hand *s);  /* Messages without confirmation */
 /** A Message that waits makes room for another Exchange: its response will not be known for one. */
 void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x);
-void mon_rules_7_7(struct at_hand *s); /* no FC-VI after a logout */
-void mon_rules_8_4(struct at_hand *s); /* handles in use */
-void mon_rules_8_5(struct at_hand *s); /* retries and FCVI_CONNECTION_IDs */
+void mon_rules_7_7(struct at_hand *s);       /* no FC-VI after a logout */
+void mon_rules_8_4(struct at_hand *s);       /* handles in use */
+void mon_rules_8_4_abort(struct at_hand *s); /* a Message is aborted */
+void mon_rules_8_5(struct at_hand *s);       /* retries and FCVI_CONNECTION_IDs */
 
 void mon_link_services(struct at_hand *s); /* ABTS, BA_ACC */
 void mon_link_control(struct at_hand *s);  /* ACK, busy, reject */

@@ -23,8 +23,8 @@ void mon_rules_5_4_reuse(struct at_hand *s)
 static bool after_the_end(const struct at_hand *s)
 {
     const struct exchange *x = s->x;
-    if (x->over == 0)
-        return false;
+    if (x->over == 0 || (x->over_side != s->who && (x->tainted >> x->over_side & 1u)))
+        return false; /* it may go on when the other side ended it by a breach */
     if (mon_exact(s->m, x))
         return true;
     int16_t beyond = (int16_t)((uint16_t)fcvi_FC_SEQ_CNT(s->fc) - x->over_cnt);

@@ -15,9 +15,13 @@ static void remember(struct at_hand *s)
     own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     if (!has_offset(s))
         return;
+    /* the parts of a connect IU are read where they stand, be their Relative Offsets right or not */
+    bool counted = s->group == G_SETUP && mon_exact(s->m, s->x);
+    own->offset = !counted       ? (uint32_t)fcvi_FC_Parameter(s->fc)
+                  : own->payload ? own->offset + own->length
+                                 : 0;
     own->payload = true;
     own->payload_cnt = own->cnt;
-    own->offset = (uint32_t)fcvi_FC_Parameter(s->fc);
     own->length = s->f->payload_length;
 }
 
@@ -56,7 +60,9 @@ static void offset_exactly(struct at_hand *s)
     const struct side *own = s->own;
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
     uint32_t wanted = own->payload ? own->offset + own->length : 0;
-    bool codec_says_so = !own->payload && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0;
+    const unsigned first_normal = 0x30; /* below it a SOF is SOFix, or not known */
+    bool codec_says_so = s->f->input.sof < first_normal && !own->payload && fcvi_FC_First_Sequence(s->fc) &&
+                         fcvi_FC_SEQ_CNT(s->fc) == 0;
     if (offset == wanted || codec_says_so)
         return;
     const char *id = !own->payload ? "FCVI-5.8.7-01" : own->open ? "FCVI-5.8.7-02" : "FCVI-5.6-09";
@@ -119,23 +125,50 @@ bool mon_rules_5_6(struct at_hand *s)
 
 /* ---- login ---- */
 
+/* FCVI-5.6-03, -04, -08: an FC-VI Port, which this one is, since it takes part in a setup, logs in with S and
+ * C. E17: C is bit 31. */
+static void check_own_login(struct at_hand *s, struct login *l)
+{
+    if (l->lacks == 0 || l->told || l->frame <= s->m->last_gap)
+        return;
+    l->told = true;
+    struct fcvi_rule rule =
+        FCVI_BREACH_IN_WORDS("FCVI-5.6-03", "the sender's PLOGI or ACC has not S", "S, and C in bit 31");
+    if ((l->lacks & LACKS_S) == 0) {
+        rule.requirement = "FCVI-5.6-08";
+        rule.message = "the sender's PLOGI or ACC has not C";
+        rule.erratum = l->lacks & LACKS_C_NOT_RANDOM ? "E17" : NULL;
+    }
+    uint8_t tainted = s->x->tainted; /* nothing is wrong with the Exchange */
+    mon_report(s, FC(S_ID), s->s_id, rule, l->frame);
+    s->x->tainted = tainted;
+}
+
 /* FCVI-5.6-06, -11: no setup is originated towards a port whose PLOGI or ACC lacked S or C, and (-05, -10)
  * one from such a port is refused with 20h. The sender has that port's PLOGI or ACC, else it were not logged
- * in. */
+ * in. That an application rejects what is to be refused anyway (04h) is no excuse; what is wrong beside it
+ * may have been seen first. */
 void mon_rules_5_6_login(struct at_hand *s)
 {
-    const struct pair *p = mon_pair_here(s);
-    bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);
-    if (p == NULL || (s->iu != FCVI_IU_CONNECT_RQST && !accept) || !mon_exact(s->m, s->x))
+    struct pair *p = mon_pair_here(s);
+    bool status = s->iu != FCVI_IU_CONNECT_RQST && fcvi_DH_CONN_STS(s->dh);
+    bool answer = s->iu == FCVI_IU_CONNECT_RESP1;
+    if (p == NULL || (s->iu != FCVI_IU_CONNECT_RQST && !answer) || !mon_exact(s->m, s->x))
         return;
+    check_own_login(s, &p->login[mon_pair_index(s->s_id, s->d_id)]);
     unsigned far = mon_pair_index(s->d_id, s->s_id);
-    uint8_t lacks = p->login[far].lacks;
+    uint8_t lacks = p->login[far].lacks & (LACKS_S | LACKS_C);
     if (lacks == 0 || p->login[far].frame <= s->m->last_gap)
         return;
-    const char *id =
-        accept ? (lacks & 1 ? "FCVI-5.6-05" : "FCVI-5.6-10") : (lacks & 1 ? "FCVI-5.6-06" : "FCVI-5.6-11");
-    mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh),
+    bool rejected = status && fcvi_DH_Reason_Code(s->dh) == FCVI_REASON_CONNECT_REJECT &&
+                    s->x->setup.mode == 1 && mon_far_good(s);
+    if (status && !rejected)
+        return;
+    const char *id = answer ? (lacks & LACKS_S ? "FCVI-5.6-05" : "FCVI-5.6-10")
+                            : (lacks & LACKS_S ? "FCVI-5.6-06" : "FCVI-5.6-11");
+    struct fcvi_place place = rejected ? DH(s, Reason_Code) : DH(s, FCVI_OPCODE);
+    mon_report(s, place, rejected ? FCVI_REASON_CONNECT_REJECT : fcvi_DH_FCVI_OPCODE(s->dh),
                FCVI_BREACH_IN_WORDS(id, "the port's login lacks what a Connection needs",
-                                    accept ? "a refusal with 20h" : "no Connection Setup"),
+                                    answer ? "a refusal with 20h" : "no Connection Setup"),
                p->login[far].frame);
 }

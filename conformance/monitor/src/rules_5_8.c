@@ -1,9 +1,32 @@
 /* 5.8.1, 5.8.2, 5.8.4: RX_ID, Sequence Initiative and Preference. */
 #include "rules.h"
 
+/* An ACK says nothing of itself but its OX_ID and SEQ_ID. A request that the Fabric delivered twice has two
+ * ACKs, each perhaps with the name of an Exchange of its own; and of an OX_ID that was used again unseen the
+ * ACK alone may have been captured. */
+static bool names_are_certain(const struct at_hand *s, bool ack)
+{
+    return (s->m->config.trust & FCVI_TRUST_ONCE) != 0 && (!ack || mon_exact(s->m, s->x));
+}
+
 /* FC-FS (FCVI-5.8.1-01): the responder names its RX_ID once; from then on both sides use it. The originator
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
  * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
+/* CONNECT_RESP2 answers a frame of the responder, so its sender knows whether there is a name, and which. */
+static void check_resp2(struct at_hand *s)
+{
+    uint64_t seen = fcvi_FC_RX_ID(s->fc);
+    const struct exchange *x = s->x;
+    bool once = (s->m->config.trust & FCVI_TRUST_ONCE) != 0;
+    if (!once || x->reused || x->two_answers || !mon_exact(s->m, x) || !mon_far_good(s) || s->far->frame == 0)
+        return;
+    if (x->has_rx_id ? seen == FC_X_ID_UNASSIGNED && !x->rx_id_of_ack : seen != FC_X_ID_UNASSIGNED)
+        mon_report(s, FC(RX_ID), seen,
+                   FCVI_BREACH("FCVI-5.8.1-01", "RX_ID is not what the responder named",
+                               x->has_rx_id ? x->rx_id : FC_X_ID_UNASSIGNED),
+                   s->far->frame);
+}
+
 void mon_rules_5_8_rx_id(struct at_hand *s)
 {
     struct exchange *x = s->x;
@@ -12,12 +35,18 @@ void mon_rules_5_8_rx_id(struct at_hand *s)
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused || x->two_answers)
         return;
-    if (x->has_rx_id && x->rx_id != seen && answers && mon_far_good(s))
+    bool other = x->has_rx_id && x->rx_id != seen, ack = s->f->kind == FCVI_KIND_LINK_CONTROL;
+    if (other && (ack || x->rx_id_of_ack) && !names_are_certain(s, ack)) {
+        x->two_answers = true;
+        return;
+    }
+    if (other && answers && mon_far_good(s))
         mon_report(s, FC(RX_ID), seen,
                    FCVI_BREACH("FCVI-5.8.1-01", "RX_ID changes within the Exchange", x->rx_id),
                    s->who == 1 ? own->frame : far->frame);
     if (s->who == 1) {
         x->has_rx_id = true;
+        x->rx_id_of_ack = ack;
         x->rx_id = seen;
     }
 }
@@ -43,5 +72,7 @@ static void check_initiative(struct at_hand *s)
 void mon_rules_5_8(struct at_hand *s)
 {
     mon_rules_5_8_rx_id(s);
+    if (s->iu == FCVI_IU_CONNECT_RESP2)
+        check_resp2(s);
     check_initiative(s);
 }

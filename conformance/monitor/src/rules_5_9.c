@@ -22,6 +22,15 @@ static void unknown_handle(struct at_hand *s)
                "the handle of the Remote Endpoint", 0);
 }
 
+/* FCVI-8.4.2-a: after FCVI_ULP_TIMEOUT, R_A_TOV (8.3), what waits is aborted. How soon is not said; who sends
+ * a new Message instead, R_A_TOV later still, has not done it. Every Message of the Endpoint is older than
+ * its last one. */
+static bool overdue(struct at_hand *s, const struct endpoint *e)
+{
+    return s->m->knows_r_a_tov && e->level == 3 && e->counting && e->unconfirmed > 0 && e->last != 0 &&
+           s->in->time_us >= e->last_at && s->in->time_us - e->last_at > 2 * s->m->config.r_a_tov_us;
+}
+
 /* FCVI-5.9.3-03 (E74): the client has sent RESP2, the server RESP3, before its first Message; FCVI-8.1-01:
  * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. A Peer that went
  * into another setup (5.3.4) has finished none with an Endpoint that it did not confirm; of two answers to a
@@ -35,9 +44,29 @@ static void check_own_end(struct at_hand *s, struct endpoint *e)
     bool once = (s->m->config.trust & FCVI_TRUST_ONCE) != 0;
     if (here && mine->closed != 0)
         breach(s, "FCVI-8.1-01", "a new Message after the sender's Disconnect IU", "none", mine->closed);
+    else if (here && mine->failed > mine->bound)
+        breach(s, "FCVI-8.4.2-e", "a new Message after one was aborted for want of its response",
+               "none: the Endpoint is in Error", mine->failed);
+    else if (here && overdue(s, e))
+        breach(s, "FCVI-8.4.2-a", "a new Message while one waits for its response far too long",
+               "ABTS, and none", e->last);
     else if (here ? mine->speaks == 0 : once && !e->firm)
         breach(s, "FCVI-5.9.3-03", "a Message before the sender has finished the setup",
                "CONNECT_RESP2 of a client, CONNECT_RESP3 of a server before", e->bound);
+}
+
+/* FCVI-7.7.1-05: the sender has itself sent or accepted a LOGO after the Connection was made; that they
+ * logged in again brings none back. */
+static bool left_behind(struct at_hand *s, const struct endpoint *e)
+{
+    const struct pair *p = mon_pair_here(s);
+    uint64_t left = p == NULL ? 0 : p->left[mon_pair_index(s->s_id, s->d_id)];
+    if (left == 0 || p->logged_out[mon_pair_index(s->s_id, s->d_id)] != 0 || e->bound > left || e->tainted ||
+        e->peer != s->s_id || !mon_knows_all(s->m))
+        return false;
+    breach(s, "FCVI-7.7.1-05", "a Message over a Connection that a logout has ended",
+           "a Connection Setup after the login", left);
+    return true;
 }
 
 static struct endpoint *check_handle(struct at_hand *s)
@@ -47,6 +76,8 @@ static struct endpoint *check_handle(struct at_hand *s)
         unknown_handle(s);
         return NULL;
     }
+    if (left_behind(s, e))
+        return NULL;
     if (e->tainted || mon_endpoint_gone(s, e) || e->bound <= s->m->last_gap) {
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
         return NULL;

@@ -23,6 +23,64 @@ static void check_subject(struct at_hand *s, const struct endpoint *e)
                    0);
 }
 
+/* The setup that is aborted, of which everything was seen, and whether the sender originated it; NULL: not
+ * certain. Each side has its own FCVI_CONNECTION_IDs, so one ID may name two setups; and a Peer, or a retry,
+ * may know the handle from elsewhere. */
+static const struct exchange *aborted_setup(struct at_hand *s, bool *own)
+{
+    uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    const struct setup *mine = mon_pool_find(s->m, &s->m->setups, network | s->s_id, id);
+    const struct setup *far = mon_pool_find(s->m, &s->m->setups, network | s->d_id, id);
+    *own = mine != NULL;
+    const struct setup *u = mine != NULL ? mine : far;
+    if (u == NULL || (mine != NULL && far != NULL) || u->peer != (*own ? s->d_id : s->s_id))
+        return NULL;
+    const struct exchange *x =
+        mon_exchange_find(s->m, s->in->network, *own ? s->s_id : s->d_id, u->peer, u->ox_id);
+    bool seen = x != NULL && x->born == u->frame && x->group == G_SETUP && x->tainted == 0 &&
+                mon_exact(s->m, x) && mon_exact(s->m, s->x) && mon_knows_all(s->m);
+    return seen && x->setup.mode == 1 && !x->setup.retry && !x->two_answers ? x : NULL;
+}
+
+/* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
+ * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. */
+static void check_setup_handle(struct at_hand *s)
+{
+    bool own;
+    const struct exchange *x = aborted_setup(s, &own);
+    if (x == NULL)
+        return;
+    const struct setup_facts *u = &x->setup;
+    uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
+    uint32_t given = own ? u->resp_handle : u->rqst_handle;
+    bool has = own ? u->resp2 != 0 && u->has_resp_handle && !u->refused : u->resp1 != 0 && u->has_rqst_handle;
+    bool never = own && u->resp1 == 0;
+    if (has && seen == FCVI_UNASSIGNED && given != FCVI_UNASSIGNED && !(!own && u->refused))
+        mon_report(s, DH(s, FCVI_HANDLE), seen,
+                   FCVI_BREACH("FCVI-6.12.2-02", "the other side's handle is known, and not named", given),
+                   own ? u->resp1 : u->rqst);
+    if (never && seen != FCVI_UNASSIGNED && u->has_rqst_handle)
+        mon_report(
+            s, DH(s, FCVI_HANDLE), seen,
+            seen == u->rqst_handle
+                ? FCVI_TOLERATED("FCVI-6.12.2-03", "E04", "the sender's own handle", FCVI_UNASSIGNED)
+                : FCVI_BREACH("FCVI-6.12.2-03", "a handle that nobody gave the sender", FCVI_UNASSIGNED),
+            u->rqst);
+}
+
+/* FCVI-6.12.2-07: who has sent Messages over a Connection has it established (E74), and aborts no setup. */
+static void check_established(struct at_hand *s, const struct endpoint *e, const struct endpoint *mine)
+{
+    if (e == NULL || mine == NULL || e->tainted || mine->tainted || e->last == 0 || e->last < e->bound ||
+        mine->speaks == 0 || mine->closed != 0 || e->closed != 0 || e->bound <= s->m->last_gap ||
+        mine->peer != s->d_id || mine->peer_handle != e->handle || !mon_exact(s->m, s->x) ||
+        mon_endpoint_gone(s, e))
+        return;
+    mon_report(s, DH(s, CONN_SETUP_ABORT), 1,
+               FCVI_BREACH("FCVI-6.12.2-07", "a setup is aborted that has completed and carried Messages", 0),
+               e->last);
+}
+
 /* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). */
 static void check_completed(struct at_hand *s, const struct endpoint *a, const char *id)
 {
@@ -57,6 +115,10 @@ static void request(struct at_hand *s)
     if (e != NULL && e->bound != 0 && e->peer == s->s_id)
         mine = mon_endpoint_find(s->m, s->in->network, s->s_id, e->peer_handle);
     check_subject(s, e);
+    if (d->abort) {
+        check_setup_handle(s);
+        check_established(s, e, mine);
+    }
     check_completed(s, mine, "FCVI-6.12.2-11");
     mon_connection_closed(s, mine);
 }

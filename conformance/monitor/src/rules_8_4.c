@@ -75,3 +75,24 @@ void mon_rules_8_4(struct at_hand *s)
     else
         too_soon(s, e);
 }
+
+/* FCVI-8.4.2-a, -e: a response that is due has not come within FCVI_ULP_TIMEOUT, which is R_A_TOV (8.3), and
+ * the originator gives the Message up: its Endpoint is in Error. In class 2, or earlier, an abort may have
+ * other reasons. Who is given up waits for nothing more (7.3). */
+void mon_rules_8_4_abort(struct at_hand *s)
+{
+    struct exchange *x = s->x;
+    bool timed_out = s->m->knows_r_a_tov && s->in->time_us >= x->touched &&
+                     s->in->time_us - x->touched >= s->m->config.r_a_tov_us && x->side[0].cls == 3;
+    if (x->waits)
+        mon_depth_lost(s->m, x);
+    x->waits = false;
+    struct endpoint *e = mon_endpoint_find(s->m, x->network, x->responder, x->message.handle);
+    if (e == NULL || s->who != 0 || x->over != 0 || x->side[1].frame != 0 || !timed_out ||
+        !mon_exact(s->m, x) || e->peer != x->originator || e->bound == 0 || e->bound > x->born || e->tainted)
+        return;
+    bool due = x->message.iu == FCVI_IU_READ_RQST ? e->level > 1 : e->level == 3 && !x->side[0].open;
+    struct endpoint *mine = mon_endpoint_find(s->m, x->network, x->originator, e->peer_handle);
+    if (due && mine != NULL && mine->peer == x->responder && mine->peer_handle == e->handle)
+        mine->failed = s->in->number;
+}

@@ -81,21 +81,13 @@ static void check_once(struct at_hand *s, const struct endpoint *e)
             e->asked);
 }
 
-void mon_rules_8_5(struct at_hand *s)
+/* The FCVI_CONNECTION_ID is used from the first frame of the request on. */
+static void take_id(struct at_hand *s, uint32_t id)
 {
-    const struct setup_facts *u = &s->x->setup;
-    if (s->iu != FCVI_IU_CONNECT_RQST || !u->has_rqst_handle || u->rqst != 0)
-        return;
-    uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, u->rqst_handle);
     if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x)) {
         check_unique(s, id);
         if (!fcvi_DH_RQST_RETRY(s->dh))
             check_failed(s, id);
-    }
-    if (fcvi_DH_RQST_RETRY(s->dh)) {
-        check_retry(s, id, e);
-        check_once(s, e);
     }
     struct setup *new = setup_find(s, s->s_id, id);
     if (new == NULL)
@@ -103,11 +95,87 @@ void mon_rules_8_5(struct at_hand *s)
     new->frame = s->x->born;
     new->touched = s->in->time_us;
     new->peer = s->d_id;
-    new->handle = u->rqst_handle;
     new->ox_id = s->x->ox_id;
-    e = mon_endpoint_make(s, s->s_id, u->rqst_handle);
+}
+
+/* The Exchange of the first try; NULL: not known. */
+static const struct exchange *first_try(struct at_hand *s)
+{
+    const struct setup_facts *u = &s->x->setup;
+    const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, s->d_id, u->first_ox_id);
+    const struct pair *p = mon_pair_here(s);
+    bool same = u->first != 0 && x != NULL && x->born == u->first && x->group == G_SETUP;
+    bool out = p == NULL || p->voided > u->first || p->disconnected > u->first;
+    return same && !out && mon_exact(s->m, x) && mon_exact(s->m, s->x) && mon_knows_all(s->m) ? x : NULL;
+}
+
+/* FCVI-8.5.4-a1: who has sent a Message over the Connection is connected, and no longer in Pending Connect.
+ * One that has sent RESP2 only may still be (NOTE of 8.5.3 a, C.4.1 rules 9 and 10, E142); and what Peers do
+ * is another matter (E51). */
+static void check_pending(struct at_hand *s)
+{
+    const struct exchange *x = first_try(s);
+    if (x == NULL || x->setup.mode != 1 || !x->setup.bound || x->tainted != 0)
+        return;
+    const struct endpoint *far = mon_endpoint_find(s->m, s->in->network, s->d_id, x->setup.resp_handle);
+    if (far != NULL && far->peer == s->s_id && far->peer_handle == x->setup.rqst_handle && !far->tainted &&
+        far->bound == x->setup.resp1 && far->last > x->setup.resp1)
+        mon_report(s, DH(s, RQST_RETRY), 1,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1", "a retry of a setup whose originator is connected",
+                                        "a retry from Pending Connect only"),
+                   far->last);
+}
+
+/* FCVI-8.5.3-a: by the time that the retry is answered and goes on, the first try was aborted. */
+static void check_aborted(struct at_hand *s)
+{
+    const struct exchange *x = first_try(s);
+    if (x != NULL && x->aborted == 0 && x->over == 0 && x->setup.resp2 == 0)
+        mon_report(s, DH(s, RESP_RETRY), 1,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.5.3-a", "a setup is retried whose first try was not aborted",
+                                        "ABTS of the first try's Exchange"),
+                   x->born);
+}
+
+static void note_first(struct at_hand *s, const struct endpoint *e)
+{
+    const struct setup *u =
+        e != NULL && e->asked_peer == s->d_id ? setup_find(s, s->s_id, e->asked_id) : NULL;
+    if (u == NULL || u->frame != e->asked || e->asked_retry)
+        return;
+    s->x->setup.first = u->frame;
+    s->x->setup.first_ox_id = u->ox_id;
+}
+
+/* The handle is known from the frame on that has the last of its bytes (E44). */
+static void take_handle(struct at_hand *s, uint32_t id)
+{
+    struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->setup.rqst_handle);
+    if (fcvi_DH_RQST_RETRY(s->dh)) {
+        check_retry(s, id, e);
+        check_once(s, e);
+        note_first(s, e);
+        check_pending(s);
+    }
+    e = mon_endpoint_make(s, s->s_id, s->x->setup.rqst_handle);
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;
     e->asked_retry = (uint8_t)fcvi_DH_RQST_RETRY(s->dh);
+}
+
+void mon_rules_8_5(struct at_hand *s)
+{
+    struct setup_facts *u = &s->x->setup;
+    if (s->iu == FCVI_IU_CONNECT_RESP2 && u->retry && fcvi_DH_RESP_RETRY(s->dh))
+        check_aborted(s);
+    if (s->iu != FCVI_IU_CONNECT_RQST)
+        return;
+    uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
+    if (u->rqst == 0)
+        take_id(s, id);
+    if (u->has_rqst_handle && !u->registered) {
+        u->registered = true;
+        take_handle(s, id);
+    }
 }

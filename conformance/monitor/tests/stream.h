@@ -141,6 +141,7 @@ static inline void connect_payload(struct made *f, uint32_t handle, uint8_t leve
         p[at + 3] = 16;
     }
     p[308 + 2] = level;
+    p[308 + 3] = 3; /* Table 17: enabled for RDMA Write and Read */
     put(p, 308 + 4, 4, 65536);
 }
 

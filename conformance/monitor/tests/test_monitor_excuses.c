@@ -154,12 +154,12 @@ START_TEST(connect_fields_are_judged_where_they_stand)
     connect_payload(f, HB, 2);
     split(&s);
     expect(&s, WHOLE, "FCVI-4.2-39", 8, "another Reliability Level, in the second of two frames");
-    s.count = 6; /* with a Relative Offset of 4 the level is looked for four bytes before */
+    s.count = 6; /* a wrong Relative Offset moves no byte of the payload */
     f = iu(&s, 0x18, 0x03, C, A, CONTEXT | END | INITIATIVE | OFFSET, 0x1002, 0xFFFFFFFF, 340);
     put(f->bytes, AT_RX_ID, 2, 0x8001);
     put(f->bytes, AT_WORD_7, 4, 8);
     connect_payload(f, HB, 1);
-    put(f->bytes, AT_LEVEL - 4, 1, 2);
+    put(f->bytes, AT_LEVEL, 1, 2);
     counts(f, 0, 4);
     struct verdict v;
     struct fcvi_monitor_config config = {.trust = WHOLE};

@@ -117,6 +117,11 @@ START_TEST(handles_in_use_are_not_given_again)
     setup(&s, 0x1001, 7, HA, HB, 1);
     request(&s, 0x1002, 8, HA, B, true);
     expect(&s, WHOLE, NULL, 0, "a retry has the handle of the first try");
+    s.count = 4;
+    send_one(&s, A, 0x1003, HB, 1, LAST);
+    request(&s, 0x1002, 8, HA, B, true);
+    expect(&s, WHOLE, "FCVI-8.5.4-a1", 6, "a retry after a Message over the Connection");
+    expect(&s, FCVI_TRUST_ORDER, NULL, 0, "the same in a capture with holes");
 }
 END_TEST
 
@@ -648,7 +653,15 @@ START_TEST(setups_need_login_parameters)
     els(&s, 0x02, B, A, true, 0x5001);
     put(s.frame[0].bytes, 32, 4, 0x80000000);
     setup(&s, 0x1001, 7, HA, HB, 1);
-    expect(&s, WHOLE, "FCVI-5.6-05", 4, "an accept for a port without S");
+    struct verdict v;
+    struct fcvi_monitor_config config = {.trust = WHOLE};
+    judge(&v, &s, &config);
+    ck_assert_uint_eq(v.found.count, 2); /* who lacks it, and who accepts it */
+    ck_assert_str_eq(v.list[0].what.requirement, "FCVI-5.6-03");
+    ck_assert_uint_eq(v.list[0].frame, 3);
+    ck_assert_str_eq(v.list[1].what.requirement, "FCVI-5.6-05");
+    ck_assert_uint_eq(v.list[1].frame, 4);
+    free_verdict(&v);
 }
 END_TEST
 
