@@ -1,7 +1,8 @@
-/* Reading captures: pcap in place where it is of the usual kind, else through libpcap. */
+/* Reading captures: pcap of the usual kind and pcapng in place, all else through libpcap. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): fopencookie */
-#include "classic.h"
 #include "envelope.h"
+#include "fcip.h"
+#include "pcapng.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -9,14 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 16 }; /* bytes for libpcap at a time */
+enum { BUFFER = 1 << 16 /* bytes for libpcap at a time */, LINKTYPE_RAW = 101 };
 
 struct capture {
     struct source *source;
     struct classic classic;
-    pcap_t *pcap; /* NULL: it is classic */
+    struct pcapng *pcapng; /* NULL: it is none */
+    pcap_t *pcap;          /* NULL: it is classic or pcapng */
+    struct envelope envelope;
+    struct fcip *fcip; /* NULL: none was seen yet */
     int linktype;
-    uint64_t number;
+    bool streamed; /* the record last given lies in the streams' buffer */
+    bool flushed;
+    uint64_t number, time_us;
 };
 
 /* ---- libpcap, on the bytes of the source ---- */
@@ -56,11 +62,9 @@ static int open_other(struct capture *c, const char *path, char *error, size_t s
         return refuse(error, size, path, *broken != '\0' ? broken : why);
     }
     c->linktype = pcap_datalink(c->pcap);
-    if (c->linktype == CAPTURE_FC_2 || c->linktype == CAPTURE_FC_2_DELIMS || c->linktype == CAPTURE_ETHERNET)
-        return 0;
-    snprintf(error, size, "%s: linktype %d holds no FC-2 frames; 224, 225 and Ethernet with FCoE do", path,
-             c->linktype);
-    return -1;
+    if (c->linktype == DLT_RAW)
+        c->linktype = LINKTYPE_RAW;
+    return 0;
 }
 
 static int other_next(struct capture *c, struct classic_record *out, char *error, size_t size)
@@ -84,6 +88,15 @@ static int other_next(struct capture *c, struct classic_record *out, char *error
 
 /* ---- either ---- */
 
+static int open_pcapng(struct capture *c, const char *path, char *error, size_t size)
+{
+    c->pcapng = calloc(1, sizeof *c->pcapng);
+    if (c->pcapng == NULL)
+        return refuse(error, size, path, "out of memory");
+    fcvi_source_wait_briefly(c->source);
+    return 0;
+}
+
 static int open_format(struct capture *c, const char *path, char *error, size_t size)
 {
     enum source_status status = fcvi_source_have(c->source, CLASSIC_HEADER);
@@ -91,6 +104,8 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
         return refuse(error, size, path, fcvi_source_why(c->source));
     if (status == SOURCE_INTERRUPTED)
         return refuse(error, size, path, "interrupted");
+    if (status == SOURCE_READY && fcvi_load(fcvi_source_window(c->source).bytes, 4) == PCAPNG_MAGIC)
+        return open_pcapng(c, path, error, size);
     if (status != SOURCE_READY || !fcvi_classic_begin(&c->classic, fcvi_source_window(c->source).bytes))
         return open_other(c, path, error, size);
     fcvi_source_skip(c->source, CLASSIC_HEADER);
@@ -113,24 +128,96 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
     return NULL;
 }
 
+/* ---- records ---- */
+
+static int next_bytes(struct capture *c, struct classic_record *r, bool *gap, char *why, size_t size)
+{
+    if (c->pcapng == NULL)
+        return c->pcap == NULL ? fcvi_classic_next(&c->classic, c->source, r, why, size)
+                               : other_next(c, r, why, size);
+    struct pcapng_record record = {0};
+    int status = fcvi_pcapng_next(c->pcapng, c->source, &record, why, size);
+    *r = record.record;
+    *gap = record.gap;
+    c->linktype = (int)record.linktype;
+    return status;
+}
+
+static void stamp(struct capture *c, struct capture_record *out)
+{
+    out->number = c->number;
+    out->time_us = c->time_us;
+}
+
+/* A segment of FCIP. */
+static int take_segment(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if (c->fcip == NULL && (c->fcip = fcvi_fcip_open(why, size)) == NULL)
+        return -1;
+    struct fcvi_input ip = out->frame;
+    size_t original = out->whole;
+    out->whole = 0;
+    c->streamed = true;
+    return fcvi_fcip_take(c->fcip, ip.bytes, ip.length, original, out, why, size) == 0 ? 1 : -1;
+}
+
+/* 1 when there is one more frame of the record before, or of the streams at the end. */
+static int next_streamed(struct capture *c, struct capture_record *out)
+{
+    stamp(c, out);
+    fcvi_fcip_next(c->fcip, out);
+    c->streamed = true;
+    return 1;
+}
+
+static int at_end(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if (c->fcip == NULL || c->flushed)
+        return 0;
+    c->flushed = true;
+    if (fcvi_fcip_flush(c->fcip, why, size) != 0)
+        return -1;
+    if (!fcvi_fcip_more(c->fcip))
+        return 0;
+    next_streamed(c, out);
+    out->further = true;
+    return 1;
+}
+
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     struct classic_record r = {0};
     char why[PCAP_ERRBUF_SIZE];
-    int status = c->pcap == NULL ? fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why)
-                                 : other_next(c, &r, why, sizeof why);
+    bool gap = false;
+    if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
+        int status = next_streamed(c, out);
+        out->further = true;
+        return status;
+    }
+    c->streamed = false;
+    int status = next_bytes(c, &r, &gap, why, sizeof why);
+    if (status == 1) {
+        c->number++;
+        c->time_us = r.time_us;
+        stamp(c, out);
+        fcvi_envelope_open(&c->envelope, c->linktype, r.bytes, r.length, r.original, out);
+        if (out->kind == CAPTURE_PART)
+            status = take_segment(c, out, why, sizeof why);
+        out->gap |= gap;
+    } else if (status == 0) {
+        status = at_end(c, out, why, sizeof why);
+    }
     if (status < 0)
         snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
-    if (status != 1)
-        return status;
-    out->number = ++c->number;
-    out->time_us = r.time_us;
-    fcvi_envelope_open(c->linktype, r.bytes, r.length, r.length < r.original, out);
-    return 1;
+    return status;
 }
 
 bool fcvi_capture_has_next(const struct capture *c)
 {
+    if (c->streamed)
+        return fcvi_fcip_more(c->fcip);
+    if (c->pcapng != NULL)
+        return fcvi_pcapng_has(c->pcapng, c->source);
     return c->pcap == NULL && fcvi_classic_has(c->source);
 }
 
@@ -150,6 +237,8 @@ void fcvi_capture_close(struct capture *c)
         return;
     if (c->pcap != NULL)
         pcap_close(c->pcap);
+    fcvi_fcip_close(c->fcip);
+    free(c->pcapng);
     if (c->source != NULL)
         fcvi_source_close(c->source);
     free(c);

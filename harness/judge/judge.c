@@ -1,6 +1,8 @@
 /* Captures judged: batches of records through the codec and the monitor. */
 #include "judge.h"
 
+#include "cut.h"
+
 #include <stdlib.h>
 
 enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
@@ -18,8 +20,12 @@ struct entry {
 struct judge {
     struct capture *capture;
     uint64_t before;
-    unsigned next, ready; /* of the batch */
+    uint64_t number;             /* of the record that was counted last, */
+    unsigned rank;               /* as what (enum rank), */
+    struct judge_count *counted; /* and where */
+    unsigned next, ready;        /* of the batch */
     struct entry batch[BATCH];
+    struct judge_cut cut;
 };
 
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before)
@@ -45,6 +51,13 @@ static void decode(struct entry *e)
     e->fault = any.count != 0;
 }
 
+/* All of a frame but its CRC and EOF. */
+static void complete(struct capture_record *r)
+{
+    if (r->kind == CAPTURE_CUT && r->whole != 0 && r->frame.length == r->whole)
+        r->kind = CAPTURE_FRAME;
+}
+
 /* At least one record, which may have to be waited for, and those behind it that are there. */
 static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
@@ -54,6 +67,7 @@ static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error
         int status = fcvi_capture_next(j->capture, &e->record, error, size);
         if (status != 1)
             return j->ready > 0 ? 1 : status;
+        complete(&e->record);
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
@@ -76,21 +90,129 @@ static bool is_part(const struct fcvi_frame *f)
            (!fcvi_FC_End_Sequence(f->fc) || fcvi_FC_Parameter(f->fc) != 0);
 }
 
-/* Whether the caller is to see it. */
-static bool judge_entry(struct judge *j, const struct entry *e, struct fcvi_findings *findings,
-                        struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
-                        struct judge_tally *tally)
+/* ---- what became of a record ---- */
+
+/* Of the frames of one record the one that counts most says what the record is. */
+enum rank { FOREIGN = 1, UNJUDGED, JUDGED };
+
+static void count(struct judge_count *c, uint64_t number)
+{
+    if (c->records++ == 0)
+        c->first = number;
+}
+
+static void count_record(struct judge *j, enum rank rank, struct judge_count *c, uint64_t number)
+{
+    if (j->number == number) {
+        if (j->rank >= rank)
+            return;
+        j->counted->records--;
+    }
+    j->number = number;
+    j->rank = rank;
+    j->counted = c;
+    count(c, number);
+}
+
+static void count_foreign(struct judge *j, struct judge_tally *t, uint32_t protocol, uint64_t number)
+{
+    uint32_t i = 0;
+    while (i < t->protocols && t->foreign[i].protocol != protocol)
+        i++;
+    if (i < JUDGE_PROTOCOLS && i == t->protocols)
+        t->foreign[t->protocols++].protocol = protocol;
+    count_record(j, FOREIGN, i < JUDGE_PROTOCOLS ? &t->foreign[i].count : &t->others, number);
+}
+
+static void count_judged(struct judge *j, struct judge_tally *t, const struct capture_record *r)
+{
+    count_record(j, JUDGED, &t->judged, r->number);
+    t->judged.records += r->parts;
+}
+
+static bool is_farp(const struct fcvi_frame *f)
+{
+    enum { FARP_REQ = 0x54, FARP_REPLY = 0x55 };
+    return f->kind == FCVI_KIND_ELS && f->payload_length > 0 &&
+           (f->payload[0] == FARP_REQ || f->payload[0] == FARP_REPLY);
+}
+
+/* Whether frames of this kind are of FC-VI, or of what it builds on. */
+static void classify(struct judge *j, const struct entry *e, struct judge_tally *t)
+{
+    const struct fcvi_frame *f = &e->frame;
+    t->fcvi += f->kind == FCVI_KIND_IU;
+    t->services += is_farp(f);
+    if (f->kind == FCVI_KIND_OTHER && e->record.frame.crc != FCVI_CRC_BAD)
+        count_foreign(j, t, (uint32_t)CAPTURE_FC_TYPE << 16 | (uint32_t)fcvi_FC_TYPE(f->fc),
+                      e->record.number);
+    else
+        count_judged(j, t, &e->record);
+}
+
+/* Frames that are cut off: their headers. */
+static bool judge_cut(struct judge *j, const struct entry *e, struct fcvi_frame *frame,
+                      struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                      struct fcvi_monitor_findings *breaches, struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    tally->records++;
-    if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
-        fcvi_monitor_gap(monitor);
-    if (r->kind != CAPTURE_FRAME) {
-        tally->skipped += r->kind != CAPTURE_MALFORMED;
-        return r->kind == CAPTURE_MALFORMED;
+    struct entry known = *e;
+    enum judge_cut_extent extent = fcvi_judge_cut(&j->cut, r, &known.frame, findings);
+    tally->skipped += !r->further;
+    if (extent == JUDGE_CUT_FOREIGN) {
+        classify(j, &known, tally);
+        return false;
     }
+    if (extent != JUDGE_CUT_HEADERS && monitor != NULL)
+        fcvi_monitor_gap(monitor);
+    if (extent == JUDGE_CUT_NOTHING) {
+        count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r->number);
+        return false;
+    }
+    classify(j, &known, tally);
+    count(&tally->part, r->number);
+    if (monitor != NULL && extent == JUDGE_CUT_HEADERS) {
+        struct fcvi_monitor_frame seen = {&known.frame, j->before + r->number, r->time_us, r->network,
+                                          findings->worst > 1u + FCVI_NOTICE};
+        fcvi_monitor_frame(monitor, &seen, breaches);
+    }
+    *frame = known.frame;
+    return findings->count != 0 || (monitor != NULL && breaches->count > 0);
+}
+
+static bool judge_other(struct judge *j, const struct capture_record *r, struct fcvi_monitor *monitor,
+                        struct judge_tally *tally)
+{
+    if (r->kind == CAPTURE_MALFORMED) {
+        count_judged(j, tally, r);
+        if (monitor != NULL)
+            fcvi_monitor_gap(monitor);
+        return true;
+    }
+    tally->skipped += !r->further;
+    if (r->kind != CAPTURE_PART)
+        count_foreign(j, tally, r->kind == CAPTURE_FIP ? 0 : r->protocol, r->number);
+    return false;
+}
+
+/* Whether the caller is to see it. */
+static bool judge_entry(struct judge *j, const struct entry *e, struct fcvi_frame *frame,
+                        struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                        struct fcvi_monitor_findings *breaches, struct judge_tally *tally)
+{
+    const struct capture_record *r = &e->record;
+    tally->records += !r->further;
+    if (r->gap) {
+        count(&tally->gaps, r->number);
+        if (monitor != NULL)
+            fcvi_monitor_gap(monitor);
+    }
+    if (r->kind == CAPTURE_CUT)
+        return judge_cut(j, e, frame, findings, monitor, breaches, tally);
+    if (r->kind != CAPTURE_FRAME)
+        return judge_other(j, r, monitor, tally);
     tally->frames++;
-    tally->fcvi += e->frame.kind == FCVI_KIND_IU;
+    classify(j, e, tally);
     if (e->fault) {
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);
@@ -114,10 +236,10 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         if (status != 1)
             return status;
         const struct entry *e = &j->batch[j->next++];
-        if (!judge_entry(j, e, findings, monitor, breaches, tally))
+        *frame = e->frame;
+        if (!judge_entry(j, e, frame, findings, monitor, breaches, tally))
             continue;
         *out = e->record;
-        *frame = e->frame;
         return 1;
     }
     return 2;
