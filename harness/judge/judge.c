@@ -169,6 +169,7 @@ static bool judge_cut(struct judge *j, const struct entry *e, struct fcvi_frame 
         count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r->number);
         return false;
     }
+    tally->frames++;
     classify(j, &known, tally);
     count(&tally->part, r->number);
     if (monitor != NULL && extent == JUDGE_CUT_HEADERS) {
