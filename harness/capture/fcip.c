@@ -20,7 +20,8 @@ enum { SPECIAL = 0x01 /* of pFlags */, PROTOCOL_FCIP = 1 };
 /* One direction of a connection. */
 struct side {
     size_t have;
-    uint32_t parts; /* records that only held a part of the frame that is awaited */
+    uint32_t parts;   /* records that only held a part of the frame that is awaited, */
+    uint32_t waiting; /* and those that wait for what comes before them */
     uint32_t link;
     bool lost; /* bytes are missing before what comes */
     uint8_t bytes[ROOM];
@@ -39,7 +40,7 @@ struct fcip {
     uint8_t *store;
     struct ready *ready;
     size_t stored, store_room, count, room, next;
-    bool special, no_memory;
+    bool special, delivered, no_memory;
 };
 
 /* ---- frames of a direction ---- */
@@ -157,6 +158,9 @@ static void on_data(void *context, uint32_t stream, uint32_t link, const uint8_t
     if (s == NULL)
         return;
     s->link = link;
+    s->parts += s->waiting;
+    s->waiting = 0;
+    f->delivered = true;
     while (length > 0) {
         size_t step = ROOM - s->have < length ? ROOM - s->have : length;
         memcpy(s->bytes + s->have, bytes, step);
@@ -182,6 +186,7 @@ static void on_begin(void *context, uint32_t stream, int lost)
         emit(f, s, s->have, length_of(s->bytes));
     s->have = 0;
     s->parts = 0;
+    s->waiting = lost != 0 ? s->waiting : 0;
     s->lost = lost != 0;
 }
 
@@ -230,7 +235,7 @@ int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t orig
 {
     struct streams_segment segment;
     f->count = f->next = f->stored = 0;
-    f->special = false;
+    f->special = f->delivered = false;
     if (!segment_of(ip, length, original, &segment)) {
         out->kind = CAPTURE_FOREIGN;
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 2;
@@ -248,7 +253,8 @@ int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t orig
         out->kind = CAPTURE_FOREIGN;
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | (f->special ? 1 : 0);
     } else if (segment.stream < STREAMS_MOST && f->sides[segment.stream] != NULL) {
-        f->sides[segment.stream]->parts++;
+        struct side *s = f->sides[segment.stream];
+        *(f->delivered ? &s->parts : &s->waiting) += 1;
     }
     return 0;
 }

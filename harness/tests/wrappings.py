@@ -131,7 +131,7 @@ def _in_pieces(frames: Sequence[Frame], size: int) -> list[tuple[int, bytes]]:
 
 def _erf(data: bytes, lost: int = 0) -> bytes:
     padded = data + bytes(-(len(data) + 18) % 8)
-    return bytes(8) + struct.pack(">BBHHH", 2, 4, len(padded) + 18, lost, len(data) + 4) + bytes(2) + padded
+    return bytes(8) + struct.pack(">BBHHH", 2, 4, len(padded) + 18, lost, len(data)) + bytes(2) + padded
 
 
 def each(wrap: Callable[[int, Frame], bytes], frames: Sequence[Frame]) -> list[tuple[int, bytes]]:
