@@ -27,6 +27,14 @@ enum capture_kind {
 
 struct capture;
 
+/** What few records are. */
+enum capture_unusual {
+    CAPTURE_GAP = 1,     /* the capture says that frames were lost before this record */
+    CAPTURE_FURTHER = 2, /* not the first FC-2 frame of its record */
+    CAPTURE_LATE = 4, /* an FC-2 frame of TCP segments that still waited for others when the capture ended */
+    CAPTURE_PARTS = 8 /* made of more than one segment */
+};
+
 /** One record. frame.bytes points into the capture's buffer until the next call. */
 struct capture_record {
     uint64_t number; /* 1-based in the file; the FC-2 frames of one TCP segment have the same */
@@ -34,13 +42,13 @@ struct capture_record {
     uint32_t
         network;  /* VLANs, VSAN and FCIP link of the record, 0 without: frames of one belong to one Fabric */
     uint8_t kind; /* enum capture_kind */
-    bool gap;     /* the capture says that frames were lost before this record */
-    bool further; /* not the first FC-2 frame of its record */
+    uint8_t unusual;     /* of enum capture_unusual */
     const char *problem; /* CAPTURE_MALFORMED: what is wrong, else NULL */
     struct fcvi_input frame;
+    /* what is not named for a kind or an unusual record is not set in the others */
     uint32_t protocol; /* CAPTURE_FOREIGN: for fcvi_capture_protocol */
     uint32_t whole;    /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known */
-    uint32_t parts;    /* records of kind CAPTURE_PART before, of which the frame is made too */
+    uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
 };
 
 /** Protocols of records that are foreign: family << 16 | number. */

@@ -75,7 +75,8 @@ void fcvi_envelope_boardwalk(struct envelope *e, uint64_t source, struct envelop
     const uint8_t *trailer = b.at + b.length - TRAILER;
     size_t length = b.length - HEADER - TRAILER, said = 0;
     uint8_t flags = trailer[2];
-    out->gap = dropped(e, source, (uint16_t)fcvi_load(trailer, 2));
+    if (dropped(e, source, (uint16_t)fcvi_load(trailer, 2)))
+        out->unusual |= CAPTURE_GAP;
     if ((flags & HAS_LENGTH) != 0 && length >= WORD + CRC) {
         length -= WORD;
         said = (size_t)fcvi_load(trailer - WORD, 4) * 4;

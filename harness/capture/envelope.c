@@ -90,7 +90,8 @@ void fcvi_envelope_tags(struct capture_record *out)
             fcvi_envelope_vsan(out, (unsigned)fcvi_load(f->bytes + 2, 2) >> 1);
         f->bytes += EXTENDED;
         f->length -= EXTENDED;
-        out->whole -= out->whole >= EXTENDED ? EXTENDED : out->whole;
+        if (out->kind == CAPTURE_CUT)
+            out->whole -= out->whole >= EXTENDED ? EXTENDED : out->whole;
     }
     if (f->length != 0 && f->bytes[0] >= R_CTL_VFT && f->bytes[0] <= R_CTL_LAST_EXTENDED) {
         if (f->length < EXTENDED && f->bytes[0] <= R_CTL_IFR)
@@ -102,23 +103,24 @@ void fcvi_envelope_tags(struct capture_record *out)
 
 /* ---- linktype 225 ---- */
 
+static void whole_delimited(const uint8_t *b, size_t length, struct capture_record *out)
+{
+    size_t inside = length - DELIMITERS;
+    fcvi_envelope_frame(out, b + ORDERED_SET, inside);
+    out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
+    out->frame.eof = code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b + length - 4, 4));
+    out->frame.crc = (uint8_t)fcvi_envelope_crc(b + ORDERED_SET, inside);
+}
+
+/* One that is too short, or cut off. */
 static void open_delimited(const uint8_t *b, size_t length, size_t original, struct capture_record *out)
 {
-    size_t inside = original - DELIMITERS, there = length - ORDERED_SET;
     if (original < DELIMITERS) {
         fcvi_envelope_malformed(out, "too short for SOF, CRC and EOF");
         return;
     }
-    if (length < original) {
-        if (length > ORDERED_SET)
-            fcvi_envelope_cut(out, b + ORDERED_SET, there, inside);
-        else
-            fcvi_envelope_cut(out, b, 0, inside);
-    } else {
-        fcvi_envelope_frame(out, b + ORDERED_SET, inside);
-        out->frame.eof = code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b + length - 4, 4));
-        out->frame.crc = (uint8_t)fcvi_envelope_crc(b + ORDERED_SET, inside);
-    }
+    size_t there = length > ORDERED_SET ? length - ORDERED_SET : 0;
+    fcvi_envelope_cut(out, there != 0 ? b + ORDERED_SET : b, there, original - DELIMITERS);
     if (length >= ORDERED_SET)
         out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
 }
@@ -179,15 +181,10 @@ void fcvi_envelope_fcoe_read(struct envelope *e, struct envelope_bytes all, stru
 
 /* ---- any ---- */
 
-void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, size_t length,
-                        size_t original, struct capture_record *out)
+static void open_any(struct envelope *e, int linktype, const uint8_t *bytes, size_t length, size_t original,
+                     struct capture_record *out)
 {
-    out->problem = NULL;
-    out->network = out->protocol = out->whole = out->parts = 0;
-    out->gap = out->further = false;
     out->frame = (struct fcvi_input){.bytes = bytes};
-    if (original < length)
-        original = length; /* a record says what it likes */
     if (linktype == CAPTURE_FC_2 && length == original)
         fcvi_envelope_frame(out, bytes, length);
     else if (linktype == CAPTURE_FC_2)
@@ -196,6 +193,18 @@ void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, 
         open_delimited(bytes, length, original, out);
     else
         fcvi_envelope_link(e, linktype, (struct envelope_bytes){bytes, length, original}, out);
+}
+
+void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, size_t length,
+                        size_t original, struct capture_record *out)
+{
+    out->problem = NULL;
+    out->network = 0;
+    out->unusual = 0;
+    if (linktype == CAPTURE_FC_2_DELIMS && length >= original && length >= DELIMITERS)
+        whole_delimited(bytes, length, out);
+    else
+        open_any(e, linktype, bytes, length, original < length ? length : original, out);
     if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == R_CTL_VFT >> 4)
         fcvi_envelope_tags(out);
 }

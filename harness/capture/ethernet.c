@@ -130,7 +130,8 @@ static void open_erf(struct envelope *e, struct envelope_bytes b, struct capture
         b.length = (size_t)wire;
     b.original = (size_t)wire;
     open_ethernet(e, b, out);
-    out->gap |= lost != 0;
+    if (lost != 0)
+        out->unusual |= CAPTURE_GAP;
 }
 
 /* ---- any ---- */

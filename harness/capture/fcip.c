@@ -110,7 +110,7 @@ static void emit(struct fcip *f, struct side *s, size_t have, size_t length)
     }
     r->frame.sof = delimiter(b + HEADER);
     r->parts = s->parts;
-    r->gap = s->lost;
+    r->unusual = (uint8_t)((s->lost ? CAPTURE_GAP : 0) | (s->parts != 0 ? CAPTURE_PARTS : 0));
     s->parts = 0;
     s->lost = false;
 }
@@ -272,7 +272,7 @@ void fcvi_fcip_next(struct fcip *f, struct capture_record *out)
     out->number = number;
     out->time_us = time_us;
     out->frame.bytes = f->store + r->at;
-    out->further = f->next++ > 0;
+    out->unusual |= f->next++ > 0 ? CAPTURE_FURTHER : 0;
     if (out->frame.length != 0)
         fcvi_envelope_tags(out);
 }

@@ -20,6 +20,7 @@ struct capture {
     struct envelope envelope;
     struct fcip *fcip; /* NULL: none was seen yet */
     int linktype;
+    bool usual;    /* read in place by classic.h */
     bool streamed; /* the record last given lies in the streams' buffer */
     bool flushed;
     uint64_t number, time_us;
@@ -110,6 +111,7 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
         return open_other(c, path, error, size);
     fcvi_source_skip(c->source, CLASSIC_HEADER);
     fcvi_source_wait_briefly(c->source);
+    c->usual = true;
     c->linktype = (int)c->classic.linktype;
     return 0;
 }
@@ -130,11 +132,10 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
 
 /* ---- records ---- */
 
-static int next_bytes(struct capture *c, struct classic_record *r, bool *gap, char *why, size_t size)
+static int next_other(struct capture *c, struct classic_record *r, bool *gap, char *why, size_t size)
 {
     if (c->pcapng == NULL)
-        return c->pcap == NULL ? fcvi_classic_next(&c->classic, c->source, r, why, size)
-                               : other_next(c, r, why, size);
+        return other_next(c, r, why, size);
     struct pcapng_record record = {0};
     int status = fcvi_pcapng_next(c->pcapng, c->source, &record, why, size);
     *r = record.record;
@@ -161,11 +162,12 @@ static int take_segment(struct capture *c, struct capture_record *out, char *why
     return fcvi_fcip_take(c->fcip, ip.bytes, ip.length, original, out, why, size) == 0 ? 1 : -1;
 }
 
-/* 1 when there is one more frame of the record before, or of the streams at the end. */
-static int next_streamed(struct capture *c, struct capture_record *out)
+/* One more frame of the record before, or of the streams at the end. */
+static int next_streamed(struct capture *c, unsigned unusual, struct capture_record *out)
 {
     stamp(c, out);
     fcvi_fcip_next(c->fcip, out);
+    out->unusual |= (uint8_t)unusual;
     c->streamed = true;
     return 1;
 }
@@ -177,39 +179,40 @@ static int at_end(struct capture *c, struct capture_record *out, char *why, size
     c->flushed = true;
     if (fcvi_fcip_flush(c->fcip, why, size) != 0)
         return -1;
-    if (!fcvi_fcip_more(c->fcip))
-        return 0;
-    next_streamed(c, out);
-    out->further = true;
-    return 1;
+    return fcvi_fcip_more(c->fcip) ? next_streamed(c, CAPTURE_LATE, out) : 0;
+}
+
+/* No record came. */
+static int without(struct capture *c, int status, struct capture_record *out, char *why, char *error,
+                   size_t size)
+{
+    if (status == 0)
+        status = at_end(c, out, why, PCAP_ERRBUF_SIZE);
+    if (status < 0)
+        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
+    return status;
 }
 
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
-    struct classic_record r = {0};
+    struct classic_record r;
     char why[PCAP_ERRBUF_SIZE];
     bool gap = false;
-    if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
-        int status = next_streamed(c, out);
-        out->further = true;
-        return status;
-    }
+    if (c->fcip != NULL && fcvi_fcip_more(c->fcip))
+        return next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
     c->streamed = false;
-    int status = next_bytes(c, &r, &gap, why, sizeof why);
-    if (status == 1) {
-        c->number++;
-        c->time_us = r.time_us;
-        stamp(c, out);
-        fcvi_envelope_open(&c->envelope, c->linktype, r.bytes, r.length, r.original, out);
-        if (out->kind == CAPTURE_PART)
-            status = take_segment(c, out, why, sizeof why);
-        out->gap |= gap;
-    } else if (status == 0) {
-        status = at_end(c, out, why, sizeof why);
-    }
-    if (status < 0)
-        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
-    return status;
+    int status = c->usual ? fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why)
+                          : next_other(c, &r, &gap, why, sizeof why);
+    if (status != 1)
+        return without(c, status, out, why, error, size);
+    out->number = ++c->number;
+    out->time_us = c->time_us = r.time_us;
+    fcvi_envelope_open(&c->envelope, c->linktype, r.bytes, r.length, r.original, out);
+    if (out->kind == CAPTURE_PART && take_segment(c, out, why, sizeof why) < 0)
+        return without(c, -1, out, why, error, size);
+    if (gap)
+        out->unusual |= CAPTURE_GAP;
+    return 1;
 }
 
 bool fcvi_capture_has_next(const struct capture *c)
@@ -218,7 +221,7 @@ bool fcvi_capture_has_next(const struct capture *c)
         return fcvi_fcip_more(c->fcip);
     if (c->pcapng != NULL)
         return fcvi_pcapng_has(c->pcapng, c->source);
-    return c->pcap == NULL && fcvi_classic_has(c->source);
+    return c->usual && fcvi_classic_has(c->source);
 }
 
 void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)

@@ -45,17 +45,13 @@ void fcvi_judge_close(struct judge *judge)
 
 static void decode(struct entry *e)
 {
+    struct capture_record *r = &e->record;
     struct fcvi_findings any = {NULL, 0, 0, 0};
-    if (e->record.kind == CAPTURE_FRAME)
-        fcvi_decode(&e->record.frame, &e->frame, &any);
-    e->fault = any.count != 0;
-}
-
-/* All of a frame but its CRC and EOF. */
-static void complete(struct capture_record *r)
-{
     if (r->kind == CAPTURE_CUT && r->whole != 0 && r->frame.length == r->whole)
-        r->kind = CAPTURE_FRAME;
+        r->kind = CAPTURE_FRAME; /* all but its CRC and EOF */
+    if (r->kind == CAPTURE_FRAME)
+        fcvi_decode(&r->frame, &e->frame, &any);
+    e->fault = any.count != 0;
 }
 
 /* At least one record, which may have to be waited for, and those behind it that are there. */
@@ -67,7 +63,6 @@ static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error
         int status = fcvi_capture_next(j->capture, &e->record, error, size);
         if (status != 1)
             return j->ready > 0 ? 1 : status;
-        complete(&e->record);
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
@@ -101,33 +96,40 @@ static void count(struct judge_count *c, uint64_t number)
         c->first = number;
 }
 
-static void count_record(struct judge *j, enum rank rank, struct judge_count *c, uint64_t number)
+static bool first_of(const struct capture_record *r)
 {
-    if (j->number == number) {
+    return (r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) == 0;
+}
+
+/* With the records before that held parts of the frame. A frame that comes when the capture has ended is of
+ * those alone. */
+static void count_record(struct judge *j, enum rank rank, struct judge_count *c,
+                         const struct capture_record *r)
+{
+    if ((r->unusual & CAPTURE_PARTS) != 0)
+        c->records += r->parts;
+    if (j->number == r->number) {
         if (j->rank >= rank)
             return;
         j->counted->records--;
+    } else if ((r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) != 0) {
+        return;
     }
-    j->number = number;
+    j->number = r->number;
     j->rank = rank;
     j->counted = c;
-    count(c, number);
+    count(c, r->number);
 }
 
-static void count_foreign(struct judge *j, struct judge_tally *t, uint32_t protocol, uint64_t number)
+static void count_foreign(struct judge *j, struct judge_tally *t, uint32_t protocol,
+                          const struct capture_record *r)
 {
     uint32_t i = 0;
     while (i < t->protocols && t->foreign[i].protocol != protocol)
         i++;
     if (i < JUDGE_PROTOCOLS && i == t->protocols)
         t->foreign[t->protocols++].protocol = protocol;
-    count_record(j, FOREIGN, i < JUDGE_PROTOCOLS ? &t->foreign[i].count : &t->others, number);
-}
-
-static void count_judged(struct judge *j, struct judge_tally *t, const struct capture_record *r)
-{
-    count_record(j, JUDGED, &t->judged, r->number);
-    t->judged.records += r->parts;
+    count_record(j, FOREIGN, i < JUDGE_PROTOCOLS ? &t->foreign[i].count : &t->others, r);
 }
 
 static bool is_farp(const struct fcvi_frame *f)
@@ -141,43 +143,45 @@ static bool is_farp(const struct fcvi_frame *f)
 static void classify(struct judge *j, const struct entry *e, struct judge_tally *t)
 {
     const struct fcvi_frame *f = &e->frame;
+    if (f->kind == FCVI_KIND_IU && e->record.unusual == 0) { /* nearly all */
+        t->fcvi++;
+        t->judged.records++;
+        return;
+    }
     t->fcvi += f->kind == FCVI_KIND_IU;
     t->services += is_farp(f);
     if (f->kind == FCVI_KIND_OTHER && e->record.frame.crc != FCVI_CRC_BAD)
-        count_foreign(j, t, (uint32_t)CAPTURE_FC_TYPE << 16 | (uint32_t)fcvi_FC_TYPE(f->fc),
-                      e->record.number);
+        count_foreign(j, t, (uint32_t)CAPTURE_FC_TYPE << 16 | (uint32_t)fcvi_FC_TYPE(f->fc), &e->record);
     else
-        count_judged(j, t, &e->record);
+        count_record(j, JUDGED, &t->judged, &e->record);
 }
 
 /* Frames that are cut off: their headers. */
-static bool judge_cut(struct judge *j, const struct entry *e, struct fcvi_frame *frame,
-                      struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                      struct fcvi_monitor_findings *breaches, struct judge_tally *tally)
+static bool judge_cut(struct judge *j, struct entry *e, struct fcvi_findings *findings,
+                      struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
+                      struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    struct entry known = *e;
-    enum judge_cut_extent extent = fcvi_judge_cut(&j->cut, r, &known.frame, findings);
-    tally->skipped += !r->further;
+    enum judge_cut_extent extent = fcvi_judge_cut(&j->cut, r, &e->frame, findings);
+    tally->skipped += first_of(r);
     if (extent == JUDGE_CUT_FOREIGN) {
-        classify(j, &known, tally);
+        classify(j, e, tally);
         return false;
     }
     if (extent != JUDGE_CUT_HEADERS && monitor != NULL)
         fcvi_monitor_gap(monitor);
     if (extent == JUDGE_CUT_NOTHING) {
-        count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r->number);
+        count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r);
         return false;
     }
     tally->frames++;
-    classify(j, &known, tally);
+    classify(j, e, tally);
     count(&tally->part, r->number);
     if (monitor != NULL && extent == JUDGE_CUT_HEADERS) {
-        struct fcvi_monitor_frame seen = {&known.frame, j->before + r->number, r->time_us, r->network,
+        struct fcvi_monitor_frame seen = {&e->frame, j->before + r->number, r->time_us, r->network,
                                           findings->worst > 1u + FCVI_NOTICE};
         fcvi_monitor_frame(monitor, &seen, breaches);
     }
-    *frame = known.frame;
     return findings->count != 0 || (monitor != NULL && breaches->count > 0);
 }
 
@@ -185,33 +189,36 @@ static bool judge_other(struct judge *j, const struct capture_record *r, struct 
                         struct judge_tally *tally)
 {
     if (r->kind == CAPTURE_MALFORMED) {
-        count_judged(j, tally, r);
+        count_record(j, JUDGED, &tally->judged, r);
         if (monitor != NULL)
             fcvi_monitor_gap(monitor);
         return true;
     }
-    tally->skipped += !r->further;
+    tally->skipped += first_of(r);
     if (r->kind != CAPTURE_PART)
-        count_foreign(j, tally, r->kind == CAPTURE_FIP ? 0 : r->protocol, r->number);
+        count_foreign(j, tally, r->kind == CAPTURE_FIP ? 0 : r->protocol, r);
     return false;
 }
 
+static void note_gap(const struct capture_record *r, struct fcvi_monitor *monitor, struct judge_tally *tally)
+{
+    count(&tally->gaps, r->number);
+    if (monitor != NULL)
+        fcvi_monitor_gap(monitor);
+}
+
 /* Whether the caller is to see it. */
-static bool judge_entry(struct judge *j, const struct entry *e, struct fcvi_frame *frame,
-                        struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                        struct fcvi_monitor_findings *breaches, struct judge_tally *tally)
+static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *findings,
+                        struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
+                        struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    tally->records += !r->further;
-    if (r->gap) {
-        count(&tally->gaps, r->number);
-        if (monitor != NULL)
-            fcvi_monitor_gap(monitor);
-    }
-    if (r->kind == CAPTURE_CUT)
-        return judge_cut(j, e, frame, findings, monitor, breaches, tally);
+    tally->records += first_of(r);
+    if ((r->unusual & CAPTURE_GAP) != 0)
+        note_gap(r, monitor, tally);
     if (r->kind != CAPTURE_FRAME)
-        return judge_other(j, r, monitor, tally);
+        return r->kind == CAPTURE_CUT ? judge_cut(j, e, findings, monitor, breaches, tally)
+                                      : judge_other(j, r, monitor, tally);
     tally->frames++;
     classify(j, e, tally);
     if (e->fault) {
@@ -236,11 +243,11 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
         if (status != 1)
             return status;
-        const struct entry *e = &j->batch[j->next++];
-        *frame = e->frame;
-        if (!judge_entry(j, e, frame, findings, monitor, breaches, tally))
+        struct entry *e = &j->batch[j->next++];
+        if (!judge_entry(j, e, findings, monitor, breaches, tally))
             continue;
         *out = e->record;
+        *frame = e->frame;
         return 1;
     }
     return 2;

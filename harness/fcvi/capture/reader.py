@@ -45,8 +45,8 @@ def record_of(r: Any) -> Record:
     problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
     kind = KINDS[r.kind]
     protocol = protocol_name(r.protocol) if kind == "foreign" else ""
-    frame = r.frame
-    return Record(r.number, r.time_us, kind, problem, data, frame.sof, frame.eof, frame.crc, r.network, protocol, r.whole, r.gap)
+    frame, whole, gap = r.frame, r.whole if kind == "cut" else 0, bool(r.unusual & lib.CAPTURE_GAP)
+    return Record(r.number, r.time_us, kind, problem, data, frame.sof, frame.eof, frame.crc, r.network, protocol, whole, gap)
 
 
 def findings_of_cut(record: Record) -> list[Finding]:
