@@ -110,6 +110,8 @@ static void whole_delimited(const uint8_t *b, size_t length, struct capture_reco
     out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
     out->frame.eof = code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b + length - 4, 4));
     out->frame.crc = (uint8_t)fcvi_envelope_crc(b + ORDERED_SET, inside);
+    if (b[ORDERED_SET] >> 4 == R_CTL_VFT >> 4 && inside != 0)
+        fcvi_envelope_tags(out);
 }
 
 /* One that is too short, or cut off. */
@@ -193,6 +195,8 @@ static void open_any(struct envelope *e, int linktype, const uint8_t *bytes, siz
         open_delimited(bytes, length, original, out);
     else
         fcvi_envelope_link(e, linktype, (struct envelope_bytes){bytes, length, original}, out);
+    if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == R_CTL_VFT >> 4)
+        fcvi_envelope_tags(out);
 }
 
 void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, size_t length,
@@ -205,8 +209,6 @@ void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, 
         whole_delimited(bytes, length, out);
     else
         open_any(e, linktype, bytes, length, original < length ? length : original, out);
-    if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == R_CTL_VFT >> 4)
-        fcvi_envelope_tags(out);
 }
 
 /* ---- writing ---- */

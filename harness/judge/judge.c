@@ -23,7 +23,8 @@ struct judge {
     uint64_t number;             /* of the record that was counted last, */
     unsigned rank;               /* as what (enum rank), */
     struct judge_count *counted; /* and where */
-    unsigned next, ready;        /* of the batch */
+    uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
+    unsigned next, ready; /* of the batch */
     struct entry batch[BATCH];
     struct judge_cut cut;
 };
@@ -143,11 +144,6 @@ static bool is_farp(const struct fcvi_frame *f)
 static void classify(struct judge *j, const struct entry *e, struct judge_tally *t)
 {
     const struct fcvi_frame *f = &e->frame;
-    if (f->kind == FCVI_KIND_IU && e->record.unusual == 0) { /* nearly all */
-        t->fcvi++;
-        t->judged.records++;
-        return;
-    }
     t->fcvi += f->kind == FCVI_KIND_IU;
     t->services += is_farp(f);
     if (f->kind == FCVI_KIND_OTHER && e->record.frame.crc != FCVI_CRC_BAD)
@@ -213,14 +209,18 @@ static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *
                         struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    tally->records += first_of(r);
-    if ((r->unusual & CAPTURE_GAP) != 0)
-        note_gap(r, monitor, tally);
-    if (r->kind != CAPTURE_FRAME)
-        return r->kind == CAPTURE_CUT ? judge_cut(j, e, findings, monitor, breaches, tally)
-                                      : judge_other(j, r, monitor, tally);
-    tally->frames++;
-    classify(j, e, tally);
+    if (r->kind == CAPTURE_FRAME && r->unusual == 0 && e->frame.kind == FCVI_KIND_IU) {
+        j->usual++;
+    } else {
+        tally->records += first_of(r);
+        if ((r->unusual & CAPTURE_GAP) != 0)
+            note_gap(r, monitor, tally);
+        if (r->kind != CAPTURE_FRAME)
+            return r->kind == CAPTURE_CUT ? judge_cut(j, e, findings, monitor, breaches, tally)
+                                          : judge_other(j, r, monitor, tally);
+        tally->frames++;
+        classify(j, e, tally);
+    }
     if (e->fault) {
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);
@@ -230,15 +230,20 @@ static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *
     return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
 }
 
-int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
-                    struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                    struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
-                    size_t size)
+static void take_usual(struct judge *j, struct judge_tally *t)
 {
-    findings->count = 0;
-    findings->worst = 0;
-    if (monitor != NULL)
-        breaches->count = 0;
+    t->records += j->usual;
+    t->frames += j->usual;
+    t->fcvi += j->usual;
+    t->judged.records += j->usual;
+    j->usual = 0;
+}
+
+static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
+                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                     struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
+                     size_t size)
+{
     for (unsigned step = 0; step < STEP; step++) {
         int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
         if (status != 1)
@@ -251,4 +256,18 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         return 1;
     }
     return 2;
+}
+
+int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
+                    struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                    struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
+                    size_t size)
+{
+    findings->count = 0;
+    findings->worst = 0;
+    if (monitor != NULL)
+        breaches->count = 0;
+    int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
+    take_usual(j, tally);
+    return status;
 }
