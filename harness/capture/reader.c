@@ -20,6 +20,7 @@ struct capture {
     struct envelope envelope;
     struct fcip *fcip; /* NULL: none was seen yet */
     int linktype;
+    bool rare;     /* not usual, or FCIP was seen in it */
     bool usual;    /* read in place by classic.h */
     bool streamed; /* the record last given lies in the streams' buffer */
     bool flushed;
@@ -112,6 +113,7 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
     fcvi_source_skip(c->source, CLASSIC_HEADER);
     fcvi_source_wait_briefly(c->source);
     c->usual = true;
+    c->rare = false;
     c->linktype = (int)c->classic.linktype;
     return 0;
 }
@@ -123,6 +125,7 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
         refuse(error, size, path, "out of memory");
         return NULL;
     }
+    c->rare = true;
     c->source = fcvi_source_open(path, error, size);
     if (c->source != NULL && open_format(c, path, error, size) == 0)
         return c;
@@ -158,7 +161,7 @@ static int take_segment(struct capture *c, struct capture_record *out, char *why
     struct fcvi_input ip = out->frame;
     size_t original = out->whole;
     out->whole = 0;
-    c->streamed = true;
+    c->streamed = c->rare = true;
     return fcvi_fcip_take(c->fcip, ip.bytes, ip.length, original, out, why, size) == 0 ? 1 : -1;
 }
 
@@ -193,16 +196,34 @@ static int without(struct capture *c, int status, struct capture_record *out, ch
     return status;
 }
 
+/* What is not read in place, and what a stream still has; 1 when the record is in r, 2 when it is to be read
+ * in place. */
+enum before { BEFORE_READ = 1, BEFORE_USUAL = 2, BEFORE_GIVEN = 3, BEFORE_NONE = 4 };
+static enum before before(struct capture *c, struct capture_record *out, struct classic_record *r, bool *gap,
+                          int *status, char *why, size_t size)
+{
+    if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
+        *status = next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
+        return BEFORE_GIVEN;
+    }
+    c->streamed = false;
+    if (c->usual)
+        return BEFORE_USUAL;
+    *status = next_other(c, r, gap, why, size);
+    return *status == 1 ? BEFORE_READ : BEFORE_NONE;
+}
+
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     struct classic_record r;
     char why[PCAP_ERRBUF_SIZE];
     bool gap = false;
-    if (c->fcip != NULL && fcvi_fcip_more(c->fcip))
-        return next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
-    c->streamed = false;
-    int status = c->usual ? fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why)
-                          : next_other(c, &r, &gap, why, sizeof why);
+    int status = 1;
+    enum before first = !c->rare ? BEFORE_USUAL : before(c, out, &r, &gap, &status, why, sizeof why);
+    if (first == BEFORE_GIVEN)
+        return status;
+    if (first == BEFORE_USUAL)
+        status = fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why);
     if (status != 1)
         return without(c, status, out, why, error, size);
     out->number = ++c->number;
@@ -215,13 +236,18 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
     return 1;
 }
 
-bool fcvi_capture_has_next(const struct capture *c)
+static bool rare_has_next(const struct capture *c)
 {
     if (c->streamed)
         return fcvi_fcip_more(c->fcip);
     if (c->pcapng != NULL)
         return fcvi_pcapng_has(c->pcapng, c->source);
     return c->usual && fcvi_classic_has(c->source);
+}
+
+bool fcvi_capture_has_next(const struct capture *c)
+{
+    return c->rare ? rare_has_next(c) : fcvi_classic_has(c->source);
 }
 
 void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
