@@ -82,7 +82,7 @@ LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
 include harness/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
-all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
+all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
      $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore
 
 # ---- libraries: codec, reference port and monitor ----

@@ -11,7 +11,7 @@ IN_TREE = PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON)
 $(eval $(call archive,$(BUILD)/libfcvi-capture.a,$(CAPTURE_OBJ)))
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/capture/live.c harness/capture/envelope.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
@@ -24,6 +24,12 @@ $(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcar
 	@mkdir -p $(BUILD)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+
+# the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read
+STREAMS := $(BUILD)/python/libfcvi-streams.so
+$(STREAMS): harness/capture/streams.cc harness/capture/streams.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -g -fPIC -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
 $(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py $(if $(LTO),--lto) --build $(BUILD) --out $(@D)

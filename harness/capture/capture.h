@@ -1,6 +1,8 @@
 /* Captures through libpcap: FC-2 frames out of them and into them.
  *
- * Linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE; pcap and, for reading, pcapng. */
+ * Read: linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and what carries EtherTypes: FCoE, Cisco's port
+ * analyzer adapter (Boardwalk) and MDS header, FCIP over TCP; of each the VFT header. pcap, and pcapng with
+ * interfaces of several linktypes. Written: linktype 224, 225 and FCoE as pcap. */
 #ifndef FCVI_CAPTURE_H
 #define FCVI_CAPTURE_H
 
@@ -12,25 +14,56 @@ extern "C" {
 
 enum { CAPTURE_FC_2 = 224, CAPTURE_FC_2_DELIMS = 225, CAPTURE_ETHERNET = 1 };
 
+enum { CAPTURE_LONGEST = 24 + 2112 }; /* bytes of an FC-2 frame, without SOF, CRC and EOF */
+
 enum capture_kind {
-    CAPTURE_FRAME,    /* an FC-2 frame */
-    CAPTURE_CUT,      /* an FC-2 frame that the capture holds only in part (snaplen): not judged */
-    CAPTURE_FIP,      /* FCoE Initialization Protocol: no FC-2 frame */
-    CAPTURE_FOREIGN,  /* another protocol */
-    CAPTURE_MALFORMED /* an envelope that holds no FC-2 frame */
+    CAPTURE_FRAME,     /* an FC-2 frame */
+    CAPTURE_CUT,       /* an FC-2 frame that the capture holds only in part (snap length) */
+    CAPTURE_FIP,       /* FCoE Initialization Protocol: no FC-2 frame */
+    CAPTURE_FOREIGN,   /* another protocol */
+    CAPTURE_MALFORMED, /* an envelope that holds no FC-2 frame */
+    CAPTURE_PART /* a TCP segment with a part of an FC-2 frame, the rest of which comes later or never */
 };
 
 struct capture;
 
+/** What few records are. */
+enum capture_unusual {
+    CAPTURE_GAP = 1,     /* the capture says that frames were lost before this record */
+    CAPTURE_FURTHER = 2, /* not the first FC-2 frame of its record */
+    CAPTURE_LATE = 4, /* an FC-2 frame of TCP segments that still waited for others when the capture ended */
+    CAPTURE_PARTS = 8 /* made of more than one segment */
+};
+
 /** One record. frame.bytes points into the capture's buffer until the next call. */
 struct capture_record {
-    uint64_t number; /* 1-based in the file */
+    uint64_t number; /* 1-based in the file; the FC-2 frames of one TCP segment have the same */
     uint64_t time_us;
-    uint32_t network;    /* VLANs of the record, 0 without: frames of one belong to one Fabric */
-    uint8_t kind;        /* enum capture_kind */
+    uint32_t
+        network;  /* VLANs, VSAN and FCIP link of the record, 0 without: frames of one belong to one Fabric */
+    uint8_t kind; /* enum capture_kind */
+    uint8_t unusual;     /* of enum capture_unusual */
     const char *problem; /* CAPTURE_MALFORMED: what is wrong, else NULL */
     struct fcvi_input frame;
+    /* what is not named for a kind or an unusual record is not set in the others */
+    uint32_t protocol; /* CAPTURE_FOREIGN: for fcvi_capture_protocol */
+    uint32_t whole;    /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known */
+    uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
 };
+
+/** Protocols of records that are foreign: family << 16 | number. */
+enum capture_protocol {
+    CAPTURE_ETHERTYPE = 1,
+    CAPTURE_IP,       /* by the protocol's number; EtherType and version do not matter */
+    CAPTURE_LLC,      /* an IEEE 802.3 length in place of an EtherType */
+    CAPTURE_LINKTYPE, /* nothing is known of the whole interface */
+    CAPTURE_ERF,      /* a type of ERF record that is no Ethernet */
+    CAPTURE_FCIP, /* TCP port 3225 without FC-2 frames: 0 no data, 1 a special frame (RFC 3821), 2 no FCIP */
+    CAPTURE_FC_TYPE, /* FC-2 frames of another FC-4 or of a service */
+    CAPTURE_FC_R_CTL /* extended headers that are not looked behind */
+};
+/** A foreign protocol in words; like snprintf. */
+int fcvi_capture_protocol(uint32_t protocol, char *out, size_t size);
 
 /** Open a file, "-" for standard input; what gzip, zstd, xz, lz4 or bzip2 wrote is unpacked. NULL on failure,
  * with one line in error (size bytes). */

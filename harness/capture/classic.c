@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECORD = 16, MOST = 262144 /* of any linktype that is read here, as libpcap has it */ };
+enum { RECORD = 16, MOST = 262144 /* of nearly every linktype, as libpcap has it */ };
 
 static uint32_t word(const uint8_t *p)
 {
@@ -23,9 +23,8 @@ bool fcvi_classic_begin(struct classic *c, const uint8_t *h)
     c->linktype = word(h + 20);
     c->unit = magic == 0xA1B23C4D ? 1000 : 1;
     c->snaplen = snaplen == 0 || snaplen > INT32_MAX ? MOST : snaplen;
-    bool known =
-        c->linktype == CAPTURE_FC_2 || c->linktype == CAPTURE_FC_2_DELIMS || c->linktype == CAPTURE_ETHERNET;
-    return (magic == 0xA1B2C3D4 || magic == 0xA1B23C4D) && version[0] == 2 && version[1] == 4 && known;
+    return (magic == 0xA1B2C3D4 || magic == 0xA1B23C4D) && version[0] == 2 && version[1] == 4 &&
+           c->linktype <= UINT16_MAX; /* above that are the FCS length and more, which libpcap knows */
 }
 
 static int without(struct source *source, enum source_status status, size_t wanted, size_t before,

@@ -9,10 +9,9 @@ enum {
     DELIMITERS = 2 * ORDERED_SET + CRC,
     FCOE_HEADER = 14,
     FCOE_TRAILER = 8,
-    ETHERNET_HEADER = 14,
-    VLAN_TAG = 4
+    ETHERNET_HEADER = 14
 };
-enum { ETHERTYPE_FCOE = 0x8906, ETHERTYPE_FIP = 0x8914, ETHERTYPE_VLAN = 0x8100, ETHERTYPE_QINQ = 0x88A8 };
+enum { ETHERTYPE_FCOE = 0x8906 };
 
 struct delimiter {
     uint8_t code;
@@ -47,99 +46,169 @@ static uint32_t set_of(const struct delimiter *list, size_t count, uint8_t code)
     return 0;
 }
 
-static enum fcvi_crc check_crc(const uint8_t *frame, size_t length)
+enum fcvi_crc fcvi_envelope_crc(const uint8_t *frame, size_t length)
 {
     const uint8_t *c = frame + length; /* least significant byte first, as an Ethernet FCS */
     uint32_t seen = (uint32_t)c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
     return seen == fcvi_crc32(frame, length) ? FCVI_CRC_OK : FCVI_CRC_BAD;
 }
 
-static void malformed(struct capture_record *out, const char *problem)
+void fcvi_envelope_malformed(struct capture_record *out, const char *problem)
 {
     out->kind = CAPTURE_MALFORMED;
     out->problem = problem;
 }
 
-static void frame(struct capture_record *out, const uint8_t *bytes, size_t length)
+void fcvi_envelope_frame(struct capture_record *out, const uint8_t *bytes, size_t length)
 {
     out->kind = CAPTURE_FRAME;
     out->frame = (struct fcvi_input){.bytes = bytes, .length = length};
 }
 
-static void open_delimited(const uint8_t *b, size_t length, struct capture_record *out)
+void fcvi_envelope_cut(struct capture_record *out, const uint8_t *bytes, size_t length, size_t whole)
 {
-    if (length < DELIMITERS) {
-        malformed(out, "too short for SOF, CRC and EOF");
-        return;
+    fcvi_envelope_frame(out, bytes, whole != 0 && whole < length ? whole : length);
+    out->kind = CAPTURE_CUT;
+    out->whole = (uint32_t)whole;
+}
+
+/* ---- extended headers (FC-FS) ---- */
+
+enum { R_CTL_VFT = 0x50, R_CTL_IFR = 0x51, R_CTL_LAST_EXTENDED = 0x5F, EXTENDED = 8 };
+
+/* A VSAN or virtual Fabric is a Fabric of its own, and its number never one of a VLAN. */
+void fcvi_envelope_vsan(struct capture_record *out, unsigned vsan)
+{
+    out->network = (out->network & ~0xFFFu) | 1u << 31 | (vsan & 0xFFFu);
+}
+
+void fcvi_envelope_tags(struct capture_record *out)
+{
+    struct fcvi_input *f = &out->frame;
+    while (f->length >= EXTENDED && (f->bytes[0] == R_CTL_VFT || f->bytes[0] == R_CTL_IFR)) {
+        if (f->bytes[0] == R_CTL_VFT)
+            fcvi_envelope_vsan(out, (unsigned)fcvi_load(f->bytes + 2, 2) >> 1);
+        f->bytes += EXTENDED;
+        f->length -= EXTENDED;
+        if (out->kind == CAPTURE_CUT)
+            out->whole -= out->whole >= EXTENDED ? EXTENDED : out->whole;
     }
+    if (f->length != 0 && f->bytes[0] >= R_CTL_VFT && f->bytes[0] <= R_CTL_LAST_EXTENDED) {
+        if (f->length < EXTENDED && f->bytes[0] <= R_CTL_IFR)
+            return; /* too short for anything */
+        out->kind = CAPTURE_FOREIGN;
+        out->protocol = (uint32_t)CAPTURE_FC_R_CTL << 16 | f->bytes[0];
+    }
+}
+
+/* ---- linktype 225 ---- */
+
+static void whole_delimited(const uint8_t *b, size_t length, struct capture_record *out)
+{
     size_t inside = length - DELIMITERS;
-    frame(out, b + ORDERED_SET, inside);
+    fcvi_envelope_frame(out, b + ORDERED_SET, inside);
     out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
     out->frame.eof = code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b + length - 4, 4));
-    out->frame.crc = (uint8_t)check_crc(b + ORDERED_SET, inside);
+    out->frame.crc = (uint8_t)fcvi_envelope_crc(b + ORDERED_SET, inside);
+    if (b[ORDERED_SET] >> 4 == R_CTL_VFT >> 4 && inside != 0)
+        fcvi_envelope_tags(out);
+}
+
+/* One that is too short, or cut off. */
+static void open_delimited(const uint8_t *b, size_t length, size_t original, struct capture_record *out)
+{
+    if (original < DELIMITERS) {
+        fcvi_envelope_malformed(out, "too short for SOF, CRC and EOF");
+        return;
+    }
+    size_t there = length > ORDERED_SET ? length - ORDERED_SET : 0;
+    fcvi_envelope_cut(out, there != 0 ? b + ORDERED_SET : b, there, original - DELIMITERS);
+    if (length >= ORDERED_SET)
+        out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b, 4));
+}
+
+/* ---- FCoE ---- */
+
+static bool is_eof(uint8_t code)
+{
+    return code >= FCVI_EOF_N && code <= FCVI_EOF_A;
+}
+
+/* Where the trailer ends cannot be seen in what is cut off; whether an FCS comes behind it other frames say.
+ */
+static void cut_fcoe(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
+{
+    size_t without = FCOE_HEADER + FCOE_TRAILER + (e->fcs == ENVELOPE_FCS_PRESENT ? 4 : 0);
+    size_t whole = e->fcs == ENVELOPE_FCS_UNKNOWN || b.original < without ? 0 : b.original - without;
+    if (b.length > FCOE_HEADER)
+        fcvi_envelope_cut(out, b.at + FCOE_HEADER, b.length - FCOE_HEADER, whole);
+    else
+        fcvi_envelope_cut(out, b.at, 0, whole);
+    if (b.length >= FCOE_HEADER)
+        out->frame.sof = b.at[FCOE_HEADER - 1];
 }
 
 /* CRC and EOF are counted from the end. Ethernet pads to 60 bytes, which no FCoE frame needs, and some taps
  * leave the four bytes of the FCS: the EOF says which it is. */
-static void open_fcoe(const uint8_t *b, size_t length, struct capture_record *out)
+void fcvi_envelope_fcoe_read(struct envelope *e, struct envelope_bytes all, struct capture_record *out)
 {
-    if (length < FCOE_HEADER + FCOE_TRAILER) {
-        malformed(out, "too short for an FCoE header and trailer");
+    const uint8_t *b = all.at;
+    size_t length = all.length;
+    if (all.original < FCOE_HEADER + FCOE_TRAILER) {
+        fcvi_envelope_malformed(out, "too short for an FCoE header and trailer");
         return;
     }
-    if (b[0] >> 4 != 0) {
-        malformed(out, "the FCoE version is not 0");
+    if (length != 0 && b[0] >> 4 != 0) {
+        fcvi_envelope_malformed(out, "the FCoE version is not 0");
+        return;
+    }
+    if (length < all.original) {
+        cut_fcoe(e, all, out);
         return;
     }
     size_t end = length;
-    bool plain = b[length - 4] >= FCVI_EOF_N && b[length - 4] <= FCVI_EOF_A && length % 4 == 2;
-    bool with_fcs = length >= FCOE_HEADER + FCOE_TRAILER + 4 && b[length - 8] >= FCVI_EOF_N &&
-                    b[length - 8] <= FCVI_EOF_A && b[length - 7] == 0 && b[length - 6] == 0 &&
-                    b[length - 5] == 0;
+    bool plain = is_eof(b[length - 4]) && length % 4 == 2;
+    bool with_fcs = length >= FCOE_HEADER + FCOE_TRAILER + 4 && is_eof(b[length - 8]) && b[length - 7] == 0 &&
+                    b[length - 6] == 0 && b[length - 5] == 0;
     bool clean = b[length - 3] == 0 && b[length - 2] == 0 && b[length - 1] == 0;
     if (!(plain && clean) && with_fcs)
         end = length - 4;
+    e->fcs = end == length ? ENVELOPE_FCS_ABSENT : ENVELOPE_FCS_PRESENT;
     size_t inside = end - FCOE_HEADER - FCOE_TRAILER;
-    frame(out, b + FCOE_HEADER, inside);
+    fcvi_envelope_frame(out, b + FCOE_HEADER, inside);
     out->frame.sof = b[FCOE_HEADER - 1];
     out->frame.eof = b[end - 4];
-    out->frame.crc = (uint8_t)check_crc(b + FCOE_HEADER, inside);
+    out->frame.crc = (uint8_t)fcvi_envelope_crc(b + FCOE_HEADER, inside);
 }
 
-static void open_ethernet(const uint8_t *b, size_t length, struct capture_record *out)
+/* ---- any ---- */
+
+static void open_any(struct envelope *e, int linktype, const uint8_t *bytes, size_t length, size_t original,
+                     struct capture_record *out)
 {
-    size_t at = ETHERNET_HEADER - 2;
-    out->kind = CAPTURE_FOREIGN;
-    for (unsigned tags = 0; tags < 3 && at + 2 <= length; tags++) {
-        uint64_t type = fcvi_load(b + at, 2);
-        if (type == ETHERTYPE_FCOE) {
-            open_fcoe(b + at + 2, length - at - 2, out);
-            return;
-        }
-        if (type == ETHERTYPE_FIP)
-            out->kind = CAPTURE_FIP;
-        if (type != ETHERTYPE_VLAN && type != ETHERTYPE_QINQ)
-            return;
-        if (at + VLAN_TAG <= length)
-            out->network = out->network << 12 | (fcvi_load(b + at + 2, 2) & 0xFFF);
-        at += VLAN_TAG;
-    }
+    out->frame = (struct fcvi_input){.bytes = bytes};
+    if (linktype == CAPTURE_FC_2 && length == original)
+        fcvi_envelope_frame(out, bytes, length);
+    else if (linktype == CAPTURE_FC_2)
+        fcvi_envelope_cut(out, bytes, length, original);
+    else if (linktype == CAPTURE_FC_2_DELIMS)
+        open_delimited(bytes, length, original, out);
+    else
+        fcvi_envelope_link(e, linktype, (struct envelope_bytes){bytes, length, original}, out);
+    if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == R_CTL_VFT >> 4)
+        fcvi_envelope_tags(out);
 }
 
-void fcvi_envelope_open(int linktype, const uint8_t *bytes, size_t length, bool cut,
-                        struct capture_record *out)
+void fcvi_envelope_open(struct envelope *e, int linktype, const uint8_t *bytes, size_t length,
+                        size_t original, struct capture_record *out)
 {
     out->problem = NULL;
     out->network = 0;
-    out->frame = (struct fcvi_input){.bytes = bytes};
-    if (linktype == CAPTURE_FC_2)
-        frame(out, bytes, length);
-    else if (linktype == CAPTURE_FC_2_DELIMS)
-        open_delimited(bytes, length, out);
+    out->unusual = 0;
+    if (linktype == CAPTURE_FC_2_DELIMS && length >= original && length >= DELIMITERS)
+        whole_delimited(bytes, length, out);
     else
-        open_ethernet(bytes, length, out);
-    if (cut && (out->kind == CAPTURE_FRAME || out->kind == CAPTURE_MALFORMED))
-        out->kind = CAPTURE_CUT;
+        open_any(e, linktype, bytes, length, original < length ? length : original, out);
 }
 
 /* ---- writing ---- */

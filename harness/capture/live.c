@@ -216,7 +216,8 @@ int fcvi_live_receive(struct live *live, struct live_record *out, char *error, s
                        ? -1
                        : complain(error, size, live->name, pcap_geterr(live->pcap));
         memset(out, 0, sizeof *out);
-        fcvi_envelope_open(CAPTURE_ETHERNET, bytes, header->caplen, false, &out->record);
+        struct envelope envelope = {0};
+        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, bytes, header->caplen, header->caplen, &out->record);
         if (out->record.kind == CAPTURE_FOREIGN || header->caplen < LIVE_ETHERNET)
             continue;
         if (header->caplen < header->len) {

@@ -1,7 +1,8 @@
-/* Reading captures: pcap in place where it is of the usual kind, else through libpcap. */
+/* Reading captures: pcap of the usual kind and pcapng in place, all else through libpcap. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): fopencookie */
-#include "classic.h"
 #include "envelope.h"
+#include "fcip.h"
+#include "pcapng.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -9,14 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 16 }; /* bytes for libpcap at a time */
+enum { BUFFER = 1 << 16 /* bytes for libpcap at a time */, LINKTYPE_RAW = 101 };
 
 struct capture {
     struct source *source;
     struct classic classic;
-    pcap_t *pcap; /* NULL: it is classic */
+    struct pcapng *pcapng; /* NULL: it is none */
+    pcap_t *pcap;          /* NULL: it is classic or pcapng */
+    struct envelope envelope;
+    struct fcip *fcip; /* NULL: none was seen yet */
     int linktype;
-    uint64_t number;
+    bool rare;     /* not usual, or FCIP was seen in it */
+    bool usual;    /* read in place by classic.h */
+    bool streamed; /* the record last given lies in the streams' buffer */
+    bool flushed;
+    uint64_t number, time_us;
 };
 
 /* ---- libpcap, on the bytes of the source ---- */
@@ -56,11 +64,9 @@ static int open_other(struct capture *c, const char *path, char *error, size_t s
         return refuse(error, size, path, *broken != '\0' ? broken : why);
     }
     c->linktype = pcap_datalink(c->pcap);
-    if (c->linktype == CAPTURE_FC_2 || c->linktype == CAPTURE_FC_2_DELIMS || c->linktype == CAPTURE_ETHERNET)
-        return 0;
-    snprintf(error, size, "%s: linktype %d holds no FC-2 frames; 224, 225 and Ethernet with FCoE do", path,
-             c->linktype);
-    return -1;
+    if (c->linktype == DLT_RAW)
+        c->linktype = LINKTYPE_RAW;
+    return 0;
 }
 
 static int other_next(struct capture *c, struct classic_record *out, char *error, size_t size)
@@ -84,6 +90,15 @@ static int other_next(struct capture *c, struct classic_record *out, char *error
 
 /* ---- either ---- */
 
+static int open_pcapng(struct capture *c, const char *path, char *error, size_t size)
+{
+    c->pcapng = calloc(1, sizeof *c->pcapng);
+    if (c->pcapng == NULL)
+        return refuse(error, size, path, "out of memory");
+    fcvi_source_wait_briefly(c->source);
+    return 0;
+}
+
 static int open_format(struct capture *c, const char *path, char *error, size_t size)
 {
     enum source_status status = fcvi_source_have(c->source, CLASSIC_HEADER);
@@ -91,10 +106,14 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
         return refuse(error, size, path, fcvi_source_why(c->source));
     if (status == SOURCE_INTERRUPTED)
         return refuse(error, size, path, "interrupted");
+    if (status == SOURCE_READY && fcvi_load(fcvi_source_window(c->source).bytes, 4) == PCAPNG_MAGIC)
+        return open_pcapng(c, path, error, size);
     if (status != SOURCE_READY || !fcvi_classic_begin(&c->classic, fcvi_source_window(c->source).bytes))
         return open_other(c, path, error, size);
     fcvi_source_skip(c->source, CLASSIC_HEADER);
     fcvi_source_wait_briefly(c->source);
+    c->usual = true;
+    c->rare = false;
     c->linktype = (int)c->classic.linktype;
     return 0;
 }
@@ -106,6 +125,7 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
         refuse(error, size, path, "out of memory");
         return NULL;
     }
+    c->rare = true;
     c->source = fcvi_source_open(path, error, size);
     if (c->source != NULL && open_format(c, path, error, size) == 0)
         return c;
@@ -113,25 +133,121 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
     return NULL;
 }
 
-int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+/* ---- records ---- */
+
+static int next_other(struct capture *c, struct classic_record *r, bool *gap, char *why, size_t size)
 {
-    struct classic_record r = {0};
-    char why[PCAP_ERRBUF_SIZE];
-    int status = c->pcap == NULL ? fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why)
-                                 : other_next(c, &r, why, sizeof why);
+    if (c->pcapng == NULL)
+        return other_next(c, r, why, size);
+    struct pcapng_record record = {0};
+    int status = fcvi_pcapng_next(c->pcapng, c->source, &record, why, size);
+    *r = record.record;
+    *gap = record.gap;
+    c->linktype = (int)record.linktype;
+    return status;
+}
+
+static void stamp(struct capture *c, struct capture_record *out)
+{
+    out->number = c->number;
+    out->time_us = c->time_us;
+}
+
+/* A segment of FCIP. */
+static int take_segment(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if (c->fcip == NULL && (c->fcip = fcvi_fcip_open(why, size)) == NULL)
+        return -1;
+    struct fcvi_input ip = out->frame;
+    size_t original = out->whole;
+    out->whole = 0;
+    c->streamed = c->rare = true;
+    return fcvi_fcip_take(c->fcip, ip.bytes, ip.length, original, out, why, size) == 0 ? 1 : -1;
+}
+
+/* One more frame of the record before, or of the streams at the end. */
+static int next_streamed(struct capture *c, unsigned unusual, struct capture_record *out)
+{
+    stamp(c, out);
+    fcvi_fcip_next(c->fcip, out);
+    out->unusual |= (uint8_t)unusual;
+    c->streamed = true;
+    return 1;
+}
+
+static int at_end(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if (c->fcip == NULL || c->flushed)
+        return 0;
+    c->flushed = true;
+    if (fcvi_fcip_flush(c->fcip, why, size) != 0)
+        return -1;
+    return fcvi_fcip_more(c->fcip) ? next_streamed(c, CAPTURE_LATE, out) : 0;
+}
+
+/* No record came. */
+static int without(struct capture *c, int status, struct capture_record *out, char *why, char *error,
+                   size_t size)
+{
+    if (status == 0)
+        status = at_end(c, out, why, PCAP_ERRBUF_SIZE);
     if (status < 0)
         snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
-    if (status != 1)
+    return status;
+}
+
+/* What is not read in place, and what a stream still has; 1 when the record is in r, 2 when it is to be read
+ * in place. */
+enum before { BEFORE_READ = 1, BEFORE_USUAL = 2, BEFORE_GIVEN = 3, BEFORE_NONE = 4 };
+static enum before before(struct capture *c, struct capture_record *out, struct classic_record *r, bool *gap,
+                          int *status, char *why, size_t size)
+{
+    if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
+        *status = next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
+        return BEFORE_GIVEN;
+    }
+    c->streamed = false;
+    if (c->usual)
+        return BEFORE_USUAL;
+    *status = next_other(c, r, gap, why, size);
+    return *status == 1 ? BEFORE_READ : BEFORE_NONE;
+}
+
+int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+{
+    struct classic_record r;
+    char why[PCAP_ERRBUF_SIZE];
+    bool gap = false;
+    int status = 1;
+    enum before first = !c->rare ? BEFORE_USUAL : before(c, out, &r, &gap, &status, why, sizeof why);
+    if (first == BEFORE_GIVEN)
         return status;
+    if (first == BEFORE_USUAL)
+        status = fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why);
+    if (status != 1)
+        return without(c, status, out, why, error, size);
     out->number = ++c->number;
-    out->time_us = r.time_us;
-    fcvi_envelope_open(c->linktype, r.bytes, r.length, r.length < r.original, out);
+    out->time_us = c->time_us = r.time_us;
+    fcvi_envelope_open(&c->envelope, c->linktype, r.bytes, r.length, r.original, out);
+    if (out->kind == CAPTURE_PART && take_segment(c, out, why, sizeof why) < 0)
+        return without(c, -1, out, why, error, size);
+    if (gap)
+        out->unusual |= CAPTURE_GAP;
     return 1;
+}
+
+static bool rare_has_next(const struct capture *c)
+{
+    if (c->streamed)
+        return fcvi_fcip_more(c->fcip);
+    if (c->pcapng != NULL)
+        return fcvi_pcapng_has(c->pcapng, c->source);
+    return c->usual && fcvi_classic_has(c->source);
 }
 
 bool fcvi_capture_has_next(const struct capture *c)
 {
-    return c->pcap == NULL && fcvi_classic_has(c->source);
+    return c->rare ? rare_has_next(c) : fcvi_classic_has(c->source);
 }
 
 void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
@@ -150,6 +266,8 @@ void fcvi_capture_close(struct capture *c)
         return;
     if (c->pcap != NULL)
         pcap_close(c->pcap);
+    fcvi_fcip_close(c->fcip);
+    free(c->pcapng);
     if (c->source != NULL)
         fcvi_source_close(c->source);
     free(c);

@@ -16,10 +16,15 @@
  */
 enum { PIECE = UNPACK_HEAD, CAPACITY = SOURCE_MOST + PIECE, WHY = 256, WAIT_MS = 100 };
 
+/* A capture is packed to a hundredth of its size, or to a thousandth where one frame is repeated. What
+ * unpacks to far more was made to fill memories and days. */
+enum { RATIO = 2000 };
+#define UNPACKED_FREELY (1ull << 28)
+
 struct source {
     int fd;
     bool file, over, brief;
-    uint64_t read, size;
+    uint64_t read, size, unpacked;
     struct unpack *unpack; /* NULL: as it is */
     uint8_t *bytes;
     size_t begin, end;
@@ -87,11 +92,29 @@ static ssize_t from_file(void *context, uint8_t *out, size_t capacity)
     return n;
 }
 
+/* What comes out of a packed file. */
+static enum source_status bounded(struct source *s, size_t count)
+{
+    bool first = s->unpacked < UNPACK_MAGIC;
+    s->unpacked += count;
+    if (first && fcvi_unpack_knows(s->bytes + s->begin, s->end - s->begin)) {
+        snprintf(s->why, sizeof s->why, "is packed twice; unpack it once before");
+        return SOURCE_BROKEN;
+    }
+    if (s->unpacked <= UNPACKED_FREELY || s->unpacked / RATIO <= s->read)
+        return SOURCE_READY;
+    snprintf(s->why, sizeof s->why,
+             "unpacks to more than %d times its size; if that is meant, unpack it before", RATIO);
+    return SOURCE_BROKEN;
+}
+
 static enum source_status fill(struct source *s)
 {
     uint8_t *to = s->bytes + s->end;
+    /* what a pipe gave before the compression was known is handed on in one piece */
+    size_t room = s->read < UNPACK_MAGIC ? PIECE - s->end : PIECE;
     ssize_t n = s->unpack != NULL ? fcvi_unpack_next(s->unpack, to, PIECE, s->why, sizeof s->why)
-                                  : from_file(s, to, PIECE);
+                                  : from_file(s, to, room);
     if (n < 0 && errno == EINTR)
         return SOURCE_INTERRUPTED;
     if (n < 0) {
@@ -101,7 +124,7 @@ static enum source_status fill(struct source *s)
     }
     s->over = n == 0;
     s->end += (size_t)n;
-    return SOURCE_READY;
+    return s->unpack == NULL ? SOURCE_READY : bounded(s, (size_t)n);
 }
 
 static enum source_status start_unpacking(struct source *s)

@@ -15,11 +15,7 @@ enum { PIECE = UNPACK_HEAD };
 
 #define CALLS(CALL)                                                                                          \
     CALL(archive_read_new)                                                                                   \
-    CALL(archive_read_support_filter_gzip)                                                                   \
-    CALL(archive_read_support_filter_zstd)                                                                   \
-    CALL(archive_read_support_filter_xz)                                                                     \
-    CALL(archive_read_support_filter_lz4)                                                                    \
-    CALL(archive_read_support_filter_bzip2)                                                                  \
+    CALL(archive_read_append_filter)                                                                         \
     CALL(archive_read_support_format_raw)                                                                    \
     CALL(archive_read_open)                                                                                  \
     CALL(archive_read_next_header)                                                                           \
@@ -39,22 +35,27 @@ struct unpack {
     uint8_t piece[PIECE];
 };
 
-bool fcvi_unpack_knows(const uint8_t *b, size_t length)
+/* The filter of libarchive for what begins so; -1: it is not compressed. */
+static int filter_of(const uint8_t *b, size_t length)
 {
     static const struct {
         size_t length;
         const char *bytes;
+        int filter;
     } magic[] = {
-        {2, "\x1f\x8b"},         /* gzip */
-        {4, "\x28\xb5\x2f\xfd"}, /* zstd */
-        {6, "\xfd\x37zXZ"},      /* xz */
-        {4, "\x04\x22\x4d\x18"}, /* lz4 */
-        {3, "BZh"},              /* bzip2 */
+        {2, "\x1f\x8b", ARCHIVE_FILTER_GZIP},  {4, "\x28\xb5\x2f\xfd", ARCHIVE_FILTER_ZSTD},
+        {6, "\xfd\x37zXZ", ARCHIVE_FILTER_XZ}, {4, "\x04\x22\x4d\x18", ARCHIVE_FILTER_LZ4},
+        {3, "BZh", ARCHIVE_FILTER_BZIP2},
     };
     for (size_t i = 0; i < sizeof magic / sizeof *magic; i++)
         if (length >= magic[i].length && memcmp(b, magic[i].bytes, magic[i].length) == 0)
-            return true;
-    return false;
+            return magic[i].filter;
+    return -1;
+}
+
+bool fcvi_unpack_knows(const uint8_t *b, size_t length)
+{
+    return filter_of(b, length) >= 0;
 }
 
 static la_ssize_t more(struct archive *a, void *context, const void **out)
@@ -83,15 +84,13 @@ static bool load(struct unpack *u)
 #undef FOUND
 }
 
+/* One filter and no more: a few bytes that were packed again and again unpack to any size. */
 static bool begin(struct unpack *u)
 {
     struct archive_entry *entry;
+    int filter = filter_of(u->piece, u->head);
     u->archive = u->archive_read_new();
-    return u->archive != NULL && u->archive_read_support_filter_gzip(u->archive) >= ARCHIVE_WARN &&
-           u->archive_read_support_filter_zstd(u->archive) >= ARCHIVE_WARN &&
-           u->archive_read_support_filter_xz(u->archive) >= ARCHIVE_WARN &&
-           u->archive_read_support_filter_lz4(u->archive) >= ARCHIVE_WARN &&
-           u->archive_read_support_filter_bzip2(u->archive) >= ARCHIVE_WARN &&
+    return u->archive != NULL && u->archive_read_append_filter(u->archive, filter) >= ARCHIVE_WARN &&
            u->archive_read_support_format_raw(u->archive) == ARCHIVE_OK &&
            u->archive_read_open(u->archive, u, NULL, more, NULL) == ARCHIVE_OK &&
            u->archive_read_next_header(u->archive, &entry) == ARCHIVE_OK;
@@ -114,7 +113,7 @@ struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t 
     }
     u->read = read;
     u->context = context;
-    u->head = length;
+    u->head = length < PIECE ? length : PIECE;
     memcpy(u->piece, head, u->head);
     if (!load(u))
         snprintf(why, size, "is compressed; to read it install libarchive13 (%s)", LIBRARY);

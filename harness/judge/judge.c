@@ -1,6 +1,8 @@
 /* Captures judged: batches of records through the codec and the monitor. */
 #include "judge.h"
 
+#include "cut.h"
+
 #include <stdlib.h>
 
 enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
@@ -18,8 +20,13 @@ struct entry {
 struct judge {
     struct capture *capture;
     uint64_t before;
+    uint64_t number;             /* of the record that was counted last, */
+    unsigned rank;               /* as what (enum rank), */
+    struct judge_count *counted; /* and where */
+    uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
     unsigned next, ready; /* of the batch */
     struct entry batch[BATCH];
+    struct judge_cut cut;
 };
 
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before)
@@ -39,9 +46,12 @@ void fcvi_judge_close(struct judge *judge)
 
 static void decode(struct entry *e)
 {
+    struct capture_record *r = &e->record;
     struct fcvi_findings any = {NULL, 0, 0, 0};
-    if (e->record.kind == CAPTURE_FRAME)
-        fcvi_decode(&e->record.frame, &e->frame, &any);
+    if (r->kind == CAPTURE_CUT && r->whole != 0 && r->frame.length == r->whole)
+        r->kind = CAPTURE_FRAME; /* all but its CRC and EOF */
+    if (r->kind == CAPTURE_FRAME)
+        fcvi_decode(&r->frame, &e->frame, &any);
     e->fault = any.count != 0;
 }
 
@@ -76,21 +86,141 @@ static bool is_part(const struct fcvi_frame *f)
            (!fcvi_FC_End_Sequence(f->fc) || fcvi_FC_Parameter(f->fc) != 0);
 }
 
+/* ---- what became of a record ---- */
+
+/* Of the frames of one record the one that counts most says what the record is. */
+enum rank { FOREIGN = 1, UNJUDGED, JUDGED };
+
+static void count(struct judge_count *c, uint64_t number)
+{
+    if (c->records++ == 0)
+        c->first = number;
+}
+
+static bool first_of(const struct capture_record *r)
+{
+    return (r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) == 0;
+}
+
+/* With the records before that held parts of the frame. A frame that comes when the capture has ended is of
+ * those alone. */
+static void count_record(struct judge *j, enum rank rank, struct judge_count *c,
+                         const struct capture_record *r)
+{
+    if ((r->unusual & CAPTURE_PARTS) != 0)
+        c->records += r->parts;
+    if (j->number == r->number) {
+        if (j->rank >= rank)
+            return;
+        j->counted->records--;
+    } else if ((r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) != 0) {
+        return;
+    }
+    j->number = r->number;
+    j->rank = rank;
+    j->counted = c;
+    count(c, r->number);
+}
+
+static void count_foreign(struct judge *j, struct judge_tally *t, uint32_t protocol,
+                          const struct capture_record *r)
+{
+    uint32_t i = 0;
+    while (i < t->protocols && t->foreign[i].protocol != protocol)
+        i++;
+    if (i < JUDGE_PROTOCOLS && i == t->protocols)
+        t->foreign[t->protocols++].protocol = protocol;
+    count_record(j, FOREIGN, i < JUDGE_PROTOCOLS ? &t->foreign[i].count : &t->others, r);
+}
+
+static bool is_farp(const struct fcvi_frame *f)
+{
+    enum { FARP_REQ = 0x54, FARP_REPLY = 0x55 };
+    return f->kind == FCVI_KIND_ELS && f->payload_length > 0 &&
+           (f->payload[0] == FARP_REQ || f->payload[0] == FARP_REPLY);
+}
+
+/* Whether frames of this kind are of FC-VI, or of what it builds on. */
+static void classify(struct judge *j, const struct entry *e, struct judge_tally *t)
+{
+    const struct fcvi_frame *f = &e->frame;
+    t->fcvi += f->kind == FCVI_KIND_IU;
+    t->services += is_farp(f);
+    if (f->kind == FCVI_KIND_OTHER && e->record.frame.crc != FCVI_CRC_BAD)
+        count_foreign(j, t, (uint32_t)CAPTURE_FC_TYPE << 16 | (uint32_t)fcvi_FC_TYPE(f->fc), &e->record);
+    else
+        count_record(j, JUDGED, &t->judged, &e->record);
+}
+
+/* Frames that are cut off: their headers. */
+static bool judge_cut(struct judge *j, struct entry *e, struct fcvi_findings *findings,
+                      struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
+                      struct judge_tally *tally)
+{
+    const struct capture_record *r = &e->record;
+    enum judge_cut_extent extent = fcvi_judge_cut(&j->cut, r, &e->frame, findings);
+    tally->skipped += first_of(r);
+    if (extent == JUDGE_CUT_FOREIGN) {
+        classify(j, e, tally);
+        return false;
+    }
+    if (extent != JUDGE_CUT_HEADERS && monitor != NULL)
+        fcvi_monitor_gap(monitor);
+    if (extent == JUDGE_CUT_NOTHING) {
+        count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r);
+        return false;
+    }
+    tally->frames++;
+    classify(j, e, tally);
+    count(&tally->part, r->number);
+    if (monitor != NULL && extent == JUDGE_CUT_HEADERS) {
+        struct fcvi_monitor_frame seen = {&e->frame, j->before + r->number, r->time_us, r->network,
+                                          findings->worst > 1u + FCVI_NOTICE};
+        fcvi_monitor_frame(monitor, &seen, breaches);
+    }
+    return findings->count != 0 || (monitor != NULL && breaches->count > 0);
+}
+
+static bool judge_other(struct judge *j, const struct capture_record *r, struct fcvi_monitor *monitor,
+                        struct judge_tally *tally)
+{
+    if (r->kind == CAPTURE_MALFORMED) {
+        count_record(j, JUDGED, &tally->judged, r);
+        if (monitor != NULL)
+            fcvi_monitor_gap(monitor);
+        return true;
+    }
+    tally->skipped += first_of(r);
+    if (r->kind != CAPTURE_PART)
+        count_foreign(j, tally, r->kind == CAPTURE_FIP ? 0 : r->protocol, r);
+    return false;
+}
+
+static void note_gap(const struct capture_record *r, struct fcvi_monitor *monitor, struct judge_tally *tally)
+{
+    count(&tally->gaps, r->number);
+    if (monitor != NULL)
+        fcvi_monitor_gap(monitor);
+}
+
 /* Whether the caller is to see it. */
-static bool judge_entry(struct judge *j, const struct entry *e, struct fcvi_findings *findings,
+static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *findings,
                         struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
                         struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    tally->records++;
-    if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
-        fcvi_monitor_gap(monitor);
-    if (r->kind != CAPTURE_FRAME) {
-        tally->skipped += r->kind != CAPTURE_MALFORMED;
-        return r->kind == CAPTURE_MALFORMED;
+    if (r->kind == CAPTURE_FRAME && r->unusual == 0 && e->frame.kind == FCVI_KIND_IU) {
+        j->usual++;
+    } else {
+        tally->records += first_of(r);
+        if ((r->unusual & CAPTURE_GAP) != 0)
+            note_gap(r, monitor, tally);
+        if (r->kind != CAPTURE_FRAME)
+            return r->kind == CAPTURE_CUT ? judge_cut(j, e, findings, monitor, breaches, tally)
+                                          : judge_other(j, r, monitor, tally);
+        tally->frames++;
+        classify(j, e, tally);
     }
-    tally->frames++;
-    tally->fcvi += e->frame.kind == FCVI_KIND_IU;
     if (e->fault) {
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);
@@ -98,6 +228,34 @@ static bool judge_entry(struct judge *j, const struct entry *e, struct fcvi_find
     if (monitor != NULL)
         watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
     return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
+}
+
+static void take_usual(struct judge *j, struct judge_tally *t)
+{
+    t->records += j->usual;
+    t->frames += j->usual;
+    t->fcvi += j->usual;
+    t->judged.records += j->usual;
+    j->usual = 0;
+}
+
+static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
+                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                     struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
+                     size_t size)
+{
+    for (unsigned step = 0; step < STEP; step++) {
+        int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
+        if (status != 1)
+            return status;
+        struct entry *e = &j->batch[j->next++];
+        if (!judge_entry(j, e, findings, monitor, breaches, tally))
+            continue;
+        *out = e->record;
+        *frame = e->frame;
+        return 1;
+    }
+    return 2;
 }
 
 int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
@@ -109,16 +267,7 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
     findings->worst = 0;
     if (monitor != NULL)
         breaches->count = 0;
-    for (unsigned step = 0; step < STEP; step++) {
-        int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
-        if (status != 1)
-            return status;
-        const struct entry *e = &j->batch[j->next++];
-        if (!judge_entry(j, e, findings, monitor, breaches, tally))
-            continue;
-        *out = e->record;
-        *frame = e->frame;
-        return 1;
-    }
-    return 2;
+    int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
+    take_usual(j, tally);
+    return status;
 }

@@ -15,14 +15,38 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
-/** What was passed over, and what was not. */
+/** Why a record is not judged. */
+enum judge_reason {
+    JUDGE_CUT,     /* it ends before its headers do, or what a link service says is cut off */
+    JUDGE_REASONS, /* a TCP segment that is part of no frame that came is in no count at all */
+};
+enum { JUDGE_PROTOCOLS = 24 };
+
+struct judge_count {
+    uint64_t records, first; /* first: number of the first of them in its file */
+};
+struct judge_foreign {
+    uint32_t protocol; /* as fcvi_capture_protocol has it; 0 for FIP */
+    struct judge_count count;
+};
+
+/** What was seen. Each record is judged, not judged or foreign: what is missing in the sum of the three is
+ * TCP segments of frames that never were whole. */
 struct judge_tally {
     uint64_t records, frames, fcvi, skipped;
+    uint64_t services; /* frames of FARP: of FC-VI, though no IU (7.5) */
+    struct judge_count judged;
+    struct judge_count part; /* frames of which the headers were judged, the rest is cut off */
+    struct judge_count gaps; /* places where the capture itself says that frames are missing */
+    struct judge_count unjudged[JUDGE_REASONS];
+    struct judge_count others; /* foreign, of protocols beyond the list */
+    uint32_t protocols;        /* entries of foreign */
+    struct judge_foreign foreign[JUDGE_PROTOCOLS];
 };
 
 /** As fcvi_capture_next, but passes over records in which neither the codec nor the monitor finds anything;
- * tallies what it passes over. frame, findings and breaches describe the record returned. Without a monitor
- * (NULL) breaches is not used. 2 also when nothing was found for a while. */
+ * tallies what it passes over, always in the same tally. frame, findings and breaches describe the record
+ * returned. Without a monitor (NULL) breaches is not used. 2 also when nothing was found for a while. */
 int fcvi_judge_next(struct judge *judge, struct capture_record *out, struct fcvi_frame *frame,
                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                     struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,

@@ -78,7 +78,7 @@ def test_frames_of_a_real_stack_give_no_wrong_finding(path: Path) -> None:
     done = fcvi("lint", "--json", str(path))
     summary = json.loads(done.stdout.splitlines()[-1])["summary"]
     assert (summary["violations"], summary["malformed"], summary["notices"]) == (0, 0, 0), done.stdout[:500]
-    assert done.returncode == 0
+    assert done.returncode == 2 and "nothing of FC-VI was judged" in done.stderr  # logins alone are no FC-VI
     assert fcvi("decode", str(path)).returncode == 0
 
 
@@ -163,7 +163,8 @@ def test_every_frame_of_the_suite_agrees_with_tshark(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"this is no capture at all", "unknown file format"),
         (b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", "truncated"),
-        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 113), "linktype 113"),
+        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 113), "no records"),
+        (struct.pack("<IHHiIIIIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 105, 0, 0, 4, 4) + b"abcd", "linktype 105"),
     ],
 )
 @pytest.mark.parametrize("command", ["lint", "decode"])
@@ -202,13 +203,17 @@ def test_truncated_at_every_byte(tmp_path: Path, frames: list[tuple[int, bytes, 
         assert seen == (1 if length >= 24 + 16 + 68 else 0)
 
 
-def test_snaplen_cut_frames_are_not_judged(tmp_path: Path) -> None:
+def test_snaplen_cut_frames_are_judged_by_their_headers(tmp_path: Path) -> None:
     data = bytes.fromhex(CONNECT_RQST)
     path = tmp_path / "snap.pcap"
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 224)
     path.write_bytes(header + struct.pack("<IIII", 0, 0, 64, len(data)) + data[:64])
-    assert fcvi("lint", str(path)).returncode == 0
+    done = fcvi("lint", str(path))
+    assert done.returncode == 0 and "1 judged (1 frames by their headers only: cut off)" in done.stdout
     assert "cut off" in fcvi("decode", "--summary", str(path)).stdout
+    path.write_bytes(header + struct.pack("<IIII", 0, 0, 48, len(data)) + data[:48])
+    done = fcvi("lint", str(path))
+    assert done.returncode == 2 and "1 cut off before what is needed to judge it" in done.stderr
 
 
 def test_lint_of_a_connect_iu_in_several_frames(tmp_path: Path) -> None:
@@ -228,7 +233,7 @@ def test_lint_of_a_connect_iu_in_several_frames(tmp_path: Path) -> None:
 
 def test_standard_input_and_closed_output(tmp_path: Path) -> None:
     data = (PCAPS / "libfc/vn2vn-login.pcap").read_bytes()
-    assert fcvi("lint", "-", stdin=data).returncode == 0
+    assert fcvi("lint", "-", stdin=data).returncode == 2
     shell = f"'{ROOT}/build/fcvi' decode '{PCAPS}/libfc/target-abts.pcap' | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stderr == ""

@@ -8,10 +8,13 @@ from typing import Any, Iterator, Optional
 
 from _fcvi import ffi, lib
 
+from fcvi.engine.results import Finding
 from fcvi.fc import codec
 
-_ERROR_SIZE = 512
-KINDS = ("frame", "cut", "fip", "foreign", "malformed")
+from .scan import protocol_name
+
+_ERROR_SIZE, _FINDINGS = 512, 64
+KINDS = ("frame", "cut", "fip", "foreign", "malformed", "part")
 
 
 class CaptureError(Exception):
@@ -30,14 +33,32 @@ class Record:
     sof: int
     eof: int
     crc: int
-    network: int = 0  # VLANs, 0 without
+    network: int = 0  # VLANs, VSAN or FCIP link, 0 without
+    protocol: str = ""  # of kind "foreign"
+    whole: int = 0  # of kind "cut": bytes of the whole frame, 0 when that is not known
+    gap: bool = False  # the capture says that frames are missing before this record
 
 
 def record_of(r: Any) -> Record:
     """A record as C has it."""
     data = bytes(ffi.buffer(r.frame.bytes, r.frame.length)) if r.frame.length else b""
     problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
-    return Record(r.number, r.time_us, KINDS[r.kind], problem, data, r.frame.sof, r.frame.eof, r.frame.crc, r.network)
+    kind = KINDS[r.kind]
+    protocol = protocol_name(r.protocol) if kind == "foreign" else ""
+    frame, whole, gap = r.frame, r.whole if kind == "cut" else 0, bool(r.unusual & lib.CAPTURE_GAP)
+    return Record(r.number, r.time_us, kind, problem, data, frame.sof, frame.eof, frame.crc, r.network, protocol, whole, gap)
+
+
+def findings_of_cut(record: Record) -> list[Finding]:
+    """What is wrong in the headers of a frame that the capture holds in part, as ``fcvi lint`` judges them."""
+    keep = ffi.from_buffer(record.data)
+    r = ffi.new("struct capture_record *", {"number": record.number, "kind": KINDS.index("cut"), "whole": record.whole})
+    r.frame.bytes, r.frame.length = ffi.cast("uint8_t *", keep), len(record.data)
+    r.frame.sof, r.frame.crc = record.sof, record.crc
+    found = ffi.new("struct fcvi_finding[]", _FINDINGS)
+    findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _FINDINGS})
+    lib.fcvi_judge_cut(ffi.new("struct judge_cut *"), r, ffi.new("struct fcvi_frame *"), findings)
+    return [codec.finding_of(found[i]) for i in range(min(findings.count, _FINDINGS))]
 
 
 class Reader:

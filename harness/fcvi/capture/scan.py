@@ -22,6 +22,85 @@ class ScanError(Exception):
     """A capture that cannot be read: one line that says what, where and how far."""
 
 
+_CUT = "cut off before what is needed to judge it"
+_PARTS = "part of a TCP stream of port 3225 that holds no whole FC-2 frame, or whose other parts are missing"
+
+
+def protocol_name(protocol: int) -> str:
+    """A protocol of foreign records in words."""
+    if protocol == 0:
+        return "FIP"
+    words = ffi.new("char[]", 64)
+    lib.fcvi_capture_protocol(protocol, words, 64)
+    return str(ffi.string(words), "ascii")
+
+
+class Records:
+    """What became of the records of captures: each is judged, not judged (by reason) or foreign (by protocol)."""
+
+    def __init__(self) -> None:
+        self.all = self.judged = self.in_part = self.gaps = 0
+        self.not_judged: dict[str, int] = {}
+        self.foreign: dict[str, int] = {}
+
+    def take(self, tally: Any) -> None:
+        """Add the tally of one file."""
+        foreign = {protocol_name(f.protocol): f.count.records for f in tally.foreign[0 : tally.protocols]}
+        foreign["other protocols"] = foreign.get("other protocols", 0) + tally.others.records
+        cut = tally.unjudged[lib.JUDGE_CUT].records
+        parts = tally.records - tally.judged.records - cut - sum(foreign.values())
+        self.all += tally.records
+        self.judged += tally.judged.records
+        self.in_part += tally.part.records
+        self.gaps += tally.gaps.records
+        _add(self.not_judged, {_CUT: cut, _PARTS: parts})
+        _add(self.foreign, foreign)
+
+    def add(self, other: Records) -> None:
+        """And those of another."""
+        self.all += other.all
+        self.judged += other.judged
+        self.in_part += other.in_part
+        self.gaps += other.gaps
+        _add(self.not_judged, other.not_judged)
+        _add(self.foreign, other.foreign)
+
+    def as_json(self) -> dict[str, Any]:
+        """``judged``, the values of ``not_judged`` and those of ``foreign`` add up to ``all``."""
+        return {
+            "all": self.all, "judged": self.judged, "judged_in_part": self.in_part, "not_judged": self.not_judged,
+            "foreign": self.foreign, "gaps": self.gaps,
+        }  # fmt: skip
+
+    def text(self) -> str:
+        """One line."""
+        part = f" ({self.in_part} frames by their headers only: cut off)" if self.in_part else ""
+        lacking = f" ({_listed(self.not_judged)})" if self.not_judged else ""
+        foreign = f" ({_listed(self.foreign)})" if self.foreign else ""
+        gaps = f"; the capture says that frames are missing in {self.gaps} places" if self.gaps else ""
+        return (
+            f"{self.all} records: {self.judged} judged{part}, {sum(self.not_judged.values())} not judged{lacking}, "
+            f"{sum(self.foreign.values())} foreign{foreign}{gaps}"
+        )
+
+    def instead(self) -> str:
+        """What a capture has in which nothing of FC-VI is."""
+        if self.all == 0:
+            return "the capture has no records"
+        judged = {"FC-2 frames that are not of FC-VI": self.judged} if self.judged else {}
+        return f"the capture has {_listed({**judged, **self.foreign, **self.not_judged})}"
+
+
+def _add(to: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        if count:
+            to[name] = to.get(name, 0) + count
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+
+
 class Watch:
     """The monitor of one stream of frames."""
 

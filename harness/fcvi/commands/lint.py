@@ -1,7 +1,14 @@
 """``fcvi lint``: strict decoding and the monitor over captures, every breach with requirement, byte and bit.
 
 A capture may begin anywhere, miss frames and show them out of order: unless --trust says better, only what contradicts
-itself is reported. What could not be judged is said at the end. Frames of different VLANs belong to different Fabrics.
+itself is reported. What could not be judged is said at the end. Frames of different VLANs, VSANs or FCIP links belong to
+different Fabrics.
+
+Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
+cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
+
+Exit status: 0 nothing wrong was found, 1 violations or malformed frames, 2 a capture cannot be read to its end or nothing of
+FC-VI in it was judged.
 
 Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
 on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
@@ -11,7 +18,7 @@ from __future__ import annotations
 
 import sys
 
-from fcvi.capture.scan import Scan, ScanError, Watch, first_time
+from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +89,7 @@ def _positive(value: str) -> int:
     return number
 
 
-_PARTS = 4096  # connect IUs under way at once: the one begun first was never finished
+_PARTS = 256  # connect IUs under way at once: the one begun first was never finished
 
 
 class Tally:
@@ -119,7 +126,7 @@ class Assembly:
         frame = codec.decode(record.data, record.sof, record.eof, record.crc)
         if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
             return []
-        key = tuple(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in (
+        key = record.network, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in (
             frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")))  # fmt: skip
         if frame.get("FC", "Parameter") == 0:
             self.parts[key] = codec.Assembly()
@@ -137,7 +144,8 @@ class Stream:
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
-        self.tally, self.assembly = Tally(), Assembly()
+        self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
+        self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
         self.status, self.read = 0, False
         self.starts: list[tuple[int, str]] = []  # frames before each file
@@ -172,8 +180,18 @@ class Stream:
             return
         self.tally.frames += scan.tally.frames
         self.tally.fcvi += scan.tally.fcvi
+        self.fcvi += scan.tally.fcvi + scan.tally.services
+        self.records.take(scan.tally)
         self.watch.frames += scan.tally.records
         scan.close()
+
+    def end(self) -> None:
+        """Nothing found is no good news of a capture in which nothing was looked at."""
+        if self.fcvi or not self.read or self.status or self.tally.violations or self.tally.malformed:
+            return
+        sys.stdout.flush()
+        print(f"fcvi: {self.starts[-1][1]}: nothing of FC-VI was judged: {self.records.instead()}", file=sys.stderr)
+        self.status = 2
 
     def _scan(self, scan: Scan) -> None:
         from fcvi.engine.progress import Progress, wanted
@@ -207,7 +225,7 @@ class Stream:
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
             breaches = [self._breach(b) for b in scan.breaches()]
-            findings = [*map(codec.finding_of, scan.findings()), *breaches, *self.assembly.add(record)]
+            findings = [*map(codec.finding_of, scan.findings()), *breaches, *(self.assembly.add(record) if record.kind == "frame" else [])]
         if findings and not self.as_json:
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
             print(f"{scan.path}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
@@ -248,13 +266,24 @@ class _Sum:
     """What all streams came to."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.tally, self.records = Tally(), Records()
         self.unjudged: list[tuple[str, str, int, Optional[int]]] = []
         self.status, self.read = 0, False
+        self.fcvi = 0
 
-    def add(self, tally: Tally, unjudged: list[tuple[str, str, int, Optional[int]]], status: int, read: bool) -> None:
+    def add(
+        self,
+        tally: Tally,
+        records: Records,
+        unjudged: list[tuple[str, str, int, Optional[int]]],
+        status: int,
+        read: bool,
+        fcvi: int,
+    ) -> None:
         """And one more."""
+        self.fcvi += fcvi
         self.tally.add(tally)
+        self.records.add(records)
         self.unjudged += unjudged
         self.status = max(self.status, status)
         self.read |= read
@@ -267,7 +296,8 @@ def _judge(paths: list[str], args: Arguments) -> tuple[tuple[Any, ...], bool]:
         stream.take(path)
         if stream.over:
             break
-    return (stream.tally, stream.unjudged(), stream.status, stream.read), stream.over
+    stream.end()
+    return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi), stream.over
 
 
 def _in_order(paths: list[str]) -> list[str]:
@@ -291,7 +321,7 @@ def _all(args: Arguments) -> _Sum:
         from fcvi.engine.jobs import each
 
         for parts in each(lambda path: _judge([path], args)[0], args.files, args.jobs):
-            total.add(*(parts or (Tally(), [], 3, False)))
+            total.add(*(parts or (Tally(), Records(), [], 3, False, 0)))
     else:
         for path in args.files:
             parts, over = _judge([path], args)
@@ -312,13 +342,15 @@ def run(args: Arguments) -> int:
         import json
 
         reasons = [{"file": p, "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
-        print(json.dumps({"summary": {**vars(tally), "not_judged": reasons}}))
+        print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons}}))
     else:
         for path, reason, frames, first in unjudged:
             print(f"{path}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
-        print(
-            f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
-            f"{tally.malformed} malformed, {tally.notices} notices"
-        )
+        print(total.records.text())
+        if total.fcvi or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
+            print(
+                f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
+                f"{tally.malformed} malformed, {tally.notices} notices"
+            )
     return total.status or (1 if tally.violations or tally.malformed else 0)

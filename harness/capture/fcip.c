@@ -1,0 +1,349 @@
+/* FCIP: each FC-2 frame comes behind an encapsulation header that says its length twice, the second time
+ * inverted (RFC 3643 and 3821). One segment may hold several frames, and a frame may be cut by the borders of
+ * segments. */
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): dladdr */
+#include "fcip.h"
+
+#include "envelope.h"
+#include "streams.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libfcvi-streams.so"
+
+enum { HEADER = 28, DELIMITER = 4, CRC = 4, SHORTEST = HEADER + 2 * DELIMITER + CRC + 24, ROOM = 4096 };
+enum { SPECIAL = 0x01 /* of pFlags */, PROTOCOL_FCIP = 1 };
+
+/* One direction of a connection. */
+struct side {
+    size_t have;
+    uint32_t parts;   /* records that only held a part of the frame that is awaited, */
+    uint32_t waiting; /* and those that wait for what comes before them */
+    uint32_t link;
+    bool lost; /* bytes are missing before what comes */
+    uint8_t bytes[ROOM];
+};
+
+struct ready {
+    size_t at; /* in the store */
+    struct capture_record record;
+};
+
+struct fcip {
+    void *library;
+    const struct streams_calls *calls;
+    struct streams *streams;
+    struct side *sides[STREAMS_MOST];
+    uint8_t *store;
+    struct ready *ready;
+    size_t stored, store_room, count, room, next;
+    bool special, delivered, no_memory;
+};
+
+/* ---- frames of a direction ---- */
+
+static bool fits(const uint8_t *h)
+{
+    for (unsigned i = 0; i < 16; i += 4) /* words 0 to 3: two bytes, and the same inverted */
+        if ((h[i] ^ h[i + 2]) != 0xFF || (h[i + 1] ^ h[i + 3]) != 0xFF)
+            return false;
+    return h[0] == PROTOCOL_FCIP && h[1] == 1 && memcmp(h, h + 4, 4) == 0;
+}
+
+static size_t length_of(const uint8_t *h)
+{
+    return (size_t)(fcvi_load(h + 12, 2) & 0x3FF) * 4;
+}
+
+/* A delimiter's code comes twice, and twice inverted; 0xFF when it does not. */
+static uint8_t delimiter(const uint8_t *p)
+{
+    return p[0] == p[1] && (p[0] ^ p[2]) == 0xFF && p[2] == p[3] ? p[0] : 0xFF;
+}
+
+static struct capture_record *add(struct fcip *f, const uint8_t *bytes, size_t length)
+{
+    if (f->count == f->room) {
+        size_t room = f->room == 0 ? 16 : f->room * 2;
+        struct ready *more = realloc(f->ready, room * sizeof *more);
+        f->no_memory |= more == NULL;
+        if (more == NULL)
+            return NULL;
+        f->ready = more;
+        f->room = room;
+    }
+    if (f->store_room - f->stored < length) {
+        size_t room = (f->store_room + length) * 2;
+        uint8_t *more = realloc(f->store, room);
+        f->no_memory |= more == NULL;
+        if (more == NULL)
+            return NULL;
+        f->store = more;
+        f->store_room = room;
+    }
+    struct ready *r = &f->ready[f->count++];
+    *r = (struct ready){.at = f->stored};
+    memcpy(f->store + f->stored, bytes, length);
+    f->stored += length;
+    return &r->record;
+}
+
+/* have bytes of the length bytes of an encapsulated frame. */
+static void emit(struct fcip *f, struct side *s, size_t have, size_t length)
+{
+    const uint8_t *b = s->bytes, *fc = b + HEADER + DELIMITER;
+    size_t inside = length - HEADER - 2 * DELIMITER - CRC;
+    size_t there = have - HEADER - DELIMITER < inside ? have - HEADER - DELIMITER : inside;
+    struct capture_record *r = add(f, fc, there);
+    if (r == NULL)
+        return;
+    r->network = 1u << 30 | (s->link & 0x3FFFF) << 12;
+    if (have == length) {
+        fcvi_envelope_frame(r, fc, inside);
+        r->frame.eof = delimiter(b + length - DELIMITER);
+        r->frame.crc = (uint8_t)fcvi_envelope_crc(fc, inside);
+    } else {
+        fcvi_envelope_cut(r, fc, there, inside);
+    }
+    r->frame.sof = delimiter(b + HEADER);
+    r->parts = s->parts;
+    r->unusual = (uint8_t)((s->lost ? CAPTURE_GAP : 0) | (s->parts != 0 ? CAPTURE_PARTS : 0));
+    s->parts = 0;
+    s->lost = false;
+}
+
+static void drop(struct side *s, size_t count)
+{
+    s->have -= count;
+    memmove(s->bytes, s->bytes + count, s->have);
+}
+
+/* Where no header stands the next one is looked for. */
+static void resume(struct side *s)
+{
+    const uint8_t *found = memchr(s->bytes + 1, PROTOCOL_FCIP, s->have - 1);
+    s->lost = true;
+    drop(s, found != NULL ? (size_t)(found - s->bytes) : s->have);
+}
+
+static void take_frames(struct fcip *f, struct side *s)
+{
+    while (s->have >= HEADER) {
+        size_t length = length_of(s->bytes);
+        bool special = (s->bytes[8] & SPECIAL) != 0;
+        if (!fits(s->bytes) || length < (special ? (size_t)HEADER : (size_t)SHORTEST)) {
+            resume(s);
+            continue;
+        }
+        if (s->have < length)
+            return;
+        if (special)
+            f->special = true;
+        else if (delimiter(s->bytes + HEADER) == 0xFF || delimiter(s->bytes + length - DELIMITER) == 0xFF) {
+            resume(s);
+            continue;
+        } else
+            emit(f, s, length, length);
+        drop(s, length);
+    }
+}
+
+static void on_data(void *context, uint32_t stream, uint32_t link, const uint8_t *bytes, size_t length)
+{
+    struct fcip *f = context;
+    struct side *s = f->sides[stream];
+    if (s == NULL)
+        return;
+    s->link = link;
+    s->parts += s->waiting;
+    s->waiting = 0;
+    f->delivered = true;
+    while (length > 0) {
+        size_t step = ROOM - s->have < length ? ROOM - s->have : length;
+        memcpy(s->bytes + s->have, bytes, step);
+        s->have += step;
+        bytes += step;
+        length -= step;
+        take_frames(f, s);
+    }
+}
+
+/* Of the frame that does not go on its headers may be there. */
+static void on_begin(void *context, uint32_t stream, int lost)
+{
+    struct fcip *f = context;
+    if (f->sides[stream] == NULL)
+        f->sides[stream] = calloc(1, sizeof *f->sides[stream]);
+    struct side *s = f->sides[stream];
+    f->no_memory |= s == NULL;
+    if (s == NULL)
+        return;
+    if (s->have > HEADER + DELIMITER && fits(s->bytes) && (s->bytes[8] & SPECIAL) == 0 &&
+        length_of(s->bytes) >= SHORTEST && delimiter(s->bytes + HEADER) != 0xFF)
+        emit(f, s, s->have, length_of(s->bytes));
+    s->have = 0;
+    s->parts = 0;
+    s->waiting = lost != 0 ? s->waiting : 0;
+    s->lost = lost != 0;
+}
+
+/* ---- segments ---- */
+
+enum { TCP = 20 };
+
+/* The headers of an IP packet that the envelope found to be TCP. */
+static bool segment_of(const uint8_t *ip, size_t length, size_t original, struct streams_segment *s)
+{
+    bool four = ip[0] >> 4 == 4;
+    size_t header = four ? (size_t)(ip[0] & 0xF) * 4 : 40, size = four ? 4 : STREAMS_ADDRESS;
+    size_t total = four ? (size_t)fcvi_load(ip + 2, 2) : (size_t)fcvi_load(ip + 4, 2) + 40;
+    if (length < header + TCP)
+        return false;
+    if (total < header + TCP || total > original)
+        total = original; /* left to the network adapter to fill in */
+    const uint8_t *tcp = ip + header;
+    size_t at = header + (size_t)(tcp[12] >> 4) * 4;
+    if (at < header + TCP || at > total)
+        return false;
+    *s = (struct streams_segment){.from_port = (uint16_t)fcvi_load(tcp, 2),
+                                  .to_port = (uint16_t)fcvi_load(tcp + 2, 2)};
+    memcpy(s->from, ip + (four ? 12 : 8), size);
+    memcpy(s->to, ip + (four ? 16 : 24), size);
+    s->sequence = (uint32_t)fcvi_load(tcp + 4, 4);
+    s->acknowledged = (uint32_t)fcvi_load(tcp + 8, 4);
+    s->flags = tcp[13];
+    size_t end = length < total ? length : total;
+    s->data = ip + (at < end ? at : end);
+    s->length = at < end ? end - at : 0;
+    s->missing = total - at - s->length;
+    return true;
+}
+
+static int failed(const struct fcip *f, int status, char *error, size_t size)
+{
+    if (status == 0 && !f->no_memory)
+        return 0;
+    snprintf(error, size, "out of memory for the TCP streams of FCIP");
+    return -1;
+}
+
+int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t original,
+                   struct capture_record *out, char *error, size_t size)
+{
+    struct streams_segment segment;
+    f->count = f->next = f->stored = 0;
+    f->special = f->delivered = false;
+    if (!segment_of(ip, length, original, &segment)) {
+        out->kind = CAPTURE_FOREIGN;
+        out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 2;
+        return 0;
+    }
+    int status = f->calls->take(f->streams, &segment);
+    if (failed(f, status, error, size) != 0)
+        return -1;
+    if (f->count != 0) {
+        fcvi_fcip_next(f, out);
+        return 0;
+    }
+    out->kind = CAPTURE_PART;
+    if (segment.length + segment.missing == 0 || f->special) {
+        out->kind = CAPTURE_FOREIGN;
+        out->protocol = (uint32_t)CAPTURE_FCIP << 16 | (f->special ? 1 : 0);
+    } else if (segment.stream < STREAMS_MOST && f->sides[segment.stream] != NULL) {
+        struct side *s = f->sides[segment.stream];
+        *(f->delivered ? &s->parts : &s->waiting) += 1;
+    }
+    return 0;
+}
+
+bool fcvi_fcip_more(const struct fcip *f)
+{
+    return f->next < f->count;
+}
+
+void fcvi_fcip_next(struct fcip *f, struct capture_record *out)
+{
+    struct ready *r = &f->ready[f->next];
+    uint64_t number = out->number, time_us = out->time_us;
+    *out = r->record;
+    out->number = number;
+    out->time_us = time_us;
+    out->frame.bytes = f->store + r->at;
+    out->unusual |= f->next++ > 0 ? CAPTURE_FURTHER : 0;
+    if (out->frame.length != 0)
+        fcvi_envelope_tags(out);
+}
+
+int fcvi_fcip_flush(struct fcip *f, char *error, size_t size)
+{
+    f->count = f->next = f->stored = 0;
+    int status = f->calls->flush(f->streams);
+    return failed(f, status, error, size);
+}
+
+/* ---- the library ---- */
+
+static bool load_from(struct fcip *f, const char *directory)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s%s", directory, *directory != '\0' ? "/" : "", LIBRARY);
+    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return f->library != NULL;
+}
+
+/* It lies beside the extension module, or in python/ of the build's directory. */
+static bool load(struct fcip *f)
+{
+    static const char here = 0;
+    Dl_info info;
+    char at[4000] = ".", other[4060];
+    if (dladdr(&here, &info) != 0 && info.dli_fname != NULL && strchr(info.dli_fname, '/') != NULL) {
+        snprintf(at, sizeof at, "%s", info.dli_fname);
+        *strrchr(at, '/') = '\0';
+    }
+    bool found = load_from(f, at);
+    static const char *const places[] = {"python", "../python"};
+    for (unsigned i = 0; i < 2 && !found; i++) {
+        snprintf(other, sizeof other, "%s/%s", at, places[i]);
+        found = load_from(f, other);
+    }
+    if (found)
+        f->calls = dlsym(f->library, "fcvi_streams_calls");
+    return f->calls != NULL;
+}
+
+struct fcip *fcvi_fcip_open(char *error, size_t size)
+{
+    struct fcip *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        snprintf(error, size, "out of memory");
+        return NULL;
+    }
+    struct streams_events events = {f, on_data, on_begin};
+    if (!load(f))
+        snprintf(error, size, "has FCIP; to read it install libtins4.0 (%s)", LIBRARY);
+    else if ((f->streams = f->calls->open(&events)) == NULL)
+        snprintf(error, size, "out of memory");
+    else
+        return f;
+    fcvi_fcip_close(f);
+    return NULL;
+}
+
+void fcvi_fcip_close(struct fcip *f)
+{
+    if (f == NULL)
+        return;
+    if (f->streams != NULL)
+        f->calls->close(f->streams);
+    for (unsigned i = 0; i < STREAMS_MOST; i++)
+        free(f->sides[i]);
+    free(f->store);
+    free(f->ready);
+    if (f->library != NULL)
+        dlclose(f->library);
+    free(f);
+}
