@@ -256,6 +256,8 @@ static void answered(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, uint64_t
         w->histogram = calloc(FCVI_FLOW_STEPS, sizeof *w->histogram);
     if (w->histogram != NULL)
         w->histogram[step_of(us)]++;
+    if (w->latencies == 0 || us < w->fastest_us)
+        w->fastest_us = us;
     w->latencies++;
     if (us >= w->slowest_us) {
         w->slowest_us = us;

@@ -46,6 +46,7 @@ struct fcvi_flow_way {
     uint64_t failed;                    /* Message Responses with an error */
     uint64_t again, late, gaps;         /* frames */
     uint64_t latencies;                 /* requests of this side that were answered, both seen */
+    uint64_t fastest_us;                /* the shortest latency, where there is one */
     uint64_t slowest_us, slowest_frame; /* the longest latency, and the Response that had it */
     uint64_t stall_us, stall_frame;     /* the longest silence inside a Message, and the frame after it */
     uint32_t next_id;                   /* FCVI_MSG_ID that follows */
