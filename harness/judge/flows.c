@@ -556,11 +556,19 @@ static bool is_ack(const struct fcvi_frame *v)
            fcvi_FC_Abort_Sequence_Condition(v->fc) == 0;
 }
 
+/* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
+static bool is_message(const struct fcvi_frame *v)
+{
+    if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
+        return false;
+    return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
+}
+
 static bool is_control(const struct fcvi_frame *v)
 {
     switch (v->kind) {
     case FCVI_KIND_IU:
-        return v->iu >= FCVI_IU_CONNECT_RQST; /* an opcode that Table 1 does not have is shown too */
+        return true; /* an opcode that Table 1 does not have is shown too */
     case FCVI_KIND_BLS:
     case FCVI_KIND_ELS:
         return true;
@@ -614,7 +622,7 @@ static bool take(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_s
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
         return true;
     }
-    if (v->kind == FCVI_KIND_IU && v->iu < FCVI_IU_CONNECT_RQST && v->dh != NULL)
+    if (is_message(v))
         take_message(f, e, seen);
     else if (is_control(v))
         seen->why |= FCVI_FLOW_CONTROL;

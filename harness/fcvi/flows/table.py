@@ -24,6 +24,11 @@ _IU = {
     0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1", 0x19: "CONNECT_RESP2", 0x1A: "CONNECT_RESP3",
     0x1B: "DISCONNECT_RESP",
 }  # fmt: skip
+# What Rev 1.0 of 1999 sends with a Device_Header of 16 bytes, and the standard with one of 32
+_OLD = {
+    0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
+    0x19: "CONNECT_RESP2", 0x1A: "DISCONNECT_RESP",
+}  # fmt: skip
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
 REASONS = {
     0x01: "No Discriminator Match", 0x02: "Connect Timeout", 0x03: "No Waiting Remote Connectionpoint", 0x04: "Connect Reject",
@@ -329,7 +334,14 @@ class Table:
     # ---- setup and Disconnect ----
 
     def _iu(self, network: int, data: bytes, at: int) -> Step:
+        if len(data) < at + 16:
+            return self._step("FC-VI frame without a whole Device_Header", data)
         opcode, flags = data[at + 4], data[at + 5]
+        if int(self.scan.frame.dh_length) == 16 and opcode in _OLD:
+            step = self._step(f"{_OLD[opcode]} of Rev 1.0", data)
+            self.old_edition.append(step)
+            self._event(step)
+            return step
         name = _IU.get(opcode, f"opcode {opcode:02X}h")
         what: dict[str, Any] = {"connection_id": number(data, at + 28, 4) if len(data) >= at + 32 else NONE}
         if name in ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP"):
