@@ -391,10 +391,11 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
     piece(w, &s->next, m, seen);
     s->got += f->payload_length;
     seen->earlier = s->number;
-    if (s->got >=
-        s->total) /* who wants a Response passes Sequence Initiative, who wants none ends the Exchange */
-        s->state =
-            fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST ? FCVI_FLOW_ANSWERED : FCVI_FLOW_SENT;
+    if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
+        s->ends =
+            true; /* who wants a Response passes Sequence Initiative, who wants none ends the Exchange */
+    if (s->got >= s->total)
+        s->state = s->ends ? FCVI_FLOW_ANSWERED : FCVI_FLOW_SENT;
 }
 
 enum { TABLE_6 = 0x0F };

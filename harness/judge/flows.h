@@ -63,6 +63,7 @@ struct fcvi_flow_slot {
     uint16_t ox_id;
     uint8_t iu;
     uint8_t state;        /* enum fcvi_flow_state */
+    bool ends;            /* its last frame ends the Exchange: there is no Response */
     uint64_t last_us;     /* the latest frame of it, request or Response */
     uint32_t answer_next; /* Relative Offset that the next frame of an RDMA Read's data has */
 };

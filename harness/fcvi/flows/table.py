@@ -414,6 +414,8 @@ class Table:
         elif step.name.startswith("CONNECT_RESP") and step.what["refused"]:
             flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
             self._close(flow)
+        elif flow.ended == "refused" and step.name.startswith("CONNECT_RESP"):
+            return  # the four IUs of a refusal
         elif step.name == "CONNECT_RESP2":
             flow.state = "confirmed"
         elif step.name == "CONNECT_RESP3":
