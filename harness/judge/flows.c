@@ -259,6 +259,8 @@ static void answered(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, uint64_t
     if (w->latencies == 0 || us < w->fastest_us)
         w->fastest_us = us;
     w->latencies++;
+    if (s->number > w->last_answered)
+        w->last_answered = s->number;
     if (us >= w->slowest_us) {
         w->slowest_us = us;
         w->slowest_frame = number;
@@ -306,6 +308,20 @@ size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsi
         }
     qsort(out, stored, sizeof *out, by_number);
     return count;
+}
+
+bool fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t ox_id,
+                         struct fcvi_flow_slot *out)
+{
+    const struct fcvi_flow_way *w = &at(flows, flow)->way[side];
+    bool found = false;
+    for (uint32_t i = 0; i < w->size; i++)
+        if (w->ring[i].state != FCVI_FLOW_FREE && w->ring[i].ox_id == ox_id &&
+            (!found || w->ring[i].number > out->number)) {
+            *out = w->ring[i];
+            found = true;
+        }
+    return found;
 }
 
 /* ---- one Message frame ---- */

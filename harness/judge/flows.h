@@ -46,6 +46,7 @@ struct fcvi_flow_way {
     uint64_t failed;                    /* Message Responses with an error */
     uint64_t again, late, gaps;         /* frames */
     uint64_t latencies;                 /* requests of this side that were answered, both seen */
+    uint64_t last_answered;             /* first frame of the latest request of this side that was answered */
     uint64_t fastest_us;                /* the shortest latency, where there is one */
     uint64_t slowest_us, slowest_frame; /* the longest latency, and the Response that had it */
     uint64_t stall_us, stall_frame;     /* the longest silence inside a Message, and the frame after it */
@@ -118,6 +119,9 @@ struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow);
 /** Requests of a side that are not answered, oldest first; at most capacity. Returns how many there are. */
 size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
                              struct fcvi_flow_slot *out, size_t capacity);
+/** The latest request of a side on an Exchange, answered or not; false without one. */
+bool fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t ox_id,
+                         struct fcvi_flow_slot *out);
 /** No more Messages are expected: the room for those under way is given back. */
 void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow);
 const struct fcvi_flow_tally *fcvi_flows_tally(const struct fcvi_flows *flows);

@@ -111,6 +111,10 @@ class Scan:
         count = lib.fcvi_flows_unanswered(self._flows, flow, side, self._slots, _UNANSWERED)
         return int(count), [self._slots[i] for i in range(min(count, _UNANSWERED))]
 
+    def exchange(self, flow: int, side: int, ox_id: int) -> Any:
+        """The latest request of a side on an Exchange (struct fcvi_flow_slot), None without one."""
+        return self._slots[0] if lib.fcvi_flows_exchange(self._flows, flow, side, ox_id, self._slots) else None
+
     def end(self, flow: int) -> None:
         """No more Messages are expected on the Connection."""
         lib.fcvi_flows_end(self._flows, flow)

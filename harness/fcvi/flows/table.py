@@ -266,11 +266,12 @@ class Table:
             if tried == 256:
                 break
             for side in (0, 1):
-                for slot in self.scan.unanswered(flow.index, side)[1]:
-                    if slot.ox_id == step.ox_id:
-                        step.what["of"], step.what["side"] = int(slot.number), side
-                        self._setups[(network, flow.ids[side], flow.ids[1 - side], step.ox_id)] = flow
-                        return flow
+                slot = self.scan.exchange(flow.index, side, step.ox_id)
+                if slot is not None:
+                    step.what["of"], step.what["side"], step.what["answered"] = int(slot.number), side, int(slot.state == 3)
+                    later = self.scan.at(flow.index).way[side].last_answered
+                    step.what["answered_later"] = int(later > slot.number)
+                    return flow
         return None
 
     def _bls(self, flow: Flow, step: Step) -> None:
