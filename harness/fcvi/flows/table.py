@@ -139,6 +139,7 @@ class Table:
         self.last_us = 0
         self._setups: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, OX_ID
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
+        self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
         self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
         self.findings: dict[tuple[str, str, str], int] = {}
 
@@ -352,15 +353,19 @@ class Table:
         retry = flags >> 4 & 1 if name == "CONNECT_RQST" else flags >> 2 & 1 if name.startswith("CONNECT_RESP") else 0
         what["retry"] = retry
         step = self._step(name, data, what)
-        begins = number(data, 20, 4) == 0
-        body = data[at + 32 :] if begins else b""
+        body = data[at + 32 :]
+        if name in ("CONNECT_RQST", "CONNECT_RESP1"):
+            step, joined = self._joined(network, step, data, body)
+            if joined is None:
+                return step
+            body = joined
         if len(body) >= 8 and name in ("CONNECT_RQST", "CONNECT_RESP1") and number(body, 6, 2) != 1:
             step.what["revision"] = number(body, 6, 2)
             self.old_edition.append(step)
         if name.startswith("opcode"):
             self._event(step)
             return step
-        if name == "CONNECT_RQST" and begins:
+        if name == "CONNECT_RQST":
             self._request(network, step, body, flags & 7)
             return step
         flow = self._setup_of(network, step)
@@ -373,6 +378,21 @@ class Table:
         flow.add(step)
         self._answer(network, flow, step, body)
         return step
+
+    def _joined(self, network: int, step: Step, data: bytes, body: bytes) -> tuple[Step, Optional[bytes]]:
+        """The payload of a connect IU that may come in several frames (E44), with the first of them; None: it is not whole."""
+        offset, ends = number(data, 20, 4), data[9] & 8
+        if offset == 0 and ends:
+            return step, body
+        key = (network, step.sender, step.target, step.ox_id, data[12])
+        first, so_far = self._parts.pop(key, (step, b""))
+        if offset != len(so_far):
+            return step, None
+        if ends:
+            return first, so_far + body
+        if len(self._parts) < 4096:
+            self._parts[key] = (first, so_far + body)
+        return first, None
 
     def _unknown(self, network: int, step: Step) -> Flow:
         """A setup or Disconnect whose beginning was not seen."""

@@ -35,13 +35,14 @@ class World:
         self.seen: list[list[tuple[int, bytes, int, int, int]]] = [[], []]
         self.events: list[tuple[int, Any]] = []
         self.now = 0
+        self.accepted = False
         self.tamper: Callable[[bytes], bytes] = lambda data: data  # what a faulty port sends instead
         self.fabric = self._fabric(seed, latency_us, jitter_us, fabric_out_of_order, r_a_tov_us, topology)
         self.ports = [
             self._port(i, seed, out_of_order[i], explicit, service_class, r_a_tov_us, topology) for i in (0, 1)
         ]
         for i in (0, 1):
-            assert lib.fcvi_fabric_attach(self.fabric, ffi.addressof(self._identity(i)[0]), 1) == i
+            assert lib.fcvi_fabric_attach(self.fabric, self._identity(i), 1) == i
         self._array = ffi.new("struct fcvi_port *[2]", self.ports)
         self._observer = ffi.new("struct fcvi_fabric_observer *")
         sent = ffi.callback("void(void *, uint64_t, uint32_t, const struct fcvi_input *)", self._sent)
@@ -59,9 +60,9 @@ class World:
         self._keep.append(memory)
         return memory
 
-    @staticmethod
-    def _identity(i: int) -> Any:
-        identity = ffi.new("struct fcvi_port_identity[1]")
+    def _identity(self, i: int) -> Any:
+        identity = ffi.new("struct fcvi_port_identity *")
+        self._keep.append(identity)  # identity[0] alone would not keep it
         identity[0].port_name, identity[0].node_name = 0x10000000C9000001 + i, 0x20000000C9000001 + i
         identity[0].n_port_id, identity[0].hosts = IDS[i], 1
         identity[0].host[0][0], identity[0].host[0][15] = 0xFD, 1 + i
@@ -183,6 +184,7 @@ class World:
         """VipConnectAccept of what was offered."""
         conn = self.offered()
         if conn is not None:
+            self.accepted = True
             lib.fcvi_vip_connect_accept(self.ports[1], self.now, conn, self.vi[1], 300)
 
     def reject(self) -> None:
