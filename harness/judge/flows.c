@@ -21,7 +21,7 @@ struct entry {
     struct capture_record record;
     struct fcvi_frame frame;
     struct fcvi_monitor_hint hint;
-    bool fault;
+    bool fault, message;
 };
 
 struct fcvi_flows {
@@ -546,6 +546,35 @@ static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcv
 
 /* ---- the pass ---- */
 
+/* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
+static bool is_message(const struct fcvi_frame *v)
+{
+    if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
+        return false;
+    return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
+}
+
+/* What a Message frame will need is fetched from memory while others are decoded. */
+static void fetch_place(const struct fcvi_flows *f, const struct entry *e)
+{
+    const uint32_t hash = hash_of(e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
+                                  (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
+    __builtin_prefetch(&f->place[hash & (f->places - 1)]);
+}
+
+static void fetch_slot(const struct fcvi_flows *f, const struct entry *e)
+{
+    const struct fcvi_frame *v = &e->frame;
+    uint8_t to = 0;
+    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
+    if (flow == FCVI_FLOW_NONE)
+        return;
+    const struct fcvi_flow_way *w = &at(f, flow)->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
+    if (w->size != 0)
+        __builtin_prefetch(&w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)]);
+}
+
 static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
     f->next = f->ready = 0;
@@ -561,8 +590,14 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
                 e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
         }
         e->fault = any.count != 0;
+        e->message = e->record.kind == CAPTURE_FRAME && is_message(&e->frame);
+        if (e->message)
+            fetch_place(f, e);
         f->ready++;
     } while (f->ready < BATCH && fcvi_capture_has_next(f->capture));
+    for (unsigned i = 0; i < f->ready; i++)
+        if (f->batch[i].message)
+            fetch_slot(f, &f->batch[i]);
     return 1;
 }
 
@@ -571,14 +606,6 @@ static bool is_ack(const struct fcvi_frame *v)
     const unsigned r_ctl = (unsigned)fcvi_FC_R_CTL(v->fc);
     return v->kind == FCVI_KIND_LINK_CONTROL && (r_ctl == 0xC0 || r_ctl == 0xC1) &&
            fcvi_FC_Abort_Sequence_Condition(v->fc) == 0;
-}
-
-/* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
-static bool is_message(const struct fcvi_frame *v)
-{
-    if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
-        return false;
-    return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
 }
 
 static bool is_control(const struct fcvi_frame *v)
@@ -639,7 +666,7 @@ static bool take(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_s
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
         return true;
     }
-    if (is_message(v))
+    if (e->message)
         take_message(f, e, seen);
     else if (is_control(v))
         seen->why |= FCVI_FLOW_CONTROL;

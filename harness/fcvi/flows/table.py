@@ -490,10 +490,10 @@ class Table:
 
 def _address(raw: bytes) -> Optional[tuple[str, bytes]]:
     """FCVI_NET_ADDRESS (7.2): Host Address as IPv6, Discriminator."""
-    import ipaddress
+    import socket
 
     length = min(raw[3], 128)
-    return str(ipaddress.IPv6Address(raw[4:20])), raw[20 : 20 + length]
+    return socket.inet_ntop(socket.AF_INET6, raw[4:20]), raw[20 : 20 + length]
 
 
 def discriminator(raw: bytes) -> str:
