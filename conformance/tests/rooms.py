@@ -120,6 +120,7 @@ PY_ROOMS = {
     "fcvi.live": "live",
     "fcvi.report": "report",
     "fcvi.replay": "replay",
+    "fcvi.flows": "flows",
     "fcvi.attack": "attack",
     "fcvi.explore": "explore",
     "conformance": "conformance",
@@ -136,11 +137,12 @@ PY_ARROWS: dict[str, set[str]] = {
     "dut": _BASE | _WIRES,
     "report": _BASE,
     "replay": _BASE | _WIRES | {"dut", "report"},
+    "flows": {"engine", "files", "codec", "capture"},
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
-    "commands": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore"},
-    "conformance": _BASE | _WIRES | {"dut", "report", "replay", "live", "attack", "explore", "commands"},
+    "commands": _BASE | _WIRES | {"dut", "report", "replay", "flows", "live", "attack", "explore"},
+    "conformance": _BASE | _WIRES | {"dut", "report", "replay", "flows", "live", "attack", "explore", "commands"},
 }
 # The single place where the command hands a standard's folder to the engine: the modules that may import conformance.
 REGISTRATION = {"fcvi.protocols", "fcvi.commands.protocols", "fcvi.cli", "fcvi.attach"}

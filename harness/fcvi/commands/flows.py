@@ -150,12 +150,12 @@ def run(args: Any) -> int:
     rows = _chosen(args, every)
     _print(args, rows, table)
     if args.html is not None:
-        from fcvi.engine.files import FileError, write_file
+        from fcvi.engine.files import encoded, write_file
         from fcvi.flows.page import page
 
         try:
-            write_file(args.html, page(table, flows, rows, args.ladder))
-        except FileError as e:
+            write_file(args.html, encoded(page(flows, rows, args.ladder)))
+        except OSError as e:
             print(f"fcvi flows: {e}", file=sys.stderr)
             return 2
     if status or (args.filter and every and not rows):
