@@ -603,9 +603,10 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
 
 static bool is_ack(const struct fcvi_frame *v)
 {
+    if (v->kind != FCVI_KIND_LINK_CONTROL)
+        return false;
     const unsigned r_ctl = (unsigned)fcvi_FC_R_CTL(v->fc);
-    return v->kind == FCVI_KIND_LINK_CONTROL && (r_ctl == 0xC0 || r_ctl == 0xC1) &&
-           fcvi_FC_Abort_Sequence_Condition(v->fc) == 0;
+    return (r_ctl == 0xC0 || r_ctl == 0xC1) && fcvi_FC_Abort_Sequence_Condition(v->fc) == 0;
 }
 
 static bool is_control(const struct fcvi_frame *v)

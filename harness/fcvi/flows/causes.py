@@ -354,7 +354,8 @@ def _pieces(flow: Flow) -> tuple[list[Step], list[Step], list[Step]]:
     """Frames after which bytes or Messages were missing and stayed away; those that came late; those after a gap they filled."""
     odd = [s for s in flow.steps if "why" in s.what]
     late = [s for s in odd if s.what["why"] & (why.LATE | why.LATE_MSG) and not s.what["why"] & why.AGAIN]
-    lost, filled = [], []
+    lost: list[Step] = []
+    filled: list[Step] = []
     for step in (s for s in odd if s.what["why"] & (why.GAP | why.SKIP)):
         skip = bool(step.what["why"] & why.SKIP)
         after = [s for s in late if s.number > step.number and s.sender == step.sender
