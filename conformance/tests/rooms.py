@@ -121,6 +121,7 @@ PY_ROOMS = {
     "fcvi.live": "live",
     "fcvi.report": "report",
     "fcvi.replay": "replay",
+    "fcvi.flows": "flows",
     "fcvi.attack": "attack",
     "fcvi.explore": "explore",
     "fcvi.random": "random",
@@ -140,13 +141,14 @@ PY_ARROWS: dict[str, set[str]] = {
     "dut": _BASE | _WIRES,
     "report": _BASE,
     "replay": _BASE | _WIRES | {"dut", "report"},
+    "flows": {"engine", "files", "codec", "capture"},
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
     "random": _BASE | _WIRES | {"attach", "dut", "report", "replay"},
     "learn": _BASE | _WIRES | {"dut", "random"},
-    "commands": _BASE | _WIRES | {"attach", "dut", "report", "replay", "live", "attack", "explore", "random", "learn"},
-    "conformance": _BASE | _WIRES | {"attach", "dut", "report", "replay", "live", "attack", "explore", "commands"},
+    "commands": _BASE | _WIRES | {"attach", "dut", "report", "replay", "flows", "live", "attack", "explore", "random", "learn"},
+    "conformance": _BASE | _WIRES | {"attach", "dut", "report", "replay", "flows", "live", "attack", "explore", "commands"},
 }
 # The single place where the command hands a standard's folder to the engine: the modules that may import conformance.
 REGISTRATION = {"fcvi.protocols", "fcvi.commands.protocols", "fcvi.cli", "fcvi.attach"}

@@ -1,0 +1,104 @@
+"""``fcvi explain``: what went wrong in captures, in plain words, the most probable cause first.
+
+Each cause comes with the frames that show it and with what would confirm it. A party is named only where a frame of that
+party shows the fault; of what happened beyond the capture point every possibility is named. "Not known" means that a
+Connection failed and the capture does not show why. --glossary lists the words of storage systems' logs.
+
+Exit status: 0 nothing went wrong, 1 a cause was found, 2 nothing of FC-VI or bad input, 4 only failures whose cause is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fcvi.flows.causes import Cause
+    from fcvi.flows.table import Flow, Table
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    from .flows import _ms
+
+    p = commands.add_parser("explain", help="what went wrong in captures, in plain words", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="*")
+    p.add_argument("--json", action="store_true", help="one object for each cause and line")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
+    p.add_argument("--glossary", action="store_true", help="the words of storage systems' logs, and what they mean here")
+    p.set_defaults(run=run)
+
+
+def _sure(score: int) -> str:
+    return "shown by the frames" if score >= 90 else "probable" if score >= 70 else "possible"
+
+
+def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
+    places = [table.scan.place(s.number) for s in cause.frames]
+    return json.dumps({
+        "cause": cause.name, "may_be": list(cause.names), "certainty": _sure(cause.score), "text": cause.text,
+        "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
+        "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": cause.more,
+        "frames": [{"file": path, "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
+    })  # fmt: skip
+
+
+def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[str]:
+    from fcvi.flows.causes import TITLES
+    from fcvi.flows.glossary import logs_of
+
+    which = f" (Connection {flows.index(cause.flow) + 1})" if cause.flow is not None else ""
+    more = f"; {cause.more} further Connections show the same" if cause.more else ""
+    lines = [f"{number}. {' - or: '.join(TITLES[name] for name in cause.names)}{which}: {_sure(cause.score)}{more}"]
+    lines.append(f"   {cause.text}")
+    for step in cause.frames:
+        path, frame = table.scan.place(step.number)
+        lines.append(f"   {path}: frame {frame}: {step.words()}")
+    lines.append(f"   To confirm: {cause.confirm}.")
+    words = logs_of(cause.name)
+    if words:
+        lines.append(f"   In logs: {', '.join(words)}")
+    return lines
+
+
+def run(args: Any) -> int:
+    """Explain."""
+    from fcvi.flows.causes import explain
+    from fcvi.flows.table import Table
+
+    from .flows import none_of_ours, taken
+
+    if args.glossary:
+        from fcvi.flows.glossary import GLOSSARY
+
+        for word, (_, meaning) in GLOSSARY.items():
+            print(f"{word}: {meaning}")
+        return 0
+    if not args.files:
+        print("fcvi explain: no capture named; see `fcvi explain --help`", file=sys.stderr)
+        return 2
+    table = Table(args.r_a_tov * 1000)
+    status = taken("explain", args.files, table)
+    flows = table.finish()
+    if not table.scan.tally.records and status:
+        return status
+    if none_of_ours("explain", table):
+        return 2
+    causes, unknown = explain(table, flows)
+    if args.json:
+        for cause in causes:
+            print(_json(cause, table, flows))
+    else:
+        for number, cause in enumerate(causes, 1):
+            print("\n".join(_text(number, cause, table, flows)))
+        for flow in unknown[:20]:
+            print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}; why is not known: "
+                  "the capture does not show it")  # fmt: skip
+        if len(unknown) > 20:
+            print(f"{len(unknown) - 20} further Connections failed; why is not known")
+        if not causes and not unknown:
+            print(f"{len(flows)} Connections; nothing went wrong that the capture shows")
+    return status or (1 if causes else 4 if unknown else 0)

@@ -1,0 +1,166 @@
+"""``fcvi flows``: the Connections of captures, two to six lines each.
+
+Of each Connection it says which ports and addresses have it, with what attributes, how it ended, how many Messages and bytes
+went each way, how long answers took, and what the monitor found. All files are one stream, in the order given. A row of --json
+has the same names and types whatever the capture shows: a number that is not known is -1, a text that is not known is empty.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from fcvi.capture.scan import ScanError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fcvi.flows.rows import Row
+    from fcvi.flows.table import Table
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    from pathlib import Path
+
+    p = commands.add_parser("flows", help="the Connections of captures", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="+")
+    p.add_argument("--sort", metavar="NAME", default="", help="by a column of --json; -NAME: the largest first")
+    p.add_argument(
+        "--filter", metavar="COND", action="append", default=[],
+        help="only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); several: all of them",
+    )  # fmt: skip
+    how = p.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="one object for each Connection and line (flows.schema.json)")
+    how.add_argument("--csv", action="store_true", help="a table for spreadsheets")
+    how.add_argument("--openmetrics", action="store_true", help="samples for Prometheus")
+    p.add_argument("--html", metavar="FILE", type=Path, help="also write a page with a time line for each Connection")
+    p.add_argument("--ladder", metavar="N", type=int, default=0, help="the Connection of which the page shows the frames")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
+    p.add_argument("--no-monitor", action="store_true", help="judge nothing: only count")
+    p.set_defaults(run=run)
+
+
+def _ms(value: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not value.isdecimal() or not 0 < int(value) <= 3600000:
+        raise ArgumentTypeError("must be between 1 and 3600000 ms")
+    return int(value)
+
+
+def taken(command: str, files: list[str], table: Table) -> int:
+    """Take the files in. 0, or the exit status when one cannot be read; what was read until then stays."""
+    status = 0
+    for path in files:
+        try:
+            table.take(path)
+        except ScanError as e:
+            print(f"fcvi {command}: {e}", file=sys.stderr)
+            status = 2
+        except KeyboardInterrupt:
+            break
+    return status
+
+
+_KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed")
+_TYPES = {0x00: "Basic Link Service", 0x01: "Extended Link Service", 0x08: "SCSI (FCP)", 0x20: "FC-CT", 0x05: "IP over FC",
+          0x28: "NVMe", 0x58: "FC-VI"}  # fmt: skip
+
+
+def instead(table: Table) -> str:
+    """What a capture without FC-VI has."""
+    tally = table.scan.tally
+    parts = [f"{tally.kind[i]} {_KINDS[i] if i < len(_KINDS) else f'of kind {i}'}" for i in range(1, 16) if tally.kind[i]]
+    parts += [f"{tally.type[t]} FC frames of TYPE {t:02X}h{f' ({_TYPES[t]})' if t in _TYPES else ''}"
+              for t in range(256) if tally.type[t]]  # fmt: skip
+    return f"{tally.records} records: {', '.join(parts)}" if parts else "no record at all"
+
+
+def none_of_ours(command: str, table: Table) -> bool:
+    """Whether nothing of FC-VI was seen; says what there is instead."""
+    if table.scan.tally.fcvi:
+        return False
+    print(f"fcvi {command}: nothing of FC-VI in the capture, but {instead(table)}", file=sys.stderr)
+    return True
+
+
+def _chosen(args: Any, rows: list[Row]) -> list[Row]:
+    from fcvi.flows.rows import NAMES, condition, sort_key
+
+    conditions = [condition(text) for text in args.filter]
+    name = args.sort.lstrip("-")
+    if name and name not in NAMES:
+        raise ValueError(f"{name!r} is none of: {', '.join(NAMES)}")
+    kept = [r for r in rows if all(holds(r) for holds in conditions)]
+    return sorted(kept, key=sort_key(name), reverse=args.sort.startswith("-")) if name else kept
+
+
+def _print(args: Any, rows: list[Row], table: Table) -> None:
+    from fcvi.flows import rows as form
+
+    if args.json:
+        import json
+
+        for r in rows:
+            print(json.dumps(r))
+    elif args.csv:
+        import csv
+
+        if rows:
+            writer = csv.DictWriter(sys.stdout, list(form.flat(rows[0])), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(map(form.flat, rows))
+    elif args.openmetrics:
+        print(form.openmetrics(rows), end="")
+    else:
+        for r in rows:
+            print("\n".join(form.short(r)))
+        print(_summary(len(rows), table))
+
+
+def _summary(count: int, table: Table) -> str:
+    tally = table.scan.tally
+    lost = [f"{tally.kind[i]} {_KINDS[i]}" for i in (1, 4) if tally.kind[i]]
+    lost += [f"{tally.damaged} with a wrong CRC"] if tally.damaged else []
+    not_taken = f"; not taken in: {', '.join(lost)}" if lost else ""
+    return f"{tally.records} records, {tally.fcvi} of FC-VI: {count} Connections{not_taken}"
+
+
+def run(args: Any) -> int:
+    """List the Connections."""
+    from fcvi.flows.rows import condition, row
+    from fcvi.flows.table import Table
+
+    try:
+        for text in args.filter:
+            condition(text)
+        _chosen(args, [])
+    except ValueError as e:
+        print(f"fcvi flows: {e}", file=sys.stderr)
+        return 2
+    table = Table(args.r_a_tov * 1000, not args.no_monitor)
+    status = taken("flows", args.files, table)
+    flows = table.finish()
+    if not table.scan.tally.records and status:
+        return status
+    if none_of_ours("flows", table):
+        return 2
+    every = [row(table, flow, ident) for ident, flow in enumerate(flows, 1)]
+    rows = _chosen(args, every)
+    _print(args, rows, table)
+    if args.html is not None:
+        from fcvi.engine.files import encoded, write_file
+        from fcvi.flows.page import page
+
+        try:
+            write_file(args.html, encoded(page(flows, rows, args.ladder)))
+        except OSError as e:
+            print(f"fcvi flows: {e}", file=sys.stderr)
+            return 2
+    if status or (args.filter and every and not rows):
+        if not rows:
+            print("fcvi flows: no Connection is left by --filter", file=sys.stderr)
+        return status or 2
+    found = bool(table.findings) and any(cls != "notice" for _, cls, _ in table.findings)
+    return 1 if found or any(r["violations"] for r in rows) else 0

@@ -1,0 +1,452 @@
+"""Why Connections failed: rules that look at what the table kept of one, and say what the frames prove.
+
+A rule names a party only where a frame of that party shows the fault. Where a loss beyond the capture point and another one
+look alike, the cause has both names, and the text says so. Clauses are those of ISO/IEC 14165-331:2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Iterator, Optional
+
+from . import scan as why
+from .rows import round_trips
+from .table import REASONS, Flow, Step, Table
+
+PROVEN, STRONG, PROBABLE, POSSIBLE, WEAK = 95, 90, 75, 60, 40
+_LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word
+_MANY = 50  # times the usual latency
+
+
+@dataclass
+class Cause:
+    """One thing that went wrong. names: what it is, or what it may be; party: N_Port_ID that a frame convicts."""
+
+    names: tuple[str, ...]
+    score: int
+    text: str
+    confirm: str
+    frames: list[Step] = field(default_factory=list)
+    party: Optional[int] = None
+    flow: Optional[Flow] = None
+    more: int = 0  # further Connections with the same
+
+    @property
+    def name(self) -> str:
+        """What it is, most likely."""
+        return self.names[0]
+
+
+#: What each name means, for the text.
+TITLES = {
+    "lost-request": "FCVI_CONNECT_RQST was lost",
+    "lost-resp1": "FCVI_CONNECT_RESP1 was lost",
+    "lost-resp2": "FCVI_CONNECT_RESP2 was lost",
+    "lost-resp3": "FCVI_CONNECT_RESP3 was lost",
+    "lost-message": "a frame of a Message was lost",
+    "lost-response": "a Message Response was lost",
+    "lost-disconnect": "an IU of a Disconnect was lost",
+    "out-of-order": "frames overtook each other on a Connection that assumes order (IOD and OOD set differently)",
+    "timeout-too-short": "R_A_TOV is shorter than the answer took: too short for the distance",
+    "slow-accept": "the application at the responder took longer than R_A_TOV to accept",
+    "credit-starvation": "frames waited with nothing lost: credit ran out, or the far side was slow",
+    "busy": "the Fabric or the port answered busy",
+    "reject": "the Fabric or the port rejected frames",
+    "login-lost": "the login ended under a live Connection",
+    "service-parameters": "a PLOGI without the service parameters that FC-VI needs",
+    "no-match": "nobody waits under that Discriminator",
+    "no-waiting": "the address is right, but no VipConnectWait is outstanding",
+    "rejected": "the application refused",
+    "connect-timeout": "the application at the responder did not accept in time",
+    "peers-gave-up": "both Peers asked and both gave up",
+    "memory-protection": "memory protection: the region, its handle or its attributes do not allow the access",
+    "receive-queue-empty": "no receive Descriptor was posted, or one too small",
+    "edition-mismatch": "one side speaks another edition (Rev 1.0 of 1999)",
+    "bit-errors": "frames with a wrong CRC",
+    "protocol-error": "one side took an IU of the other for a protocol error",
+    "transport-error": "one side reports a transport error",
+    "no-answer": "no frame of the other side is in the capture",
+}
+
+
+def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
+    """Causes, the most probable first; and Connections that failed for a reason that the capture does not show."""
+    found: list[Cause] = []
+    unknown = []
+    for flow in flows:
+        causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
+        for cause in causes:
+            cause.flow = flow
+        if causes:
+            found.append(causes[0])
+            found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
+        elif is_failed(flow):
+            unknown.append(flow)
+    if not found or all(c.name != "edition-mismatch" for c in found):
+        found += _old_edition(table)
+    found += _damage(table, flows, found)
+    grouped: dict[tuple[str, ...], Cause] = {}
+    for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
+        if cause.names in grouped:
+            grouped[cause.names].more += 1
+        else:
+            grouped[cause.names] = cause
+    return sorted(grouped.values(), key=lambda c: (-c.score, -c.more)), unknown
+
+
+def is_failed(flow: Flow) -> bool:
+    """Whether its end says that something went wrong."""
+    if flow.ended == "refused" and flow.reason == 0x05:
+        return False
+    return flow.ended in ("refused", "timed out", "aborted", "failed") or bool(flow.reason)
+
+
+def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
+    """Everything that one Connection shows."""
+    yield from _refusal(table, flow, flows)
+    yield from _login(table, flow)
+    if not flow.ended == "refused":
+        yield from _setup(flow)
+    yield from _link_answers(flow)
+    yield from _errors(flow)
+    yield from _messages(table, flow)
+    yield from _slow(table, flow)
+
+
+# ---- refusals and logins ----
+
+
+def _crossing(flow: Flow, flows: list[Flow]) -> Optional[Flow]:
+    """The setup by which the other Peer asked at the same time (5.3.4)."""
+    for other in flows:
+        if other is flow or other.mode != "peer" or other.ids != flow.ids[::-1] or other.network != flow.network:
+            continue
+        if other.first_us <= flow.last_us and flow.first_us <= other.last_us:
+            return other
+    return None
+
+
+def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
+    if flow.ended != "refused" or flow.reason is None:
+        return
+    refusals = [s for s in flow.steps if s.name.startswith("CONNECT_RESP") and s.what.get("refused")]
+    shown = flow.named("CONNECT_RQST")[-1:] + refusals[:1]
+    words = f"{refusals[0].name} says {flow.reason:02X}h, {REASONS.get(flow.reason, 'a reserved reason')}." if refusals else ""
+    by = flow.ended_by
+    if flow.mode == "peer" and flow.reason in (0x01, 0x03, 0x05):
+        other = _crossing(flow, flows)
+        if other is not None and (other.ended in ("refused", "timed out")):
+            text = f"Both ports sent FCVI_CONNECT_RQST in peer mode, and neither setup was accepted. {words}"
+            both = shown + other.named("CONNECT_RQST")[:1] + [s for s in other.steps if s.what.get("refused")][:1]
+            yield Cause(("peers-gave-up",), PROVEN + 1, text, "compare the Discriminators and Host Addresses that the two "
+                        "applications give to VipConnectPeerRequest, and their timeouts (5.3.4)", both)  # fmt: skip
+            return
+        if flow.reason == 0x05:
+            return  # the other Peer's request won: that is how 5.3.4 ends
+    confirm = {
+        0x01: "compare the Discriminator of the request with those that the responder's application waits on",
+        0x02: "the responder's application log: how long VipConnectAccept took",
+        0x03: "whether the responder's application calls VipConnectWait again after each Connection",
+        0x04: "the responder's application log: VipConnectReject, or attributes that do not fit",
+        0x21: "a capture at the other port, decoded with `fcvi lint`",
+        0x22: "error counters of every port between the two",
+    }
+    names = {0x01: "no-match", 0x02: "connect-timeout", 0x03: "no-waiting", 0x04: "rejected", 0x21: "protocol-error",
+             0x22: "transport-error"}  # fmt: skip
+    if flow.reason == 0x20:
+        yield _parameters(table, flow, shown, words)
+    elif flow.reason in names:
+        score = STRONG if flow.reason not in (0x21, 0x22) else POSSIBLE
+        yield Cause((names[flow.reason],), score, words, confirm[flow.reason], shown, by if flow.reason == 0x04 else None)
+
+
+def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Cause:
+    pair = set(flow.ids)
+    logins = [s for s in table.events if "ciro" in s.what and {s.sender, s.target} == pair and s.number < flow.last]
+    wrong = [s for s in logins if not s.what["ciro"] or not s.what["seq_cnt_s"]]
+    if wrong:
+        bits = [n for n, key in (("C (Continuously Increasing Relative Offset)", "ciro"), ("S (SEQ_CNT)", "seq_cnt_s"))
+                if not wrong[-1].what[key]]  # fmt: skip
+        text = f"{wrong[-1].name} of {wrong[-1].sender:06X} does not set {' and '.join(bits)}, which 5.6 asks for. {words}"
+        return Cause(("service-parameters",), PROVEN, text, "the adapter's settings of that port", [wrong[-1], *shown],
+                     wrong[-1].sender)  # fmt: skip
+    return Cause(("service-parameters",), STRONG, f"{words} The login itself is not in the capture, so whose parameters "
+                 "are wrong is not known.", "a capture that begins before the PLOGI", shown)  # fmt: skip
+
+
+def _login(table: Table, flow: Flow) -> Iterator[Cause]:
+    if flow.ended == "lost by logout":
+        out = flow.named("LOGO", "PRLO", "PLOGI")[-1:]
+        text = (f"{out[0].sender:06X} sent {out[0].name}, which ends the login and with it the Connection (7.7)." if out else "")
+        yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged out", out, out[0].sender if out else None)
+        return
+    if flow.state not in ("open", "closing", "closed") or flow.ended == "refused" or not flow.unanswered_count:
+        return
+    for step in table.events:
+        pages = step.what.get("pages", [])
+        hit = step.name == "RSCN" and any(_covers(kind, ident, port) for kind, ident in pages for port in flow.ids)
+        again = step.name in ("FAN", "FLOGI") and {step.sender, step.target} & set(flow.ids)
+        if (hit or again) and flow.first_us < step.time_us:
+            waiting = [u for u in flow.unanswered if u["time_us"] >= step.time_us - 10_000_000]
+            if waiting:
+                text = f"{step.name} tells of a change at one of the two ports, and Messages are not answered from then on."
+                yield Cause(("login-lost",), STRONG, text, "the switch's log of the port at that time", [step])
+                return
+
+
+def _covers(kind: int, ident: int, port: int) -> bool:
+    mask = {0: 0xFFFFFF, 1: 0xFFFF00, 2: 0xFF0000, 3: 0}[kind]
+    return ident & mask == port & mask
+
+
+def _old_edition(table: Table) -> Iterator[Cause]:
+    if table.old_edition:
+        first = table.old_edition[0]
+        text = (f"{first.sender:06X} sends {first.name}: the Device_Header has the size, or the IU the revision, of FC-VI Rev 1.0 "
+                "(1999), which the standard of 2007 does not understand.")  # fmt: skip
+        yield Cause(("edition-mismatch",), PROVEN, text, "the firmware versions of both adapters", table.old_edition[:4])
+
+
+def _damage(table: Table, flows: list[Flow], found: list[Cause]) -> Iterator[Cause]:
+    """Damage between frames of Connections that failed; a damaged frame's own fields prove nothing."""
+    bad = [s for s in table.events if s.name == "damaged frame"]
+    if not bad:
+        return
+    failed = [c for c in found if c.flow is not None and c.name in _LOSSES and c.frames]
+    near = [c for c in failed if c.flow is not None and any(c.flow.first_us <= s.time_us <= c.flow.last_us for s in bad)]
+    text = f"{table.scan.tally.damaged} frames have a wrong CRC or are marked invalid. "
+    if near:
+        text += "A Connection failed as it does when such a frame is missing."
+    yield Cause(("bit-errors",), PROVEN + 1 if near else POSSIBLE, text, "CRC and disparity counters of every port on the "
+                "path: the first one that counts is at the bad cable or optics", bad[:4], None,
+                near[0].flow if near else None)  # fmt: skip
+
+
+_LOSSES = {"lost-request", "lost-resp1", "lost-resp2", "lost-resp3", "lost-message", "lost-response", "transport-error",
+           "lost-disconnect"}  # fmt: skip
+
+
+# ---- setup ----
+
+
+def _setup(flow: Flow) -> Iterator[Cause]:
+    requests = flow.named("CONNECT_RQST")
+    aborts = flow.named("ABTS")
+    for position, rqst in enumerate(requests):
+        parts = [s for s in flow.steps if s.ox_id == rqst.ox_id and {s.sender, s.target} == {rqst.sender, rqst.target}]
+        abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
+        if abts is None:
+            continue
+        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
+        if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
+            continue
+        retried = position + 1 < len(requests)
+        yield from _attempt(flow, rqst, abts, parts, named, retried, len(requests))
+    if requests and requests[0].what["retry"] and len(requests) == 1:
+        before = [s for s in aborts if s.number < requests[0].number]
+        text = ("The first FCVI_CONNECT_RQST in the capture has RETRY set, so an earlier one of this setup was sent and did not "
+                "reach the capture point, unless it is older than the capture.")  # fmt: skip
+        yield Cause(("lost-request",), PROBABLE, text, "a capture at the requesting port", [*before, requests[0]])
+
+
+def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[str, Step], retried: bool, tries: int
+             ) -> Iterator[Cause]:  # fmt: skip
+    waited = abts.time_us - rqst.time_us
+    acc = next((s for s in parts if s.name == "BA_ACC"), None)
+    resp1, resp2, resp3 = (named.get(f"CONNECT_RESP{i}") for i in (1, 2, 3))
+    late = next((s for s in (resp1, resp3) if s is not None and s.time_us > abts.time_us), None)
+    back = acc.time_us - abts.time_us if acc is not None else 0
+    shown = [s for s in (rqst, resp1, resp2, resp3, abts, acc) if s is not None]
+    if late is not None:
+        far = back * 2 >= waited or acc is None
+        text = f"{late.name} came {late.time_us - abts.time_us} us after the ABTS that gave it up ({waited} us after the request)."
+        if far:
+            yield Cause(("timeout-too-short",), PROVEN, text, "the length of the path: 5 us a km and way; R_A_TOV of switch and "
+                        "adapter", shown)  # fmt: skip
+        else:
+            text += f" The answer to the ABTS itself took {back} us, so the path is short and the application was slow."
+            yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
+    elif resp1 is None:
+        if acc is None and not any(s.sender == rqst.target for s in flow.steps):
+            yield Cause(("no-answer",), WEAK, "No frame of the responder is in the capture: it is not there, or the capture "
+                        "shows one direction only.", "a capture of both directions", shown)  # fmt: skip
+        elif acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF:
+            yield Cause(("lost-resp1",), STRONG, "BA_ACC names the responder's RX_ID, so the request had arrived; "
+                        "FCVI_CONNECT_RESP1 did not reach the capture point.", "a capture at the responder", shown)  # fmt: skip
+        else:
+            yield Cause(("lost-resp1", "lost-request", "slow-accept"), PROBABLE, f"No FCVI_CONNECT_RESP1 in {waited} us. "
+                        "The request was lost after the capture point, or its answer before it; both look the same from here. "
+                        "An application that does not accept looks so too.", "a capture at the responder", shown)  # fmt: skip
+    elif resp2 is None:
+        again = [s for s in flow.steps if s.name == "CONNECT_RQST" and s.time_us > abts.time_us]
+        if again and tries > 1 and acc is not None and again[0].time_us - acc.time_us >= waited // 2:
+            yield Cause(("timeout-too-short", "lost-resp1"), PROBABLE, "FCVI_CONNECT_RESP1 was sent each time and each time the "
+                        "setup was given up, and the answer to ABTS was not taken either: the requester gets answers too late, "
+                        "or none.", "a capture at the requester; the length of the path", shown)  # fmt: skip
+        elif retried:
+            yield Cause(("lost-resp1",), STRONG, "FCVI_CONNECT_RESP1 passed the capture point, yet the requester tried again, "
+                        "which only one does that has not got it (8.5.3): it was lost after the capture point.",
+                        "a capture at the requester", shown)  # fmt: skip
+        elif rqst.what["retry"]:
+            yield Cause(("lost-resp1", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP1 of the retry passed the capture point and no "
+                        "FCVI_CONNECT_RESP2 came: one of the two was lost.", "a capture at the requester", shown)  # fmt: skip
+        else:
+            yield Cause(("lost-resp2",), STRONG, "The requester gave up without trying again, as one does that had "
+                        "FCVI_CONNECT_RESP1 (8.5.3 a 3): its FCVI_CONNECT_RESP2 was lost before the capture point.",
+                        "a capture at the requester", shown)  # fmt: skip
+    elif resp3 is None:
+        gone = [s for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.target]
+        if gone and gone[0].what.get("setup_abort"):
+            yield Cause(("lost-resp2",), STRONG, "The responder disconnects with CONN_SETUP_ABORT: it never saw "
+                        "FCVI_CONNECT_RESP2, which was lost after the capture point.", "a capture at the responder",
+                        [*shown, gone[0]])  # fmt: skip
+        elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
+            yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
+                        "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",
+                        shown + gone[:1])  # fmt: skip
+        else:
+            yield Cause(("lost-resp3", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP2 was lost after the capture point, or "
+                        "FCVI_CONNECT_RESP3 before it.", "a capture at the responder", shown)  # fmt: skip
+    else:
+        yield Cause(("lost-resp3",), STRONG, "FCVI_CONNECT_RESP3 passed the capture point, yet the requester aborted the setup "
+                    "for want of it: it was lost after the capture point.", "a capture at the requester", shown)  # fmt: skip
+
+
+# ---- Messages ----
+
+
+def _link_answers(flow: Flow) -> Iterator[Cause]:
+    for names, cause, words in ((("P_BSY", "F_BSY"), "busy", "busy"), (("P_RJT", "F_RJT"), "reject", "reject")):
+        steps = flow.named(*names)
+        if steps:
+            who = "The Fabric" if steps[0].name.startswith("F") else "The port"
+            text = f"{who} answered {words} to {len(steps)} frames of this Connection, first with {steps[0].name}"
+            text += f", reason {steps[0].what.get('code', 0):02X}h." if cause == "reject" else "."
+            failed = is_failed(flow) or bool(flow.named("ABTS"))
+            yield Cause((cause,), PROVEN if failed else POSSIBLE, text, "the counters of busy and reject at the switch; in class 2 "
+                        "only", steps[:4])  # fmt: skip
+
+
+_PROTECTION, _TRANSPORT = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46, 0x49}
+
+
+def _errors(flow: Flow) -> Iterator[Cause]:
+    failed = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED]
+    for bit, name, words, confirm in (
+        (4, "memory-protection", "PROT_ERR", "the region's length, RDMA attributes and protection tag at the answering side, and "
+         "the address and handle in the request"),
+        (2, "receive-queue-empty", "DESC_ERR", "how many receive Descriptors the answering side's application keeps posted"),
+    ):  # fmt: skip
+        hits = [s for s in failed if s.what["flags"] & bit]
+        if hits:
+            yield Cause((name,), PROVEN, f"{hits[0].name} reports {words}.", confirm, hits[:3])
+    for step in flow.named("DISCONNECT_RQST"):
+        reason = step.what.get("reason")
+        if reason in _PROTECTION or reason == 0x42:
+            name = "receive-queue-empty" if reason == 0x42 else "memory-protection"
+            yield Cause((name,), STRONG, f"The Disconnect says {reason:02X}h, {REASONS[reason]}.", "the application log of the "
+                        "side that disconnects", [step])  # fmt: skip
+        elif reason == 0x48:
+            yield Cause(("protocol-error",), POSSIBLE, "The Disconnect says 48h, Protocol Error.", "`fcvi lint`", [step])
+
+
+def _pieces(flow: Flow) -> tuple[list[Step], list[Step], list[Step]]:
+    """Frames after which bytes or Messages were missing and stayed away; those that came late; those after a gap they filled."""
+    odd = [s for s in flow.steps if "why" in s.what]
+    late = [s for s in odd if s.what["why"] & (why.LATE | why.LATE_MSG) and not s.what["why"] & why.AGAIN]
+    lost: list[Step] = []
+    filled: list[Step] = []
+    for step in (s for s in odd if s.what["why"] & (why.GAP | why.SKIP)):
+        skip = bool(step.what["why"] & why.SKIP)
+        after = [s for s in late if s.number > step.number and s.sender == step.sender
+                 and (s.what["id"] < step.what["id"] if skip else s.what["id"] == step.what["id"])]  # fmt: skip
+        (filled if after else lost).append(step)
+    return lost, late, filled
+
+
+def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
+    lost, late, filled = _pieces(flow)
+    waiting = {u["number"]: u for u in flow.unanswered}
+    aborts = [s for s in flow.named("ABTS") if "of" in s.what]
+    gone = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") in _TRANSPORT and not s.what.get("setup_abort")]
+    broken = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED and s.what["flags"] & 8]
+    failed = bool(aborts or gone or broken)
+    arrived = [s for s in flow.steps if s.what.get("why", 0) & why.UNASKED]
+    if late and filled and failed:
+        text = (f"{len(late)} frames came after later ones, nothing is missing, and the Connection failed: an endpoint that "
+                "counts on order takes that for an error (8.4.1 c).")  # fmt: skip
+        yield Cause(("out-of-order",), STRONG + 3, text, "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both "
+                    "have to be set alike", [*filled[:2], *late[:2], *(aborts + gone)[:1]])  # fmt: skip
+    if lost and failed:
+        first = lost[0]
+        if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
+            what = f"{first.what.get('missing', 0)} " + ("Messages" if first.what["why"] & why.SKIP else "bytes of the Message")
+            text = (f"{what} before frame {first.number} are not there, and the other side did not take the Message: they were "
+                    "lost before the capture point.")  # fmt: skip
+            yield Cause(("lost-message",), STRONG + 1, text, "a capture at the sender; discards on the path to this point",
+                        [first, *(broken + aborts + gone)[:2]])  # fmt: skip
+    yield from _aborted(flow, aborts, waiting, lost, gone)
+    unseen = [s for s in table.events if s.name == "ABTS" and {s.sender, s.target} == set(flow.ids)
+              and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
+    if unseen and not lost and not aborts and gone:
+        names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
+        yield Cause(names, PROBABLE, f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the "
+                    "Message was sent and did not reach the capture point.", "a capture at the sender", [unseen[0], *gone[:1]])  # fmt: skip
+    elif not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS"):
+        yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE, "The Disconnect says Transport Error, and every frame "
+                    "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
+                    "a capture at the side that says so", gone[:2])  # fmt: skip
+
+
+def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]], lost: list[Step], gone: list[Step]
+             ) -> Iterator[Cause]:  # fmt: skip
+    if not aborts:
+        return
+    first = aborts[0]
+    side = first.what["side"]
+    slot = waiting.get(first.what["of"])
+    if first.what.get("answered"):
+        yield Cause(("lost-response",), STRONG, f"The Response to the Message of frame {first.what['of']} passed the capture point, "
+                    "yet the sender aborted the Message for want of it: it was lost after the capture point.",
+                    "a capture at the sender of the Message", [first])  # fmt: skip
+        return
+    if slot is None:
+        yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of frame {first.what['of']} came after the "
+                    "ABTS that gave it up.", "R_A_TOV of the ports, and the length of the path: 5 us a km and way",
+                    [first])  # fmt: skip
+        return
+    if lost or not slot["whole"]:
+        return
+    accused = [s for s in gone if s.sender == flow.ids[1 - side]]
+    later = max((u["number"] for u in flow.unanswered if u["side"] == side), default=0)
+    after = [s for s in aborts if s.what["of"] > first.what["of"] and not s.what.get("answered")]
+    if later == slot["number"] and not accused and not after and first.what.get("answered_later"):
+        yield Cause(("lost-response",), STRONG, f"Later Messages than that of frame {slot['number']} were answered, so it had "
+                    "arrived: its Response was lost before the capture point.", "a capture at the responder", [first])  # fmt: skip
+    elif accused or after:
+        yield Cause(("lost-message", "bit-errors", "out-of-order", "lost-response"), PROBABLE, f"From the Message of frame {slot['number']} on "
+                    "none is answered: its responder stopped. A frame of it was lost after the capture point, or overtaken "
+                    "there.", "a capture at the responder", [first, *accused[:1]])  # fmt: skip
+    else:
+        yield Cause(("lost-response", "lost-message", "bit-errors", "out-of-order"), PROBABLE, f"The Message of frame {slot['number']} is whole "
+                    "and has no Response: the Message was lost after the capture point, or its Response before it.",
+                    "a capture at the responder", [first])  # fmt: skip
+
+
+def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
+    c = table.scan.at(flow.index)
+    usual = table.scan.quantile(flow.index, 0.5)
+    for side in (0, 1):
+        way = c.way[side]
+        for us, frame, words in ((int(way.stall_us), int(way.stall_frame), "frames of one Message stopped for"),
+                                 (int(way.slowest_us), int(way.slowest_frame), "a Response took")):  # fmt: skip
+            if us < max(_LONG_US, _MANY * usual if words.startswith("a R") else _LONG_US):
+                continue
+            if us < 4 * max(round_trips(table, flow)):
+                continue
+            step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", 0, 0)
+            text = (f"At frame {frame} {words} {us} us, with nothing lost; the usual answer takes {usual} us. Frames do not "
+                    "show credit, so a slow application looks the same in a Response that is late.")  # fmt: skip
+            yield Cause(("credit-starvation",), POSSIBLE, text, "counters of time at zero credit and of discards by timeout at "
+                        "each switch port", [step])  # fmt: skip
+            return

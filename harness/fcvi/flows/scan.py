@@ -1,0 +1,128 @@
+"""One pass over captures in C (harness/judge/flows.h), which stops where the table of Connections has to look."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Optional
+
+from _fcvi import ffi, lib
+
+from fcvi.capture.scan import ScanError, Watch
+
+CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
+LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
+NONE = 0xFFFFFFFF
+_ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
+
+
+class Scan:
+    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record."""
+
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True) -> None:
+        self._flows = ffi.gc(lib.fcvi_flows_open(), lib.fcvi_flows_close)
+        if self._flows == ffi.NULL:
+            raise ScanError("out of memory")
+        self._watch = Watch(0, r_a_tov_us) if monitor else None
+        self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
+        self.seen = ffi.new("struct fcvi_flow_seen *")
+        self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
+        self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
+        self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
+        self._breaches = ffi.new("struct fcvi_monitor_findings *", {"list": self._breach, "capacity": _FINDINGS})
+        self._slots = ffi.new("struct fcvi_flow_slot[]", _UNANSWERED)
+        self._side = ffi.new("uint8_t *")
+        self.files: list[tuple[int, str]] = []  # records before each file
+
+    def take(self, path: str) -> Iterator[None]:
+        """One more file of the stream. Raises ScanError."""
+        error = ffi.new("char[]", _ERROR)
+        capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, _ERROR)
+        if capture == ffi.NULL:
+            raise ScanError(str(ffi.string(error), errors="replace"))
+        self.files.append((int(self.tally.records), path))
+        lib.fcvi_flows_take(self._flows, capture, self.tally.records)
+        watch = ffi.NULL if self._watch is None else self._watch.pointer
+        try:
+            while status := lib.fcvi_flows_next(
+                self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR
+            ):
+                if status < 0:
+                    raise ScanError(f"{path}: {str(ffi.string(error), errors='replace')}")
+                if status == 1:
+                    yield
+        finally:
+            lib.fcvi_capture_close(capture)
+
+    @property
+    def tally(self) -> Any:
+        """What the records were (struct fcvi_flow_tally)."""
+        return lib.fcvi_flows_tally(self._flows)
+
+    def number(self) -> int:
+        """Of the record, counted over all files."""
+        return self.files[-1][0] + int(self.record.number)
+
+    def place(self, number: int) -> tuple[str, int]:
+        """The file of a record counted over all files, and its number there."""
+        before, path = max((entry for entry in self.files if entry[0] < number), default=self.files[0])
+        return path, number - before
+
+    def data(self) -> bytes:
+        """The bytes of the frame."""
+        return bytes(ffi.buffer(self.record.frame.bytes, self.record.frame.length))
+
+    def device_header(self) -> Optional[int]:
+        """Where the Device_Header begins in the frame; None without one."""
+        dh = self.frame.dh
+        return None if dh == ffi.NULL else int(dh - self.record.frame.bytes)
+
+    def findings(self) -> list[tuple[str, str, str]]:
+        """What codec and monitor found: requirement, class, message."""
+        whats = [self._found[i] for i in range(min(self._list.count, _FINDINGS))]
+        if self._watch is not None:
+            whats += [self._breach[i].what for i in range(min(self._breaches.count, _FINDINGS))]
+        classes = ("notice", "violation", "malformed")
+        return [(_text(w.requirement), classes[w.cls], _text(w.message)) for w in whats]
+
+    # ---- Connections ----
+
+    def add(self, network: int, from_id: int, to_id: int) -> int:
+        """A Connection that is being set up; its number."""
+        return int(lib.fcvi_flows_add(self._flows, network, from_id, to_id))
+
+    def bind(self, flow: int, side: int, handle: int) -> None:
+        """Messages to the side's port with this FCVI_HANDLE belong to the Connection from now on."""
+        lib.fcvi_flows_bind(self._flows, flow, side, handle)
+
+    def find(self, network: int, d_id: int, handle: int) -> Optional[tuple[int, int]]:
+        """The Connection that a frame with this FCVI_HANDLE belongs to, and the receiver's side of it."""
+        flow = lib.fcvi_flows_find(self._flows, network, d_id, handle, self._side)
+        return None if flow == NONE else (int(flow), int(self._side[0]))
+
+    def count(self) -> int:
+        """How many Connections there are."""
+        return int(lib.fcvi_flows_count(self._flows))
+
+    def at(self, flow: int) -> Any:
+        """What was counted of a Connection (struct fcvi_flow)."""
+        return lib.fcvi_flows_at(self._flows, flow)
+
+    def unanswered(self, flow: int, side: int) -> tuple[int, list[Any]]:
+        """Requests of a side without their Response: how many, and the first 64 (struct fcvi_flow_slot)."""
+        count = lib.fcvi_flows_unanswered(self._flows, flow, side, self._slots, _UNANSWERED)
+        return int(count), [self._slots[i] for i in range(min(count, _UNANSWERED))]
+
+    def exchange(self, flow: int, side: int, ox_id: int) -> Any:
+        """The latest request of a side on an Exchange (struct fcvi_flow_slot), None without one."""
+        return self._slots[0] if lib.fcvi_flows_exchange(self._flows, flow, side, ox_id, self._slots) else None
+
+    def end(self, flow: int) -> None:
+        """No more Messages are expected on the Connection."""
+        lib.fcvi_flows_end(self._flows, flow)
+
+    def quantile(self, flow: int, share: float) -> int:
+        """Microseconds within which this share of the latencies of both sides stay."""
+        return int(lib.fcvi_flows_quantile(self._flows, flow, 2, share))
+
+
+def _text(pointer: Any) -> str:
+    return "" if pointer == ffi.NULL else str(ffi.string(pointer), errors="replace")

@@ -1,0 +1,509 @@
+"""The table of Connections: how each was set up, what became of it, and which frames show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Optional
+
+from . import scan as why
+from .scan import NONE, Scan
+
+MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
+_MOST_EVENTS = 4000  # of all ports together
+_ELS = {
+    0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
+    0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
+    0x13: "REC",
+}  # fmt: skip
+_BLS = {0x80: "NOP", 0x81: "ABTS", 0x82: "RMC", 0x84: "BA_ACC", 0x85: "BA_RJT", 0x86: "PRMT"}
+_LINK = {
+    0xC0: "ACK_1", 0xC1: "ACK_0", 0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY", 0xC7: "LCR",
+}  # fmt: skip
+_IU = {
+    0x00: "SEND_RQST", 0x01: "WRITE_RQST", 0x02: "READ_RQST", 0x08: "SEND_RESP", 0x09: "WRITE_RESP", 0x0A: "READ_RESP",
+    0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1", 0x19: "CONNECT_RESP2", 0x1A: "CONNECT_RESP3",
+    0x1B: "DISCONNECT_RESP",
+}  # fmt: skip
+# What Rev 1.0 of 1999 sends with a Device_Header of 16 bytes, and the standard with one of 32
+_OLD = {
+    0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
+    0x19: "CONNECT_RESP2", 0x1A: "DISCONNECT_RESP",
+}  # fmt: skip
+_LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
+REASONS = {
+    0x01: "No Discriminator Match", 0x02: "Connect Timeout", 0x03: "No Waiting Remote Connectionpoint", 0x04: "Connect Reject",
+    0x05: "Concurrent Matching Peer Requests", 0x20: "Invalid Service Parm", 0x21: "Protocol Error", 0x22: "Transport Error",
+    0x40: "Transport Error", 0x41: "RDMA Protection Error", 0x42: "Remote Descriptor Error",
+    0x43: "Remote RDMA Write Protection Error", 0x44: "Remote RDMA Write Data Error", 0x45: "Remote RDMA Write Packet Abort",
+    0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
+    0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
+}  # fmt: skip
+_FIXED = 336  # bytes of a Connect payload that are read: addresses and attributes
+
+
+def number(data: bytes, at: int, size: int) -> int:
+    """A field of a frame."""
+    return int.from_bytes(data[at : at + size], "big")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A frame that the table keeps. sender, target: N_Port_ID; what: the fields that the name does not say."""
+
+    number: int
+    time_us: int
+    sender: int
+    target: int
+    name: str
+    ox_id: int
+    rx_id: int
+    what: dict[str, Any] = field(default_factory=dict)
+
+    def words(self) -> str:
+        """One line."""
+        more = "".join(f" {name} {value}" for name, value in self.what.items() if isinstance(value, (int, str)) and name != "dh")
+        return f"{self.name} {self.sender:06X}>{self.target:06X} OX {self.ox_id:04X}{more}"
+
+
+@dataclass(eq=False)
+class Flow:
+    """One Connection. Side 0 asked for it, or sent the first frame seen."""
+
+    index: int
+    network: int
+    ids: tuple[int, int]
+    mode: str = "not known"  # client-server, peer
+    addresses: list[Optional[tuple[str, bytes]]] = field(default_factory=lambda: [None, None])
+    level: int = 0
+    sizes: list[Optional[int]] = field(default_factory=lambda: [None, None])
+    connection_ids: list[int] = field(default_factory=list)
+    state: str = "open"  # asked, answered, confirmed, open, closing, closed
+    ended: str = ""  # how, in a word of ENDS; empty: not at all
+    ended_by: Optional[int] = None  # N_Port_ID of who asked for the end, where a frame says so
+    reason: Optional[int] = None  # Table 12
+    setup_seen: bool = False
+    setup_us: Optional[int] = None  # from the latest request to FCVI_CONNECT_RESP3
+    asked_us: int = 0
+    first_us: int = 0
+    first: int = 0
+    last_us: int = 0
+    last: int = 0
+    retries: int = 0
+    steps: list[Step] = field(default_factory=list)
+    steps_left_off: int = 0
+    unanswered: list[dict[str, int]] = field(default_factory=list)  # number, id, time_us, ox_id, side, iu, whole
+    unanswered_count: int = 0
+    findings: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    final: bool = False  # the C table has forgotten what is under way
+
+    def add(self, step: Step) -> None:
+        """Keep a frame."""
+        if len(self.steps) < MOST_STEPS:
+            self.steps.append(step)
+        else:
+            self.steps_left_off += 1
+        self.seen(step)
+
+    def seen(self, step: Step) -> None:
+        """A frame belongs to it."""
+        if not self.first:
+            self.first, self.first_us = step.number, step.time_us
+        self.last, self.last_us = step.number, step.time_us
+
+    def named(self, *names: str) -> list[Step]:
+        """The frames of these names."""
+        return [s for s in self.steps if s.name in names]
+
+
+#: How a Connection can end. The word "open" stands for one that was there when the capture ended.
+ENDS = (
+    "open", "disconnected", "refused", "timed out", "aborted", "lost by logout", "lost by link event", "setup not finished",
+    "failed",
+)  # fmt: skip
+
+
+class Table:
+    """All Connections of the captures that are taken in."""
+
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True) -> None:
+        self.scan = Scan(r_a_tov_us, monitor)
+        self.flows: dict[int, Flow] = {}
+        self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
+        self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
+        self.events_left_off = 0
+        self.counts: dict[str, int] = {}  # of such frames, by name
+        self.r_a_tov_us: Optional[int] = r_a_tov_us or None
+        self.e_d_tov_us: Optional[int] = None
+        self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has
+        self.first_us: Optional[int] = None
+        self.last_us = 0
+        self._setups: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, OX_ID
+        self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
+        self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
+        self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
+        self.findings: dict[tuple[str, str, str], int] = {}
+
+    # ---- taking in ----
+
+    def take(self, path: str) -> None:
+        """One more file. Raises ScanError."""
+        for _ in self.scan.take(path):
+            self._record()
+
+    def _record(self) -> None:
+        seen, scan = self.scan.seen, self.scan
+        step = None
+        if seen.why & (why.CONTROL | why.DAMAGED):
+            step = self._control()
+        flow = self._flow_of(seen.flow) if seen.flow != NONE else None
+        if seen.why & why.MERGED:
+            gone = self.flows.pop(int(seen.other), None)
+            if gone is not None and flow is not None:
+                self._inherit(flow, gone)
+        if flow is not None and seen.why & (
+            why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
+        ):
+            flow.add(self._odd())
+        if seen.why & why.FOUND:
+            self._found(flow if flow is not None else self._of_step(step))
+        if scan.record.time_us > self.last_us:
+            self.last_us = int(scan.record.time_us)
+
+    def _flow_of(self, index: int) -> Flow:
+        flow = self.flows.get(index)
+        if flow is None:
+            c = self.scan.at(index)
+            flow = self.flows[index] = Flow(int(index), int(c.network), (int(c.id[0]), int(c.id[1])))
+        return flow
+
+    @staticmethod
+    def _inherit(flow: Flow, gone: Flow) -> None:
+        flow.steps = sorted(flow.steps + gone.steps, key=lambda s: s.number)
+        for key, count in gone.findings.items():
+            flow.findings[key] = flow.findings.get(key, 0) + count
+
+    def _found(self, flow: Optional[Flow]) -> None:
+        into = self.findings if flow is None else flow.findings
+        for found in self.scan.findings():
+            if found in into or len(into) < 256:
+                into[found] = into.get(found, 0) + 1
+
+    def _of_step(self, step: Optional[Step]) -> Optional[Flow]:
+        return None if step is None else self._setup_of(int(self.scan.record.network), step)
+
+    def _step(self, name: str, data: bytes, what: Optional[dict[str, Any]] = None) -> Step:
+        return Step(
+            self.scan.number(), int(self.scan.record.time_us), number(data, 5, 3), number(data, 1, 3), name,
+            number(data, 16, 2), number(data, 18, 2), {} if what is None else what,
+        )  # fmt: skip
+
+    def _odd(self) -> Step:
+        seen, data, at = self.scan.seen, self.scan.data(), self.scan.device_header()
+        assert at is not None
+        what: dict[str, Any] = {"why": int(seen.why), "id": number(data, at + 8, 4), "offset": number(data, 20, 4)}
+        if seen.missing:
+            what["missing"] = int(seen.missing)
+        if seen.earlier:
+            what["earlier"] = int(seen.earlier)
+        if seen.why & why.FAILED:
+            what["flags"] = data[at + 5] & 15
+        return self._step(_IU.get(data[at + 4], f"opcode {data[at + 4]:02X}h"), data, what)
+
+    # ---- frames that are no Messages ----
+
+    def _control(self) -> Step:
+        data, network = self.scan.data(), int(self.scan.record.network)
+        at = self.scan.device_header()
+        r_ctl, kind = data[0], data[8]
+        if self.scan.seen.why & why.DAMAGED:
+            step = self._step("damaged frame", data, {"R_CTL": f"{r_ctl:02X}h", "TYPE": f"{kind:02X}h"})
+            self._event(step)
+            return step
+        if kind == 0x58 and at is not None and r_ctl < 0x40:
+            return self._iu(network, data, at)
+        if r_ctl in _BLS and kind == 0:
+            step = self._step(_BLS[r_ctl], data, self._of_bls(r_ctl, data))
+            flow = self._setup_of(network, step) or self._message_of(network, step)
+            if flow is not None:
+                self._bls(flow, step)
+            else:
+                self._event(step)
+            return step
+        if r_ctl in _LINK:
+            step = self._step(_LINK[r_ctl], data, {"reason": data[20], "code": data[21]})
+            flow = self._setup_of(network, step) or self._message_of(network, step)
+            if flow is not None:
+                flow.add(step)
+            self._event(step)
+            return step
+        return self._link_service(network, data)
+
+    @staticmethod
+    def _of_bls(r_ctl: int, data: bytes) -> dict[str, Any]:
+        if r_ctl == 0x84 and len(data) >= 36:
+            return {"acc_rx_id": number(data, 30, 2)}
+        return {"reason": data[25]} if r_ctl == 0x85 and len(data) >= 28 else {}
+
+    def _event(self, step: Step) -> None:
+        self.counts[step.name] = self.counts.get(step.name, 0) + 1
+        if len(self.events) < _MOST_EVENTS:
+            self.events.append(step)
+        else:
+            self.events_left_off += 1
+
+    def _setup_of(self, network: int, step: Step) -> Optional[Flow]:
+        return self._setups.get((network, step.sender, step.target, step.ox_id)) or self._setups.get(
+            (network, step.target, step.sender, step.ox_id)
+        )
+
+    def between(self, network: int, a: int, b: int) -> Iterator[Flow]:
+        """Connections of two ports that are not over, the latest first."""
+        for flow in reversed(self.flows.values()):
+            if flow.network == network and not flow.final and {a, b} == set(flow.ids):
+                yield flow
+
+    def _message_of(self, network: int, step: Step) -> Optional[Flow]:
+        for tried, flow in enumerate(self.between(network, step.sender, step.target)):
+            if tried == 256:
+                break
+            for side in (0, 1):
+                slot = self.scan.exchange(flow.index, side, step.ox_id)
+                if slot is not None:
+                    step.what["of"], step.what["side"], step.what["answered"] = int(slot.number), side, int(slot.state == 3)
+                    later = self.scan.at(flow.index).way[side].last_answered
+                    step.what["answered_later"] = int(later > slot.number)
+                    return flow
+        return None
+
+    def _bls(self, flow: Flow, step: Step) -> None:
+        flow.add(step)
+        if step.name == "ABTS" and flow.state in ("asked", "answered", "confirmed"):
+            flow.ended = "timed out"
+
+    def _link_service(self, network: int, data: bytes) -> Step:
+        command = data[24] if len(data) > 24 else 0
+        name = _ELS.get(command, f"ELS {command:02X}h")
+        step = self._step(name, data, {})
+        key = (step.sender, step.target, step.ox_id)
+        if name in ("LS_ACC", "LS_RJT"):
+            asked = self._els.get((step.target, step.sender, step.ox_id), "")
+            step.what["of"] = asked
+            if name == "LS_RJT" and len(data) >= 32:
+                step.what["reason"], step.what["explanation"] = data[29], data[30]
+            if name == "LS_ACC" and asked in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
+                self._login(network, step, data, asked)
+        else:
+            if len(self._els) > 4096:
+                self._els.clear()
+            self._els[key] = name
+            if name in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
+                self._login(network, step, data, name)
+        if name == "RSCN":
+            step.what["pages"] = [(data[i] & 3, number(data, i + 1, 3)) for i in range(28, len(data) - 3, 4)]
+        self._event(step)
+        if name in ("LOGO", "PRLO") or (name == "PLOGI" and self._is_new_login(network, step)):
+            self._logout(network, step)
+        return step
+
+    def _login(self, network: int, step: Step, data: bytes, asked: str) -> None:
+        if len(data) < 28 + 32:
+            return
+        step.what["ciro"], step.what["seq_cnt_s"] = data[32] >> 7, data[33] >> 1 & 1
+        if asked in ("FLOGI", "FDISC") and step.name == "LS_ACC":
+            self.r_a_tov_us = self.r_a_tov_us or number(data, 36, 4) * 1000
+            if step.target:
+                return
+        elif asked == "PLOGI" and number(data, 40, 4) and not data[32] & 4:
+            self.e_d_tov_us = number(data, 40, 4) * 1000
+        sender = step.sender
+        if sender and (name := number(data, 44, 8)):
+            self.names[(network, sender)] = name
+
+    def _is_new_login(self, network: int, step: Step) -> bool:
+        """A PLOGI between ports that have a Connection open ends it (FC-FS: it logs out first)."""
+        return any(flow.state == "open" for flow in self.between(network, step.sender, step.target))
+
+    def _logout(self, network: int, step: Step) -> None:
+        for flow in list(self.flows.values()):
+            both = {step.sender, step.target} == set(flow.ids)
+            fabric = step.target >= 0xFFFFF0 and step.sender in flow.ids
+            if flow.network == network and not flow.final and (both or fabric) and flow.state != "closed":
+                flow.add(step)
+                flow.ended = flow.ended or "lost by logout"
+                flow.ended_by = step.sender
+                self._close(flow)
+
+    # ---- setup and Disconnect ----
+
+    def _iu(self, network: int, data: bytes, at: int) -> Step:
+        if len(data) < at + 16:
+            return self._step("FC-VI frame without a whole Device_Header", data)
+        opcode, flags = data[at + 4], data[at + 5]
+        if int(self.scan.frame.dh_length) == 16 and opcode in _OLD:
+            step = self._step(f"{_OLD[opcode]} of Rev 1.0", data)
+            self.old_edition.append(step)
+            self._event(step)
+            return step
+        name = _IU.get(opcode, f"opcode {opcode:02X}h")
+        what: dict[str, Any] = {"connection_id": number(data, at + 28, 4) if len(data) >= at + 32 else NONE}
+        if name in ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP"):
+            what.update(refused=flags & 1, reason=data[at + 13])
+            if name == "DISCONNECT_RQST":
+                what.update(setup_abort=flags >> 2 & 1, by_application=flags >> 1 & 1)
+        retry = flags >> 4 & 1 if name == "CONNECT_RQST" else flags >> 2 & 1 if name.startswith("CONNECT_RESP") else 0
+        what["retry"] = retry
+        step = self._step(name, data, what)
+        body = data[at + 32 :]
+        if name in ("CONNECT_RQST", "CONNECT_RESP1"):
+            step, joined = self._joined(network, step, data, body)
+            if joined is None:
+                return step
+            body = joined
+        if len(body) >= 8 and name in ("CONNECT_RQST", "CONNECT_RESP1") and number(body, 6, 2) != 1:
+            step.what["revision"] = number(body, 6, 2)
+            self.old_edition.append(step)
+        if name.startswith("opcode"):
+            self._event(step)
+            return step
+        if name == "CONNECT_RQST":
+            self._request(network, step, body, flags & 7)
+            return step
+        flow = self._setup_of(network, step)
+        if flow is None:
+            handle = number(data, at, 4)
+            place = self.scan.find(network, step.target, handle)
+            flow = self._flow_of(place[0]) if place is not None else None
+        if flow is None:
+            flow = self._unknown(network, step)
+        flow.add(step)
+        self._answer(network, flow, step, body)
+        return step
+
+    def _joined(self, network: int, step: Step, data: bytes, body: bytes) -> tuple[Step, Optional[bytes]]:
+        """The payload of a connect IU that may come in several frames (E44), with the first of them; None: it is not whole."""
+        offset, ends = number(data, 20, 4), data[9] & 8
+        if offset == 0 and ends:
+            return step, body
+        key = (network, step.sender, step.target, step.ox_id, data[12])
+        first, so_far = self._parts.pop(key, (step, b""))
+        if offset != len(so_far):
+            return step, None
+        if ends:
+            return first, so_far + body
+        if len(self._parts) < 4096:
+            self._parts[key] = (first, so_far + body)
+        return first, None
+
+    def _unknown(self, network: int, step: Step) -> Flow:
+        """A setup or Disconnect whose beginning was not seen."""
+        answer = step.name in ("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RESP")
+        ids = (step.target, step.sender) if answer else (step.sender, step.target)
+        flow = self._flow_of(self.scan.add(network, *ids))
+        flow.state = "asked" if step.name.startswith("CONNECT") else "closing"
+        self._setups[(network, *ids, step.ox_id)] = flow
+        return flow
+
+    def _request(self, network: int, step: Step, body: bytes, mode: int) -> None:
+        handle = number(body, 8, 4) if len(body) >= 12 else NONE
+        step.what["handle"] = handle
+        key = (network, step.sender, step.target, handle)
+        flow = self._asked.get(key) if step.what["retry"] else None
+        if flow is None or flow.final:
+            flow = self._flow_of(self.scan.add(network, step.sender, step.target))
+            self._asked[key] = flow
+        flow.retries += step.what["retry"]
+        flow.mode = {1: "client-server", 2: "peer"}.get(mode, "not known")
+        flow.state, flow.setup_seen, flow.asked_us, flow.ended = "asked", True, step.time_us, ""
+        flow.connection_ids.append(step.what["connection_id"])
+        self._setups[(network, step.sender, step.target, step.ox_id)] = flow
+        flow.add(step)
+        if len(body) >= _FIXED:
+            flow.addresses = [_address(body[12:160]), _address(body[160:308])]
+            flow.level, flow.sizes[0] = body[310], number(body, 312, 4)
+
+    def _answer(self, network: int, flow: Flow, step: Step, body: bytes) -> None:
+        if step.name == "CONNECT_RESP1" and not step.what["refused"]:
+            flow.state = "answered"
+            asked = [s for s in flow.named("CONNECT_RQST") if s.ox_id == step.ox_id]
+            if asked and asked[-1].what["handle"] != NONE:
+                self.scan.bind(flow.index, flow.ids.index(step.target), asked[-1].what["handle"])
+            if len(body) >= 12:
+                self.scan.bind(flow.index, flow.ids.index(step.sender), number(body, 8, 4))
+            if len(body) >= _FIXED:
+                flow.sizes[1] = number(body, 312, 4)
+                flow.addresses[1] = flow.addresses[1] or _address(body[12:160])
+        elif step.name.startswith("CONNECT_RESP") and step.what["refused"]:
+            flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
+            self._close(flow)
+        elif flow.ended == "refused" and step.name.startswith("CONNECT_RESP"):
+            return  # the four IUs of a refusal
+        elif step.name == "CONNECT_RESP2":
+            flow.state = "confirmed"
+        elif step.name == "CONNECT_RESP3":
+            flow.state = "open"
+            flow.setup_us = step.time_us - flow.asked_us if flow.setup_seen else None
+        elif step.name == "DISCONNECT_RQST":
+            flow.ended = flow.ended if flow.ended == "timed out" else "disconnected"
+            flow.ended_by = flow.ended_by if flow.ended_by is not None else step.sender
+            flow.reason = flow.reason or step.what["reason"] or None
+            flow.state = "closing"
+            self._setups[(network, step.sender, step.target, step.ox_id)] = flow
+            if len(self._setups) > 65536:  # Exchanges of long ago
+                for key in list(self._setups)[:32768]:
+                    del self._setups[key]
+        elif step.name == "DISCONNECT_RESP":
+            self._close(flow)
+
+    def _close(self, flow: Flow) -> None:
+        flow.state = "closed"
+        self._finish(flow)
+
+    def _finish(self, flow: Flow) -> None:
+        """What was under way at the end is kept; the C table may forget it."""
+        if flow.final:
+            return
+        flow.final = True
+        for side in (0, 1):
+            count, slots = self.scan.unanswered(flow.index, side)
+            flow.unanswered_count += count
+            flow.unanswered += [
+                {"number": int(s.number), "id": int(s.id), "time_us": int(s.time_us), "ox_id": int(s.ox_id), "side": side,
+                 "iu": int(s.iu), "whole": int(s.state == 2)}
+                for s in slots
+            ]  # fmt: skip
+        self.scan.end(flow.index)
+
+    def finish(self) -> list[Flow]:
+        """The captures are over: all Connections, in the order of their first frames."""
+        for flow in self.flows.values():
+            self._finish(flow)
+            c = self.scan.at(flow.index)
+            if c.first:
+                flow.first, flow.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))
+                flow.last, flow.last_us = max((flow.last, flow.last_us), (c.last, c.last_us))
+            if not flow.ended:
+                flow.ended = "open" if flow.state == "open" else "setup not finished"
+            if flow.ended == "disconnected" and flow.named("ABTS") and flow.unanswered_count:
+                flow.ended = "aborted"
+        return sorted(self.flows.values(), key=lambda flow: flow.first)
+
+
+def _address(raw: bytes) -> Optional[tuple[str, bytes]]:
+    """FCVI_NET_ADDRESS (7.2): Host Address as IPv6, Discriminator."""
+    import socket
+
+    length = min(raw[3], 128)
+    return socket.inet_ntop(socket.AF_INET6, raw[4:20]), raw[20 : 20 + length]
+
+
+def discriminator(raw: bytes) -> str:
+    """As text where it is text, else in hexadecimal."""
+    bare = raw.rstrip(b"\0")
+    if bare and all(32 <= byte < 127 for byte in bare):
+        return bare.decode("ascii")
+    return f"{raw.hex()}h" if raw else ""
+
+
+def level(value: int) -> str:
+    """VI Reliability Level (7.3)."""
+    return _LEVELS.get(value, "not known")

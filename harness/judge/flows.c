@@ -1,0 +1,697 @@
+/* The table of Connections, and the pass that fills it. */
+#include "flows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
+    BATCH = 16,
+    RING = 16, /* Messages under way on one way at first, and at most */
+    MOST = 4096,
+    PAGE = 1024, /* Connections in one piece of memory: a pointer to one stays good */
+    PAGES = 1 << 14
+};
+
+struct place {
+    uint32_t network, port, handle, flow; /* flow + 1 and the side in the top bit; 0: free */
+};
+
+struct entry {
+    struct capture_record record;
+    struct fcvi_frame frame;
+    struct fcvi_monitor_hint hint;
+    bool fault, message;
+};
+
+struct fcvi_flows {
+    struct capture *capture;
+    uint64_t before;
+    struct fcvi_flow *page[PAGES];
+    uint32_t count;
+    struct place *place;
+    uint32_t places, used; /* places: a power of two */
+    struct fcvi_flow_tally tally;
+    unsigned next, ready;
+    struct entry batch[BATCH];
+};
+
+static const uint32_t SIDE = 0x80000000u;
+
+struct fcvi_flows *fcvi_flows_open(void)
+{
+    struct fcvi_flows *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    f->places = 1024;
+    f->place = calloc(f->places, sizeof *f->place);
+    if (f->place == NULL) {
+        free(f);
+        return NULL;
+    }
+    return f;
+}
+
+void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before)
+{
+    flows->capture = capture;
+    flows->before = before;
+    flows->next = flows->ready = 0;
+}
+
+struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow)
+{
+    return &flows->page[flow / PAGE][flow % PAGE];
+}
+
+static const struct fcvi_flow *at(const struct fcvi_flows *flows, uint32_t flow)
+{
+    return &flows->page[flow / PAGE][flow % PAGE];
+}
+
+uint32_t fcvi_flows_count(const struct fcvi_flows *flows)
+{
+    return flows->count;
+}
+
+const struct fcvi_flow_tally *fcvi_flows_tally(const struct fcvi_flows *flows)
+{
+    return &flows->tally;
+}
+
+void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow)
+{
+    struct fcvi_flow *c = fcvi_flows_at(flows, flow);
+    for (unsigned side = 0; side < 2; side++) {
+        free(c->way[side].ring);
+        c->way[side].ring = NULL;
+        c->way[side].size = 0;
+    }
+}
+
+void fcvi_flows_close(struct fcvi_flows *flows)
+{
+    for (uint32_t i = 0; i < flows->count; i++) {
+        fcvi_flows_end(flows, i);
+        for (unsigned side = 0; side < 2; side++)
+            free(fcvi_flows_at(flows, i)->way[side].histogram);
+    }
+    for (uint32_t p = 0; p < PAGES && flows->page[p] != NULL; p++)
+        free(flows->page[p]);
+    free(flows->place);
+    free(flows);
+}
+
+/* ---- where the Connection of a frame is ---- */
+
+static uint32_t hash_of(uint32_t network, uint32_t port, uint32_t handle)
+{
+    uint64_t h = ((uint64_t)port << 32 | handle) + (uint64_t)network * 0x9E3779B97F4A7C15u;
+    h ^= h >> 32;
+    h *= 0xD6E8FEB86659FD93u;
+    h ^= h >> 32;
+    return (uint32_t)h;
+}
+
+static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
+{
+    uint32_t i = hash_of(network, port, handle) & (f->places - 1);
+    for (;; i = (i + 1) & (f->places - 1)) {
+        struct place *p = &f->place[i];
+        if (p->flow == 0 || (p->handle == handle && p->port == port && p->network == network))
+            return p;
+    }
+}
+
+static bool grow(struct fcvi_flows *f)
+{
+    struct place *old = f->place;
+    const uint32_t size = f->places;
+    struct place *wider = calloc((size_t)size * 2, sizeof *wider);
+    if (wider == NULL)
+        return false;
+    f->place = wider;
+    f->places = size * 2;
+    for (uint32_t i = 0; i < size; i++)
+        if (old[i].flow != 0)
+            *place_of(f, old[i].network, old[i].port, old[i].handle) = old[i];
+    free(old);
+    return true;
+}
+
+static void bind(struct fcvi_flows *f, uint32_t flow, unsigned side, uint32_t handle)
+{
+    struct fcvi_flow *c = fcvi_flows_at(f, flow);
+    struct place *p = place_of(f, c->network, c->id[side], handle);
+    if (p->flow == 0) {
+        if (f->used * 2 >= f->places) {
+            if (f->used + 1 >= f->places && !grow(f))
+                return;
+            if (f->used * 2 >= f->places)
+                (void)grow(f);
+            p = place_of(f, c->network, c->id[side], handle);
+        }
+        f->used++;
+    }
+    c->handle[side] = handle;
+    *p = (struct place){c->network, c->id[side], handle, (flow + 1) | (side != 0 ? SIDE : 0)};
+}
+
+void fcvi_flows_bind(struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t handle)
+{
+    bind(flows, flow, side, handle);
+}
+
+uint32_t fcvi_flows_find(const struct fcvi_flows *flows, uint32_t network, uint32_t d_id, uint32_t handle,
+                         uint8_t *side)
+{
+    const struct place *p = place_of(flows, network, d_id, handle);
+    *side = (p->flow & SIDE) != 0;
+    return p->flow == 0 ? FCVI_FLOW_NONE : (p->flow & ~SIDE) - 1;
+}
+
+uint32_t fcvi_flows_add(struct fcvi_flows *flows, uint32_t network, uint32_t from, uint32_t to)
+{
+    const uint32_t page = flows->count / PAGE;
+    if (page >= PAGES)
+        return FCVI_FLOW_NONE;
+    if (flows->page[page] == NULL) {
+        flows->page[page] = calloc(PAGE, sizeof **flows->page);
+        if (flows->page[page] == NULL)
+            return FCVI_FLOW_NONE;
+    }
+    struct fcvi_flow *c = &flows->page[page][flows->count % PAGE];
+    c->network = network;
+    c->id[0] = from;
+    c->id[1] = to;
+    c->handle[0] = c->handle[1] = FCVI_UNASSIGNED;
+    return flows->count++;
+}
+
+/* ---- Messages under way ---- */
+
+static bool is_open(const struct fcvi_flow_slot *s)
+{
+    return s->state == FCVI_FLOW_PART || s->state == FCVI_FLOW_SENT;
+}
+
+static bool widen(struct fcvi_flow_way *w)
+{
+    const uint32_t size = w->size == 0 ? RING : w->size * 2;
+    if (size > MOST)
+        return false;
+    struct fcvi_flow_slot *ring = calloc(size, sizeof *ring);
+    if (ring == NULL)
+        return false;
+    for (uint32_t i = 0; i < w->size; i++)
+        if (w->ring[i].state != FCVI_FLOW_FREE)
+            ring[w->ring[i].id & (size - 1)] = w->ring[i];
+    free(w->ring);
+    w->ring = ring;
+    w->size = size;
+    return true;
+}
+
+/* The slot of a Message: it has the Message already, or may be taken. NULL without memory. */
+static struct fcvi_flow_slot *slot_of(struct fcvi_flow_way *w, uint32_t id)
+{
+    if (w->size == 0 && !widen(w))
+        return NULL;
+    for (;;) {
+        struct fcvi_flow_slot *s = &w->ring[id & (w->size - 1)];
+        if (s->id == id || !is_open(s) || !widen(w))
+            return s;
+    }
+}
+
+static struct fcvi_flow_slot *known(const struct fcvi_flow_way *w, uint32_t id)
+{
+    if (w->size == 0)
+        return NULL;
+    struct fcvi_flow_slot *s = &w->ring[id & (w->size - 1)];
+    return s->id == id && s->state != FCVI_FLOW_FREE ? s : NULL;
+}
+
+static unsigned step_of(uint64_t us)
+{
+    if (us < FCVI_FLOW_FINE)
+        return (unsigned)us;
+    const unsigned top = 63u - (unsigned)__builtin_clzll(us); /* at least 4 */
+    const unsigned step = (top - 3) * FCVI_FLOW_FINE + (unsigned)(us >> (top - 4) & (FCVI_FLOW_FINE - 1));
+    return step < FCVI_FLOW_STEPS ? step : FCVI_FLOW_STEPS - 1;
+}
+
+static uint64_t end_of_step(unsigned step)
+{
+    if (step < FCVI_FLOW_FINE)
+        return step;
+    const unsigned top = step / FCVI_FLOW_FINE + 3;
+    return (((uint64_t)FCVI_FLOW_FINE + step % FCVI_FLOW_FINE + 1) << (top - 4)) - 1;
+}
+
+static void answered(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, uint64_t time_us, uint64_t number)
+{
+    const uint64_t us = time_us > s->time_us ? time_us - s->time_us : 0;
+    if (w->histogram == NULL)
+        w->histogram = calloc(FCVI_FLOW_STEPS, sizeof *w->histogram);
+    if (w->histogram != NULL)
+        w->histogram[step_of(us)]++;
+    if (w->latencies == 0 || us < w->fastest_us)
+        w->fastest_us = us;
+    w->latencies++;
+    if (s->number > w->last_answered)
+        w->last_answered = s->number;
+    if (us >= w->slowest_us) {
+        w->slowest_us = us;
+        w->slowest_frame = number;
+    }
+    s->state = FCVI_FLOW_ANSWERED;
+}
+
+uint64_t fcvi_flows_quantile(const struct fcvi_flows *flows, uint32_t flow, unsigned side, double share)
+{
+    const struct fcvi_flow *c = at(flows, flow);
+    uint64_t all = 0, slowest = 0, seen = 0;
+    for (unsigned i = 0; i < 2; i++)
+        if (side == 2 || side == i) {
+            all += c->way[i].histogram != NULL ? c->way[i].latencies : 0;
+            slowest = c->way[i].slowest_us > slowest ? c->way[i].slowest_us : slowest;
+        }
+    if (all == 0)
+        return 0;
+    for (unsigned step = 0; step < FCVI_FLOW_STEPS; step++) {
+        for (unsigned i = 0; i < 2; i++)
+            if ((side == 2 || side == i) && c->way[i].histogram != NULL)
+                seen += c->way[i].histogram[step];
+        if ((double)seen >= share * (double)all)
+            return end_of_step(step) < slowest ? end_of_step(step) : slowest;
+    }
+    return slowest;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct fcvi_flow_slot *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
+                             struct fcvi_flow_slot *out, size_t capacity)
+{
+    const struct fcvi_flow_way *w = &at(flows, flow)->way[side];
+    size_t count = 0, stored = 0;
+    for (uint32_t i = 0; i < w->size; i++)
+        if (is_open(&w->ring[i])) {
+            if (stored < capacity)
+                out[stored++] = w->ring[i];
+            count++;
+        }
+    qsort(out, stored, sizeof *out, by_number);
+    return count;
+}
+
+bool fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t ox_id,
+                         struct fcvi_flow_slot *out)
+{
+    const struct fcvi_flow_way *w = &at(flows, flow)->way[side];
+    bool found = false;
+    for (uint32_t i = 0; i < w->size; i++)
+        if (w->ring[i].state != FCVI_FLOW_FREE && w->ring[i].ox_id == ox_id &&
+            (!found || w->ring[i].number > out->number)) {
+            *out = w->ring[i];
+            found = true;
+        }
+    return found;
+}
+
+/* ---- one Message frame ---- */
+
+struct message {
+    const struct fcvi_frame *f;
+    uint32_t id, offset;
+    uint64_t time_us, number;
+};
+
+static void waits(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, const struct message *m)
+{
+    if (m->time_us > s->last_us && m->time_us - s->last_us > w->stall_us) {
+        w->stall_us = m->time_us - s->last_us;
+        w->stall_frame = m->number;
+    }
+    s->last_us = m->time_us;
+}
+
+/* Bytes of a Message at a Relative Offset, where next is what should come. */
+static void piece(struct fcvi_flow_way *w, uint32_t *next, const struct message *m,
+                  struct fcvi_flow_seen *seen)
+{
+    const uint32_t end = m->offset + m->f->payload_length;
+    if (m->offset > *next) {
+        seen->why |= FCVI_FLOW_GAP;
+        seen->missing = m->offset - *next;
+        w->gaps++;
+    } else if (m->offset < *next) {
+        seen->why |= FCVI_FLOW_LATE;
+        w->late++;
+    }
+    if (end > *next)
+        *next = end;
+}
+
+/* Whether the Message is new: its FCVI_MSG_ID beside that which should follow. */
+static void follows(struct fcvi_flow_way *w, const struct message *m, struct fcvi_flow_seen *seen)
+{
+    const uint32_t ahead = m->id - w->next_id;
+    w->messages++;
+    if (w->has_next && ahead != 0 && ahead < SIDE) {
+        seen->why |= FCVI_FLOW_SKIP;
+        seen->missing = ahead;
+        w->gaps++;
+    } else if (w->has_next && ahead != 0) {
+        seen->why |= FCVI_FLOW_LATE_MSG;
+        w->late++;
+        return;
+    }
+    w->next_id = m->id + 1;
+    w->has_next = true;
+}
+
+static void request(struct fcvi_flow_way *w, const struct message *m, struct fcvi_flow_seen *seen)
+{
+    const struct fcvi_frame *f = m->f;
+    struct fcvi_flow_slot *s = slot_of(w, m->id);
+    if (s == NULL)
+        return;
+    const uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(f->fc);
+    if (s->state == FCVI_FLOW_FREE || s->id != m->id) {
+        const bool whole = m->offset == 0;
+        follows(w, m, seen);
+        *s = (struct fcvi_flow_slot){.id = m->id,
+                                     .number = m->number,
+                                     .ox_id = ox_id,
+                                     .iu = f->iu,
+                                     .state = FCVI_FLOW_PART,
+                                     .last_us = m->time_us};
+        s->total = f->iu == FCVI_IU_READ_RQST ? 0 : (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
+        if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
+            s->next = s->got = m->offset; /* the capture begins in the middle of it */
+    } else if (s->ox_id == ox_id && s->state != FCVI_FLOW_PART) {
+        seen->why |= FCVI_FLOW_AGAIN;
+        w->again++;
+        seen->earlier = s->number;
+        return;
+    } else {
+        waits(w, s, m);
+    }
+    s->time_us = m->time_us;
+    piece(w, &s->next, m, seen);
+    s->got += f->payload_length;
+    seen->earlier = s->number;
+    if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
+        s->ends =
+            true; /* who wants a Response passes Sequence Initiative, who wants none ends the Exchange */
+    if (s->got >= s->total)
+        s->state = s->ends ? FCVI_FLOW_ANSWERED : FCVI_FLOW_SENT;
+}
+
+enum { TABLE_6 = 0x0F };
+
+static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, const struct message *m,
+                     struct fcvi_flow_seen *seen)
+{
+    const struct fcvi_frame *f = m->f;
+    struct fcvi_flow_slot *s = known(asked, m->id);
+    if ((f->dh[5] & TABLE_6) != 0) {
+        seen->why |= FCVI_FLOW_FAILED;
+        mine->failed++;
+    }
+    if (s == NULL) {
+        seen->why |= FCVI_FLOW_UNASKED;
+        mine->responses += m->offset == 0;
+        return;
+    }
+    seen->earlier = s->number;
+    if (is_open(s)) {
+        answered(asked, s, m->time_us, m->number);
+        mine->responses++;
+        s->last_us = m->time_us;
+    } else if (f->iu == FCVI_IU_READ_RESP && m->offset != 0) {
+        waits(mine, s, m);
+    } else if (f->iu != FCVI_IU_READ_RESP || s->answer_next != 0) {
+        seen->why |= FCVI_FLOW_AGAIN;
+        mine->again++;
+        return;
+    }
+    if (f->iu == FCVI_IU_READ_RESP)
+        piece(mine, &s->answer_next, m, seen);
+}
+
+/* A Response came to an endpoint whose own requests were not known to be of this Connection: the half that
+ * has the request is looked for among Connections of the two ports whose FCVI_HANDLE of that side is not
+ * known. */
+static uint32_t half_of(struct fcvi_flows *f, const struct fcvi_frame *v, uint32_t network)
+{
+    const uint32_t asker = (uint32_t)fcvi_FC_D_ID(v->fc), other = (uint32_t)fcvi_FC_S_ID(v->fc);
+    const uint32_t oldest = f->count > 4096 ? f->count - 4096 : 0;
+    for (uint32_t i = f->count; i-- > oldest;) {
+        const struct fcvi_flow *c = at(f, i);
+        if (c->gone || c->network != network)
+            continue;
+        for (unsigned side = 0; side < 2; side++) {
+            if (c->id[side] != asker || c->id[!side] != other || c->handle[side] != FCVI_UNASSIGNED)
+                continue;
+            const struct fcvi_flow_slot *s = known(&c->way[side], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh));
+            if (s != NULL && s->ox_id == fcvi_FC_OX_ID(v->fc))
+                return i;
+        }
+    }
+    return FCVI_FLOW_NONE;
+}
+
+/* The half that a Response belongs to takes over what was seen of the other half. */
+static void merge(struct fcvi_flows *f, uint32_t into, uint32_t from, uint32_t handle, uint32_t asker,
+                  struct fcvi_flow_seen *seen)
+{
+    struct fcvi_flow *c = fcvi_flows_at(f, into);
+    const unsigned side = c->id[0] == asker && c->handle[0] == FCVI_UNASSIGNED ? 0 : 1;
+    bind(f, into, side, handle);
+    if (from == FCVI_FLOW_NONE)
+        return;
+    struct fcvi_flow *gone = fcvi_flows_at(f, from);
+    const unsigned theirs = gone->handle[0] == handle ? 1 : 0; /* the side that sends to the handle */
+    struct fcvi_flow_way *w = &c->way[!side];
+    free(w->ring);
+    free(w->histogram);
+    *w = gone->way[theirs];
+    gone->way[theirs] = (struct fcvi_flow_way){0};
+    gone->gone = true;
+    if (gone->first < c->first) {
+        c->first = gone->first;
+        c->first_us = gone->first_us;
+    }
+    seen->why |= FCVI_FLOW_MERGED;
+    seen->other = from;
+}
+
+static bool is_half(const struct fcvi_flow *c)
+{
+    return c->handle[0] == FCVI_UNASSIGNED || c->handle[1] == FCVI_UNASSIGNED;
+}
+
+static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen)
+{
+    const struct fcvi_frame *v = &e->frame;
+    const uint32_t network = e->record.network, d_id = (uint32_t)fcvi_FC_D_ID(v->fc),
+                   s_id = (uint32_t)fcvi_FC_S_ID(v->fc);
+    const uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh);
+    const bool asks = v->iu <= FCVI_IU_READ_RQST;
+    uint8_t to = 1;
+    uint32_t flow = fcvi_flows_find(f, network, d_id, handle, &to);
+    const struct fcvi_flow *old = flow == FCVI_FLOW_NONE ? NULL : at(f, flow);
+    if (!asks && (old == NULL ||
+                  (is_half(old) && known(&old->way[to], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh)) == NULL))) {
+        const uint32_t half = half_of(f, v, network);
+        if (half != FCVI_FLOW_NONE && half != flow) {
+            merge(f, half, flow, handle, d_id, seen);
+            flow = fcvi_flows_find(f, network, d_id, handle, &to);
+        }
+    }
+    if (flow == FCVI_FLOW_NONE) {
+        flow = fcvi_flows_add(f, network, s_id, d_id);
+        if (flow == FCVI_FLOW_NONE)
+            return;
+        bind(f, flow, 1, handle);
+        to = 1;
+        seen->why |= FCVI_FLOW_NEW;
+    }
+    struct fcvi_flow *c = fcvi_flows_at(f, flow);
+    const struct message m = {v, (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh), (uint32_t)fcvi_FC_Parameter(v->fc),
+                              e->record.time_us, f->before + e->record.number};
+    struct fcvi_flow_way *mine = &c->way[!to];
+    seen->flow = flow;
+    seen->side = !to;
+    if (c->first == 0) {
+        c->first = m.number;
+        c->first_us = m.time_us;
+    }
+    c->last = m.number;
+    c->last_us = m.time_us;
+    mine->frames++;
+    mine->bytes += v->payload_length;
+    if (asks)
+        request(mine, &m, seen);
+    else
+        response(mine, &c->way[to], &m, seen);
+}
+
+/* ---- the pass ---- */
+
+/* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
+static bool is_message(const struct fcvi_frame *v)
+{
+    if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
+        return false;
+    return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
+}
+
+/* What a Message frame will need is fetched from memory while others are decoded. */
+static void fetch_place(const struct fcvi_flows *f, const struct entry *e)
+{
+    const uint32_t hash = hash_of(e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
+                                  (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
+    __builtin_prefetch(&f->place[hash & (f->places - 1)]);
+}
+
+static void fetch_slot(const struct fcvi_flows *f, const struct entry *e)
+{
+    const struct fcvi_frame *v = &e->frame;
+    uint8_t to = 0;
+    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
+    if (flow == FCVI_FLOW_NONE)
+        return;
+    const struct fcvi_flow_way *w = &at(f, flow)->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
+    if (w->size != 0)
+        __builtin_prefetch(&w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)]);
+}
+
+static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    f->next = f->ready = 0;
+    do {
+        struct entry *e = &f->batch[f->ready];
+        int status = fcvi_capture_next(f->capture, &e->record, error, size);
+        if (status != 1)
+            return f->ready > 0 ? 1 : status;
+        struct fcvi_findings any = {NULL, 0, 0, 0};
+        if (e->record.kind == CAPTURE_FRAME) {
+            fcvi_decode(&e->record.frame, &e->frame, &any);
+            if (monitor != NULL)
+                e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+        }
+        e->fault = any.count != 0;
+        e->message = e->record.kind == CAPTURE_FRAME && is_message(&e->frame);
+        if (e->message)
+            fetch_place(f, e);
+        f->ready++;
+    } while (f->ready < BATCH && fcvi_capture_has_next(f->capture));
+    for (unsigned i = 0; i < f->ready; i++)
+        if (f->batch[i].message)
+            fetch_slot(f, &f->batch[i]);
+    return 1;
+}
+
+static bool is_ack(const struct fcvi_frame *v)
+{
+    if (v->kind != FCVI_KIND_LINK_CONTROL)
+        return false;
+    const unsigned r_ctl = (unsigned)fcvi_FC_R_CTL(v->fc);
+    return (r_ctl == 0xC0 || r_ctl == 0xC1) && fcvi_FC_Abort_Sequence_Condition(v->fc) == 0;
+}
+
+static bool is_control(const struct fcvi_frame *v)
+{
+    switch (v->kind) {
+    case FCVI_KIND_IU:
+        return true; /* an opcode that Table 1 does not have is shown too */
+    case FCVI_KIND_BLS:
+    case FCVI_KIND_ELS:
+        return true;
+    case FCVI_KIND_LINK_CONTROL:
+        return !is_ack(v);
+    default:
+        return false;
+    }
+}
+
+static void count(struct fcvi_flows *f, const struct fcvi_frame *v)
+{
+    f->tally.frames++;
+    f->tally.fcvi += v->kind == FCVI_KIND_IU;
+    f->tally.acks += is_ack(v);
+    if (v->fc != NULL)
+        f->tally.type[fcvi_FC_TYPE(v->fc)]++;
+}
+
+static bool take(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen,
+                 struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                 struct fcvi_monitor_findings *breaches)
+{
+    const struct capture_record *r = &e->record;
+    *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
+    f->tally.records++;
+    f->tally.kind[r->kind % FCVI_FLOW_KINDS]++;
+    if (r->kind != CAPTURE_FRAME) {
+        if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
+            fcvi_monitor_gap(monitor);
+        return false;
+    }
+    const struct fcvi_frame *v = &e->frame;
+    count(f, v);
+    if (e->fault) {
+        struct fcvi_frame again;
+        fcvi_decode(&r->frame, &again, findings);
+        seen->why |= FCVI_FLOW_FOUND;
+    }
+    if (monitor != NULL) {
+        struct fcvi_monitor_frame given = {v, f->before + r->number, r->time_us, r->network,
+                                           findings->worst > 1u + FCVI_NOTICE};
+        fcvi_monitor_expected(monitor, &given, e->hint, breaches);
+        if (breaches->count > 0)
+            seen->why |= FCVI_FLOW_FOUND;
+    }
+    if (v->fc == NULL)
+        return seen->why != 0;
+    if (r->frame.crc == FCVI_CRC_BAD || r->frame.eof == FCVI_EOF_NI || r->frame.eof == FCVI_EOF_A) {
+        f->tally.damaged++;
+        seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
+        return true;
+    }
+    if (e->message)
+        take_message(f, e, seen);
+    else if (is_control(v))
+        seen->why |= FCVI_FLOW_CONTROL;
+    return seen->why != 0;
+}
+
+int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,
+                    struct fcvi_flow_seen *seen, struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                    struct fcvi_monitor_findings *breaches, char *error, size_t size)
+{
+    findings->count = 0;
+    findings->worst = 0;
+    if (monitor != NULL)
+        breaches->count = 0;
+    for (unsigned step = 0; step < STEP; step++) {
+        int status = flows->next < flows->ready ? 1 : fill(flows, monitor, error, size);
+        if (status != 1)
+            return status;
+        const struct entry *e = &flows->batch[flows->next++];
+        if (!take(flows, e, seen, findings, monitor, breaches))
+            continue;
+        *out = e->record;
+        *frame = e->frame;
+        return 1;
+    }
+    return 2;
+}

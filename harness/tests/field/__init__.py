@@ -1,0 +1,1 @@
+"""Captures with one known cause each, made by the simulated Fabric."""
