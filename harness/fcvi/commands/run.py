@@ -14,7 +14,10 @@ from fcvi.live.privileges import as_caller
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, text, write_report
 from fcvi.engine.results import RunReport
+from fcvi.engine.jobs import number_of_jobs
+from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
+from .values import milliseconds, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -34,13 +37,13 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     )  # fmt: skip
     p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:CMD, unix:PATH, tcp:HOST:PORT, manual")
     p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
-    p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
+    p.add_argument("--seed", type=seed, default=1, metavar="N", help="same seed, same run (default 1)")
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
-    p.add_argument("--tolerance", type=_positive, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
+    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
@@ -53,20 +56,6 @@ def _formats(value: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
     return names
-
-
-def _positive(value: str) -> int:
-    number = int(value)
-    if number <= 0:
-        raise argparse.ArgumentTypeError("must be positive")
-    return number
-
-
-def _seconds(value: str) -> float:
-    number = float(value)
-    if not 0 < number <= 3600:
-        raise argparse.ArgumentTypeError("must be between 0 and 3600 seconds")
-    return number
 
 
 def _us(ms: Optional[int]) -> Optional[int]:
@@ -114,8 +103,8 @@ def run(args: argparse.Namespace) -> int:
                 log = Path(args.report, "dut.log")
                 log.write_bytes(b"")
         except OSError as error:
-            print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)
-            return 2
+            complain(f"--report {args.report}: cannot write there: {why(error)}")
+            return 3
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
@@ -127,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except (SelectionError, PicsError, AttachError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
-        return _not_run(args, not_run(chosen, str(error)))
+        complain(error)
+        return _not_run(args, not_run(chosen, printable(error)))
     finally:
         progress.stop()
     return finish(args, report)
@@ -140,22 +129,27 @@ def _not_run(args: argparse.Namespace, report: RunReport) -> int:
         try:
             write_report(args.report, report, args.formats)
         except OSError as error:
-            print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
+            complain(f"--report {args.report}: cannot write there: {why(error)}")
+            return 3
     return 2
 
 
 def finish(args: argparse.Namespace, report: RunReport) -> int:
-    """Write the files and the text."""
+    """Write the files and the text. What cannot be written is told last, after the verdicts."""
+    failed: Optional[OSError] = None
     if args.report is not None:
         try:
             write_report(args.report, report, args.formats)
         except OSError as error:
-            print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
-            return 3
+            failed = error
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
-        if args.report is not None:
-            print(f"report: {args.report / 'report.json' if 'json' in args.formats else args.report}")
+        if args.report is not None and failed is None:
+            print(f"report: {printable(args.report / 'report.json' if 'json' in args.formats else args.report)}")
             if report.certification:
-                print(f"certificate: {args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}")
+                where = f"{args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}"
+                print(f"certificate: {printable(where)}")
+    if failed is not None:
+        complain(f"--report {args.report}: cannot write there: {why(failed)}")
+        return 3
     return exit_status(report)

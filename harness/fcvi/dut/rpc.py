@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
+from fcvi.engine import strict
+from fcvi.engine.words import port_number, why
 from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply, Unavailable
 
 LONGEST_LINE = 64 * 1024
@@ -57,7 +59,7 @@ class Stream:
                     words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
                 )
         except OSError as error:
-            raise AttachError(f"--dut exec:{command}: cannot start it: {error.strerror or error}") from error
+            raise AttachError(f"--dut exec:{command}: cannot start it: {why(error)}") from error
         assert self._process.stdin is not None and self._process.stdout is not None
         self._in, self._out = self._process.stdout.fileno(), self._process.stdin.fileno()
 
@@ -68,10 +70,10 @@ class Stream:
                 self._socket.connect(rest)
             else:
                 host, _, port = rest.rpartition(":")
-                self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=10)
+                self._socket = socket.create_connection((host.strip("[]"), port_number(port)), timeout=10)
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except (OSError, ValueError, OverflowError) as error:
-            raise AttachError(f"--dut {spec}: cannot connect: {error}") from error
+            raise AttachError(f"--dut {spec}: cannot connect: {why(error)}") from error
         self._in = self._out = self._socket.fileno()
 
     def fileno(self) -> int:
@@ -124,7 +126,7 @@ class Stream:
         except BlockingIOError:
             return
         except OSError as error:
-            raise DutError(f"the DUT closed the connection: {error.strerror}") from error
+            raise DutError(f"the DUT closed the connection: {why(error)}") from error
         if not data:
             raise DutError(f"the DUT closed the connection{self._how_it_ended()}")
         self._received += data
@@ -176,9 +178,7 @@ def _offending(line: bytes, error: Exception) -> str:
         return f"not UTF-8 at byte {error.start}"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at byte {len(line.decode('utf-8')[: error.pos].encode())}: {error.msg}"
-    if isinstance(error, ValueError):
-        return "JSON with a number of thousands of digits"
-    return "not JSON that can be read: nested too deeply"
+    return f"not JSON that can be used: {error}"
 
 
 #: A device answers its first request so many times as late as any other: it may have to be loaded and started first.
@@ -301,8 +301,8 @@ class RpcDut(Dut):
 
     def _take(self, line: bytes) -> None:
         try:
-            message = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:  # of bytes, of JSON, of endless numbers
+            message = strict.loads(line.decode("utf-8"))
+        except ValueError as error:  # of bytes, of JSON, of endless numbers
             raise DutError(f"the DUT sent a line that is {_offending(line, error)}: {line[:60]!r}") from error
         if not isinstance(message, dict):
             raise DutError(f"the DUT sent something other than an object at byte 0: {line[:60]!r}")

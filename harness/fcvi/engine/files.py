@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from pathlib import Path
 from typing import Any
+
+from . import strict
+from .words import printable, why
 
 LARGEST = 128 * 1024 * 1024  # of what is read whole; a run of ten thousand cases stays far below
 
@@ -29,7 +31,19 @@ def encoded(text: str) -> bytes:
 
 def one_line(text: str) -> str:
     """Without line breaks and control characters, which would forge lines or play with a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return printable(text)
+
+
+def damage(error: Exception) -> str:
+    """What is wrong with data that were read and could not be used, in words that are not Python's."""
+    if isinstance(error, KeyError):
+        return f"{printable(error.args[0])[:60]} is missing" if error.args else "something is missing"
+    if isinstance(error, OverflowError):
+        return "a number is too large"
+    if isinstance(error, (TypeError, AttributeError, IndexError)):
+        return "a value is of another kind than it has to be"
+    words = printable(error)
+    return "a value is no number" if words.startswith(("invalid literal", "non-hexadecimal", "Exceeds the limit")) else words[:200]
 
 
 def read_file(path: Path) -> bytes:
@@ -37,7 +51,7 @@ def read_file(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot read it: {getattr(error, 'strerror', None) or error}") from error
+        raise FileError(f"{path}: cannot read it: {why(error)}") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -47,23 +61,19 @@ def read_file(path: Path) -> bytes:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(LARGEST)
     except OSError as error:
-        raise FileError(f"{path}: cannot read it: {error.strerror}") from error
+        raise FileError(f"{path}: cannot read it: {why(error)}") from error
     finally:
         os.close(descriptor)
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
 
 
 def parse_json(data: bytes, where: str) -> Any:
     """JSON, and strictly JSON. Raises FileError."""
     try:
-        return json.loads(data, parse_constant=_no_number)
-    except RecursionError as error:
-        raise FileError(f"{where}: nested too deeply") from error
+        return strict.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise FileError(f"{where}: not UTF-8 at byte {error.start}") from error
     except ValueError as error:
-        raise FileError(f"{where}: not JSON: {' '.join(str(error).split())[:200]}") from error
+        raise FileError(f"{where}: not JSON: {printable(error)[:200]}") from error
 
 
 def read_json(path: Path) -> Any:

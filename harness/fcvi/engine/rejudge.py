@@ -15,7 +15,7 @@ from .case import CaseInfo, Variant, load_cases
 from .deviation import Deviation
 from .player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
-from .files import FileError
+from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
 from .results import Result, RunReport, Verdict
@@ -27,7 +27,7 @@ def rejudge(directory: Path) -> RunReport:
     try:
         return _rejudge(directory, run)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
 
 
 def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
@@ -60,7 +60,7 @@ def rejudge_case(directory: Path, ident: str) -> Result:
             raise EvidenceError(f"{directory / FOLDER / RUN}: neither this run nor this suite has a case {ident}"[:300])
         return _case(directory, run, entry, *known, levels)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
 
 
 def _case(

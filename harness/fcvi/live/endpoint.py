@@ -10,6 +10,7 @@ import time
 from typing import Any, NoReturn, Optional
 
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
+from fcvi.engine.words import why
 from fcvi.dut.planes import monotonic_us
 from fcvi.dut.endpoint import ClientGone, Session, listener
 from fcvi.dut.refserver import RefServer
@@ -77,7 +78,7 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        print(f"fcvi endpoint: {why(error)}", file=sys.stderr)
         return 2
     refused: list[str] = []
     try:
@@ -94,7 +95,7 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
         print(f"on {spec}, without control", flush=True)
         _live(link, server)
     except Unavailable as error:
-        print(f"fcvi endpoint: --config: {error}", file=sys.stderr)
+        print(f"fcvi endpoint: --config: {why(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 0
@@ -120,13 +121,13 @@ def serve(spec: str, control: str) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        print(f"fcvi endpoint: {why(error)}", file=sys.stderr)
         return 2
     try:
         listening = listener(control)
     except (OSError, ValueError, OverflowError) as error:
         link.close()
-        print(f"fcvi endpoint: --control {control}: {error}", file=sys.stderr)
+        print(f"fcvi endpoint: --control {control}: {why(error)}", file=sys.stderr)
         return 2
     where = listening.getsockname()
     try:
@@ -138,7 +139,7 @@ def serve(spec: str, control: str) -> int:
                 except (ClientGone, OSError):
                     continue
                 except DutError as error:  # the interface went down: the next client will see whether it is back
-                    print(f"fcvi endpoint: {error}", file=sys.stderr, flush=True)
+                    print(f"fcvi endpoint: {why(error)}", file=sys.stderr, flush=True)
                     time.sleep(0.1)
     except KeyboardInterrupt:
         return 0
