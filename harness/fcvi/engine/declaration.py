@@ -56,7 +56,7 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     try:
         data = tomllib.loads(read_file(path).decode("utf-8"))
     except FileError as error:
-        raise PicsError(f"{error} (PICS)") from error
+        raise PicsError(f"--pics {error}") from error
     except UnicodeDecodeError as error:
         raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
     except RecursionError as error:

@@ -6,11 +6,12 @@ The first one interrupts; those that come while the report is written are left a
 from __future__ import annotations
 
 import signal
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Optional
+    from typing import Iterator, Optional
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -30,6 +31,17 @@ def install() -> None:
     for one in SIGNALS:
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, _stop)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Leave them alone for a while: what is done is being written down."""
+    before = {one: signal.signal(one, signal.SIG_IGN) for one in SIGNALS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def words(error: BaseException) -> str:
