@@ -137,7 +137,8 @@ def test_a_report_directory_that_vanishes(tmp_path: Path) -> None:
 
 WRONG: list[list[str]] = [
     ["run", "--select", ""], ["run", "--select", " "], ["list", "--select", ""], ["run", "--jobs", "x"], ["run", "--seed", "1.5"],
-    ["run", "--r-a-tov", "9" * 5000], ["run", "--rpc-timeout", "nan"], ["run", "--tolerance", "-1"], ["lint", "--r-a-tov", "x", "f"],
+    ["run", "--r-a-tov", "9" * 5000], ["run", "--rpc-timeout", "nan"], ["run", "--tolerance", "-1"],
+    ["lint", "--r-a-tov", "x", "f"],
     ["run", "--dut", "tcp:localhost:x"], ["run", "--dut", "tcp:127.0.0.1:1"], ["run", "--dut", "unix:/nowhere"],
     ["run", "--dut", "exec:'"], ["run", "--dut", "exec:/nowhere"], ["run", "--dut", NASTY], ["show", NASTY], ["lint", NASTY],
     ["decode", NASTY], ["replay", NASTY], ["judge", NASTY], ["certify", "--verify", NASTY], ["report", "diff", NASTY, NASTY],
@@ -240,8 +241,10 @@ def test_a_report_with_one_file_replaced(what: str, corpus: Path, report: Path, 
 
 
 SHAPES: list[tuple[str, Any]] = [
-    ("cases", None), ("cases", [1]), ("cases", {"id": 1}), ("cases", [{"id": []}]), ("cases", [{"id": "x"}]), ("dut", []), ("seed", "x"),
-    ("seed", 10**30), ("pixit", []), ("deviations", [1]), ("deviations", [{"reason": 1}]), ("date", {}), ("error", None), ("suite", 3),
+    ("cases", None), ("cases", [1]), ("cases", {"id": 1}), ("cases", [{"id": []}]), ("cases", [{"id": "x"}]),
+    ("dut", []), ("seed", "x"),
+    ("seed", 10**30), ("pixit", []), ("deviations", [1]), ("deviations", [{"reason": 1}]), ("date", {}), ("error", None),
+    ("suite", 3),
     ("dut", {"attachment": 1, "implementation": 2, "version": 3, "clock": 4, "pics": 5}), ("certification", "no"),
     ("cases", [{"id": "5.3.3/dut-first/03", "wall_us": "x"}]), ("cases", [{"id": "../../etc/passwd", "wall_us": 1}]),
     ("cases", [{"id": "5.3.3/dut-first/03", "wall_us": 1, "slower": -5}]),

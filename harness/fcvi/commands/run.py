@@ -20,7 +20,7 @@ from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import milliseconds, seconds, seed
+from .values import DEFAULTS, budget, milliseconds, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -43,11 +43,13 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--seed", type=seed, default=1, metavar="N", help="same seed, same run (default 1)")
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
-    p.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR that was cut off, with its device and cases")
+    p.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR that was cut off: its device, its cases")
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
     p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
     p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
     p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    say = f"megabytes and seconds that a device may take before it has failed (default {DEFAULTS})"
+    p.add_argument("--budget", type=budget, metavar="NAME=N,...", help=say)
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
@@ -122,6 +124,7 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=None if folder is None else Path(args.report, "dut.log"), record=record,
         keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
+        limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     if args.resume is None:

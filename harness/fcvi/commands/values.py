@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from dataclasses import fields
 
+from fcvi.engine.budget import Limits, limits_of
 from fcvi.engine.words import number
 
 TYPE_CHECKING = False
@@ -23,6 +25,17 @@ def whole(least: int, most: int, unit: str = "") -> Callable[[str], int]:
         return found
 
     return read
+
+
+DEFAULTS = ",".join(f"{field.name.replace('_', '-')}={field.default}" for field in fields(Limits))
+
+
+def budget(value: str) -> Limits:
+    """What a device may take."""
+    try:
+        return limits_of(value)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 milliseconds = whole(1, _LONGEST_MS, " ms")

@@ -32,8 +32,10 @@ def rejudge(directory: Path) -> RunReport:
 
 Kinds = Mapping[str, type]
 _NUMBER = 2**63
-_SHAPE: Kinds = {"suite": dict, "dut": dict, "pixit": dict, "deviations": list, "seed": int, "date": str, "certification": bool,
-          "error": str, "cases": list}  # fmt: skip
+_SHAPE: Kinds = {
+    "suite": dict, "dut": dict, "pixit": dict, "deviations": list, "seed": int, "date": str, "certification": bool,
+    "error": str, "cases": list,
+}  # fmt: skip
 _DUT: Kinds = {"attachment": str, "implementation": str, "version": str, "clock": str, "pics": dict}
 _CASE: Kinds = {"id": str, "wall_us": int, "slower": int, "not_run": str, "reason": str}
 
@@ -47,8 +49,8 @@ def _check_shape(run: dict[str, Any]) -> None:
         for number, (name, kind) in enumerate(kinds.items()):
             if name not in table and number >= needed:
                 continue
-            value: Any = table[name]
-            if type(value) is not kind or (kind is int and not -_NUMBER <= value < _NUMBER):
+            value = table[name]
+            if type(value) is not kind or (isinstance(value, int) and not -_NUMBER <= value < _NUMBER):
                 raise ValueError(f"{where}{name} is of another kind than a run writes it")
 
     check(run, _SHAPE, "", len(_SHAPE))

@@ -14,6 +14,7 @@ from . import declaration as declaration_module, deviation, interrupt, jitter, p
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable
+from .budget import Limits
 from .evidence import CUT_OFF, Store
 from .record import RecordingDut
 from .host import HostWatch
@@ -67,6 +68,7 @@ class RunOptions:
     certification: bool = False
     date: str = ""  # when it begins, for the report
     jitter_us: int = 0  # of this host, once it was measured
+    limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
     resume: Optional[Resume] = None  # an earlier run that this one ends
     #: What pics_file says, once it was read.
@@ -258,7 +260,7 @@ def _attach(options: RunOptions) -> Dut:
     assert attach is not None
     dut = attach(
         options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
-        log=options.log,
+        log=options.log, **({} if options.limits is None else {"limits": options.limits}),
     )  # fmt: skip
     return RecordingDut(dut) if options.record else dut
 
