@@ -16,6 +16,9 @@ from typing import Iterator
 
 import pytest
 
+from fcvi.dut.control import attach_agent
+from fcvi.engine.attachment import Unavailable
+
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
 SELECT = "5.3.3/dut-first/03,6.3/reliable-reception/largest,3.4"
@@ -131,12 +134,13 @@ for line in sys.stdin.buffer:
 '''
 MODES = [
     "child", "errors-start", "hello-nan", "hello-escape", "hello-deep", "hello-clock", "hello-huge", "hello-twice",
-    "probe-yes", "die", "kill", "kill-parent", "fork", "flood", "flood-log", "flood-tiny", "flood-empty", "flood-
-    spaces", "flood-line", "flood-zero", "errors", "silent", "closed", "closed-in", "stop", "nan", "infinity", "huge-
-    number", "digits", "deep", "deeper", "twice", "utf8", "half", "array", "other-id", "text-id", "float-id", "bool-id",
-    "both", "result-list", "error-text", "error-escape", "request", "unknown-note", "note-list", "http", "frames-early",
-    "slow", "trickle", "back", "now-float", "now-text", "next-negative", "next-zero", "next-huge", "frame-bad", "frame-
-    none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all", "result-bad", "honest",
+    "hello-never", "probe-yes", "die", "kill", "kill-parent", "fork", "flood", "flood-log", "flood-tiny", "flood-empty",
+    "flood-spaces", "flood-line", "flood-zero", "errors", "silent", "closed", "closed-in", "stop", "nan", "infinity",
+    "huge-number", "digits", "deep", "deeper", "twice", "utf8", "half", "array", "other-id", "text-id", "float-id",
+    "bool-id", "both", "result-list", "error-text", "error-escape", "request", "unknown-note", "note-list", "http",
+    "frames-early", "slow", "trickle", "back", "now-float", "now-text", "next-negative", "next-zero", "next-huge",
+    "frame-bad", "frame-none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all",
+    "result-bad", "honest",
 ]  # fmt: skip
 SOCKETS = ["flood", "flood-line", "nan", "deep", "half", "silent", "slow", "other-id", "hello-escape", "trickle"]
 
@@ -245,3 +249,39 @@ def test_the_budget_is_told(device: Path, tmp_path: Path) -> None:
         done = run(f"exec:{sys.executable} {device} {mode}", place, "--budget", "case-s=1,log-mb=1")
         assert words in done.stdout, (mode, done.stdout)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+
+
+AGENT = r"""
+import json, sys
+waiting, resets = None, 0
+def say(**members): print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    ident, method = message.get("id"), message["method"]
+    if method == "hello": say(id=ident, result={"implementation": "x", "version": "1", "clock": "real", "pics": {}})
+    elif method == "reset":
+        resets += 1
+        if resets == 2: say(id=ident, error={"code": -32602, "message": "no such address"}); continue
+        if waiting is not None: say(id=waiting, error={"code": -32001, "message": "reset"})
+        waiting = None
+        say(id=ident, result={})
+    elif method == "VipConnectWait": waiting = ident
+    elif ident is not None: say(id=ident, error={"code": -32601, "message": "no"})
+"""
+
+
+def test_a_call_that_a_refused_reset_left_open_may_be_answered_later(tmp_path: Path) -> None:
+    """The device refuses a reset while a call is open; the next reset cancels the call, as the DUT protocol demands."""
+    path = tmp_path / "agent.py"
+    path.write_text(AGENT)
+    control = attach_agent(f"exec:{sys.executable} {path}", rpc_timeout_s=2, log=None)
+    try:
+        control.reset({})
+        control.request("VipConnectWait", {})
+        with pytest.raises(Unavailable):
+            control.reset({})
+        control.reset({})
+        control.pump()
+        assert control.sync()
+    finally:
+        control.close()

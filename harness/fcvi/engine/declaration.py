@@ -60,7 +60,7 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     except UnicodeDecodeError as error:
         raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
-        raise PicsError(f"{path}: nested too deeply") from error
+        raise PicsError(f"{path}: not a TOML file that can be read: nested too deeply") from error
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
     where = str(path)
