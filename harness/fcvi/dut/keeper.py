@@ -101,7 +101,7 @@ def _be_keeper(words: Sequence[str], log: Optional[Path], log_bytes: int, parent
     try:
         os.setsid()  # a terminal's Ctrl-C is for the suite, which ends the device in order
         for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, lambda *_: None)  # not ignored: the device would inherit that
         wake, waker = os.pipe()
         os.set_blocking(waker, False)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)

@@ -18,6 +18,7 @@ from typing import Any, Mapping, Optional
 
 from fcvi.engine import strict
 from fcvi.engine.budget import Budget, Limits
+from fcvi.engine.files import FileError, read_file
 from fcvi.engine.words import port_number, why
 from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply, Unavailable
 from .keeper import Keeper
@@ -181,8 +182,21 @@ def spoken(hello: Mapping[str, Any]) -> tuple[int, tuple[str, ...], str]:
     return version, tuple(wires), revision
 
 
+def token_of(spec: str) -> tuple[str, Optional[str]]:
+    """unix: and tcp: may name a file with the token that the other end asks for: tcp:HOST:PORT,token=FILE. Raises AttachError."""
+    plain, found, name = spec.rpartition(",token=")
+    if not found or not spec.startswith(("unix:", "tcp:")):
+        return spec, None
+    try:
+        return plain, read_file(Path(name)).split(b"\n")[0].strip().decode()
+    except (FileError, UnicodeDecodeError) as error:
+        raise AttachError(f"--dut {spec}: {error}") from error
+
+
 class RpcDut(Dut):
     """A DUT behind a stream."""
+
+    _token: Optional[str] = None
 
     def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
         super().__init__()
@@ -213,13 +227,15 @@ class RpcDut(Dut):
             raise
 
     def _open(self) -> Stream:
-        return Stream(self.spec, self._log, self._budget)
+        spec, self._token = token_of(self.spec)
+        return Stream(spec, self._log, self._budget)
 
     def _hello(self) -> None:
-        reply = self.request("hello", {"protocol": NEWEST})
+        token = {} if self._token is None else {"token": self._token}
+        reply = self.request("hello", {"protocol": NEWEST, **token})
         self._wait(reply, self._timeout_s * _PATIENCE)
         # A device of version 1 refuses any other number, with whatever error it likes.
-        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1})
+        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1, **token})
         self.protocol, self.wires, self.revision = spoken(answer)
         for name in ("implementation", "version", "clock"):
             if not isinstance(answer.get(name), str):
