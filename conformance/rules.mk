@@ -8,7 +8,7 @@ EXPLORE_OBJ := $(call objects,$(BUILD)/obj,$(EXPLORE_SRC))
 
 # for `fcvi explore`
 $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
-	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -o $@
 
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	$(IN_TREE) -m conformance.tests.bank --out $(BUILD)/faults
