@@ -120,10 +120,11 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 # ---- install ----
 
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
+OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
-	install -m 644 $(filter %/include/fcvi/%,$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/fcvi/
-	install -m 644 $(filter-out %/include/fcvi/%,$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(OURS) $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 $(filter-out $(OURS),$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
 	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
 	ln -sf libfcvi-mutator.so.$(VERSION) $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION)
 	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so
