@@ -63,7 +63,7 @@ def main() -> int:
         extra_objects=[str((args.build / name).resolve()) for name in static],
         libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],
         library_dirs=[str(args.shared.resolve())] if args.shared else [],
-        extra_compile_args=["-std=c11", "-O2", *DEFINES, *(flag for flag in args.flags.split() if not flag.startswith("-Wl"))],
+        extra_compile_args=["-std=c11", "-O2", *DEFINES, *(word for word in args.flags.split() if not word.startswith("-Wl"))],
         extra_link_args=["-O2", *args.flags.split(), *(["-flto=auto"] if args.lto else [])],
     )
     args.out.mkdir(parents=True, exist_ok=True)

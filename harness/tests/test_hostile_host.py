@@ -43,7 +43,8 @@ def well(done: subprocess.CompletedProcess[str], *statuses: int, lines: int = 1)
     """It kept its manners."""
     assert done.returncode in (statuses or STATUSES), (done.args, done.returncode, done.stderr)
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= lines, (done.args, done.stderr)
-    assert "\x1b" not in done.stderr + done.stdout and "\u202e" not in done.stderr + done.stdout, (done.args, done.stderr)
+    said = done.stderr + (done.stdout or "")
+    assert "\x1b" not in said and "\u202e" not in said, (done.args, done.stderr)
     for python in ("invalid literal", "[Errno", "Error(", "_positive", "NoneType"):
         assert python not in done.stderr, (done.args, done.stderr)
 

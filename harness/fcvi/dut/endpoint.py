@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Optional
 
-from fcvi.engine.words import port_number, why
+from fcvi.engine.words import complain, port_number, why
 from .refserver import RefServer
 
 LONGEST_LINE = 64 * 1024
@@ -127,7 +127,7 @@ def serve_stdio(clock: str) -> int:
 
 
 def _complain(words: str) -> int:
-    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    complain(words, "fcvi endpoint")
     return 3
 
 
@@ -151,7 +151,7 @@ def serve_socket(address: str, clock: str) -> int:
     try:
         listening = listener(address)
     except (OSError, ValueError, OverflowError) as error:
-        print(f"fcvi endpoint: --listen {address}: {why(error)}", file=sys.stderr)
+        complain(f"--listen {address}: {why(error)}", "fcvi endpoint")
         return 2
     with listening:
         where = listening.getsockname()

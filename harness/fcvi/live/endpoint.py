@@ -10,7 +10,7 @@ import time
 from typing import Any, NoReturn, Optional
 
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
-from fcvi.engine.words import why
+from fcvi.engine.words import complain, why
 from fcvi.dut.planes import monotonic_us
 from fcvi.dut.endpoint import ClientGone, Session, listener
 from fcvi.dut.refserver import RefServer
@@ -69,7 +69,7 @@ def feed(link: Link, server: RefServer) -> None:
 
 
 def _complain(words: str) -> int:
-    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    complain(f"{words}", "fcvi endpoint")
     return 3
 
 
@@ -78,7 +78,7 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {why(error)}", file=sys.stderr)
+        complain(f"{why(error)}", "fcvi endpoint")
         return 2
     refused: list[str] = []
     try:
@@ -89,13 +89,13 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
         )
         server.request(0, "reset", config)
         if refused:
-            print(f"fcvi endpoint: --config: {refused[0]}", file=sys.stderr)
+            complain(f"--config: {refused[0]}", "fcvi endpoint")
             return 2
         link.configure(config, config["peer"], config)
         print(f"on {spec}, without control", flush=True)
         _live(link, server)
     except Unavailable as error:
-        print(f"fcvi endpoint: --config: {why(error)}", file=sys.stderr)
+        complain(f"--config: {why(error)}", "fcvi endpoint")
         return 2
     except KeyboardInterrupt:
         return 0
@@ -121,13 +121,13 @@ def serve(spec: str, control: str) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {why(error)}", file=sys.stderr)
+        complain(f"{why(error)}", "fcvi endpoint")
         return 2
     try:
         listening = listener(control)
     except (OSError, ValueError, OverflowError) as error:
         link.close()
-        print(f"fcvi endpoint: --control {control}: {why(error)}", file=sys.stderr)
+        complain(f"--control {control}: {why(error)}", "fcvi endpoint")
         return 2
     where = listening.getsockname()
     try:
@@ -139,7 +139,7 @@ def serve(spec: str, control: str) -> int:
                 except (ClientGone, OSError):
                     continue
                 except DutError as error:  # the interface went down: the next client will see whether it is back
-                    print(f"fcvi endpoint: {why(error)}", file=sys.stderr, flush=True)
+                    complain(f"{why(error)}", "fcvi endpoint")
                     time.sleep(0.1)
     except KeyboardInterrupt:
         return 0
