@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import selectors
 import socket
-import sys
 import time
 from typing import Any, NoReturn, Optional
 
