@@ -15,7 +15,13 @@ CLANG ?= clang
 CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge
-ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition -fstack-protector-strong $(WARNINGS) $(INCLUDES) $(CFLAGS)
+# what makes a flaw hard to use: checked copies, guarded stacks, branch targets (CET), and tables that are read-only from the start
+accepts = $(shell $(CC) -Werror $(1) -E -x c /dev/null > /dev/null 2>&1 && echo '$(1)')
+FORTIFY := $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include features.h -dM -E -x c /dev/null 2> /dev/null | sed -n 's/^.define __USE_FORTIFY_LEVEL //p')
+HARDEN := -fstack-protector-strong $(call accepts,-fstack-clash-protection) $(call accepts,-fcf-protection=full)
+HARDEN += $(if $(FORTIFY),$(if $(findstring -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY)))
+HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack
+ALL_CFLAGS = -std=c11 -D_DEFAULT_SOURCE -fPIC -fno-semantic-interposition $(HARDEN) $(WARNINGS) $(INCLUDES) $(CFLAGS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CC = $(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(ASSERTS) $(INCLUDES) $(SANITIZE)
 # at the borders of the rooms; in every build but the one that is installed
@@ -98,7 +104,7 @@ $(eval $(call archive,$(BUILD)/libfcvi.a,$(LIB_OBJ)))
 # $(eval $(call shared,LIBRARY,OBJECTS AND MAP,LIBRARIES))
 define shared
 $(BUILD)/$(1).so.$(VERSION): $(2)
-	$$(CC) -shared -Wl,-soname,$(1).so.$(SOVERSION) -Wl,--no-undefined $$(EXPORTS) $$(LDFLAGS) $$(filter %.o,$$^) $(3) -o $$@
+	$$(CC) -shared -Wl,-soname,$(1).so.$(SOVERSION) -Wl,--no-undefined $$(EXPORTS) $$(HARDEN_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $(3) -o $$@
 $(BUILD)/$(1).so: $(BUILD)/$(1).so.$(VERSION)
 	ln -sf $(1).so.$(VERSION) $(BUILD)/$(1).so.$(SOVERSION)
 	ln -sf $(1).so.$(SOVERSION) $$@
@@ -114,12 +120,14 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 # ---- install ----
 
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
-OUR_HEADERS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
+OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
-	install -m 644 $(OUR_HEADERS) $(DESTDIR)$(PREFIX)/include/fcvi/
-	install -m 644 $(filter-out $(OUR_HEADERS),$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/
+	install -m 644 $(OURS) $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 $(filter-out $(OURS),$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
+	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
+	ln -sf libfcvi-mutator.so.$(VERSION) $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION)
+	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so
 	install -m 755 $(BUILD)/fcvi-agent $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
 	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBDIR)/
@@ -141,7 +149,7 @@ install: all ## install under DESTDIR and PREFIX
 
 uninstall: ## remove what install put there
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
-	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so
+	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
 

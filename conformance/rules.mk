@@ -8,7 +8,7 @@ EXPLORE_OBJ := $(call objects,$(BUILD)/obj,$(EXPLORE_SRC))
 
 # for `fcvi explore`
 $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
-	$(CC) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -o $@
 
 breaches: all ## lint against captures with one breach each and 2,000 conforming sessions, made from the standard alone
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.breaches.judge --detail --sessions 2000

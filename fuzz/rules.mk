@@ -12,7 +12,9 @@ PUBLIC_HEADERS += fuzz/mutator/fcvi_mutator.h
 $(eval $(call archive,$(BUILD)/libfcvi-mutator.a,$(filter-out %/hooks.o,$(MUTATOR_OBJ))))
 
 $(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a fuzz/mutator/exports.map
-	$(CC) -shared -Wl,-Bsymbolic -Wl,--version-script=fuzz/mutator/exports.map $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
+	$(CC) -shared -Wl,-soname,libfcvi-mutator.so.$(SOVERSION) -Wl,-Bsymbolic -Wl,--version-script=fuzz/mutator/exports.map $(HARDEN_LINK) $(LDFLAGS) \
+	  $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
+	ln -sf libfcvi-mutator.so $@.$(SOVERSION)
 
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
 FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(ASSERTS) $(INCLUDES) -Ifuzz

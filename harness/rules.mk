@@ -13,7 +13,7 @@ $(eval $(call archive,$(BUILD)/libfcvi-capture.a,$(CAPTURE_OBJ)))
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 $(BUILD)/san/fcvi-agent: $(call objects,$(BUILD)/san/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
 	$(SAN_CC) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
@@ -22,7 +22,7 @@ VIPL_INCLUDE ?= refimpl/vipl/include
 VIPL_LIBS ?= -L$(BUILD) -lvipl
 $(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h)
 	@mkdir -p $(BUILD)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 
 # the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read
@@ -32,7 +32,7 @@ $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	$(CXX) -std=c++17 -O2 -g -fPIC -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
 $(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
-	$(PYTHON) harness/ffi/build.py $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
+	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 
 # The command starts without a site module, so this is the moment to ask which interpreter PYTHON is and where it keeps packages.

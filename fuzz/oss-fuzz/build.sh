@@ -10,7 +10,7 @@ for target in fuzz/fuzz_*.c; do
   mutator=""
   if grep -q fcvi_fuzz_format "$target"; then
     mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
-    cp build/libfcvi-mutator.so "$OUT"
+    cp -P build/libfcvi-mutator.so build/libfcvi-mutator.so.? "$OUT"
   fi
   for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c "$target"; do
     object=${source//\//-} # two rooms may have a file of the same name

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CQ_ENTRIES = 4096, WATCH_MS = 50 };
 
@@ -15,6 +16,7 @@ struct agent *agent_new(int sink, const char *device)
         return NULL;
     a->sink = sink;
     a->device = device;
+    a->spoken = true;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&a->order, &recursive);
@@ -84,6 +86,7 @@ void agent_completed(struct agent *a, VIP_VI_HANDLE handle, bool recv)
     }
     *vi->queue[recv].last = d;
     vi->queue[recv].last = &d->next;
+    a->done++;
     json_t *said = done_json(d);
     json_object_set_new(said, "vi", json_integer(number));
     json_object_set_new(said, "queue", json_string(recv ? "recv" : "send"));
@@ -95,19 +98,26 @@ static void *watch(void *context)
     struct agent *a = context;
     VIP_VI_HANDLE handle;
     VIP_BOOLEAN recv;
+    const struct timespec pause = {.tv_nsec = WATCH_MS * 1000 * 1000 / 5};
     for (bool go_on = true; go_on;) {
         VIP_RETURN vip = VipCQWait(a->cq, WATCH_MS, &handle, &recv);
         pthread_mutex_lock(&a->order);
         if (vip == VIP_SUCCESS)
             agent_completed(a, handle, recv == VIP_TRUE);
-        go_on = !a->closing && (vip == VIP_SUCCESS || vip == VIP_TIMEOUT);
+        go_on = !a->closing;
         pthread_mutex_unlock(&a->order);
+        if (go_on && vip != VIP_SUCCESS &&
+            vip != VIP_TIMEOUT) /* it may pass: completions are still to come */
+            nanosleep(&pause, NULL);
     }
     return NULL;
 }
 
 static const char *open_nic(struct agent *a, const char *device)
 {
+    VIP_NIC_ATTRIBUTES attributes;
+    VIP_ULONG entries = CQ_ENTRIES;
+    memset(&attributes, 0, sizeof attributes);
     if (VipOpenNic(device, &a->nic) != VIP_SUCCESS) {
         a->nic = NULL;
         return "VipOpenNic failed";
@@ -116,7 +126,13 @@ static const char *open_nic(struct agent *a, const char *device)
         return "VipErrorCallback failed";
     if (VipCreatePtag(a->nic, &a->ptag) != VIP_SUCCESS)
         return "VipCreatePtag failed";
-    if (VipCreateCQ(a->nic, CQ_ENTRIES, &a->cq) != VIP_SUCCESS)
+    if (VipQueryNic(a->nic, &attributes) != VIP_SUCCESS)
+        return "VipQueryNic failed";
+    if (attributes.NicAddressLen > AGENT_HOST || attributes.MaxDiscriminatorLen > AGENT_DISCRIMINATOR)
+        return "its addresses are longer than the agent has room for";
+    if (attributes.MaxCQEntries > 0 && attributes.MaxCQEntries < entries)
+        entries = attributes.MaxCQEntries;
+    if (VipCreateCQ(a->nic, entries, &a->cq) != VIP_SUCCESS)
         return "VipCreateCQ failed";
     return NULL;
 }
@@ -148,7 +164,9 @@ static void forget_all(struct agent *a)
     }
     pthread_mutex_unlock(&a->out);
     for (int i = 0; i < AGENT_REGIONS; i++)
-        free(a->region[i].bytes);
+        region_free(a->region[i].bytes, a->region[i].length);
+    a->memory = 0;
+    a->done = 0;
     memset(a->region, 0, sizeof a->region);
     memset(a->conn, 0, sizeof a->conn);
     free(a->pool);

@@ -19,7 +19,11 @@ enum {
     AGENT_CONNS = 1024,
     AGENT_BLOCKED = 64,
     AGENT_SEGMENTS = 252,
-    AGENT_MOST_BYTES = 30000
+    AGENT_MOST_BYTES = 30000,
+    AGENT_MOST_MEMORY = 1 << 28, /* registered at once */
+    AGENT_MOST_DONE = 65536,     /* completions that the client has not taken */
+    AGENT_HOST = 64,             /* bytes of a host address, and of a Discriminator */
+    AGENT_DISCRIMINATOR = 4096
 };
 
 /* JSON-RPC errors of the DUT protocol */
@@ -29,7 +33,8 @@ enum {
     AGENT_METHOD = -32601,
     AGENT_PARAMS = -32602,
     AGENT_NOT_RESET = -32000,
-    AGENT_RESET = -32001
+    AGENT_RESET = -32001,
+    AGENT_ROOM = -32002 /* the agent's own lack of room: nothing that the provider said */
 };
 
 struct done {
@@ -62,7 +67,13 @@ struct agent {
     const char *device;
     pthread_mutex_t order, out;
     bool started, closing;
-    atomic_bool failed; /* the client cannot be written to */
+    atomic_bool failed; /* the client cannot be written to, or is not to be */
+    bool closed;        /* to anyone who has not named the token */
+    bool spoken;        /* the first line was the protocol's */
+    bool refused;       /* it named a wrong one */
+    const char *token;  /* NULL: none is asked for */
+    size_t memory;      /* bytes registered */
+    unsigned done;      /* completions kept */
     VIP_NIC_HANDLE nic;
     VIP_PROTECTION_HANDLE ptag;
     VIP_CQ_HANDLE cq;
@@ -85,6 +96,7 @@ struct agent {
 struct params {
     const json_t *object;
     char why[128];
+    bool room; /* what is wrong is the agent's own lack of room */
 };
 
 /* ---- agent.c ---- */
@@ -96,7 +108,7 @@ void agent_stop(struct agent *a);
 void agent_completed(struct agent *a, VIP_VI_HANDLE handle, bool recv);
 
 /* ---- line.c ---- */
-/** One line without its LF. */
+/** One line without its LF. The first has to be a request of the protocol, or the client has failed. */
 void agent_line(struct agent *a, const char *line, size_t length);
 /** Steals result. */
 void agent_answer(struct agent *a, const json_t *id, json_t *result);
@@ -113,6 +125,8 @@ const char *params_choice(struct params *p, const char *name, const char *const 
 size_t params_hex(struct params *p, const char *name, unsigned char *out, size_t least, size_t most);
 struct params params_table(struct params *p, const char *name);
 void params_wrong(struct params *p, const char *name, const char *wanted);
+/** The agent itself cannot: told as AGENT_ROOM. */
+void params_no_room(struct params *p, const char *what);
 const char *params_check_config(struct params *p);
 
 /* ---- calls: NULL when the answer comes later, or p->why is set ---- */
@@ -127,6 +141,9 @@ VIP_VI_HANDLE agent_vi(struct agent *a, uint64_t number);
 int agent_vi_number(const struct agent *a, VIP_VI_HANDLE handle);
 json_t *attributes_json(const VIP_VI_ATTRIBUTES *v);
 void done_forget(struct queue *q);
+/** Memory whose address says nothing of where else the process has anything: clients are told it. */
+unsigned char *region_new(size_t length);
+void region_free(unsigned char *bytes, size_t length);
 json_t *done_json(const struct done *d);
 VIP_RETURN pool_post(struct agent *a, struct vi *vi, bool recv, struct params *descriptor);
 bool pool_take(struct agent *a, struct vi *vi, bool recv, struct done *out);

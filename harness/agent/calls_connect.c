@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { HOST = 16, LEAST_DISCRIMINATOR = 16, MOST_DISCRIMINATOR = 128, PLACE = 4 + HOST + MOST_DISCRIMINATOR };
+enum { PLACE = 4 + AGENT_HOST + AGENT_DISCRIMINATOR };
 
 enum { MOMENT_NS = 50 * 1000 * 1000 };
 
@@ -66,22 +66,23 @@ static VIP_ULONG timeout_of(struct params *p)
     return us / 1000 >= VIP_INFINITE ? VIP_INFINITE : (VIP_ULONG)((us + 999) / 1000);
 }
 
-/* False when VIPL itself would refuse the length of the Discriminator, or the parameters are wrong. */
+/* Any length that there is room for: which ones are right is for the provider to say. */
 static bool address_of(struct params *p, const char *name, union address *out)
 {
-    unsigned char discriminator[4096];
+    unsigned char discriminator[AGENT_DISCRIMINATOR], host[AGENT_HOST];
     struct params table = params_table(p, name);
     memset(out, 0, sizeof *out);
     if (p->why[0] != '\0')
         return false;
-    params_hex(&table, "host", out->bytes + 4, HOST, HOST);
+    size_t hosts = params_hex(&table, "host", host, 1, sizeof host);
     size_t length = params_hex(&table, "discriminator", discriminator, 0, sizeof discriminator);
     memcpy(p->why, table.why, sizeof p->why);
-    if (p->why[0] != '\0' || length < LEAST_DISCRIMINATOR || length > MOST_DISCRIMINATOR)
+    if (p->why[0] != '\0')
         return false;
-    out->net.HostAddressLen = HOST;
+    out->net.HostAddressLen = (VIP_UINT16)hosts;
     out->net.DiscriminatorLen = (VIP_UINT16)length;
-    memcpy(out->bytes + 4 + HOST, discriminator, length);
+    memcpy(out->bytes + 4, host, hosts);
+    memcpy(out->bytes + 4 + hosts, discriminator, length);
     return true;
 }
 
@@ -96,9 +97,9 @@ static json_t *hex_json(const unsigned char *bytes, size_t length)
 
 static json_t *address_json(const union address *u)
 {
-    size_t host = u->net.HostAddressLen <= HOST ? u->net.HostAddressLen : HOST;
+    size_t host = u->net.HostAddressLen <= AGENT_HOST ? u->net.HostAddressLen : AGENT_HOST;
     size_t length =
-        u->net.DiscriminatorLen <= MOST_DISCRIMINATOR ? u->net.DiscriminatorLen : MOST_DISCRIMINATOR;
+        u->net.DiscriminatorLen <= AGENT_DISCRIMINATOR ? u->net.DiscriminatorLen : AGENT_DISCRIMINATOR;
     return json_pack("{s:o, s:o}", "host", hex_json(u->bytes + 4, host), "discriminator",
                      hex_json(u->bytes + 4 + host, length));
 }
@@ -176,8 +177,10 @@ static json_t *start(struct agent *a, const json_t *id, const struct blocked *te
 {
     struct blocked *b = a->blocked < AGENT_BLOCKED ? malloc(sizeof *b) : NULL;
     pthread_t thread;
-    if (b == NULL)
-        return agent_result(VIP_ERROR_RESOURCE);
+    if (b == NULL) {
+        agent_refuse(a, id, AGENT_ROOM, "the agent itself has no room for more calls that block");
+        return NULL;
+    }
     *b = *template;
     b->a = a;
     b->nic = a->nic;
@@ -196,7 +199,8 @@ static json_t *start(struct agent *a, const json_t *id, const struct blocked *te
     a->blocked--;
     json_decref(b->id);
     free(b);
-    return agent_result(VIP_ERROR_RESOURCE);
+    agent_refuse(a, id, AGENT_ROOM, "the agent itself has no thread for another call that blocks");
+    return NULL;
 }
 
 static VIP_VI_HANDLE vi_of(struct agent *a, struct params *p)

@@ -1,8 +1,11 @@
 /* Endpoints and memory. */
+#define _GNU_SOURCE
 #include "agent.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 
 static const char *const levels[] = {"VIP_SERVICE_UNRELIABLE", "VIP_SERVICE_RELIABLE_DELIVERY",
                                      "VIP_SERVICE_RELIABLE_RECEPTION", NULL};
@@ -42,13 +45,15 @@ static VIP_VI_ATTRIBUTES attributes_of(struct agent *a, struct params *p, bool *
     return v;
 }
 
-static json_t *created(struct agent *a, VIP_VI_ATTRIBUTES *v)
+static json_t *created(struct agent *a, struct params *p, VIP_VI_ATTRIBUTES *v)
 {
     int n = 0;
     while (n < AGENT_VIS && a->vi[n].used)
         n++;
-    if (n == AGENT_VIS)
-        return agent_result(VIP_ERROR_RESOURCE);
+    if (n == AGENT_VIS) {
+        params_no_room(p, "VIs");
+        return NULL;
+    }
     VIP_VI_HANDLE handle = NULL;
     json_t *result = agent_result(VipCreateVi(a->nic, v, a->cq, a->cq, &handle));
     if (handle == NULL)
@@ -78,7 +83,7 @@ json_t *call_create_vi(struct agent *a, const json_t *id, struct params *p)
         return NULL;
     if (!provider_qos(&room, preference, depth, &v.QoS))
         return agent_result(VIP_INVALID_QOS);
-    return created(a, &v);
+    return created(a, p, &v);
 }
 
 static bool is_empty(const struct vi *vi, bool recv)
@@ -133,12 +138,43 @@ json_t *call_query_vi(struct agent *a, const json_t *id, struct params *p)
 
 /* ---- memory ---- */
 
-enum { ALIGNMENT = 4096, MOST_MEMORY = 1 << 28 };
+enum { ALIGNMENT = 4096, TRIES = 64 };
+
+static size_t whole_pages(size_t length)
+{
+    return (length / ALIGNMENT + 1) * ALIGNMENT;
+}
+
+/* A place of our own choosing, far from where the system puts programs, heaps and stacks. */
+unsigned char *region_new(size_t length)
+{
+    const uintptr_t first = 0x520000000000u, pages = (uintptr_t)1 << 28;
+    for (int i = 0; i < TRIES; i++) {
+        uintptr_t place;
+        if (getrandom(&place, sizeof place, 0) != sizeof place)
+            return NULL;
+        place = first + place % pages * ALIGNMENT;
+        void *got = mmap((void *)place, whole_pages(length),
+                         PROT_READ | PROT_WRITE, /* NOLINT: an address by number */
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == (void *)place) /* NOLINT */
+            return got;
+        if (got != MAP_FAILED)
+            munmap(got, whole_pages(length));
+    }
+    return NULL;
+}
+
+void region_free(unsigned char *bytes, size_t length)
+{
+    if (bytes != NULL)
+        munmap(bytes, whole_pages(length));
+}
 
 static void fill(unsigned char *bytes, size_t length, const unsigned char *pattern, size_t period)
 {
     for (size_t i = 0; i < length; i++)
-        bytes[i] = period > 0 ? pattern[i % period] : 0;
+        bytes[i] = pattern[i % period];
 }
 
 json_t *call_register_mem(struct agent *a, const json_t *id, struct params *p)
@@ -154,19 +190,23 @@ json_t *call_register_mem(struct agent *a, const json_t *id, struct params *p)
     while (n < AGENT_REGIONS && a->region[n].bytes != NULL)
         n++;
     struct region *r = &a->region[n];
-    size_t room = (length / ALIGNMENT + 1) * ALIGNMENT;
-    unsigned char *bytes = n < AGENT_REGIONS && length <= MOST_MEMORY ? aligned_alloc(ALIGNMENT, room) : NULL;
-    if (bytes == NULL)
-        return agent_result(VIP_ERROR_RESOURCE);
-    fill(bytes, room, pattern, period);
+    bool fits = n < AGENT_REGIONS && length <= AGENT_MOST_MEMORY - a->memory;
+    unsigned char *bytes = fits ? region_new(length) : NULL;
+    if (bytes == NULL) {
+        params_no_room(p, "registered memory");
+        return NULL;
+    }
+    if (period > 0)
+        fill(bytes, whole_pages(length), pattern, period);
     VIP_MEM_HANDLE handle = 0;
     VIP_RETURN vip = VipRegisterMem(a->nic, bytes, (VIP_ULONG)length, &attributes, &handle);
     json_t *result = agent_result(vip);
     if (vip != VIP_SUCCESS) {
-        free(bytes);
+        region_free(bytes, length);
         return result;
     }
     *r = (struct region){bytes, handle, (uint32_t)length};
+    a->memory += length;
     json_object_set_new(result, "mem", json_integer(n));
     json_object_set_new(result, "va", json_sprintf("%016llx", (unsigned long long)(uintptr_t)bytes));
     json_object_set_new(result, "handle", json_integer(handle));
@@ -183,7 +223,8 @@ json_t *call_deregister_mem(struct agent *a, const json_t *id, struct params *p)
         return agent_result(VIP_INVALID_PARAMETER);
     VIP_RETURN vip = VipDeregisterMem(a->nic, a->region[n].bytes, a->region[n].handle);
     if (vip == VIP_SUCCESS) {
-        free(a->region[n].bytes);
+        region_free(a->region[n].bytes, a->region[n].length);
+        a->memory -= a->region[n].length;
         a->region[n] = (struct region){0};
     }
     return agent_result(vip);

@@ -101,9 +101,11 @@ static void build(struct agent *a, VIP_DESCRIPTOR *d, struct params *p)
 
 VIP_RETURN pool_post(struct agent *a, struct vi *vi, bool recv, struct params *p)
 {
-    VIP_DESCRIPTOR *d = pool_begin(a) ? slot_take(a) : NULL;
-    if (d == NULL)
-        return VIP_ERROR_RESOURCE;
+    VIP_DESCRIPTOR *d = a->done < AGENT_MOST_DONE && pool_begin(a) ? slot_take(a) : NULL;
+    if (d == NULL) {
+        params_no_room(p, "Descriptors");
+        return VIP_ERROR_RESOURCE; /* which nobody is told */
+    }
     build(a, d, p);
     VIP_RETURN vip = VIP_INVALID_PARAMETER;
     if (p->why[0] == '\0') {
@@ -211,6 +213,7 @@ static json_t *take_done(struct agent *a, struct params *p, bool recv)
         if (q->first == NULL)
             q->last = &q->first;
         free(d);
+        a->done--;
     }
     return result;
 }

@@ -70,6 +70,19 @@ json_t *agent_result(VIP_RETURN vip)
 
 /* ---- in ---- */
 
+/* Takes the same time wherever the two differ. */
+static bool is_token(const struct agent *a, const json_t *given)
+{
+    const char *text = json_string_value(given);
+    size_t length = strlen(a->token);
+    if (text == NULL || json_string_length(given) != length)
+        return false;
+    unsigned char different = 0;
+    for (size_t i = 0; i < length; i++)
+        different |= (unsigned char)(text[i] ^ a->token[i]);
+    return different == 0;
+}
+
 static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
 {
     (void)a, (void)id;
@@ -77,6 +90,12 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
         params_wrong(p, "protocol", "1");
     if (p->why[0] != '\0')
         return NULL;
+    if (a->token != NULL && !is_token(a, json_object_get(p->object, "token"))) {
+        params_wrong(p, "token", "the one that the agent was started with");
+        a->refused = true;
+        return NULL;
+    }
+    a->closed = false;
     return json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent", "version", "1",
                      "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
 }
@@ -136,10 +155,14 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
         agent_refuse(a, id, AGENT_NOT_RESET, "before the first reset");
         return;
     }
+    if (a->closed && m->call != call_hello) {
+        agent_refuse(a, id, AGENT_NOT_RESET, "hello has to name the token first");
+        return;
+    }
     json_t *result = m->call(a, id, p);
     if (p->why[0] != '\0') {
         json_decref(result);
-        agent_refuse(a, id, AGENT_PARAMS, p->why);
+        agent_refuse(a, id, p->room ? AGENT_ROOM : AGENT_PARAMS, p->why);
     } else if (result != NULL) {
         agent_answer(a, id, result);
     }
@@ -148,7 +171,7 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
 static void notification(struct agent *a, const char *method, struct params *p)
 {
     static const char *const events[] = {"lip", "nos", "lr", "logo", NULL};
-    const char *event = strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
+    const char *event = !a->closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
     if (event != NULL && a->started)
         provider_link(event);
 }
@@ -161,12 +184,16 @@ void agent_line(struct agent *a, const char *line, size_t length)
         char words[128];
         snprintf(words, sizeof words, "not JSON at byte %d", error.position);
         agent_refuse(a, NULL, AGENT_PARSE, words);
+        if (!a->spoken)
+            a->failed = true;
         return;
     }
     const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
     const char *method = json_string_value(json_object_get(message, "method"));
     struct params p = {.object = params};
     json_t *none = json_object();
+    bool stranger = !a->spoken && method == NULL; /* no client of ours: nothing of it is taken */
+    a->spoken = a->spoken || method != NULL;
     if (params == NULL || json_is_null(params))
         p.object = none;
     provider_turn();
@@ -179,6 +206,8 @@ void agent_line(struct agent *a, const char *line, size_t length)
         agent_refuse(a, id, AGENT_PARAMS, "params must be an object");
     else
         request(a, id, method, &p);
+    if (a->refused || stranger)
+        a->failed = true;
     pthread_mutex_unlock(&a->order);
     json_decref(none);
     json_decref(message);

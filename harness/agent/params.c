@@ -10,6 +10,14 @@ void params_wrong(struct params *p, const char *name, const char *wanted)
         snprintf(p->why, sizeof p->why, "%s must be %s", name, wanted);
 }
 
+void params_no_room(struct params *p, const char *what)
+{
+    if (p->why[0] != '\0')
+        return;
+    snprintf(p->why, sizeof p->why, "the agent itself has no room for more %s", what);
+    p->room = true;
+}
+
 bool params_has(const struct params *p, const char *name)
 {
     const json_t *value = json_object_get(p->object, name);

@@ -8,6 +8,7 @@ import sys
 
 from . import __version__
 from .commands import modules
+from .engine.words import complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=formatter_class, **options)
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)
+        complain(f"{message}; see `{self.prog} --help`", self.prog)
         sys.exit(2)
 
 

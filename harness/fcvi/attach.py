@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
+from fcvi.engine.budget import Limits
 from fcvi import dut
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import DUT, Identity
 
 
 def attach(
-    spec: str, *, agent: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[Path] = None
+    spec: str, *, agent: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[Path] = None,
+    limits: Limits = Limits(),
 ) -> Dut:
     """Attach the device that ``--dut`` names, and for a live interface the upper tester that ``--agent`` names.
 
@@ -22,5 +24,5 @@ def attach(
     if spec.partition(":")[0] == "fcoe":
         from fcvi.live import attach_live
 
-        return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log)
-    return dut.attach(spec, agent=agent, rpc_timeout_s=rpc_timeout_s, log=log)
+        return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
+    return dut.attach(spec, agent=agent, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)

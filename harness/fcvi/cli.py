@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
+
+from .engine import interrupt, output
+from .engine.words import complain, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,21 +31,39 @@ def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[],
     return lambda: int(args.run(args))
 
 
-def main(argv: Optional[Sequence[str]] = None, standards: Callable[[], None] = lambda: None) -> int:
-    """Run one command; returns its exit status. standards registers those that there are (engine/protocol.py)."""
-    words = sys.argv[1:] if argv is None else argv
-    work = _without_options(words) or _parsed(words, standards)
-    gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
-    for stream in (sys.stdout, sys.stderr):  # what a DUT or a file says need not be made of characters
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+def _status(words: Sequence[str], standards: Callable[[], None]) -> int:
+    """Do the work. Whatever goes wrong is one line and a documented status."""
     try:
-        status = work()
+        work = _without_options(words) or _parsed(words, standards)
+        gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
+        return work()
+    except SystemExit as stop:  # of argparse, which has said why
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
+    except KeyboardInterrupt as stop:
+        complain(f"interrupted by {interrupt.words(stop)}")
+    except MemoryError:
+        complain("out of memory")
+    except OSError as error:
+        complain(f"{error.filename}: {why(error)}" if error.filename is not None else why(error))
+    except Exception as defect:  # whoever looks for it asks for more; what the user gets is one line
+        if os.environ.get("FCVI_TRACEBACK"):
+            raise
+        complain(f"defect of the suite: {type(defect).__name__}: {why(defect)[:300]}; FCVI_TRACEBACK=1 shows where")
+    return 3
+
+
+def main(argv: Optional[Sequence[str]] = None, standards: Callable[[], None] = lambda: None) -> int:
+    """Run one command; returns its exit status. standards registers those that there are (engine/protocol.py).
+
+    Without argv it is the command of this process, which then owns its standard streams and its signals.
+    """
+    if argv is not None:
+        status = _status(argv, standards)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    output.install()
+    interrupt.install()
+    try:
+        return output.settle(_status(sys.argv[1:], standards))
     except KeyboardInterrupt:
-        print("fcvi: interrupted", file=sys.stderr)
-        return 3
+        return output.settle(3)

@@ -50,6 +50,7 @@ def main() -> int:
     """Build the module."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--flags", default="", help="more for the compiler and the linker")
     parser.add_argument("--lto", action="store_true", help="optimise what judges frames as a whole")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--shared", type=Path, help="where a libfcvi.so is, to link instead of libfcvi.a")
@@ -64,8 +65,8 @@ def main() -> int:
         extra_objects=[str((args.build / name).resolve()) for name in static],
         libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],
         library_dirs=[str(args.shared.resolve())] if args.shared else [],
-        extra_compile_args=["-std=c11", "-O2", *DEFINES],
-        extra_link_args=["-O2", *(["-flto=auto"] if args.lto else [])],
+        extra_compile_args=["-std=c11", "-O2", *DEFINES, *(word for word in args.flags.split() if not word.startswith("-Wl"))],
+        extra_link_args=["-O2", *args.flags.split(), *(["-flto=auto"] if args.lto else [])],
     )
     args.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

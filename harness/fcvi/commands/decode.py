@@ -20,7 +20,9 @@ from fcvi.fc import codec
 from fcvi.capture.hexdump import HexError, capture_of
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
 from fcvi.engine.jobs import each, number_of_jobs
+from fcvi.engine.output import gone
 from fcvi.engine.progress import Progress, wanted
+from fcvi.engine.words import complain, number
 from fcvi.fc.requests import Requests
 
 
@@ -44,12 +46,9 @@ _TELL = 1000  # frames between two looks at the clock
 
 def _range(value: str) -> tuple[int, Optional[int]]:
     first, dash, last = value.partition("-")
-    try:
-        low = int(first)
-        high: Optional[int] = int(last) if last else (None if dash else low)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{value!r} is no range; write 3, 3-7 or 3-") from error
-    if low < 1 or (high is not None and high < low):
+    low = number(first, 1, 2**63)
+    high = number(last, 1, 2**63) if last else (None if dash else low)
+    if low is None or (last and high is None) or (high is not None and high < low):
         raise argparse.ArgumentTypeError(f"{value!r} is no range; write 3, 3-7 or 3-")
     return low, high
 
@@ -113,11 +112,13 @@ def _decode(path: str, args: argparse.Namespace) -> int:
                     _print(path, record, answers, args)
                 if not reader.is_file:
                     sys.stdout.flush()
+                if gone():
+                    break
                 if progress is not None and record.number % _TELL == 0:
                     progress.tell(record.number, *reader.progress())
     except (CaptureError, HexError) as error:
         sys.stdout.flush()
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     finally:
         if progress is not None:

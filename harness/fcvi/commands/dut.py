@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from fcvi.dut.base import AttachError, DutError
+from fcvi.engine.words import complain, printable
+from .values import seconds
 
 
 def add_parser(commands: Any) -> None:
@@ -23,7 +24,7 @@ def add_parser(commands: Any) -> None:
     actions = p.add_subparsers(metavar="ACTION", required=True)
     check = actions.add_parser("check", help="test an adapter", description=__doc__)
     check.add_argument("dut", metavar="SPEC", help="exec:COMMAND, unix:PATH or tcp:HOST:PORT")
-    check.add_argument("--timeout", type=float, default=5.0, metavar="S", help="how long an answer may take (default 5)")
+    check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="how long an answer may take (default 5)")
     check.add_argument("--json", action="store_true", help="one object with every check")
     check.set_defaults(run=run)
 
@@ -32,10 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
     kind, _, rest = args.dut.partition(":")
     if kind not in ("exec", "unix", "tcp") or not rest:
-        print(f"fcvi dut check: {args.dut}: use exec:COMMAND, unix:PATH or tcp:HOST:PORT", file=sys.stderr)
-        return 2
-    if not 0 < args.timeout <= 3600:
-        print("fcvi dut check: --timeout must be between 0 and 3600 seconds", file=sys.stderr)
+        complain(f"{args.dut}: use exec:COMMAND, unix:PATH or tcp:HOST:PORT", "fcvi dut check")
         return 2
     with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
         return _check(args, Path(log.name))
@@ -49,7 +47,7 @@ def _check(args: argparse.Namespace, log: Path) -> int:
     try:
         session = Session(args.dut, args.timeout, log)
     except AttachError as error:
-        print(f"fcvi dut check: {error}", file=sys.stderr)
+        complain(error, "fcvi dut check")
         return 2
     try:
         Checks(session, review).run()
@@ -67,18 +65,14 @@ def _check(args: argparse.Namespace, log: Path) -> int:
     return 3 if broke else 1 if review.to_mend else 0
 
 
-def _printable(words: str) -> str:
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
-
-
 def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
-    print(_printable(f"{spec}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
+    print(printable(f"{spec}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
     for title, outcome, words in review.lines:
-        print(_printable(f"{outcome:<5} {title}{': ' + words if words else ''}"))
+        print(printable(f"{outcome:<5} {title}{': ' + words if words else ''}"))
     if broke:
-        print(_printable(f"mend  the check broke off: {broke}"))
+        print(printable(f"mend  the check broke off: {broke}"))
     for line in last:
-        print(_printable(f"      standard error of the device: {line}"))
+        print(printable(f"      standard error of the device: {line}"))
     if broke:
         print("The device did not hold to the protocol; the other checks were not made.")
     elif review.to_mend:

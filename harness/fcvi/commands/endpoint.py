@@ -8,13 +8,13 @@ go over an Ethernet interface, in real time, and --control serves the rest of th
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.dut.endpoint import serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.words import complain
 from fcvi.fc.configuration import base_config
 
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if args.on is None and args.control is None and args.config is None:
         return serve_socket(args.listen, args.clock) if args.listen else serve_stdio(args.clock)
     if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
-        print("fcvi endpoint: --on fcoe:IFACE takes --control or --config; they take nothing else", file=sys.stderr)
+        complain("--on fcoe:IFACE takes --control or --config; they take nothing else", "fcvi endpoint")
         return 2
     from fcvi.live.endpoint import serve, serve_alone
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return serve_alone(args.on, _configuration(args.config))
     except FileError as error:
-        print(f"fcvi endpoint: --config: {error}", file=sys.stderr)
+        complain(f"--config: {error}", "fcvi endpoint")
         return 2
 
 

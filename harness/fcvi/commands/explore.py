@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from fcvi.explore.program import ExplorationError, Outcome, explore_all, scenarios
 from fcvi.explore.report import ladder, pcapng
 from fcvi.engine.files import encoded, write_file
+from fcvi.engine.words import complain, why
+from .values import whole
 
 
 def add_parser(commands: Any) -> None:
@@ -34,24 +35,15 @@ def add_parser(commands: Any) -> None:
         ("reorderings", 1, "frames that may overtake others"),
         ("races", 0, "timers that may expire though a frame or a call is due"),
     ):
-        p.add_argument(f"--{name}", type=_number(0, 255), default=default, metavar="N", help=f"{words} ({default})")
+        p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} ({default})")
     p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order")
     p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="class of service")
     p.add_argument("--no-reduction", action="store_true", help="without partial-order reduction")
-    p.add_argument("--memory", type=_number(1, 1 << 20), default=1024, metavar="MIB", help="for the states (1024)")
-    p.add_argument("--states", type=_number(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N", help="at most so many")
-    p.add_argument("--jobs", type=_number(1, 256), default=1, metavar="N", help="scenarios at a time (1)")
+    p.add_argument("--memory", type=whole(1, 1 << 20), default=1024, metavar="MIB", help="for the states (1024)")
+    p.add_argument("--states", type=whole(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N", help="at most so many")
+    p.add_argument("--jobs", type=whole(1, 256), default=1, metavar="N", help="scenarios at a time (1)")
     p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="where captures and diagrams go (.)")
     p.set_defaults(run=run)
-
-
-def _number(least: int, most: int) -> Any:
-    def number(value: str) -> int:
-        if not value.isdecimal() or not least <= int(value) <= most:
-            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}")
-        return int(value)
-
-    return number
 
 
 def _settings(args: argparse.Namespace) -> dict[str, object]:
@@ -83,7 +75,7 @@ def _write(outcome: Outcome, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     write_file(directory / f"{stem}.pcapng", pcapng(outcome))
     write_file(directory / f"{stem}.txt", encoded(ladder(outcome)))
-    print(f"fcvi: {directory / stem}.pcapng and .txt show the way there", file=sys.stderr)
+    complain(f"{directory / stem}.pcapng and .txt show the way there")
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -91,7 +83,7 @@ def _explore(args: argparse.Namespace) -> int:
     names = args.scenarios or [scenario.name for scenario in known]
     for name in names:
         if name not in {scenario.name for scenario in known}:
-            print(f"fcvi: no scenario '{name}'; `fcvi explore --list` shows them", file=sys.stderr)
+            complain(f"no scenario '{name}'; `fcvi explore --list` shows them")
             return 2
     if args.list:
         for scenario in known:
@@ -113,8 +105,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _explore(args)
     except ExplorationError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 3
     except OSError as error:
-        print(f"fcvi: {args.out}: cannot write there: {error.strerror}", file=sys.stderr)
+        complain(f"{args.out}: cannot write there: {why(error)}")
         return 2

@@ -20,11 +20,13 @@ from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError
-from fcvi.engine.files import FileError
+from fcvi.engine.files import FileError, damage, read_json
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
-from .run import Progress, _positive, _seconds, _us
+from fcvi.engine.words import complain, printable
+from .run import Progress, _us
+from .values import counted, milliseconds, seconds, seed
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
@@ -33,17 +35,17 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("fuzz", help="attack a DUT with mutated frames and minimise what breaks it", description=__doc__)
     p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the first batch; the next has the next (default 1)")
-    p.add_argument("--batches", type=_positive, default=100, metavar="N", help="how many (default 100)")
-    p.add_argument("--frames", type=_positive, default=12, metavar="N", help="mutated frames in a batch (default 12)")
+    p.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first batch; the next has the next (default 1)")
+    p.add_argument("--batches", type=counted, default=100, metavar="N", help="how many (default 100)")
+    p.add_argument("--frames", type=counted, default=12, metavar="N", help="mutated frames in a batch (default 12)")
     p.add_argument("--state", action="append", metavar="NAME", help="only in this state; may be repeated")
-    p.add_argument("--seconds", type=_seconds, metavar="S", help="end after so long, even if batches are left")
-    p.add_argument("--findings", type=_positive, default=10, metavar="N", help="end after so many (default 10)")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="end after so long, even if batches are left")
+    p.add_argument("--findings", type=counted, default=10, metavar="N", help="end after so many (default 10)")
     p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
     p.add_argument("--repeat", type=Path, metavar="FILE", help="only the steps of this earlier finding")
     p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.set_defaults(run=run)
 
@@ -71,7 +73,7 @@ def as_json(found: Broken) -> dict[str, Any]:
 def read(path: Path) -> tuple[int, str, list[Step]]:
     """An earlier finding. Raises FileError, with one line, for anything else."""
     try:
-        data = json.loads(path.read_bytes())
+        data = read_json(path)
         if data["fcvi-fuzz"] != 1:
             raise ValueError("another version")
         steps = []
@@ -82,10 +84,8 @@ def read(path: Path) -> tuple[int, str, list[Step]]:
                 raise ValueError("a step is out of range")
             steps.append(Step(frame, origin, int(entry["wait_us"])))
         return int(data["seed"]), str(data["state"]), steps
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FileError(f"{path}: not a finding of fcvi fuzz ({error!r}); name a finding.json that --out wrote") from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise FileError(f"{path}: not a finding of fcvi fuzz ({damage(error)}); name a finding.json that --out wrote") from error
 
 
 def _write(folder: Path, found: Broken) -> Path:
@@ -102,15 +102,15 @@ def _tell(args: argparse.Namespace, found: Broken) -> None:
     if args.json:
         print(json.dumps({**as_json(found), "directory": str(place) if place else None}), flush=True)
         return
-    print(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}")
+    print(printable(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"))
     if not found.reproduced:
         print("    not seen again with the same frames: the device chose its identifiers otherwise, or time mattered")
     for words in found.changes:
-        print(f"    {words}")
+        print(f"    {printable(words)}")
     if place is not None:
-        print(f"    again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json")
+        print(printable(f"    again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json"))
         if all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
-            print(f"           fcvi replay --dut '{args.dut}' {place}/frames.pcapng")
+            print(printable(f"           fcvi replay --dut '{args.dut}' {place}/frames.pcapng"))
     sys.stdout.flush()
 
 
@@ -120,10 +120,10 @@ def run(args: argparse.Namespace) -> int:
         repeat = read(args.repeat) if args.repeat is not None else None
         dut = attach(args.dut, rpc_timeout_s=args.rpc_timeout)
     except (AttachError, FileError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     except DutError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 3
     try:
         pics = pics_module.complete(dut.pics, "hello")
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames)
         return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
     except DutError as error:
-        print(f"fcvi: cannot attach again: {error}", file=sys.stderr)
+        complain(f"cannot attach again: {error}")
         return 3
     except KeyboardInterrupt:
         return 3
@@ -141,10 +141,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _repeat(args: argparse.Namespace, attack: Attack, seed: int, state: str, steps: list[Step]) -> int:
     if state not in attack.states():
-        print(f"fcvi: {args.repeat}: this device cannot be in the state {state!r}", file=sys.stderr)
+        complain(f"{args.repeat}: this device cannot be in the state {state!r}")
         return 2
     outcome = attack.repeat(seed, state, steps)
-    print(f"{outcome.kind}: {outcome.reason}" if outcome.kind else "the device is well")
+    print(f"{outcome.kind}: {printable(outcome.reason)}" if outcome.kind else "the device is well")
     return 1 if outcome.kind else 0
 
 
@@ -152,7 +152,7 @@ def _attack(args: argparse.Namespace, attack: Attack) -> int:
     states = attack.states()
     unknown = [name for name in args.state or () if name not in states]
     if unknown:
-        print(f"fcvi: --state {unknown[0]}: not one of {', '.join(states)}", file=sys.stderr)
+        complain(f"--state {unknown[0]}: not one of {', '.join(states)}")
         return 2
     states = args.state or states
     started = time.monotonic()

@@ -19,6 +19,8 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
+from fcvi.engine.output import gone
+from fcvi.engine.words import complain, number, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,10 +85,10 @@ def _trust(value: str) -> int:
 def _positive(value: str) -> int:
     from argparse import ArgumentTypeError
 
-    number = int(value)
-    if not 0 < number <= 3600000:
+    found = number(value, 1, 3600000)
+    if found is None:
         raise ArgumentTypeError("must be between 1 and 3600000 ms")
-    return number
+    return found
 
 
 _PARTS = 256  # connect IUs under way at once: the one begun first was never finished
@@ -173,7 +175,7 @@ class Stream:
             self._scan(scan)
         except ScanError as error:
             sys.stdout.flush()
-            print(f"fcvi: {error}", file=sys.stderr)
+            complain(error)
             self.status = 2
             self.watch.gap()
         if scan is None:
@@ -207,6 +209,9 @@ class Stream:
                 self._report(scan)
                 if not scan.is_file:
                     sys.stdout.flush()
+                    if gone():
+                        self.over = True
+                        break
         except KeyboardInterrupt:
             if scan.is_file:
                 raise
@@ -228,7 +233,7 @@ class Stream:
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *(self.assembly.add(record) if record.kind == "frame" else [])]
         if findings and not self.as_json:
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
-            print(f"{scan.path}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
+            print(f"{printable(scan.path)}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
         for finding in findings:
             self.tally.count(finding)
             print(_as_json(scan.path, record, finding) if self.as_json else _as_text(finding))
@@ -242,7 +247,7 @@ class Stream:
         if not breach.other:
             return finding
         path, number = self._place(breach.other)
-        where = f" of {path}" if path != self.starts[-1][1] else ""
+        where = f" of {printable(path)}" if path != self.starts[-1][1] else ""
         return replace(finding, message=f"{finding.message} (see frame {number}{where})")
 
 
@@ -334,7 +339,7 @@ def _all(args: Arguments) -> _Sum:
 def run(args: Arguments) -> int:
     """Lint."""
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
-        print("fcvi lint: - stands alone with --ring and --jobs; see `fcvi lint --help`", file=sys.stderr)
+        complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
     total = _all(args)
     tally, unjudged = total.tally, total.unjudged
@@ -345,7 +350,7 @@ def run(args: Arguments) -> int:
         print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons}}))
     else:
         for path, reason, frames, first in unjudged:
-            print(f"{path}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
+            print(f"{printable(path)}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(total.records.text())
         if total.fcvi or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at

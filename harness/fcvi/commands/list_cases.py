@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from fcvi.engine.case import load_cases
+from fcvi.engine.words import complain
 from fcvi.engine.select import SelectionError, select
 
 
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         chosen = select(load_cases(), args.select)
     except SelectionError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     if args.json:
         cases = {case.id: case for case, _ in chosen}

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Mapping, Optional
@@ -28,7 +27,9 @@ from fcvi.replay import bare, keep, trace
 from fcvi.replay.play import Outcome, Player
 from fcvi.replay.recording import Recording
 from fcvi.engine.catalogue import load_catalogue
-from .run import _positive, _seconds, _us
+from fcvi.engine.words import complain, printable, why
+from .run import _us
+from .values import milliseconds, seconds
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
@@ -44,10 +45,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--ignore", metavar="NAME,...", default="", help="more fields, members or frames that may differ; also order")
     p.add_argument("--out", metavar="CAPTURE", type=Path, help="write what crossed the wire now, differences as comments")
     p.add_argument("--pics", metavar="TOML", type=Path, help="the lab's PIXIT: addresses and timers now")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV now; default as recorded, 600 with a real clock")
-    p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV now")
-    p.add_argument("--tolerance", type=_positive, metavar="MS", help="how long to wait for what is late; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV now; default as recorded, 600 with a real clock")
+    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV now")
+    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how long to wait for what is late; default R_A_TOV / 10")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--offline", action="store_true", help="no DUT: judge the recorded case again (exit status as fcvi run)")
     p.add_argument("--keep", metavar="DIR", type=Path, help="no DUT: write the recording as capture and TOML, for a regression")
     p.add_argument("--json", action="store_true", help="the outcome as one JSON object")
@@ -64,18 +65,18 @@ def run(args: argparse.Namespace) -> int:
             return _keep(args, recording)
         given = declaration.load(args.pics, load_catalogue().levels).pixit
     except (FileError, PicsError, ValueError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     try:
         outcome = _play(args, recording, given)
     except (AttachError, DutError, Unavailable) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 3
     if args.out is not None:
         try:
             write_file(args.out, capture(outcome.frames, f"replay of {args.file}"))
         except OSError as error:
-            print(f"fcvi: --out {args.out}: {error.strerror}", file=sys.stderr)
+            complain(f"--out {args.out}: {why(error)}")
             return 2
     _tell(args, outcome)
     return 1 if outcome.differences else 0
@@ -135,7 +136,7 @@ def _tell(args: argparse.Namespace, outcome: Outcome) -> None:
     if not differences:
         print(f"same: {what}")
         return
-    print(f"first difference: {differences[0].words()}")
+    print(f"first difference: {printable(differences[0].words())}")
     print(f"{len(differences)} difference{'s' if len(differences) > 1 else ''}: {what}")
 
 
@@ -147,9 +148,9 @@ def _offline(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result.as_json()))
     else:
-        print(f"{result.id}: {result.verdict.value}" + (f" ({result.qualifier})" if result.qualifier else ""))
+        print(f"{printable(result.id)}: {result.verdict.value}" + (f" ({result.qualifier})" if result.qualifier else ""))
         if result.reason:
-            print(f"  {result.reason}")
+            print(f"  {printable(result.reason)}")
     return _VERDICT_STATUS[result.verdict.value]
 
 
@@ -157,8 +158,8 @@ def _keep(args: argparse.Namespace, recording: Recording) -> int:
     name: Optional[str] = args.file.stem
     try:
         for path in keep.keep(recording, args.keep, str(name), f"{name}"):
-            print(path)
+            print(printable(path))
     except OSError as error:
-        print(f"fcvi: --keep {args.keep}: {error.strerror}", file=sys.stderr)
+        complain(f"--keep {args.keep}: {why(error)}")
         return 2
     return 0

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from fcvi.engine.files import FileError
+from fcvi.engine.words import complain
 from fcvi.report import diff
 
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         a, b = diff.load(args.a), diff.load(args.b)
     except FileError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     found = diff.compare(a, b)
     print(json.dumps(found.as_json(), indent=1) + "\n" if args.json else diff.text(a, b, found), end="")

@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.live.privileges import as_caller
+from fcvi.engine import interrupt
+from fcvi.engine.evidence import FOLDER, JOURNAL, Store
+from fcvi.engine.files import FileError, Folder
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, text, write_report
 from fcvi.engine.results import RunReport
+from fcvi.engine.jobs import number_of_jobs
+from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
+from .values import DEFAULTS, budget, milliseconds, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -34,13 +40,16 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     )  # fmt: skip
     p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:CMD, unix:PATH, tcp:HOST:PORT, manual")
     p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
-    p.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (ref and exec: only)")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same run (default 1)")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
+    p.add_argument("--seed", type=seed, default=1, metavar="N", help="same seed, same run (default 1)")
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
-    p.add_argument("--tolerance", type=_positive, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR that was cut off: its device, its cases")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
+    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    say = f"megabytes and seconds that a device may take before it has failed (default {DEFAULTS})"
+    p.add_argument("--budget", type=budget, metavar="NAME=N,...", help=say)
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
@@ -53,20 +62,6 @@ def _formats(value: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
     return names
-
-
-def _positive(value: str) -> int:
-    number = int(value)
-    if number <= 0:
-        raise argparse.ArgumentTypeError("must be positive")
-    return number
-
-
-def _seconds(value: str) -> float:
-    number = float(value)
-    if not 0 < number <= 3600:
-        raise argparse.ArgumentTypeError("must be between 0 and 3600 seconds")
-    return number
 
 
 def _us(ms: Optional[int]) -> Optional[int]:
@@ -103,35 +98,81 @@ class Progress:
             self._bar.stop()
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run, report, and give the exit status."""
-    log: Optional[Path] = None
-    if args.report is not None:
+def _open(args: argparse.Namespace) -> Optional[Folder]:
+    """The report directory, empty of earlier reports; with --resume, as it is. Raises OSError."""
+    if args.report is None:
+        return None
+    with as_caller() if args.dut.startswith("fcoe:") else nullcontext():
+        folder = Folder(args.report)
         try:
-            with as_caller() if args.dut.startswith("fcoe:") else nullcontext():
-                args.report.mkdir(parents=True, exist_ok=True)
+            folder.refuse_link(FOLDER)
+            if args.resume is None:
                 clear(args.report)
-                log = Path(args.report, "dut.log")
-                log.write_bytes(b"")
-        except OSError as error:
-            print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)
-            return 2
+                folder.remove(f"{FOLDER}/{JOURNAL}")
+                folder.write("dut.log", b"")
+        except OSError:
+            folder.close()
+            raise
+    return folder
+
+
+def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
+    """Raises FileError when there is nothing to go on with."""
+    record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
-        tolerance_us=_us(args.tolerance), log=log, record=args.report is not None and "evidence" in args.formats,
-        keep=args.report is not None, certification=args.certification,
+        tolerance_us=_us(args.tolerance), log=None if folder is None else Path(args.report, "dut.log"), record=record,
+        keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
+        limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
+    if args.resume is None:
+        return chosen
+    from fcvi.engine.resume import resume
+
+    return resume(args.resume, chosen)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, report, and give the exit status."""
+    if args.resume is not None:
+        if args.select is not None or args.pics is not None or "evidence" not in args.formats:
+            complain("--resume goes on with what was selected and declared then: leave out --select, --pics and --formats")
+            return 2
+        if not args.resume.is_dir():
+            complain(f"--resume {args.resume}: no report directory")
+            return 2
+        args.report = args.resume
+    try:
+        folder = _open(args)
+    except OSError as error:
+        complain(f"--report {args.report}: cannot write there: {why(error)}")
+        return 3
+    try:
+        return _run(args, folder)
+    finally:
+        if folder is not None:
+            folder.close()
+
+
+def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
     progress = Progress(args.progress)
     try:
+        chosen = _options(args, folder)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
+    except FileError as error:
+        complain(error)
+        return 2
     except (SelectionError, PicsError, AttachError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
-        return _not_run(args, not_run(chosen, str(error)))
+        complain(error)
+        if args.resume is not None:
+            return 2  # what is there stays as it is
+        return _not_run(args, not_run(chosen, printable(error)))
     finally:
         progress.stop()
-    return finish(args, report)
+    with interrupt.held():
+        return finish(args, report, chosen.store, folder)
 
 
 def _not_run(args: argparse.Namespace, report: RunReport) -> int:
@@ -140,22 +181,42 @@ def _not_run(args: argparse.Namespace, report: RunReport) -> int:
         try:
             write_report(args.report, report, args.formats)
         except OSError as error:
-            print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
+            complain(f"--report {args.report}: cannot write there: {why(error)}")
+            return 3
     return 2
 
 
-def finish(args: argparse.Namespace, report: RunReport) -> int:
-    """Write the files and the text."""
-    if args.report is not None:
-        try:
-            write_report(args.report, report, args.formats)
-        except OSError as error:
-            print(f"fcvi: --report {args.report}: {error}", file=sys.stderr)
-            return 3
+def _write(args: argparse.Namespace, report: RunReport, store: Optional[Store], folder: Optional[Folder]) -> None:
+    """Raises OSError."""
+    if folder is None:
+        return
+    folder.check()
+    if store is not None:
+        store.finish(report)
+    write_report(args.report, report, [name for name in args.formats if name != "evidence"])
+
+
+def finish(
+    args: argparse.Namespace, report: RunReport, store: Optional[Store] = None, folder: Optional[Folder] = None
+) -> int:  # fmt: skip
+    """Write the files and the text. What cannot be written is told last, after the verdicts."""
+    failed: Optional[OSError] = None
+    try:
+        _write(args, report, store, folder)
+    except OSError as error:
+        failed = error
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
-        if args.report is not None:
-            print(f"report: {args.report / 'report.json' if 'json' in args.formats else args.report}")
+        if args.report is not None and failed is None:
+            print(f"report: {printable(args.report / 'report.json' if 'json' in args.formats else args.report)}")
             if report.certification:
-                print(f"certificate: {args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}")
+                where = f"{args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}"
+                print(f"certificate: {printable(where)}")
+    if failed is not None:
+        complain(f"--report {args.report}: cannot write there: {why(failed)}")
+        return 3
+    if report.interrupted:
+        again = f"; fcvi run --resume {args.report} goes on" if store is not None else ""
+        complain(f"interrupted by {report.interrupted}: not every case has run{again}")
+        return 3
     return exit_status(report)

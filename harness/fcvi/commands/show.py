@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from typing import Any
 
 from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import load_errata, load_requirements
+from fcvi.engine.words import complain
 
 _WIDTH = 100
 
@@ -63,5 +63,5 @@ def run(args: argparse.Namespace) -> int:
     if erratum is not None:
         print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
         return 0
-    print(f"fcvi: show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases", file=sys.stderr)
+    complain(f"show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases")
     return 2

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
+from fcvi.engine.budget import Limits
 from .base import AttachError, Dut, DutError, Unavailable
 
 __all__ = ["AttachError", "Dut", "DutError", "Unavailable", "attach"]
 
 
 def attach(
-    spec: str, *, agent: str = "", rpc_timeout_s: float = 5.0, log: Optional[Path] = None
+    spec: str, *, agent: str = "", rpc_timeout_s: float = 5.0, log: Optional[Path] = None,
+    limits: Limits = Limits(),
 ) -> Dut:
     """Attach the device that ``--dut`` names, unless it is a live interface (attach.py).
 
@@ -27,5 +29,5 @@ def attach(
     if kind in ("exec", "unix", "tcp") and rest:
         from .rpc import RpcDut
 
-        return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log)
+        return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT or fcoe:IFACE")

@@ -6,17 +6,18 @@ import time
 from pathlib import Path
 from typing import Any, Optional
 
+from fcvi.engine.budget import Limits
 from .base import AttachError, DutError, Reply, Unavailable
 from .manual import ManualControl
 from .planes import Control, monotonic_us
 from .rpc import RpcDut
 
 
-def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[Path]) -> Control:
+def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> Control:
     """The control plane that ``--agent`` names. Raises AttachError and DutError."""
     kind, _, rest = spec.partition(":")
     if kind in ("exec", "unix", "tcp") and rest:
-        return RpcControl(spec, rpc_timeout_s=rpc_timeout_s, log=log)
+        return RpcControl(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     if spec == "manual":
         return ManualControl()
     raise AttachError(f"--agent {spec}: unknown agent; use exec:COMMAND, unix:PATH, tcp:HOST:PORT or manual")
@@ -43,19 +44,24 @@ class _Stream(RpcDut):
 
     def configure(self, config: dict[str, Any]) -> Reply:
         """``reset``, with its answer; what was open before is forgotten."""
+        self._budget.next_case()
         reply = self.request("reset", config)
         self._wait(reply)
         self.inbox.clear()
-        self._replies.clear()
+        if reply.error is not None:
+            self._forget()
+        else:  # what was open has been answered before
+            self._replies.clear()
+            self._forgotten.clear()
         return reply
 
 
 class RpcControl(Control):
     """An agent behind a stream."""
 
-    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path]) -> None:
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
         super().__init__()
-        self._rpc = _Stream(spec, rpc_timeout_s=rpc_timeout_s, log=log)
+        self._rpc = _Stream(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
         self._identify()
 
     def _identify(self) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any, Optional
 
+from fcvi.engine.words import complain, port_number, why
 from .refserver import RefServer
 
 LONGEST_LINE = 64 * 1024
@@ -126,7 +127,7 @@ def serve_stdio(clock: str) -> int:
 
 
 def _complain(words: str) -> int:
-    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    complain(words, "fcvi endpoint")
     return 3
 
 
@@ -138,7 +139,7 @@ def listener(address: str) -> socket.socket:
         listening.bind(rest)
     elif kind == "tcp" and ":" in rest:
         host, _, port = rest.rpartition(":")
-        listening = socket.create_server((host.strip("[]"), int(port)))
+        listening = socket.create_server((host.strip("[]"), port_number(port)))
     else:
         raise ValueError("use unix:PATH or tcp:HOST:PORT")
     listening.listen()
@@ -150,7 +151,7 @@ def serve_socket(address: str, clock: str) -> int:
     try:
         listening = listener(address)
     except (OSError, ValueError, OverflowError) as error:
-        print(f"fcvi endpoint: --listen {address}: {error}", file=sys.stderr)
+        complain(f"--listen {address}: {why(error)}", "fcvi endpoint")
         return 2
     with listening:
         where = listening.getsockname()

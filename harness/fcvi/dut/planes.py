@@ -268,8 +268,8 @@ class PlaneDut(Dut):
                 selector.select((until - now) / 1_000_000)
 
     def reset(self, config: dict[str, Any]) -> None:
-        self._control.reset(config)
         self._open = []
+        self._control.reset(config)
         self._frames.prepare(config)
         self._control.pump()
         self._control.inbox.clear()

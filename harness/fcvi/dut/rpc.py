@@ -11,29 +11,34 @@ import os
 import random
 import selectors
 import shlex
-import signal
 import socket
-import subprocess
 import time
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
+from fcvi.engine import strict
+from fcvi.engine.budget import Budget, Limits
+from fcvi.engine.files import FileError, read_file
+from fcvi.engine.words import port_number, why
 from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply, Unavailable
+from .keeper import Keeper
 
 LONGEST_LINE = 64 * 1024
 MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
 METHOD_NOT_FOUND = -32601
+_MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
+_MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
 _NOTIFICATIONS = ("frame", "completion", "error", "state", "log")
-_KILL_AFTER_S = 2.0
 
 
 class Stream:
     """Lines to and from a process or socket, never blocking for longer than told."""
 
-    def __init__(self, spec: str, log: Optional[Path]) -> None:
-        self._process: Optional[subprocess.Popen[bytes]] = None
+    def __init__(self, spec: str, log: Optional[Path], budget: Optional[Budget] = None) -> None:
+        self._keeper: Optional[Keeper] = None
         self._socket: Optional[socket.socket] = None
+        self._budget = budget or Budget(Limits())
         kind, _, rest = spec.partition(":")
         if kind == "exec":
             self._start(rest, log)
@@ -52,26 +57,23 @@ class Stream:
         if not words:
             raise AttachError("--dut exec: names no command")
         try:
-            with open(log or os.devnull, "ab") as errors:
-                self._process = subprocess.Popen(
-                    words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-                )
+            self._keeper = Keeper(words, log, self._budget.limits.log_mb * 1_000_000)
         except OSError as error:
-            raise AttachError(f"--dut exec:{command}: cannot start it: {error.strerror or error}") from error
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._in, self._out = self._process.stdout.fileno(), self._process.stdin.fileno()
+            raise AttachError(f"--dut exec:{command}: cannot start it: {why(error)}") from error
+        self._in, self._out = self._keeper.source, self._keeper.sink
 
     def _connect(self, spec: str, kind: str, rest: str) -> None:
         try:
             if kind == "unix":
                 self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                self._socket.settimeout(10)
                 self._socket.connect(rest)
             else:
                 host, _, port = rest.rpartition(":")
-                self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=10)
+                self._socket = socket.create_connection((host.strip("[]"), port_number(port)), timeout=10)
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except (OSError, ValueError, OverflowError) as error:
-            raise AttachError(f"--dut {spec}: cannot connect: {error}") from error
+            raise AttachError(f"--dut {spec}: cannot connect: {why(error)}") from error
         self._in = self._out = self._socket.fileno()
 
     def fileno(self) -> int:
@@ -101,6 +103,7 @@ class Stream:
 
     def _turn(self, deadline: float, writing: bool) -> bool:
         """Wait for something to happen; False when the deadline passed. A writer that gets no further raises."""
+        self._budget.check_time()
         with selectors.DefaultSelector() as selector:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing and self._in == self._out else 0)
             selector.register(self._in, events)
@@ -124,10 +127,11 @@ class Stream:
         except BlockingIOError:
             return
         except OSError as error:
-            raise DutError(f"the DUT closed the connection: {error.strerror}") from error
+            raise DutError(f"the DUT closed the connection: {why(error)}") from error
         if not data:
             raise DutError(f"the DUT closed the connection{self._how_it_ended()}")
         self._received += data
+        self._budget.took(len(data))
         if len(self._received) > 64 * LONGEST_LINE and self._pending:
             raise DutError("the DUT floods and does not read what it is sent")
 
@@ -141,34 +145,14 @@ class Stream:
         del self._pending[:sent]
 
     def _how_it_ended(self) -> str:
-        if self._process is None:
-            return ""
-        try:
-            status = self._process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            return " and still runs"
-        return f", killed by signal {-status}" if status < 0 else f", exit status {status}"
+        return self._keeper.how_it_ended() if self._keeper is not None else ""
 
     def close(self) -> None:
-        """Close, and end the process group that was started."""
+        """Close, and end the device that was started, with all that it started."""
         if self._socket is not None:
             self._socket.close()
-        if self._process is None:
-            return
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            try:
-                pipe.close()
-            except OSError:
-                pass
-        try:
-            self._process.wait(timeout=_KILL_AFTER_S if self._process.poll() is None else 0)
-        except subprocess.TimeoutExpired:
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self._process.wait()
+        if self._keeper is not None:
+            self._keeper.close()
 
 
 def _offending(line: bytes, error: Exception) -> str:
@@ -176,9 +160,7 @@ def _offending(line: bytes, error: Exception) -> str:
         return f"not UTF-8 at byte {error.start}"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at byte {len(line.decode('utf-8')[: error.pos].encode())}: {error.msg}"
-    if isinstance(error, ValueError):
-        return "JSON with a number of thousands of digits"
-    return "not JSON that can be read: nested too deeply"
+    return f"not JSON that can be used: {error}"
 
 
 #: A device answers its first request so many times as late as any other: it may have to be loaded and started first.
@@ -200,12 +182,27 @@ def spoken(hello: Mapping[str, Any]) -> tuple[int, tuple[str, ...], str]:
     return version, tuple(wires), revision
 
 
+def token_of(spec: str) -> tuple[str, Optional[str]]:
+    """unix: and tcp: may name a file with the token that the other end asks for: tcp:HOST:PORT,token=FILE. Raises AttachError."""
+    plain, found, name = spec.rpartition(",token=")
+    if not found or not spec.startswith(("unix:", "tcp:")):
+        return spec, None
+    try:
+        return plain, read_file(Path(name)).split(b"\n")[0].strip().decode()
+    except (FileError, UnicodeDecodeError) as error:
+        raise AttachError(f"--dut {spec}: {error}") from error
+
+
 class RpcDut(Dut):
     """A DUT behind a stream."""
 
-    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path]) -> None:
+    _token: Optional[str] = None
+
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
         super().__init__()
         self.spec, self._timeout_s, self._log = spec, rpc_timeout_s, log
+        self._budget = Budget(limits)
+        self._forgotten: dict[int, str] = {}
         self._probe_number = 0
         self._attach()
 
@@ -221,21 +218,24 @@ class RpcDut(Dut):
         self.inbox.clear()
         self.now_us = 0
         self.clock = "virtual"
+        self._forgotten.clear()
         try:
             self._hello()
             self._probe()
-        except DutError:
+        except BaseException:  # an interrupt as well: what was started ends with us
             self._stream.close()
             raise
 
     def _open(self) -> Stream:
-        return Stream(self.spec, self._log)
+        spec, self._token = token_of(self.spec)
+        return Stream(spec, self._log, self._budget)
 
     def _hello(self) -> None:
-        reply = self.request("hello", {"protocol": NEWEST})
+        token = {} if self._token is None else {"token": self._token}
+        reply = self.request("hello", {"protocol": NEWEST, **token})
         self._wait(reply, self._timeout_s * _PATIENCE)
         # A device of version 1 refuses any other number, with whatever error it likes.
-        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1})
+        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1, **token})
         self.protocol, self.wires, self.revision = spoken(answer)
         for name in ("implementation", "version", "clock"):
             if not isinstance(answer.get(name), str):
@@ -270,6 +270,7 @@ class RpcDut(Dut):
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._next_id += 1
+        self._budget.next_step()
         reply = self._replies[self._next_id] = Reply(method)
         self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return reply
@@ -278,7 +279,7 @@ class RpcDut(Dut):
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def _send(self, message: dict[str, Any]) -> None:
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         self._stream.send(line, time.monotonic() + self._timeout_s)
 
     def _wait(self, reply: Reply, timeout_s: Optional[float] = None) -> None:
@@ -299,10 +300,18 @@ class RpcDut(Dut):
 
     # ---- what arrives ----
 
+    def _forget(self) -> None:
+        """A reset was refused: what is open the device answers later, at the latest when the next reset succeeds."""
+        self._forgotten.update((ident, reply.method) for ident, reply in self._replies.items())
+        while len(self._forgotten) > _MOST_FORGOTTEN:
+            self._forgotten.pop(next(iter(self._forgotten)))
+        self._replies.clear()
+
     def _take(self, line: bytes) -> None:
+        self._budget.took(_MESSAGE_COST)
         try:
-            message = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:  # of bytes, of JSON, of endless numbers
+            message = strict.loads(line.decode("utf-8"))
+        except ValueError as error:  # of bytes, of JSON, of endless numbers
             raise DutError(f"the DUT sent a line that is {_offending(line, error)}: {line[:60]!r}") from error
         if not isinstance(message, dict):
             raise DutError(f"the DUT sent something other than an object at byte 0: {line[:60]!r}")
@@ -327,7 +336,10 @@ class RpcDut(Dut):
 
     def _take_reply(self, message: dict[str, Any]) -> None:
         ident = message.get("id")
-        reply = self._replies.pop(ident, None) if isinstance(ident, int) and not isinstance(ident, bool) else None
+        number = ident if isinstance(ident, int) and not isinstance(ident, bool) else 0
+        reply = self._replies.pop(number, None)
+        if reply is None and self._forgotten.pop(number, None) is not None:
+            return  # of a call that was open when a reset was refused: it is over, whatever the answer says
         if reply is None:
             raise DutError(f"the DUT answered id {str(ident)[:40]}, which no request is waiting for")
         error, result = message.get("error"), message.get("result")
@@ -391,6 +403,7 @@ class RpcDut(Dut):
 
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
+        self._budget.next_case()
         self._check_wire(config)
         self._call("reset", config)
         self.inbox.clear()

@@ -29,7 +29,7 @@ from typing import Any, Collection, Optional
 from . import pics as pics_module
 from .case import load_cases
 from .deviation import Deviation
-from .files import FileError, read_file
+from .files import FileError, damage, read_file
 from .pics import PicsError
 from .pixit import DUT, MS, TESTER, Given, Identity
 
@@ -56,11 +56,13 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     try:
         data = tomllib.loads(read_file(path).decode("utf-8"))
     except FileError as error:
-        raise PicsError(f"{path}: cannot read the PICS: {str(error).removeprefix(f'{path}: ')}") from error
+        raise PicsError(f"--pics {error}") from error
     except UnicodeDecodeError as error:
         raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PicsError(f"{path}: not a TOML file: {error}") from error
+    except RecursionError as error:
+        raise PicsError(f"{path}: not a TOML file that can be read: nested too deeply") from error
+    except ValueError as error:  # of TOML, or a number of thousands of digits
+        raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
     where = str(path)
     return Declaration(_pics(data, where), _pixit(data.get("pixit", {}), where), _deviations(data, where, requirements))
 

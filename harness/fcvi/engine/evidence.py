@@ -2,20 +2,28 @@
 
 ``evidence/run.json`` holds what is common to a run, ``evidence/ID.jsonl`` what passed between suite and DUT in one case.
 Wall-clock times stand in run.json only, so that the traces of two runs of a virtual-time device with one seed are equal.
+
+While a run is under way, run.json says what was selected and ``evidence/cases.jsonl`` gets a line for each case that is done.
+A run that is cut off (SIGKILL, power) leaves both: what is done can be judged, what is not is an error, and
+``fcvi run --resume`` goes on.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from .record import Entry
-from .files import FileError, encoded, parse_json, read_file, read_json
-from .results import RunReport
+from .files import FileError, Folder, encoded, parse_json, read_file, read_json
+from .results import Result, RunReport
 
 FOLDER = "evidence"
 RUN = "run.json"
+JOURNAL = "cases.jsonl"
+CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
 _VERSION = 1
 
 
@@ -33,9 +41,13 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield f"{FOLDER}/{RUN}", encoded(json.dumps(_run(report), indent=1) + "\n")
     for result in report.results:
         if result.evidence is not None:
-            head = {"trace": _VERSION, "case": result.id}
-            lines = [json.dumps(entry, separators=(",", ":")) for entry in [head, *result.evidence]]
-            yield f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
+            yield _trace(result)
+
+
+def _trace(result: Result) -> tuple[str, bytes]:
+    head = {"trace": _VERSION, "case": result.id}
+    lines = [json.dumps(entry, separators=(",", ":")) for entry in [head, *(result.evidence or ())]]
+    return f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
 
 
 def names(report: RunReport) -> list[str]:
@@ -44,14 +56,6 @@ def names(report: RunReport) -> list[str]:
 
 
 def _run(report: RunReport) -> dict[str, Any]:
-    cases = []
-    for result in report.results:
-        case: dict[str, Any] = {"id": result.id, "wall_us": result.wall_us}
-        if result.slower > 1:
-            case["slower"] = result.slower
-        if result.evidence is None:
-            case.update(not_run=result.verdict.value, reason=result.reason)
-        cases.append(case)
     return {
         "evidence": _VERSION,
         "suite": {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256},
@@ -65,22 +69,118 @@ def _run(report: RunReport) -> dict[str, Any]:
         "date": report.date,
         "certification": report.certification,
         "error": report.error,
-        "cases": cases,
+        "cases": [_case(result) for result in report.results],
     }  # fmt: skip
+
+
+def _case(result: Result) -> dict[str, Any]:
+    case: dict[str, Any] = {"id": result.id, "wall_us": result.wall_us}
+    if result.slower > 1:
+        case["slower"] = result.slower
+    if result.evidence is None:
+        case.update(not_run=result.verdict.value, reason=result.reason)
+    return case
+
+
+_BETWEEN_S = 1.0  # two writings to the disk itself: what the power takes is at most so old
+
+
+class Store:
+    """Evidence written case by case. It never stops a run: the first thing that cannot be written is told at the end."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._journal: Optional[int] = None
+        self.failed: Optional[OSError] = None
+        self._unsynced: list[str] = []
+        self._synced = time.monotonic()
+
+    def begin(self, report: RunReport, selected: Sequence[str], options: Mapping[str, Any], resumed: bool) -> None:
+        """What is going to be run."""
+        try:
+            if not resumed:
+                run = {**_run(report), "incomplete": {"selected": list(selected), **options}}
+                self._folder.write(f"{FOLDER}/{RUN}", encoded(json.dumps(run, indent=1) + "\n"))
+            self._journal = self._folder.append(f"{FOLDER}/{JOURNAL}")
+            self._folder.sync([f"{FOLDER}/{RUN}", f"{FOLDER}/{JOURNAL}"])
+        except OSError as error:
+            self.failed = self.failed or error
+
+    def keep(self, result: Result) -> None:
+        """One case is done. Its trace is on the disk from now on, and no longer in memory."""
+        if self._journal is None or self.failed is not None:
+            return
+        try:
+            if result.evidence is not None:
+                name, data = _trace(result)
+                self._folder.write(name, data)
+                self._unsynced.append(name)
+                result.evidence = []
+            os.write(self._journal, encoded(json.dumps(_case(result)) + "\n"))
+            if time.monotonic() - self._synced > _BETWEEN_S:
+                self.sync()
+        except OSError as error:
+            self.failed = error
+
+    def sync(self) -> None:
+        """What was kept is on the disk itself. Raises OSError."""
+        self._folder.sync(self._unsynced)
+        if self._journal is not None:
+            os.fsync(self._journal)
+        self._unsynced.clear()
+        self._synced = time.monotonic()
+
+    def finish(self, report: RunReport) -> None:
+        """The run is over. Raises OSError for whatever could not be written on the way."""
+        if self.failed is not None:
+            raise self.failed
+        self._folder.check()
+        self.sync()
+        if report.interrupted and self._journal is not None:
+            return  # the evidence stays as it is: fcvi run --resume goes on
+        self._folder.write(f"{FOLDER}/{RUN}", encoded(json.dumps(_run(report), indent=1) + "\n"))
+        self._folder.sync([f"{FOLDER}/{RUN}"])
+        self._folder.remove(f"{FOLDER}/{JOURNAL}")
 
 
 def load_run(directory: Path) -> dict[str, Any]:
     """run.json of a report directory. Raises FileError."""
     path = directory / FOLDER / RUN
+    _no_link(directory)
     data = read_json(path)
     if not isinstance(data, dict) or data.get("evidence") != _VERSION:
         raise EvidenceError(f"{path}: not the evidence of a run, or of another version of the suite")
+    if "incomplete" in data:
+        data["cases"] = _so_far(directory, data["incomplete"])
     return data
+
+
+def _no_link(directory: Path) -> None:
+    if (directory / FOLDER).is_symlink():
+        raise EvidenceError(f"{directory / FOLDER}: a link; evidence is kept in the report's own folder")
+
+
+def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
+    """The cases of a run that was cut off: those that are done, and an error for each other."""
+    path = directory / FOLDER / JOURNAL
+    done: dict[str, dict[str, Any]] = {}
+    lines = read_file(path).split(b"\n")[:-1] if path.exists() else []  # the last may be half a line
+    for number, line in enumerate(lines, 1):
+        entry = parse_json(line, f"{path}: line {number}")
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            raise EvidenceError(f"{path}: line {number} is no case")
+        done[entry["id"]] = entry
+    selected = incomplete.get("selected") if isinstance(incomplete, dict) else None
+    if not isinstance(selected, list) or not all(isinstance(ident, str) for ident in selected):
+        raise EvidenceError(f"{directory / FOLDER / RUN}: does not say what was selected")
+    cut = {"wall_us": 0, "not_run": "error", "reason": CUT_OFF}
+    return [done.get(ident, {"id": ident, **cut}) for ident in selected]
 
 
 def load_trace(directory: Path, ident: str) -> list[Entry]:
     """The trace of one case. Raises FileError."""
     path = directory / FOLDER / f"{stem(ident)}.jsonl"
+    _no_link(directory)
     entries: list[Entry] = []
     for number, line in enumerate(read_file(path).split(b"\n")[:-1], 1):
         entry = parse_json(line, f"{path}: line {number}")

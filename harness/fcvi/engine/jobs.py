@@ -11,12 +11,16 @@ import sys
 import tempfile
 from typing import IO, Any, Callable, Iterator, Sequence
 
+from .output import lost
+from .words import complain, number, why
+
 
 def number_of_jobs(value: str) -> int:
     """For the command line."""
-    if not value.isdecimal() or not 0 < int(value) <= 1024:
+    found = number(value, 1, 1024)
+    if found is None:
         raise argparse.ArgumentTypeError("must be a number from 1 to 1024")
-    return int(value)
+    return found
 
 
 class _Child:
@@ -37,11 +41,11 @@ class _Child:
             pickle.dump(work(path), self._returned)
             self._returned.flush()
             sys.stdout.flush()
-            status = 0
+            status = int(lost())
         except KeyboardInterrupt:
             pass
         except BaseException as error:  # pylint: disable=broad-except
-            print(f"fcvi: {path}: {type(error).__name__}: {error}", file=sys.stderr)
+            complain(f"{path}: {why(error)}")
         finally:
             os._exit(status)
 

@@ -10,6 +10,7 @@ import json
 from typing import Any, Optional
 
 from .attachment import Dut, DutError, Notification, Reply, Unavailable
+from .files import damage
 from .record import Entry
 
 
@@ -59,7 +60,7 @@ class PlayerDut(Dut):
             if self.next_us is not None:
                 self.next_us = int(self.next_us)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise self._stop(f"entry {self._at} is damaged: {error!r}") from error
+            raise self._stop(f"entry {self._at} is damaged: {damage(error)}") from error
         if "error" in entry:
             raise DutError(str(entry["error"]))
         if "unavailable" in entry:

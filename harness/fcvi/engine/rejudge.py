@@ -7,7 +7,7 @@ the same; a trace that the case no longer fits gives ``error``, for nothing foll
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
 from fcvi import __version__
 from . import pics as pics_module, runner
@@ -15,7 +15,7 @@ from .case import CaseInfo, Variant, load_cases
 from .deviation import Deviation
 from .player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
-from .files import FileError
+from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
 from .results import Result, RunReport, Verdict
@@ -27,15 +27,46 @@ def rejudge(directory: Path) -> RunReport:
     try:
         return _rejudge(directory, run)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
+
+
+Kinds = Mapping[str, type]
+_NUMBER = 2**63
+_SHAPE: Kinds = {
+    "suite": dict, "dut": dict, "pixit": dict, "deviations": list, "seed": int, "date": str, "certification": bool,
+    "error": str, "cases": list,
+}  # fmt: skip
+_DUT: Kinds = {"attachment": str, "implementation": str, "version": str, "clock": str, "pics": dict}
+_CASE: Kinds = {"id": str, "wall_us": int, "slower": int, "not_run": str, "reason": str}
+
+
+def _check_shape(run: dict[str, Any]) -> None:
+    """Raises ValueError for members that are of another kind than a run writes them."""
+
+    def check(table: Any, kinds: Kinds, where: str, needed: int) -> None:
+        if not isinstance(table, dict):
+            raise ValueError(f"{where} is no object")
+        for number, (name, kind) in enumerate(kinds.items()):
+            if name not in table and number >= needed:
+                continue
+            value = table[name]
+            if type(value) is not kind or (isinstance(value, int) and not -_NUMBER <= value < _NUMBER):
+                raise ValueError(f"{where}{name} is of another kind than a run writes it")
+
+    check(run, _SHAPE, "", len(_SHAPE))
+    check(run["dut"], _DUT, "dut.", len(_DUT))
+    for case in run["cases"]:
+        check(case, _CASE, "cases: ", 2)
+        if not 1 <= case.get("slower", 1) <= 1000:
+            raise ValueError("cases: slower is out of range")
 
 
 def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
     dut, catalogue = run["dut"], runner.load_catalogue()
+    _check_shape(run)
     report = RunReport(
         __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
-        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
-        certification=bool(run["certification"]), date=str(run["date"]),
+        run["pixit"], run["seed"], error=run["error"], clock=dut["clock"], certification=run["certification"], date=run["date"],
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -60,7 +91,12 @@ def rejudge_case(directory: Path, ident: str) -> Result:
             raise EvidenceError(f"{directory / FOLDER / RUN}: neither this run nor this suite has a case {ident}"[:300])
         return _case(directory, run, entry, *known, levels)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {error!r}") from error
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
+
+
+def judged(directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant) -> Result:
+    """The result of one case of a run that was loaded. Raises KeyError, TypeError and the like where run.json is damaged."""
+    return _case(directory, run, entry, case, variant, runner.load_catalogue().levels)
 
 
 def _case(

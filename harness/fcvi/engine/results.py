@@ -174,6 +174,8 @@ class RunReport:
     results: list[Result] = field(default_factory=list)
     #: Why nothing ran: a selection, a PICS or an attachment that cannot be used. Empty when cases ran.
     error: str = ""
+    #: The signal that ended the run before every case had run; empty when none did.
+    interrupted: str = ""
     clock: str = ""  # the DUT's: "virtual" or "real"; empty when none was attached
     certification: bool = False  # a run of fcvi certify: what is mandatory and not claimed counts
     date: str = ""  # when the run began: ISO 8601, UTC

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
-from . import declaration as declaration_module, deviation, jitter, pics as pics_module
+from . import declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable
+from .budget import Limits
+from .evidence import CUT_OFF, Store
 from .record import RecordingDut
 from .host import HostWatch
 from .pics import PicsError
@@ -32,6 +33,19 @@ __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_sta
 _SLOWER = (2, 4)
 _MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
+
+
+@dataclass(frozen=True)
+class Resume:
+    """A run that was cut off: what it had, and what its other cases have to be run with."""
+
+    selected: tuple[str, ...]
+    results: Mapping[str, Result]
+    identity: tuple[str, str, str]  # implementation, version and clock of the device
+    pics: dict[str, Any]
+    pixit: Pixit
+    deviations: tuple[deviation.Deviation, ...]
+    own_timers: bool
 
 
 @dataclass
@@ -54,6 +68,9 @@ class RunOptions:
     certification: bool = False
     date: str = ""  # when it begins, for the report
     jitter_us: int = 0  # of this host, once it was measured
+    limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
+    store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
+    resume: Optional[Resume] = None  # an earlier run that this one ends
     #: What pics_file says, once it was read.
     declaration: declaration_module.Declaration = declaration_module.Declaration()
 
@@ -243,28 +260,36 @@ def _attach(options: RunOptions) -> Dut:
     assert attach is not None
     dut = attach(
         options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
-        log=options.log,
+        log=options.log, **({} if options.limits is None else {"limits": options.limits}),
     )  # fmt: skip
     return RecordingDut(dut) if options.record else dut
 
 
-def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
-    """One process of a parallel run: every variant whose index falls to it, on an attachment of its own."""
-    chosen = select(load_cases(), options.select)
-    mine = range(share, len(chosen), shares)
+def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], hand_over: Callable[[Any], None]) -> None:
+    """One process of a parallel run: variants on an attachment of its own."""
+    store = options.store
     try:
         dut = _attach(options)
     except (DutError, AttachError) as error:
-        return [(i, error_result(chosen[i][0], chosen[i][0].variant_id(chosen[i][1]), str(error))) for i in mine]
+        for case, variant in mine:
+            hand_over((error_result(case, case.variant_id(variant), str(error)), None))
+        return
     try:
-        pics, pixit = _pics(options, dut), _pixit(options, dut)
-        worker = _Worker(dut, pics, pixit, load_catalogue().levels, options)
-        return [(i, worker.run(*chosen[i])) for i in mine]
+        worker = _Worker(dut, _pics(options, dut), _pixit(options, dut), load_catalogue().levels, options)
+        for case, variant in mine:
+            result = worker.run(case, variant)
+            if store is not None:
+                store.keep(result)
+            hand_over((result, store.failed if store is not None else None))
     finally:
         dut.close()
+        if store is not None and store.failed is None:
+            store.sync()
 
 
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
+    if options.resume is not None:
+        return options.resume.pics
     if options.declaration.pics is not None:
         return options.declaration.pics
     if options.dut.startswith("fcoe:") and not options.agent:
@@ -273,6 +298,8 @@ def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
 
 
 def _pixit(options: RunOptions, dut: Dut) -> Pixit:
+    if options.resume is not None:
+        return dut.settled(options.resume.pixit)
     pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
@@ -282,6 +309,8 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
 def _own_timers(options: RunOptions) -> bool:
     """Whether R_A_TOV is the suite's choice, which the device is told of at each reset."""
     given = options.declaration.pixit
+    if options.resume is not None:
+        return options.resume.own_timers
     return not (options.r_a_tov_us or options.e_d_tov_us or given.r_a_tov_us or given.e_d_tov_us) and (
         not options.dut.startswith("fcoe:") or options.agent != ""
     )
@@ -293,49 +322,79 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     Raises SelectionError, PicsError and AttachError before anything has run. An attachment that fails after that gives
     results with verdict ERROR, never an exception.
     """
-    chosen = select(load_cases(), options.select)
+    chosen = _chosen(options)
     catalogue = load_catalogue()
     options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
     report = new_report(options)
+    dut: Optional[Dut] = None
+    done: dict[str, Result] = dict(options.resume.results) if options.resume is not None else {}
+
+    def take(result: Result) -> None:
+        done[result.id] = result
+        on_result(len(done), len(chosen), result)
+
     try:
         dut = _attach(options)
-    except DutError as error:
-        _none_can_run(report, chosen, error, on_result)
-        conclude(report, list(options.declaration.deviations), catalogue.levels)
-        return report
-    try:
         if dut.clock == "real":
             options = replace(options, jitter_us=jitter.measure())
         pics, pixit = _pics(options, dut), _pixit(options, dut)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
+        if options.resume is not None:
+            _check_same(options.resume, report, pixit)
+        _begin(options, report, chosen)
+        left = [(c, v) for c, v in chosen if c.variant_id(v) not in done]
         if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
-            _run_parallel(options, len(chosen), report, on_result)
+            _run_parallel(options, left, take)
         else:
             worker = _Worker(dut, pics, pixit, catalogue.levels, options)
-            for done, (case, variant) in enumerate(chosen, 1):
-                report.results.append(worker.run(case, variant))
-                on_result(done, len(chosen), report.results[-1])
-    except DutError as error:  # the addresses that were left open could not be found
-        _none_can_run(report, chosen, error, on_result)
-    except KeyboardInterrupt:
-        ran = {r.id for r in report.results}
-        report.results += [
-            error_result(c, c.variant_id(v), "not run: interrupted") for c, v in chosen if c.variant_id(v) not in ran
-        ]
+            for case, variant in left:
+                result = worker.run(case, variant)
+                if options.store is not None:
+                    options.store.keep(result)
+                take(result)
+    except DutError as error:  # nothing to attach, or the addresses that were left open could not be found
+        for case, variant in chosen:
+            if case.variant_id(variant) not in done:
+                take(error_result(case, case.variant_id(variant), str(error)))
+    except KeyboardInterrupt as stop:
+        report.interrupted = interrupt.words(stop)
     finally:
-        dut.close()
-    conclude(report, list(options.declaration.deviations), catalogue.levels)
+        if dut is not None:
+            dut.close()
+    why = CUT_OFF if report.interrupted else "not run: the process that was to run it ended"
+    report.results = [done.get(c.variant_id(v)) or error_result(c, c.variant_id(v), why) for c, v in chosen]
+    conclude(report, list(_deviations(options)), catalogue.levels)
     return report
 
 
-def _none_can_run(
-    report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError, on_result: Callable[[int, int, Result], None]
-) -> None:
-    """The attachment failed before the first case."""
-    report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
-    for done, result in enumerate(report.results, 1):
-        on_result(done, len(chosen), result)
+def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
+    if options.resume is None:
+        return select(load_cases(), options.select)
+    known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
+    return [known[ident] for ident in options.resume.selected]
+
+
+def _deviations(options: RunOptions) -> Sequence[deviation.Deviation]:
+    return options.declaration.deviations if options.resume is None else options.resume.deviations
+
+
+def _check_same(resume: Resume, report: RunReport, pixit: Pixit) -> None:
+    """The cases of one report are about one device."""
+    now = (report.implementation, report.implementation_version, report.clock)
+    if now != resume.identity:
+        raise AttachError(f"--resume: the device was {', '.join(resume.identity)} and is {', '.join(now)} now")
+    if pixit != resume.pixit:
+        raise AttachError("--resume: the addresses or timers are not those of the run that was cut off")
+
+
+def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, Variant]]) -> None:
+    if options.store is None:
+        return
+    report.deviations = [deviation.Outcome(d) for d in _deviations(options)]
+    said = {"agent": options.agent, "rpc_timeout_s": options.rpc_timeout_s, "own_timers": _own_timers(options)}
+    options.store.begin(report, [c.variant_id(v) for c, v in chosen], said, options.resume is not None)
+    report.deviations = []
 
 
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
@@ -361,17 +420,18 @@ def not_run(options: RunOptions, reason: str) -> RunReport:
 
 
 def _run_parallel(
-    options: RunOptions, total: int, report: RunReport, on_result: Callable[[int, int, Result], None]
+    options: RunOptions, left: Sequence[tuple[CaseInfo, Variant]], take: Callable[[Result], None]
 ) -> None:
     """Several processes; the verdicts do not depend on how the variants are shared out."""
-    shares = min(options.jobs, total)
-    indexed: list[tuple[int, Result]] = []
-    with ProcessPoolExecutor(shares) as pool:
-        for part in pool.map(_run_slice, [options] * shares, range(shares), [shares] * shares):
-            for item in part:
-                indexed.append(item)
-                on_result(len(indexed), total, item[1])
-    report.results = [result for _, result in sorted(indexed, key=lambda item: item[0])]
+    count = min(options.jobs, len(left))
+
+    def taken(one: tuple[Result, Optional[OSError]]) -> None:
+        result, failed = one
+        if failed is not None and options.store is not None:
+            options.store.failed = options.store.failed or failed
+        take(result)
+
+    shares.run(lambda share, hand_over: _run_share(options, left[share::count], hand_over), count, taken)
 
 
 def exit_status(report: RunReport) -> int:

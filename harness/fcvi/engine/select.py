@@ -18,8 +18,10 @@ def select(cases: list[CaseInfo], expression: str | None) -> list[tuple[CaseInfo
     everything. Every term must match something: a typing error never narrows a run silently.
     """
     everything = [(c, v) for c in cases for v in c.variants]
-    if expression is None or not expression.strip():
+    if expression is None:
         return everything
+    if not expression.strip():
+        raise SelectionError("--select: names nothing; leave it out for every case")
     names: dict[str, set[int]] = {}  # of cases and of variants, and which variants they name
     tags: dict[str, set[int]] = {}
     for i, (case, variant) in enumerate(everything):

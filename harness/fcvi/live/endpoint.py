@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import selectors
 import socket
-import sys
 import time
 from typing import Any, NoReturn, Optional
 
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
+from fcvi.engine.words import complain, why
 from fcvi.dut.planes import monotonic_us
 from fcvi.dut.endpoint import ClientGone, Session, listener
 from fcvi.dut.refserver import RefServer
@@ -68,7 +68,7 @@ def feed(link: Link, server: RefServer) -> None:
 
 
 def _complain(words: str) -> int:
-    print(f"fcvi endpoint: {words}", file=sys.stderr)
+    complain(f"{words}", "fcvi endpoint")
     return 3
 
 
@@ -77,7 +77,7 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        complain(f"{why(error)}", "fcvi endpoint")
         return 2
     refused: list[str] = []
     try:
@@ -88,13 +88,13 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
         )
         server.request(0, "reset", config)
         if refused:
-            print(f"fcvi endpoint: --config: {refused[0]}", file=sys.stderr)
+            complain(f"--config: {refused[0]}", "fcvi endpoint")
             return 2
         link.configure(config, config["peer"], config)
         print(f"on {spec}, without control", flush=True)
         _live(link, server)
     except Unavailable as error:
-        print(f"fcvi endpoint: --config: {error}", file=sys.stderr)
+        complain(f"--config: {why(error)}", "fcvi endpoint")
         return 2
     except KeyboardInterrupt:
         return 0
@@ -120,13 +120,13 @@ def serve(spec: str, control: str) -> int:
     try:
         link = Link.open(spec, "--on")
     except AttachError as error:
-        print(f"fcvi endpoint: {error}", file=sys.stderr)
+        complain(f"{why(error)}", "fcvi endpoint")
         return 2
     try:
         listening = listener(control)
     except (OSError, ValueError, OverflowError) as error:
         link.close()
-        print(f"fcvi endpoint: --control {control}: {error}", file=sys.stderr)
+        complain(f"--control {control}: {why(error)}", "fcvi endpoint")
         return 2
     where = listening.getsockname()
     try:
@@ -138,7 +138,7 @@ def serve(spec: str, control: str) -> int:
                 except (ClientGone, OSError):
                     continue
                 except DutError as error:  # the interface went down: the next client will see whether it is back
-                    print(f"fcvi endpoint: {error}", file=sys.stderr, flush=True)
+                    complain(f"{why(error)}", "fcvi endpoint")
                     time.sleep(0.1)
     except KeyboardInterrupt:
         return 0

@@ -33,7 +33,7 @@ from typing import Any, Mapping, Optional
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
 from fcvi.capture.reader import CaptureError, Reader, Record
-from fcvi.engine.files import read_file
+from fcvi.engine.files import damage, read_file
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.pixit import Pixit
 from fcvi.fc.received import kind_of
@@ -70,16 +70,15 @@ def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path
         end = max(_time(said, "end_us", 0), max(e.time_us for e in listed))
         ignore = frozenset(_strings(said.get("ignore", []), "ignore"))
     except (KeyError, TypeError, ValueError) as error:
-        words = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise RecordingError(f"{where}: {words}") from error
+        raise RecordingError(f"{where}: {damage(error)}") from error
     return Recording(str(path), config, listed, end, ignore, any("call" in step for step in said.get("step", [])))
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
         said = tomllib.loads(read_file(path).decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RecordingError(f"{path}: not TOML: {' '.join(str(error).split())[:200]}") from error
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"{path}: not TOML: {damage(error)}") from error
     unknown = sorted(set(said) - _KEYS)
     if unknown:
         raise RecordingError(f"{path}: unknown member {unknown[0]!r}; there are {', '.join(sorted(_KEYS))}")

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from fcvi.fc import codec, notation
 from fcvi.engine.record import Entry
 from fcvi.engine.evidence import FOLDER, load_trace, stem
-from fcvi.engine.files import FileError, parse_json, read_file
+from fcvi.engine.files import FileError, damage, parse_json, read_file
 from fcvi.engine.params import Params, ProtocolError
 from .recording import (
     CallEvent,
@@ -56,7 +56,7 @@ def load(directory: Path, ident: str) -> Recording:
         try:
             builder.add(entry)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise RecordingError(f"{path}: line {number}: damaged: {error!r}"[:300]) from error
+            raise RecordingError(f"{path}: line {number}: damaged: {damage(error)}"[:300]) from error
     return Recording(str(path), config, builder.events, builder.now)
 
 

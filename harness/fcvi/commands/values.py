@@ -1,0 +1,54 @@
+"""What options take, for argparse: a value that is wrong is told in words of the user's, not of Python's."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from dataclasses import fields
+
+from fcvi.engine.budget import Limits, limits_of
+from fcvi.engine.words import number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+_LONGEST_MS = 24 * 3600 * 1000
+
+
+def whole(least: int, most: int, unit: str = "") -> Callable[[str], int]:
+    """A whole number from least to most."""
+
+    def read(value: str) -> int:
+        found = number(value, least, most)
+        if found is None:
+            raise ArgumentTypeError(f"must be a number from {least} to {most}{unit}")
+        return found
+
+    return read
+
+
+DEFAULTS = ",".join(f"{field.name.replace('_', '-')}={field.default}" for field in fields(Limits))
+
+
+def budget(value: str) -> Limits:
+    """What a device may take."""
+    try:
+        return limits_of(value)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+milliseconds = whole(1, _LONGEST_MS, " ms")
+counted = whole(1, 1_000_000_000)
+seed = whole(-(2**63), 2**63 - 1)
+
+
+def seconds(value: str) -> float:
+    """Seconds, with a fraction perhaps, up to an hour."""
+    try:
+        found = float(value)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 3600:
+        raise ArgumentTypeError("must be between 0 and 3600 seconds")
+    return found

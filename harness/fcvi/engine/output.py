@@ -1,0 +1,131 @@
+"""Standard output and error of the command, which may go away, be full or never have been open.
+
+A reader that has seen enough (head, less) takes nothing from the verdict: what else is printed is thrown away, and the exit
+status is what it would have been. Output that cannot be written is a failure of the suite's host: status 3 and one line.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+_SIZE = 1 << 16
+#: Control characters but line break and tabulator: none of them is ever ours.
+_CONTROLS = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))} | {
+    n: f"\\u{n:04x}" for n in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+class _Raw(io.RawIOBase):
+    """A descriptor that takes everything: what cannot be written is lost, and remembered."""
+
+    def __init__(self, descriptor: int, lost: Optional[OSError]) -> None:
+        super().__init__()
+        self._descriptor, self.lost, self.gone = descriptor, lost, False
+        self.wrote = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def write(self, data: Any) -> int:
+        self.wrote = True
+        view = memoryview(data)
+        while len(view) and self.lost is None and not self.gone:
+            try:
+                view = view[os.write(self._descriptor, view) :]
+            except BlockingIOError:
+                _wait(self._descriptor)
+            except BrokenPipeError:
+                self.gone = True
+            except OSError as error:
+                self.lost = error
+        return len(data)
+
+
+def _wait(descriptor: int) -> None:
+    """Until a pipe that somebody made non-blocking takes more."""
+    import select
+
+    select.select([], [descriptor], [], 1.0)
+
+
+class _Text(io.TextIOWrapper):
+    """What is printed reaches a terminal without anything that plays with it."""
+
+    def write(self, text: str) -> int:
+        return super().write(text if text.isprintable() else text.translate(_CONTROLS))
+
+
+_standard: list[tuple[_Raw, Any]] = []
+
+
+def _opened(descriptor: int) -> Optional[OSError]:
+    """Nothing else may get the number of a standard stream: the next file opened would be written what is printed."""
+    try:
+        os.fstat(descriptor)
+        return None
+    except OSError as error:
+        while os.open(os.devnull, os.O_RDWR) < descriptor:
+            pass
+        os.set_inheritable(descriptor, True)
+        return error
+
+
+def install() -> None:
+    """Take over the standard streams of this process."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        lost = _opened(descriptor)
+        old = getattr(sys, name)
+        if name == "stdin":
+            if old is None:
+                sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, "r", closefd=False)), "utf-8")
+            continue
+        raw = _Raw(descriptor, lost)
+        encoding = getattr(old, "encoding", None) or "utf-8"
+        kind = _Text if name == "stdout" else io.TextIOWrapper  # a bar on standard error plays with the terminal
+        buffered = io.BufferedWriter(raw, _SIZE)
+        lines = name == "stderr" or raw.isatty()
+        text = kind(buffered, encoding, "backslashreplace", line_buffering=lines)
+        setattr(sys, name, text)
+        _standard.append((raw, text))
+
+
+def gone() -> bool:
+    """Whether nobody reads standard output any more."""
+    return bool(_standard) and _standard[0][0].gone
+
+
+def lost() -> bool:
+    """Whether something that was printed is lost, though somebody may wait for it. For a process of ours that prints on."""
+    for _, text in _standard:
+        text.flush()
+    return any(raw.lost is not None and raw.wrote for raw, _ in _standard)
+
+
+def settle(status: int) -> int:
+    """Write out what is left. The exit status, which is 3 when something was lost."""
+    if not _standard:
+        sys.stdout.flush()
+        return status
+    (out, text), (err, errors) = _standard
+    text.flush()
+    if out.lost is not None and out.wrote:
+        words = "it is closed" if out.lost.errno == errno.EBADF else out.lost.strerror
+        print(f"fcvi: cannot write to standard output: {words}", file=errors)
+        status = 3
+    errors.flush()
+    if err.lost is not None and err.wrote and status not in (2, 3):
+        status = 3
+    return status

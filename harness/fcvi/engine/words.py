@@ -1,0 +1,50 @@
+"""Words of others, as they may be shown: names of files, what a device says, what the system says of an error.
+
+Nothing is loaded for it: the short commands use it too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Union
+
+
+def printable(text: object) -> str:
+    """On one line and harmless: line breaks, control characters and those that turn the direction of writing as escapes."""
+    words = str(text)
+    return words if words.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+
+
+def why(error: BaseException) -> str:
+    """What the system says of an error, without its number."""
+    if isinstance(error, OSError):
+        words = error.strerror or (os.strerror(error.errno) if error.errno else "")
+        if words:
+            return printable(words)
+    return printable(error) or type(error).__name__
+
+
+def complain(words: object, who: str = "fcvi") -> None:
+    """One line on standard error."""
+    print(f"{who}: {printable(words)}", file=sys.stderr)
+
+
+def port_number(value: str) -> int:
+    """The number of a TCP port. Raises ValueError."""
+    found = number(value, 0, 65535)
+    if found is None:
+        raise ValueError(f"{value[:20]!r} is no port; write HOST:PORT")
+    return found
+
+
+def number(value: str, least: int, most: int) -> Union[int, None]:
+    """A number in decimal digits, from least to most; None when it is not."""
+    digits = value[1:] if value[:1] == "-" else value
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
+        return None
+    found = int(value)
+    return found if least <= found <= most else None

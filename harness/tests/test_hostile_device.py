@@ -1,0 +1,287 @@
+"""Devices that do harm, over exec:, unix: and tcp:. None gets a pass that it did not earn, takes memory or disk without end, or
+leaves a process behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from fcvi.dut.control import attach_agent
+from fcvi.engine.attachment import Unavailable
+
+ROOT = Path(__file__).resolve().parents[2]
+FCVI = ROOT / "build/fcvi"
+SELECT = "5.3.3/dut-first/03,6.3/reliable-reception/largest,3.4"
+BUDGET = "case-s=6,log-mb=1"
+
+#: A device that is honest until `reset`, and then does what MODE says. `ask` answers a request as the mode has it.
+DEVICE = r'''
+import json, os, signal, subprocess, sys, time
+mode = sys.argv[1]
+out = open(1, "wb", buffering=0, closefd=False)
+def raw(data): out.write(data)
+def say(value): raw(json.dumps(value).encode() + b"\n")
+def answer(ident, result): say({"jsonrpc": "2.0", "id": ident, "result": result})
+def note(method, params): say({"jsonrpc": "2.0", "method": method, "params": params})
+def forever(data):
+    while True: raw(data)
+FRAME = {"header": "00" * 24, "payload": "00" * 2000, "sof": "SOFi3", "eof": "EOFn"}
+def child():
+    """A child with a session of its own, which ignores every signal that it can."""
+    code = "import os,signal,time\nfor n in (1,2,15): signal.signal(n, signal.SIG_IGN)\nos.setsid()\n" \
+           "if os.fork() == 0:\n os.setsid()\n" \
+           "time.sleep(600)"
+    subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+if mode == "child": child()
+if mode == "errors-start": os.write(2, b"x" * 3_000_000)
+now = 0
+ABOUT = {"implementation": "x", "version": "1", "clock": "virtual", "pics": {"client": True, "server": True}}
+for line in sys.stdin.buffer:
+    message = json.loads(line)
+    ident, method = message.get("id"), message["method"]
+    if method == "hello":
+        about = dict(ABOUT)
+        if mode == "hello-nan": raw(b'{"jsonrpc":"2.0","id":1,"result":{"clock":NaN}}\n')
+        if mode == "hello-escape": about["implementation"] = "a\n\x1b[31m\u202e"
+        if mode == "hello-deep": about["pics"] = {"client": json.loads("[" * 900 + "]" * 900)}
+        if mode == "hello-clock": about["clock"] = "sundial"
+        if mode == "hello-huge": about["version"] = "v" * 60_000
+        if mode == "hello-twice": raw(b'{"jsonrpc":"2.0","id":1,"id":1,"result":{}}\n')
+        if mode == "hello-never": time.sleep(600)
+        answer(ident, about)
+    elif method.startswith("probe."):
+        if mode == "probe-yes": answer(ident, {})
+        else: say({"jsonrpc": "2.0", "id": ident, "error": {"code": -32601, "message": "no"}})
+    elif method == "reset":
+        now = 0
+        if mode == "die": os._exit(7)
+        if mode == "kill": os.kill(os.getpid(), signal.SIGKILL)
+        if mode == "kill-parent":
+            os.kill(os.getppid(), signal.SIGKILL)
+        if mode == "fork": [child() for _ in range(20)]
+        if mode == "flood": forever(json.dumps({"jsonrpc": "2.0", "method": "frame", "params": FRAME}).encode() + b"\n")
+        if mode == "flood-log": forever(b'{"jsonrpc":"2.0","method":"log","params":{}}\n')
+        if mode == "flood-tiny": forever(b'{}\n')
+        if mode == "flood-empty": forever(b'\n')
+        if mode == "flood-spaces": forever(b' ' * 65536)
+        if mode == "flood-line": forever(b'x' * 65536)
+        if mode == "flood-zero": forever(bytes(65536))
+        if mode == "errors":
+            while True: os.write(2, b"x" * 65536)
+        if mode == "silent": time.sleep(600)
+        if mode == "closed": os.close(1); time.sleep(600)
+        if mode == "closed-in": os.close(0); time.sleep(600)
+        if mode == "stop": os.kill(os.getpid(), signal.SIGSTOP)
+        if mode == "nan": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":NaN}}\n' % ident); continue
+        if mode == "infinity": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":-Infinity}}\n' % ident); continue
+        if mode == "huge-number": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":1e999}}\n' % ident); continue
+        if mode == "digits": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":%s}}\n' % (ident, b"9" * 5000)); continue
+        if mode == "deep": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":%s}}\n' % (ident, b"[" * 900 + b"]" * 900)); continue
+        if mode == "deeper": raw(b"[" * 60000 + b"\n"); continue
+        if mode == "twice": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":1,"a":2}}\n' % ident); continue
+        if mode == "utf8": raw(b'{"jsonrpc":"2.0","id":%d,"result":{"a":"\xff"}}\n' % ident); continue
+        if mode == "half": raw(b'{"jsonrpc"'); os._exit(0)
+        if mode == "array": say([1]); continue
+        if mode == "other-id": answer(ident + 1000, {}); continue
+        if mode == "text-id": answer(str(ident), {}); continue
+        if mode == "float-id": raw(b'{"jsonrpc":"2.0","id":%d.0,"result":{}}\n' % ident); continue
+        if mode == "bool-id": answer(True, {}); continue
+        if mode == "both": answer(ident, {}); answer(ident, {}); continue
+        if mode == "result-list": answer(ident, []); continue
+        if mode == "error-text": say({"jsonrpc": "2.0", "id": ident, "error": "x\x1b[31m"}); continue
+        if mode == "error-escape":
+            say({"jsonrpc": "2.0", "id": ident, "error": {"code": 1, "message": "a\n\x1b[2J\u202e" * 9}}); continue
+        if mode == "request": say({"jsonrpc": "2.0", "id": 1, "method": "log", "params": {}})
+        if mode == "unknown-note": note("birthday", {})
+        if mode == "note-list": note("frame", [])
+        if mode == "http": raw(b"HTTP/1.1 200 OK\r\n\r\n")
+        answer(ident, {})
+        if mode == "frames-early": note("frame", FRAME)
+    elif method == "clock.advance":
+        now += message["params"]["us"]
+        if mode == "slow": time.sleep(0.5)
+        if mode == "trickle":
+            for byte in json.dumps({"jsonrpc": "2.0", "id": ident, "result": {"now_us": now}}).encode():
+                raw(bytes([byte])); time.sleep(0.05)
+            raw(b"\n"); continue
+        if mode == "back": now -= 1
+        if mode == "now-float": answer(ident, {"now_us": now + 0.5}); continue
+        if mode == "now-text": answer(ident, {"now_us": str(now)}); continue
+        if mode == "next-negative": answer(ident, {"now_us": now, "next_us": -1}); continue
+        if mode == "next-zero": answer(ident, {"now_us": now, "next_us": 0}); continue
+        if mode == "next-huge": answer(ident, {"now_us": now, "next_us": 10**30}); continue
+        if mode == "frame-bad": note("frame", {"header": "zz"})
+        if mode == "frame-none": note("frame", {})
+        if mode == "frame-huge": note("frame", {**FRAME, "payload": "00" * 30000})
+        if mode == "frame-numbers": note("frame", {**FRAME, "sof": 10**30})
+        if mode == "frames-step":
+            for _ in range(3000): note("frame", FRAME)
+        if mode == "completion-bad": note("completion", {"vi": -1})
+        answer(ident, {"now_us": now, "next_us": None})
+    elif ident is not None:
+        if mode == "error-all": say({"jsonrpc": "2.0", "id": ident, "error": {"code": -32000, "message": "no"}})
+        else: answer(ident, {"return": "VIP_SUCCESS"} if mode != "result-bad" else {"return": [], "vi": {}})
+'''
+MODES = [
+    "child", "errors-start", "hello-nan", "hello-escape", "hello-deep", "hello-clock", "hello-huge", "hello-twice",
+    "hello-never", "probe-yes", "die", "kill", "kill-parent", "fork", "flood", "flood-log", "flood-tiny", "flood-empty",
+    "flood-spaces", "flood-line", "flood-zero", "errors", "silent", "closed", "closed-in", "stop", "nan", "infinity",
+    "huge-number", "digits", "deep", "deeper", "twice", "utf8", "half", "array", "other-id", "text-id", "float-id",
+    "bool-id", "both", "result-list", "error-text", "error-escape", "request", "unknown-note", "note-list", "http",
+    "frames-early", "slow", "trickle", "back", "now-float", "now-text", "next-negative", "next-zero", "next-huge",
+    "frame-bad", "frame-none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all",
+    "result-bad", "honest",
+]  # fmt: skip
+SOCKETS = ["flood", "flood-line", "nan", "deep", "half", "silent", "slow", "other-id", "hello-escape", "trickle"]
+
+
+def marked(word: str) -> list[str]:
+    """The processes whose environment has the word."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdecimal() and word.encode() in Path("/proc", name, "environ").read_bytes():
+                found.append(Path("/proc", name, "cmdline").read_bytes().decode(errors="replace"))
+        except OSError:
+            pass
+    return found
+
+
+def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """A run against the device, with its peak memory checked and what is left over looked for."""
+    script = (
+        "import json, resource, subprocess, sys\n"
+        "done = subprocess.run(sys.argv[1:], capture_output=True, text=True, errors='replace', timeout=120)\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
+        "print(json.dumps([done.returncode, done.stdout, done.stderr, used]))"
+    )
+    words = [str(FCVI), "run", "--dut", spec, "--select", SELECT, "--report", str(place), "--rpc-timeout", "1", "--budget", BUDGET]
+    words += more
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True,
+        env={**os.environ, "FCVI_MARK": str(place)},
+    )  # fmt: skip
+    status, out, err, used = json.loads(done.stdout)
+    assert used < 300_000, f"{used} KiB"
+    until = time.monotonic() + 2
+    while (left := marked(f"FCVI_MARK={place}\0")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left, left
+    return subprocess.CompletedProcess(words, status, out, err)
+
+
+def check(done: subprocess.CompletedProcess[str], place: Path) -> None:
+    """It passed nothing, and what it said is harmless."""
+    assert done.returncode in (1, 2, 3, 4), (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 1, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr and "\u202e" not in done.stdout + done.stderr
+    results = json.loads((place / "report.json").read_text())["results"]
+    assert not [r for r in results if r["verdict"] == "pass"], results
+    assert sum(path.stat().st_size for path in place.rglob("*")) < 60_000_000
+    assert (place / "dut.log").stat().st_size <= 1_000_000 + 2 * 65536  # two processes may look at once
+    judged = subprocess.run([str(FCVI), "judge", "--quiet", str(place)], capture_output=True, text=True, timeout=120, check=False)
+    assert judged.returncode == done.returncode or done.returncode == 2, (judged.returncode, judged.stderr)
+
+
+@pytest.fixture(name="device")
+def _device(tmp_path: Path) -> Path:
+    path = tmp_path / "device.py"
+    path.write_text(DEVICE)
+    return path
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_exec(mode: str, device: Path, tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    check(run(f"exec:{sys.executable} {device} {mode}", place), place)
+
+
+@pytest.fixture(name="served")
+def _served(device: Path) -> Iterator[tuple[int, str]]:
+    """A port at which each client gets a device of its own."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    children: list[subprocess.Popen[bytes]] = []
+    mode: list[str] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listening.accept()
+            except OSError:
+                return
+            children.append(subprocess.Popen([sys.executable, str(device), *mode], stdin=client, stdout=client))
+            client.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listening.getsockname()[1], mode  # type: ignore[misc]
+    listening.close()
+    for child in children:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("mode", SOCKETS)
+def test_tcp(mode: str, served: tuple[int, list[str]], tmp_path: Path) -> None:
+    served[1].append(mode)
+    place = tmp_path / "r"
+    check(run(f"tcp:127.0.0.1:{served[0]}", place), place)
+
+
+def test_two_jobs_end_whole(device: Path, tmp_path: Path) -> None:
+    for mode in ("child", "fork", "errors", "flood"):
+        place = tmp_path / mode
+        check(run(f"exec:{sys.executable} {device} {mode}", place, "--jobs", "2"), place)
+
+
+def test_the_budget_is_told(device: Path, tmp_path: Path) -> None:
+    for mode, words in (("errors", "budget log"), ("flood", "budget step-mb"), ("slow", "budget case-s")):
+        place = tmp_path / mode
+        done = run(f"exec:{sys.executable} {device} {mode}", place, "--budget", "case-s=1,log-mb=1")
+        assert words in done.stdout, (mode, done.stdout)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+
+
+AGENT = r"""
+import json, sys
+waiting, resets = None, 0
+def say(**members): print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    ident, method = message.get("id"), message["method"]
+    if method == "hello": say(id=ident, result={"implementation": "x", "version": "1", "clock": "real", "pics": {}})
+    elif method == "reset":
+        resets += 1
+        if resets == 2: say(id=ident, error={"code": -32602, "message": "no such address"}); continue
+        if waiting is not None: say(id=waiting, error={"code": -32001, "message": "reset"})
+        waiting = None
+        say(id=ident, result={})
+    elif method == "VipConnectWait": waiting = ident
+    elif ident is not None: say(id=ident, error={"code": -32601, "message": "no"})
+"""
+
+
+def test_a_call_that_a_refused_reset_left_open_may_be_answered_later(tmp_path: Path) -> None:
+    """The device refuses a reset while a call is open; the next reset cancels the call, as the DUT protocol demands."""
+    path = tmp_path / "agent.py"
+    path.write_text(AGENT)
+    control = attach_agent(f"exec:{sys.executable} {path}", rpc_timeout_s=2, log=None)
+    try:
+        control.reset({})
+        control.request("VipConnectWait", {})
+        with pytest.raises(Unavailable):
+            control.reset({})
+        control.reset({})
+        control.pump()
+        assert control.sync()
+    finally:
+        control.close()
