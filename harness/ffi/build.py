@@ -26,7 +26,8 @@ INCLUDES = [
     ROOT / "harness/ffi",
 ]
 HEADERS = [
-    "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "live.h", "fcvi_mutator.h", "calls.h",
+    "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h",
+    "capture.h", "judge.h", "cut.h", "live.h", "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
