@@ -33,7 +33,8 @@ def add_parser(commands: Any) -> None:
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one object per frame and line")
     form.add_argument("--summary", action="store_true", help="one line per frame")
-    p.add_argument("--from", dest="form", choices=("capture", "hex"), default="capture", help="what the files are (default capture)")
+    what = "what the files are (default capture)"
+    p.add_argument("--from", dest="form", choices=("capture", "hex"), default="capture", help=what)
     link = "what a hexadecimal dump's frames begin with: frame, delimited (SOF to EOF), ethernet; default: as they look"
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
     p.add_argument("--frames", type=_range, metavar="A-B", help="only these record numbers: 3, 3-7 or 3-")

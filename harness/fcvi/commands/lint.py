@@ -230,7 +230,8 @@ class Stream:
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
             breaches = [self._breach(b) for b in scan.breaches()]
-            findings = [*map(codec.finding_of, scan.findings()), *breaches, *(self.assembly.add(record) if record.kind == "frame" else [])]
+            whole = self.assembly.add(record) if record.kind == "frame" else []
+            findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
         if findings and not self.as_json:
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
             print(f"{printable(scan.path)}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
