@@ -391,7 +391,8 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     if unseen and not lost and not aborts and gone:
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
         yield Cause(names, PROBABLE, f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the "
-                    "Message was sent and did not reach the capture point.", "a capture at the sender", [unseen[0], *gone[:1]])  # fmt: skip
+                    "Message was sent and did not reach the capture point.", "a capture at the sender",
+                    [unseen[0], *gone[:1]])  # fmt: skip
     elif not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS"):
         yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE,
                     "The Disconnect says Transport Error, and every frame "
