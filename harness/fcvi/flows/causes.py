@@ -391,9 +391,11 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     if unseen and not lost and not aborts and gone:
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
         yield Cause(names, PROBABLE, f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the "
-                    "Message was sent and did not reach the capture point.", "a capture at the sender", [unseen[0], *gone[:1]])  # fmt: skip
+                    "Message was sent and did not reach the capture point.", "a capture at the sender",
+                    [unseen[0], *gone[:1]])  # fmt: skip
     elif not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS"):
-        yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE, "The Disconnect says Transport Error, and every frame "
+        yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE,
+                    "The Disconnect says Transport Error, and every frame "
                     "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
                     "a capture at the side that says so", gone[:2])  # fmt: skip
 
@@ -406,7 +408,8 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
     if first.what.get("answered"):
-        yield Cause(("lost-response",), STRONG, f"The Response to the Message of frame {first.what['of']} passed the capture point, "
+        yield Cause(("lost-response",), STRONG,
+                    f"The Response to the Message of frame {first.what['of']} passed the capture point, "
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
                     "a capture at the sender of the Message", [first])  # fmt: skip
         return
@@ -424,11 +427,13 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
         yield Cause(("lost-response",), STRONG, f"Later Messages than that of frame {slot['number']} were answered, so it had "
                     "arrived: its Response was lost before the capture point.", "a capture at the responder", [first])  # fmt: skip
     elif accused or after:
-        yield Cause(("lost-message", "bit-errors", "out-of-order", "lost-response"), PROBABLE, f"From the Message of frame {slot['number']} on "
+        yield Cause(("lost-message", "bit-errors", "out-of-order", "lost-response"), PROBABLE,
+                    f"From the Message of frame {slot['number']} on "
                     "none is answered: its responder stopped. A frame of it was lost after the capture point, or overtaken "
                     "there.", "a capture at the responder", [first, *accused[:1]])  # fmt: skip
     else:
-        yield Cause(("lost-response", "lost-message", "bit-errors", "out-of-order"), PROBABLE, f"The Message of frame {slot['number']} is whole "
+        yield Cause(("lost-response", "lost-message", "bit-errors", "out-of-order"), PROBABLE,
+                    f"The Message of frame {slot['number']} is whole "
                     "and has no Response: the Message was lost after the capture point, or its Response before it.",
                     "a capture at the responder", [first])  # fmt: skip
 

@@ -29,7 +29,8 @@ def _line(flow: Flow, r: Row, begin: float, span: float) -> str:
         for s in flow.steps[:100] if "why" in s.what or s.name in ("ABTS", "LOGO", "F_BSY", "F_RJT", "P_BSY", "P_RJT")
     )  # fmt: skip
     bar = f'<rect class="line" x="{left:.1f}" y="3" width="{width:.1f}" height="8"/>'
-    return f'<svg width="{_WIDTH + 4}" height="14" role="img" aria-label="from {r["first_time"]} to {r["last_time"]} s">{bar}{marks}</svg>'
+    label = f"from {r['first_time']} to {r['last_time']} s"
+    return f'<svg width="{_WIDTH + 4}" height="14" role="img" aria-label="{label}">{bar}{marks}</svg>'
 
 
 def _ladder(flow: Flow, r: Row) -> str:
@@ -74,6 +75,7 @@ def page(flows: list[Flow], rows: list[Row], ladder: int) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Connections of FC-VI</title>'
         f"<style>{_STYLE}</style></head><body><h1>Connections</h1><table><tr><th>#</th><th>ports, addresses</th><th>level</th>"
-        f"<th>end</th><th>Messages out / back</th><th>latency us p50 / p99 / most</th><th>{begin:.6f} s, {span:.6f} s long</th></tr>"
+        "<th>end</th><th>Messages out / back</th><th>latency us p50 / p99 / most</th>"
+        f"<th>{begin:.6f} s, {span:.6f} s long</th></tr>"
         f"{''.join(body)}</table>{left_off}{frames}</body></html>\n"
     )

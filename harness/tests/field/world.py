@@ -205,7 +205,9 @@ class World:
         self.accept()
         self.run(settle_us)
 
-    def post(self, i: int, op: int, length: int = 1000, remote_handle: Optional[int] = None, remote_va: Optional[int] = None) -> None:
+    def post(
+        self, i: int, op: int, length: int = 1000, remote_handle: Optional[int] = None, remote_va: Optional[int] = None
+    ) -> None:
         """A Descriptor: 0 Send, 1 RDMA Write, 2 RDMA Read, 3 receive."""
         d = ffi.new("struct fcvi_descriptor *")
         d.op, d.segments = op, 1
