@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from fcvi.engine.files import FileError, one_line, read_json
+from fcvi.engine.files import FileError, damage, one_line, read_json
 
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
 _TIMES = re.compile(r"\d+ us")
