@@ -71,7 +71,7 @@ def load(path: Path) -> Run:
     try:
         return _run(str(path), data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise FileError(f"{file}: not a report of fcvi: {error!r:.120}") from error
+        raise FileError(f"{file}: not a report of fcvi: {damage(error)}") from error
 
 
 def _run(path: str, data: Any) -> Run:
