@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from fcvi.engine.files import FileError, one_line, read_json
+from fcvi.engine.files import FileError, damage, one_line, read_json
 
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
 _TIMES = re.compile(r"\d+ us")
@@ -71,7 +71,7 @@ def load(path: Path) -> Run:
     try:
         return _run(str(path), data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise FileError(f"{file}: not a report of fcvi: {error!r:.120}") from error
+        raise FileError(f"{file}: not a report of fcvi: {damage(error)}") from error
 
 
 def _run(path: str, data: Any) -> Run:
