@@ -65,6 +65,11 @@ def _run(report: RunReport) -> dict[str, Any]:
         "date": report.date,
         "certification": report.certification,
         "error": report.error,
+        "unattached": report.unattached,
+        "shard": list(report.shard),
+        "given": report.given,
+        "last_words": report.last_words,
+        "waived": report.waived,
         "cases": cases,
     }  # fmt: skip
 

@@ -42,6 +42,7 @@ class RunOptions:
     agent: str = ""  # the upper tester of a live interface
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
+    shard: tuple[int, int] = (1, 1)  # which part of the selected cases, of how many
     jobs: int = 1
     seed: int = 1
     rpc_timeout_s: float = 5.0
@@ -250,7 +251,7 @@ def _attach(options: RunOptions) -> Dut:
 
 def _run_slice(options: RunOptions, share: int, shares: int) -> list[tuple[int, Result]]:
     """One process of a parallel run: every variant whose index falls to it, on an attachment of its own."""
-    chosen = select(load_cases(), options.select)
+    chosen = select(load_cases(), options.select, options.shard)
     mine = range(share, len(chosen), shares)
     try:
         dut = _attach(options)
@@ -293,14 +294,14 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     Raises SelectionError, PicsError and AttachError before anything has run. An attachment that fails after that gives
     results with verdict ERROR, never an exception.
     """
-    chosen = select(load_cases(), options.select)
+    chosen = select(load_cases(), options.select, options.shard)
     catalogue = load_catalogue()
     options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
     report = new_report(options)
     try:
         dut = _attach(options)
     except DutError as error:
-        _none_can_run(report, chosen, error, on_result)
+        _none_can_run(report, chosen, error)
         conclude(report, list(options.declaration.deviations), catalogue.levels)
         return report
     try:
@@ -317,7 +318,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
                 report.results.append(worker.run(case, variant))
                 on_result(done, len(chosen), report.results[-1])
     except DutError as error:  # the addresses that were left open could not be found
-        _none_can_run(report, chosen, error, on_result)
+        _none_can_run(report, chosen, error)
     except KeyboardInterrupt:
         ran = {r.id for r in report.results}
         report.results += [
@@ -329,13 +330,10 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     return report
 
 
-def _none_can_run(
-    report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError, on_result: Callable[[int, int, Result], None]
-) -> None:
-    """The attachment failed before the first case."""
-    report.results = [error_result(c, c.variant_id(v), str(error)) for c, v in chosen]
-    for done, result in enumerate(report.results, 1):
-        on_result(done, len(chosen), result)
+def _none_can_run(report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError) -> None:
+    """The attachment failed before the first case: that is one error, not one for each case."""
+    report.results, report.unattached = [], True
+    report.error = f"the device did not attach, so none of {len(chosen)} cases ran: {error}"
 
 
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
@@ -349,7 +347,7 @@ def new_report(options: RunOptions) -> RunReport:
     """The report of a run that begins."""
     return RunReport(
         __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
-        certification=options.certification, date=options.date,
+        certification=options.certification, date=options.date, shard=options.shard,
     )  # fmt: skip
 
 
@@ -377,8 +375,8 @@ def _run_parallel(
 def exit_status(report: RunReport) -> int:
     """0 all as it should be, 1 a failed case or a flaw of the declarations, 2 nothing was applicable, 3 the suite or
     the attachment failed, 4 nothing failed but something stayed inconclusive."""
-    counts = report.summary()
-    if counts["error"]:
+    counts = report.decisive()
+    if counts["error"] or report.unattached:
         return 3
     if counts["fail"] or report.flaws():
         return 1

@@ -15,13 +15,13 @@ from fcvi.engine.files import FileError, encoded, read_json, write_file
 from fcvi.engine.pcapng import capture
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
-from . import certificate, html, json_report, junit, tap, text
+from . import certificate, html, json_report, junit, sarif, tap, text
 
 __all__ = ["FORMATS", "certificate_files", "clear", "derived", "file_name", "text", "write_report"]
 
-FORMATS = ("evidence", "json", "junit", "tap", "text", "html", "pcapng")
+FORMATS = ("evidence", "json", "junit", "tap", "sarif", "text", "html", "pcapng")
 _WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
-_OURS = ("report.json", "junit.xml", "report.tap", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
+_OURS = ("report.json", "junit.xml", "report.tap", "report.sarif", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
 
 
 def file_name(ident: str) -> str:
@@ -37,6 +37,8 @@ def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[t
         yield "junit.xml", junit.render(report)
     if "tap" in formats:
         yield "report.tap", encoded(tap.render(report))
+    if "sarif" in formats:
+        yield "report.sarif", encoded(sarif.render(report))
     if "text" in formats:
         yield "report.txt", encoded(text.render(report, verbose=True))
     if "html" in formats:
