@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from contextlib import nullcontext
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.live.privileges import as_caller
+from fcvi.engine.case import load_cases
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.files import FileError, read_file
 from fcvi.engine.pics import PicsError
-from fcvi.report import FORMATS, clear, text, write_report
+from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.engine.results import RunReport
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
@@ -23,6 +27,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
+    p.add_argument("--baseline", metavar="OLD", type=Path,
+                   help="report directory or report.json of an earlier run: only what is new fails")  # fmt: skip
+    p.add_argument("--quarantine", metavar="FILE", type=Path, help="TOML: cases whose failure does not count until a date")
     options(p, report=None)
 
 
@@ -41,10 +48,12 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--e-d-tov", type=_positive, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
     p.add_argument("--tolerance", type=_positive, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
     p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--shard", type=_shard, default=(1, 1), metavar="K/N",
+                   help="only part K of N of the cases; `fcvi report merge` joins the parts")  # fmt: skip
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
-    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS)
+    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None)
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -53,6 +62,13 @@ def _formats(value: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
     return names
+
+
+def _shard(value: str) -> tuple[int, int]:
+    number, slash, parts = value.partition("/")
+    if not (slash and number.isdecimal() and parts.isdecimal() and len(value) < 12 and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError("must be K/N, part K of N parts, such as 2/4")
+    return int(number), int(parts)
 
 
 def _positive(value: str) -> int:
@@ -118,12 +134,17 @@ def run(args: argparse.Namespace) -> int:
             return 2
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
-        rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
+        shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=log, record=args.report is not None and "evidence" in args.formats,
         keep=args.report is not None, certification=args.certification,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     progress = Progress(args.progress)
+    try:
+        waivers = _waivers(args)
+    except FileError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return _not_run(args, not_run(chosen, str(error)))
     try:
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except (SelectionError, PicsError, AttachError) as error:
@@ -131,7 +152,32 @@ def run(args: argparse.Namespace) -> int:
         return _not_run(args, not_run(chosen, str(error)))
     finally:
         progress.stop()
+    report.given = _given(args)
+    if report.unattached and log is not None:
+        report.last_words = explain.last_words(read_file(log))
+    for line in waive.apply(report, *waivers):
+        print(f"fcvi: {line}", file=sys.stderr)
     return finish(args, report)
+
+
+def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]], str, list[waive.Entry]]:
+    """Baseline, its name, and quarantine. Raises FileError."""
+    baseline = waive.load_baseline(args.baseline) if args.baseline is not None else {}
+    entries = []
+    if args.quarantine is not None:
+        variants = [ident for case in load_cases() for ident in case.variant_ids()]
+        entries = waive.load_quarantine(args.quarantine, variants, load_catalogue().levels)
+    return baseline, str(args.baseline), entries
+
+
+def _given(args: argparse.Namespace) -> str:
+    """The options that a case needs to be run again as it was run, but for the device and the seed."""
+    words = []
+    for option in ("agent", "pics", "r_a_tov", "e_d_tov", "tolerance"):
+        value = getattr(args, option)
+        if value not in ("", None):
+            words += [f"--{option.replace('_', '-')}", str(value)]
+    return shlex.join(words)
 
 
 def _not_run(args: argparse.Namespace, report: RunReport) -> int:

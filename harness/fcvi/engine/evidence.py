@@ -68,6 +68,7 @@ def _run(report: RunReport) -> dict[str, Any]:
         "unattached": report.unattached,
         "shard": list(report.shard),
         "given": report.given,
+        "select": report.select,
         "last_words": report.last_words,
         "waived": report.waived,
         "cases": cases,

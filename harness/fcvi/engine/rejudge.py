@@ -36,7 +36,8 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
         run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
         certification=bool(run["certification"]), date=str(run["date"]), unattached=bool(run.get("unattached")),
-        given=str(run.get("given", "")), last_words=[str(line) for line in run.get("last_words", [])],
+        given=str(run.get("given", "")), select=str(run.get("select", "")),
+        last_words=[str(line) for line in run.get("last_words", [])],
         shard=_shard(run.get("shard", [1, 1])), waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}

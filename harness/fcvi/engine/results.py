@@ -182,6 +182,7 @@ class RunReport:
     waived: dict[str, str] = field(default_factory=dict)
     #: Options of the command line that a case needs to be run again as it was: --agent, --pics, timers.
     given: str = ""
+    select: str = ""  # the selection of the cases; "": all of them
     #: The last lines that a device that did not attach wrote to standard error.
     last_words: list[str] = field(default_factory=list)
     #: Which part of the selected cases this is, of how many: (1, 1) is all of them.

@@ -348,6 +348,7 @@ def new_report(options: RunOptions) -> RunReport:
     return RunReport(
         __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
         certification=options.certification, date=options.date, shard=options.shard,
+        select=options.select or "",
     )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def counts(report: RunReport) -> str:
     for name, meaning in qualified.items():
         count = sum(r.qualifier == name for r in report.results)
         parts += [f"{count} of the passes with {meaning}"] if count else []
-    parts += [f"{len(report.waived)} of the others waived"] if report.waived else []
+    parts += [f"{len(report.waived)} waived"] if report.waived else []
     flaws = report.flaws()
     parts += [words.plural(len(flaws), "declaration") + " wrong"] if flaws else []
     return f"{words.plural(len(report.results), 'case')}: " + ", ".join(parts)
