@@ -134,7 +134,7 @@ def test_a_failure_explains_itself_in_every_format(name: str, failing: Path) -> 
 @pytest.mark.parametrize("name", ["report.txt", "junit.xml", "report.tap", "report.sarif", "report.html"])
 def test_a_device_that_did_not_attach_is_one_error_with_its_last_words(name: str, nobody: Path) -> None:
     text = (nobody / name).read_text()
-    assert "no licence" in text and "did not attach" in text and len(text.splitlines()) < 400
+    assert "no licence" in text and "did not attach" in text and "8.5.2.a/dut-client" not in text
     data = json.loads((nobody / "report.json").read_text())
     assert data["results"] == [] and "did not attach" in data["error"]
     assert fcvi("judge", str(nobody), "--quiet").returncode == 3

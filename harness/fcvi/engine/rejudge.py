@@ -37,6 +37,7 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
         certification=bool(run["certification"]), date=str(run["date"]), unattached=bool(run.get("unattached")),
         given=str(run.get("given", "")), select=str(run.get("select", "")),
+        commit=str(run.get("commit", "")), lab=_texts(run.get("lab", {})), item=_texts(run.get("item", {})),
         last_words=[str(line) for line in run.get("last_words", [])],
         shard=_shard(run.get("shard", [1, 1])), waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
     )  # fmt: skip
@@ -51,6 +52,10 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         report.results.append(result)
     runner.conclude(report, [Deviation.from_json(d) for d in run["deviations"]], catalogue.levels)
     return report
+
+
+def _texts(of: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in of.items()}
 
 
 def _shard(of: list[Any]) -> tuple[int, int]:

@@ -182,6 +182,9 @@ class RunReport:
     waived: dict[str, str] = field(default_factory=dict)
     #: Options of the command line that a case needs to be run again as it was: --agent, --pics, timers.
     given: str = ""
+    lab: dict[str, str] = field(default_factory=dict)  # who tests for whom, and
+    item: dict[str, str] = field(default_factory=dict)  # what exactly: tables of the PICS file
+    commit: str = ""  # of the suite, when it is known
     select: str = ""  # the selection of the cases; "": all of them
     #: The last lines that a device that did not attach wrote to standard error.
     last_words: list[str] = field(default_factory=list)
@@ -212,8 +215,9 @@ class RunReport:
         return counts
 
     def summary(self) -> dict[str, int]:
-        """How many results have each verdict."""
+        """How many results have each verdict. A device that did not attach is one error."""
         counts = {v.value: 0 for v in Verdict}
+        counts[Verdict.ERROR.value] += self.unattached
         for r in self.results:
             counts[r.verdict.value] += 1
         return counts

@@ -298,6 +298,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     catalogue = load_catalogue()
     options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
     report = new_report(options)
+    report.lab, report.item = options.declaration.lab, options.declaration.item
     try:
         dut = _attach(options)
     except DutError as error:

@@ -153,10 +153,11 @@ def explain(report: RunReport, result: Result) -> Explanation:
     seen = []
     for f in findings:
         where = words.where(f)
-        seen.append(words.timed(f"{f.message}: {f.seen}; required: {f.required}") + (f" ({where})" if where else ""))
+        what = f.message if f.message.endswith(f.seen) else f"{f.message}: {f.seen}"
+        seen.append(words.timed(f"{what}; required: {f.required}") + (f" ({where})" if where else ""))
     if not seen and result.reason:
         seen = [words.timed(result.reason)]
-    needs = " and ".join(part for part in (case[0].applies, case[1].applies) if part) if case else ""
+    needs = (case[1].applies or case[0].applies) if case else ""
     broken = [requirements()[ident] for ident in result.broken if ident in requirements()]
     return Explanation(
         case[0].purpose if case else "", provoked(result), broken, seen,
