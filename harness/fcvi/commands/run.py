@@ -17,6 +17,7 @@ from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, read_file
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
+from fcvi.report.commit import commit
 from fcvi.engine.results import RunReport
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 
@@ -153,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         progress.stop()
     report.given = _given(args)
+    report.commit = commit() if report.certification else ""
     if report.unattached and log is not None:
         report.last_words = explain.last_words(read_file(log))
     for line in waive.apply(report, *waivers):

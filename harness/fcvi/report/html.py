@@ -67,7 +67,11 @@ def environment() -> Environment:
 
 def asset(name: str) -> tuple[Markup, str]:
     """A style sheet or script of ours, and the hash by which the page allows it."""
-    text = "\n" + (TEMPLATES / name).read_text(encoding="utf-8")
+    return inline("\n" + (TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def inline(text: str) -> tuple[Markup, str]:
+    """A style sheet or script for the page itself, and the hash by which the page allows it."""
     return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
