@@ -69,10 +69,13 @@ def listed() -> list[str]:
 def _cases(report: Mapping[str, Any]) -> dict[str, Any]:
     """The cases that had to run and did: counts, and the hash of the list of applicable ones."""
     ran = [r["id"] for r in report["results"]]
-    due = applicable(report["dut"]["pics"]) if report["dut"]["pics"] else []
+    try:
+        due = applicable(report["dut"]["pics"])
+    except pics_module.PicsError:  # not a whole PICS: nothing can be said to apply
+        due = []
     tried = {r["id"] for r in report["results"] if r["verdict"] != "not-applicable"}
     return {
-        "listed": len(listed()), "complete": ran == listed() and tried == set(due), "applicable": len(due),
+        "listed": len(listed()), "complete": bool(due) and ran == listed() and tried == set(due), "applicable": len(due),
         "applicable_sha256": hashlib.sha256(encoded("".join(f"{ident}\n" for ident in due))).hexdigest(),
     }  # fmt: skip
 

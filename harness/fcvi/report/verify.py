@@ -28,6 +28,7 @@ _RUN = sorted((
     "evidence", "suite", "dut", "pixit", "deviations", "seed", "date", "certification", "error", "unattached", "shard", "given",
     "last_words", "select", "commit", "lab", "item", "waived", "cases",
 ))  # fmt: skip
+_SOURCES = {"report.json", f"{FOLDER}/{RUN}"}  # of the certificate
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -89,9 +90,12 @@ def check(directory: Path, key: Optional[Path] = None, again: bool = False) -> C
     named = certificate.members()
     result.disagrees += [f"{JSON}: {n!r:.60} is no member of a certificate" for n in sorted(set(certified) - set(named))]
     result.disagrees += [f"{JSON}: {n} is missing" for n in named if n not in certified]
-    result.disagrees += _derived(directory, certified, actual)
+    spoilt = {*result.changed, *result.missing}
+    if not spoilt & _SOURCES:  # what is made from a file that was touched says nothing more
+        result.disagrees += _derived(directory, certified, actual, spoilt)
     if again:
-        result.disagrees += _judged_again(directory)
+        known = (*spoilt, *(line.split(":")[0] for line in result.disagrees))
+        result.disagrees += [line for line in _judged_again(directory) if not line.startswith(known)]
     if key is not None:
         result.signed = manifest.check(directory, key) or "yes"
     return result
@@ -130,8 +134,8 @@ def _same_suite(report: Any) -> str:
     return f"it was made by fcvi {str(suite.get('version'))[:20]} with another catalogue than this one's ({__version__}): verify it with that one"
 
 
-def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str]) -> list[str]:
-    """What is made from report.json and run.json, made again and compared."""
+def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
+    """What is made from report.json and run.json, made again and compared. spoilt: files that are named already."""
     try:
         report = canonical.loads(read_file(directory / "report.json"), "report.json")
         run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
@@ -140,7 +144,7 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str])
         foreign = _same_suite(report)
         if foreign:
             return [f"{JSON}: {foreign}"]
-        hashes = {n: h for n, h in actual.items() if n in certified["files"] and n not in (HTML, *certificate.BESIDE)}
+        hashes = {n: h for n, h in certified["files"].items() if n not in (HTML, *certificate.BESIDE)}
         facts = certificate.facts_in(run)
         expected = certificate.build(report, facts, hashes, [r.id for r in load_requirements()])
         made = certificate.render(report, facts, hashes)
@@ -156,10 +160,11 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str])
         if name in certified and canonical.dumps(expected[name]) != canonical.dumps(certified[name])
     ]
     for name in (JSON, HTML, STATEMENT):
-        if name in actual and read_file(directory / name) != made[name] and not any(f.startswith(name) for f in found):
+        if name in actual and name not in spoilt and read_file(directory / name) != made[name] and not any(f.startswith(name) for f in found):
             found.append(f"{name}: other than what report.json and {FOLDER}/{RUN} give")
-    beside = {**hashes, **{n: actual[n] for n in (JSON, HTML, STATEMENT, PDF) if n in actual}}
-    if manifest.NAME in actual and read_file(directory / manifest.NAME) != manifest.render(beside):
+    page = {HTML: certified["files"].get(HTML, "")}
+    beside = {**hashes, **page, **{n: actual[n] for n in (JSON, STATEMENT, PDF) if n in actual}}
+    if manifest.NAME in actual and manifest.NAME not in spoilt and read_file(directory / manifest.NAME) != manifest.render(beside):
         found.append(f"{manifest.NAME}: other than the hashes of the files")
     return found
 
