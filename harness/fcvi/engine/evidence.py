@@ -17,6 +17,7 @@ from .results import RunReport
 FOLDER = "evidence"
 RUN = "run.json"
 _VERSION = 1
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode  # made once: a trace has many lines
 
 
 class EvidenceError(FileError):
@@ -34,7 +35,7 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     for result in report.results:
         if result.evidence is not None:
             head = {"trace": _VERSION, "case": result.id}
-            lines = [json.dumps(entry, separators=(",", ":")) for entry in [head, *result.evidence]]
+            lines = [_ENCODE(entry) for entry in [head, *result.evidence]]
             yield f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
 
 

@@ -33,6 +33,12 @@ def requirements() -> dict[str, Requirement]:
     return {r.id: r for r in load_requirements()}
 
 
+@functools.cache
+def clauses() -> dict[str, str]:
+    """The clause of each requirement by its id."""
+    return {r.id: r.clause for r in load_requirements()}
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What is said of a result that is not a plain pass. Each member is plain text; lists may be empty.

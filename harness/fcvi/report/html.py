@@ -23,7 +23,7 @@ from markupsafe import Markup
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, text, words
+from . import explain, ladder, plain, text, words
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
@@ -85,6 +85,9 @@ def _rank(result: Result) -> int:
 def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
     """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
     rows = ladder.rows(result)
+    if fields != "all" and not result.findings and explanation is None:
+        left_off = max(0, len(rows) - ladder.MOST_ROWS)
+        return plain.render(result, rows[: ladder.MOST_ROWS], left_off, fields == "set", explain.clauses())
     page: str = environment().get_template("case.html.j2").render(
         r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
         capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
@@ -129,7 +132,7 @@ def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]
             break
         part = chosen[start : start + _IN_A_PACK]
         texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
-        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 6)).decode())
+        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 1)).decode())
         used += len(packs[-1])
         places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
     return packs, places

@@ -89,8 +89,8 @@ def build(runs: Sequence[Named]) -> Table:
     cases = [
         Row("case", i, tuple(n.run.cases[i].words() if i in n.run.cases else ABSENT for n in runs)) for i in idents
     ]
-    named = tuple(Named(name, n.run) for name, n in zip(names, runs))
-    return Table(named, tuple(clauses), tuple(requirements), tuple(cases))
+    columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
+    return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))
 
 
 def words_of(table: Table) -> str:
