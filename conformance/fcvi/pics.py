@@ -26,7 +26,7 @@ MEANINGS = {
     "loop": Item("attaches to an Arbitrated Loop", "7.7.3"),
     "retry_waits_for_ba_acc": Item("waits for BA_ACC before it retries a setup", "C.3"),
     "disconnect_retry": Item("repeats an FCVI_DISCONNECT_RQST that stays unanswered", "D.1"),
-    "unreliable_error_state": Item("takes the permitted choice of list item c: an error of an Unreliable Connection ends it", "8.4.2"),
+    "unreliable_error_state": Item("goes to Error after a Message Error of an Unreliable Connection (choice c)", "8.4.2"),
     "pipeline_depth": Item("the FCVI_PIPELINE_DEPTH that it offers", "7.3"),
     "max_transfer_size": Item("the largest Message that it sends or receives, in bytes", "7.3"),
     "max_vis": Item("how many VIs it can have at a time", "4.2"),

@@ -56,7 +56,10 @@ def test_out_overwrites_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "args, status",
-    [(["new", "--dut", "exec:false"], 3), (["new", "--dut", "what:ever"], 2), (["check", "/nonexistent"], 2), (["check", "/dev/null"], 2)],
+    [
+        (["new", "--dut", "exec:false"], 3), (["new", "--dut", "what:ever"], 2), (["check", "/nonexistent"], 2),
+        (["check", "/dev/null"], 2),
+    ],
 )
 def test_what_cannot_be_done_is_one_line(args: list[str], status: int) -> None:
     done = fcvi("pics", *args)

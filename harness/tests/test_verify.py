@@ -1,4 +1,4 @@
-"""A bank of edits of a certified directory: ``certify --verify`` finds every one, with the hashes made anew wherever they can be."""
+"""A bank of edits of a certified directory: ``certify --verify`` finds every one, with the hashes made anew where they can be."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ CERTIFICATE: dict[str, Edit] = {
     "a requirement failed": in_certificate(first("pass", "fail")),
     "a requirement forgotten": in_certificate(lambda d: d["requirements"].popitem()),
     "a requirement invented": in_certificate(setting("requirements", "FCVI-9.9-99", to="pass")),
-    "a failure invented": in_certificate(lambda d: d["failed"].append({"id": "x", "verdict": "fail", "qualifier": None, "reason": ""})),
+    "a failure invented": in_certificate(lambda d: d["failed"].append({"id": "x", "verdict": "fail", "qualifier": None, "reason": ""})),  # noqa: E501
     "fewer cases apply": in_certificate(setting("cases", "applicable", to=1)),
     "another list of cases": in_certificate(setting("cases", "applicable_sha256", to="0" * 64)),
     "incomplete": in_certificate(setting("cases", "complete", to=False)),
@@ -241,8 +241,8 @@ PAGES: dict[str, Edit] = {
     "the page has another serial": in_text("certificate.html", b"SN 1", b"SN 2"),
     "the page has another customer": in_text("certificate.html", b"Vendor Ltd", b"Vendor GmbH"),
     "the page has one more blank": in_text("certificate.html", b"</html>", b"</html> "),
-    "the statement passes": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"FAILED", b"PASSED")), resum(d)),
-    "the statement has another subject": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"a" * 64, b"b" * 64)), resum(d)),
+    "the statement passes": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"FAILED", b"PASSED")), resum(d)),  # noqa: E501
+    "the statement has another subject": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"a" * 64, b"b" * 64)), resum(d)),  # noqa: E501
     "no statement": lambda d: ((d / "statement.json").unlink(), resum(d)),
     "no manifest": lambda d: (d / "SHA256SUMS").unlink(),
     "a line of the manifest": lambda d: (d / "SHA256SUMS").write_bytes((d / "SHA256SUMS").read_bytes().replace(b"0", b"1", 1)),
@@ -280,11 +280,11 @@ SOURCES: dict[str, Edit] = {
     "run: a claim more": in_json(RUN, setting("dut", "pics", "send", to=True)),
     "run: no certification": in_json(RUN, setting("certification", to=False)),
     "run: another timer": in_json(RUN, setting("pixit", "r_a_tov_us", to=7)),
-    "run: a case not run": in_json(RUN, lambda d: next(c for c in d["cases"] if "not_run" not in c).update(not_run="error", reason="x")),
+    "run: a case not run": in_json(RUN, lambda d: next(c for c in d["cases"] if "not_run" not in c).update(not_run="error", reason="x")),  # noqa: E501
     "run: a member more": in_json(RUN, setting("approved", to=True)),
     "run: a member less": in_json(RUN, without("lab")),
     "run: another suite": in_json(RUN, setting("suite", "version", to="9.9")),
-    "run: a deviation more": in_json(RUN, setting("deviations", to=[{"requirement": None, "case": "*", "reason": "x", "link": None}])),
+    "run: a deviation more": in_json(RUN, setting("deviations", to=[{"requirement": None, "case": "*", "reason": "x", "link": None}])),  # noqa: E501
     "run: a duplicate member": in_text(RUN, b' "seed":', b' "seed": 1,\n "seed":'),
     "run: a blank at its end": in_text(RUN, b'"evidence": 1', b'"evidence":  1'),
     "junit: a failure": in_text("junit.xml", b'failures="0"', b'failures="1"'),
@@ -391,7 +391,7 @@ def test_one_case_of_many_judged_anew_is_not_conformant(report: Path) -> None:
     _everything_anew(report, lambda d: d.update(cases=[c for c in d["cases"] if "not_run" not in c][:1]))
     data = load(report)
     assert data["outcome"] != "conformant" and data["cases"]["complete"] is False
-    assert certificate.outcome({"summary": {"pass": 1, "fail": 0, "inconclusive": 0, "error": 0}, "review": [], "deviations": []}, False) == "inconclusive"
+    assert certificate.outcome({"summary": {"pass": 1, "fail": 0, "inconclusive": 0, "error": 0}, "review": [], "deviations": []}, False) == "inconclusive"  # noqa: E501
 
 
 def test_another_key_is_told(report: Path, keys: Path) -> None:
@@ -410,7 +410,7 @@ def test_the_tools_of_everybody_check_it_too(certified: Path, keys: Path, tmp_pa
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", manifest.NAME], cwd=certified, check=True)
     (tmp_path / "allowed").write_text("lab " + (keys / "lab.pub").read_text())
     subprocess.run(["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "allowed"), "-I", "lab", "-n", "fcvi-certificate",
-                    "-s", str(certified / manifest.SIGNATURE)], input=(certified / manifest.NAME).read_bytes(), check=True)  # fmt: skip
+                    "-s", str(certified / manifest.SIGNATURE)], input=(certified / manifest.NAME).read_bytes(), check=True)  # fmt: skip  # noqa: E501
 
 
 STATEMENT = {
@@ -462,7 +462,7 @@ def test_the_pdf_has_its_number_on_every_page(tmp_path: Path) -> None:
     done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--pdf", "--quiet", "--report", str(tmp_path / "r"), timeout=120)
     assert done.returncode == 1 and done.stderr == ""
     assert verify.check(tmp_path / "r").holds()
-    text = subprocess.run(["pdftotext", "-layout", str(tmp_path / "r/certificate.pdf"), "-"], capture_output=True, text=True, check=True)
+    text = subprocess.run(["pdftotext", "-layout", str(tmp_path / "r/certificate.pdf"), "-"], capture_output=True, text=True, check=True)  # noqa: E501
     pages = text.stdout.split("\f")[:-1]
     assert all(f"page {n} of {len(pages)}" in page and "ETH-1/2027" in page for n, page in enumerate(pages, 1))
     assert "Annex A" in pages[2] and "Results" in pages[1], "two pages, then the annexes"

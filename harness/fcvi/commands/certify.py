@@ -83,7 +83,8 @@ def _pdf(directory: Path) -> None:
         raise FileError("--pdf: neither weasyprint nor chromium is here; install one, or print certificate.html")
     done = subprocess.run(words, capture_output=True, check=False, timeout=300)
     if done.returncode or not pdf.is_file():
-        raise FileError(f"--pdf: {Path(words[0]).name} failed with status {done.returncode}: {done.stderr.decode('utf-8', 'replace')[-200:]}")
+        why = done.stderr.decode("utf-8", "replace")[-200:]
+        raise FileError(f"--pdf: {Path(words[0]).name} failed with status {done.returncode}: {why}")
 
 
 def _tell_of_strangers(directory: Path) -> None:

@@ -100,7 +100,9 @@ def _outside(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"reason": r, "cases": n} for r, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str], requirements: Iterable[str]) -> dict[str, Any]:
+def build(
+    report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str], requirements: Iterable[str]
+) -> dict[str, Any]:
     """certificate.json, without the hash of certificate.html.
 
     Args:
@@ -206,11 +208,12 @@ def _by_clause(verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(verdicts.get(r.id, html.NOT_TESTED))
-    return [
-        {"title": title, "verdict": html.worst(v for v in found if v != "not-applicable") if set(found) - {"not-applicable"} else found[0],
-         "counts": {v: found.count(v) for v in html.VERDICTS}, "all": len(found)}
-        for title, found in parts.items()
-    ]  # fmt: skip
+    rows = []
+    for title, found in parts.items():
+        applying = [v for v in found if v != "not-applicable"]
+        verdict = html.worst(applying) if applying else "not-applicable"
+        rows.append({"title": title, "verdict": verdict, "counts": {v: found.count(v) for v in html.VERDICTS}})
+    return rows
 
 
 def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -219,7 +222,7 @@ def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
     of = [known[i] for i, v in data["requirements"].items() if v == html.NOT_TESTED and i in known]
     found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
     rest = [r for r in of if r.testable]
-    found.append(("bind the tester's own side, or are recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))
+    found.append(("are recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))
     found.append(("are not named by any case of this suite, nor seen in any frame", [r for r in rest if r.level == "shall"]))
     counted = [(why, len(rs)) for why, rs in found if rs]
     outside = sum(v == "not-applicable" for v in data["requirements"].values())

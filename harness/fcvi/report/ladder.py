@@ -162,7 +162,8 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
 def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
     assert row.view is not None
-    return "\n".join([line[:_LONGEST_LINE] for line in row.view.text().splitlines() if not line.endswith(_ZERO) or line.rstrip("0h")[-1] != " "])
+    lines = row.view.text().splitlines()
+    return "\n".join([line[:_LONGEST_LINE] for line in lines if not line.endswith(_ZERO) or line.rstrip("0h")[-1:] != " "])
 
 
 def decoded(row: Row) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def _why(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def sign(directory: Path, key: Path) -> None:
-    """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has the other). Raises FileError, OSError."""
+    """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises FileError, OSError."""
     read_file(key)  # says plainly what is wrong with the name
     (directory / SIGNATURE).unlink(missing_ok=True)
     done = _keygen("-q", "-Y", "sign", "-n", _NAMESPACE, "-f", str(key), str(directory / NAME))

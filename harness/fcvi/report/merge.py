@@ -21,9 +21,8 @@ def _same(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
     first, head = parts[0]
     for path, run in parts[1:]:
         differing = [what for name, what in _SAME.items() if run.get(name) != head.get(name)]
-        differing += [
-            f"{name} of the device" for name in ("implementation", "version", "clock", "pics") if run["dut"][name] != head["dut"][name]
-        ]
+        of_device = ("implementation", "version", "clock", "pics")
+        differing += [f"{name} of the device" for name in of_device if run["dut"][name] != head["dut"][name]]
         if _settled(run["pixit"]) != _settled(head["pixit"]):
             differing.append("PIXIT")
         if differing:

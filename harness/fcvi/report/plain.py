@@ -15,7 +15,8 @@ from fcvi.engine.results import Result
 from . import ladder, words
 
 _HEAD = (
-    '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th><th scope="col">Seen</th></tr></thead><tbody>'
+    '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th>'
+    '<th scope="col">Seen</th></tr></thead><tbody>'
 )
 _ARROW = {"tester": ("left stimulus", "tester to DUT"), "dut": ("right", "DUT to tester")}
 
@@ -73,19 +74,19 @@ def render(result: Result, rows: list[ladder.Row], left_off: int, fields: bool, 
     ]
     if rows:
         parts.append(
-            f'<table class="ladder"><caption>Ladder of {ident}: the DUT is on the left of each diagram, the tester on the right.</caption>'
-            + _HEAD
+            f'<table class="ladder"><caption>Ladder of {ident}: the DUT is on the left of each diagram, '
+            f"the tester on the right.</caption>{_HEAD}"
         )
         for row in rows:
             time = words.duration(row.time_us) if row.time_us is not None else ""
             shown = _fields(row) if fields and row.number else ""
-            parts.append(
-                f'<tr><td class="t">{time}</td><td class="e">{_expected(row, clauses)}</td><td class="s">{_seen(row)}{shown}</td></tr>'
-            )
+            cells = f'<td class="e">{_expected(row, clauses)}</td><td class="s">{_seen(row)}{shown}</td>'
+            parts.append(f'<tr><td class="t">{time}</td>{cells}</tr>')
         parts.append("</tbody></table>")
     if left_off:
         parts.append(f'<p class="small">{left_off} more rows are in the capture.</p>')
     if fields and result.log:
         steps = "".join([f"<li>{escape(line)}</li>" for line in result.log[:400]])
-        parts.append(f'<details><summary class="small">steps of the case and calls at the DUT</summary><ol class="steps">{steps}</ol></details>')
+        title = "steps of the case and calls at the DUT"
+        parts.append(f'<details><summary class="small">{title}</summary><ol class="steps">{steps}</ol></details>')
     return "\n".join(parts) + "\n</div>"

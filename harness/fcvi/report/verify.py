@@ -131,7 +131,8 @@ def _same_suite(report: Any) -> str:
     suite = report["suite"]
     if suite == {"version": __version__, "catalogue_sha256": catalogue_sha256()}:
         return ""
-    return f"it was made by fcvi {str(suite.get('version'))[:20]} with another catalogue than this one's ({__version__}): verify it with that one"
+    made_by = str(suite.get("version"))[:20]
+    return f"it was made by fcvi {made_by} with another catalogue than this one's ({__version__}): verify it with that one"
 
 
 def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
@@ -139,7 +140,8 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str],
     try:
         report = canonical.loads(read_file(directory / "report.json"), "report.json")
         run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
-        if canonical.dumps(sorted(run)) != canonical.dumps(_RUN) or encoded(json.dumps(run, indent=1) + "\n") != read_file(directory / FOLDER / RUN):
+        form = encoded(json.dumps(run, indent=1) + "\n")
+        if sorted(run) != _RUN or form != read_file(directory / FOLDER / RUN):
             return [f"{FOLDER}/{RUN}: its members or its form are not those that a run writes"]
         foreign = _same_suite(report)
         if foreign:
@@ -160,7 +162,8 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str],
         if name in certified and canonical.dumps(expected[name]) != canonical.dumps(certified[name])
     ]
     for name in (JSON, HTML, STATEMENT):
-        if name in actual and name not in spoilt and read_file(directory / name) != made[name] and not any(f.startswith(name) for f in found):
+        named = name in spoilt or any(line.startswith(name) for line in found)
+        if name in actual and not named and read_file(directory / name) != made[name]:
             found.append(f"{name}: other than what report.json and {FOLDER}/{RUN} give")
     page = {HTML: certified["files"].get(HTML, "")}
     beside = {**hashes, **page, **{n: actual[n] for n in (JSON, STATEMENT, PDF) if n in actual}}

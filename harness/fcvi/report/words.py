@@ -49,4 +49,5 @@ def plural(count: int, one: str, many: str = "") -> str:
 def again(report: RunReport, ident: str) -> str:
     """The command that runs this case again as it was run."""
     given = f" {report.given}" if report.given else ""
-    return f"fcvi run --dut {shlex.quote(report.attachment)}{given} --seed {report.seed} --select {shlex.quote(ident)} --report again"
+    device, case = shlex.quote(report.attachment), shlex.quote(ident)
+    return f"fcvi run --dut {device}{given} --seed {report.seed} --select {case} --report again"
