@@ -24,7 +24,8 @@ def without_times(directory: Path) -> dict[str, bytes]:
     rules = {
         "report.json": [(rb'"wall_us": \d+', b""), attachment],
         "evidence/run.json": [(rb'"wall_us": \d+', b""), (rb'"date": "[^"]*"', b""), attachment],
-        "junit.xml": [(rb'time="[0-9.]+"', b"")],
+        "junit.xml": [(rb'time="[0-9.]+"', b""), (rb'timestamp="[^"]*"', b""), (rb'name="dut" value="[^"]*"', b"")],
+        "report.sarif": [(rb'"startTimeUtc": "[^"]*"', b""), (rb'"dut": "[^"]*"', b"")],
         "report.txt": [(rb"; [0-9.]+ s\n", b""), (rb"(?m)^DUT: .*$", b"")],
         "report.html": [(rb'<span id="when">[^<]*</span>', b""), (rb"<dt>Device under test</dt>.*", b"")],
     }

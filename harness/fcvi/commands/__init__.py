@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 NAMES = {
     name: name
     for name in (
-        "run", "certify", "judge", "replay", "report", "list", "show", "decode", "lint", "flows", "explain",
-        "fuzz", "random", "learn", "explore", "endpoint", "dut",
+        "run", "certify", "judge", "replay", "report", "pics", "list", "show", "decode", "lint", "flows",
+        "explain", "fuzz", "random", "learn", "explore", "endpoint", "dut",
     )  # fmt: skip
 } | {"list": "list_cases"}
 

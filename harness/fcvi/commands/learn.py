@@ -28,7 +28,8 @@ from fcvi.learn.teacher import Teacher
 from fcvi.random.campaign import Attachment
 from fcvi.random.choose import able
 from fcvi.random.decided import decisions
-from .run import _positive, _seconds, _us
+from .run import _us
+from .values import counted, milliseconds, seconds
 
 _ROLES = ("server", "server-timers", "client", "client-timers", "peer")
 
@@ -41,15 +42,15 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--role", choices=_ROLES, default="server", help="whose alphabet (default server)")
     p.add_argument("--letters", metavar="A,B,...", help="another alphabet; fcvi random --letters lists the letters that there are")
     p.add_argument("--settings", metavar="A,B,...", default="", help="settings of the device (class2, reception, ...)")
-    p.add_argument("--depth", type=_positive, default=2, metavar="N", help="letters beyond what is known to test (default 2)")
-    p.add_argument("--queries", type=_positive, metavar="N", help="most words to play")
-    p.add_argument("--seconds", type=_seconds, metavar="S", help="most time to take")
+    p.add_argument("--depth", type=counted, default=2, metavar="N", help="letters beyond what is known to test (default 2)")
+    p.add_argument("--queries", type=counted, metavar="N", help="most words to play")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="most time to take")
     p.add_argument("--answers", type=Path, metavar="FILE", help="answers of earlier runs; this run's are added")
     p.add_argument("--out", type=Path, metavar="DIR", help="where machine.json, machine.dot and machine.svg are written")
-    p.add_argument("--most", type=_positive, default=20, metavar="N", help="diff: most differences to print (default 20)")
+    p.add_argument("--most", type=counted, default=20, metavar="N", help="diff: most differences to print (default 20)")
     p.add_argument("--json", action="store_true", help="the machine, or one object for each difference and line")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.set_defaults(run=run)
 

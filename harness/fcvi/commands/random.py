@@ -26,7 +26,8 @@ from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
 from fcvi.random.word import Word, parse
-from .run import _positive, _seconds, _us
+from .run import _us
+from .values import counted, milliseconds, seconds
 
 _SHOWN_EVERY_S = 0.5
 
@@ -37,16 +38,16 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (the default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
     p.add_argument("--against", metavar="SPEC", help="a second device: class the differences between the two")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="of the words; the same seed makes the same ones (default 1)")
-    p.add_argument("--steps", type=_positive, default=20_000, metavar="N", help="letters in all (default 20000)")
-    p.add_argument("--seconds", type=_seconds, metavar="S", help="end after so long, even if letters are left")
-    p.add_argument("--findings", type=_positive, default=50, metavar="N", help="end after so many (default 50)")
+    p.add_argument("--steps", type=counted, default=20_000, metavar="N", help="letters in all (default 20000)")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="end after so long, even if letters are left")
+    p.add_argument("--findings", type=counted, default=50, metavar="N", help="end after so many (default 50)")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
     p.add_argument("--word", metavar="WORD", help="only this word, as a finding prints it, with its --seed")
     p.add_argument("--letters", action="store_true", help="print the letters and settings that there are, and end")
     p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
     p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
-    p.add_argument("--r-a-tov", type=_positive, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=_seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.set_defaults(run=run)
 

@@ -1,4 +1,10 @@
-"""``fcvi report``: what can be done with reports that are there..
+"""``fcvi report``: what can be done with reports that are there.
+
+``fcvi report merge --out DIR A B ...`` joins the parts of a run that was shared out with ``--shard K/N``, and judges the whole;
+its exit status is that of the run.
+
+``fcvi report matrix --out DIR A B C ...`` sets several runs (implementations, or versions of a firmware) beside each other: by
+clause and by case, what changed first, as one page and as CSV.
 
 ``fcvi report diff A B`` compares two runs, each given as a report directory or a report.json: verdicts, reasons (but for
 times), new and removed cases, requirements, deviations. What else differs (suite, device, PICS, PIXIT, seed) is told and
@@ -12,20 +18,31 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.files import FileError
+from fcvi.engine.files import FileError, encoded, write_file
+from fcvi.engine.rejudge import rejudge
+from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain
-from fcvi.report import diff
+from fcvi.report import certificate_files, derived, diff, matrix, merge, text
 
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("report", help="compare the reports of two runs", description=__doc__)
+    p = commands.add_parser("report", help="compare, join or tabulate the reports of runs", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
     d = actions.add_parser("diff", help="what changed from run A to run B", description=__doc__)
     d.add_argument("a", metavar="A", type=Path, help="report directory or report.json")
     d.add_argument("b", metavar="B", type=Path)
     d.add_argument("--json", action="store_true", help="the differences as JSON")
     d.set_defaults(run=run)
+    m = actions.add_parser("merge", help="join the parts of a run (--shard) and judge the whole", description=__doc__)
+    m.add_argument("--out", metavar="DIR", type=Path, required=True, help="where the joined report goes; new or empty")
+    m.add_argument("--quiet", action="store_true", help="no text report")
+    m.add_argument("parts", metavar="PART", type=Path, nargs="+", help="report directory of a part")
+    m.set_defaults(run=join)
+    t = actions.add_parser("matrix", help="several runs beside each other: HTML and CSV", description=__doc__)
+    t.add_argument("--out", metavar="DIR", type=Path, required=True, help="where matrix.html and matrix.csv go")
+    t.add_argument("runs", metavar="RUN", nargs="+", help="[NAME=]report directory or report.json, oldest first")
+    t.set_defaults(run=tabulate)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,3 +55,45 @@ def run(args: argparse.Namespace) -> int:
     found = diff.compare(a, b)
     print(json.dumps(found.as_json(), indent=1) + "\n" if args.json else diff.text(a, b, found), end="")
     return 1 if found.differs() else 0
+
+
+def join(args: argparse.Namespace) -> int:
+    """Join the parts and judge the whole."""
+    try:
+        merge.merge(args.out, args.parts)
+        report = rejudge(args.out)
+    except FileError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        return 3
+    try:
+        files = dict(derived(report))
+        for name, data in {**files, **certificate_files(args.out, report, files)}.items():
+            write_file(args.out / name, data)
+    except OSError as error:
+        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        return 3
+    if not args.quiet:
+        print(text.render(report), end="")
+        print(f"report: {args.out / 'report.json'}")
+    return exit_status(report)
+
+
+def tabulate(args: argparse.Namespace) -> int:
+    """Write the matrix."""
+    try:
+        table = matrix.build([matrix.load(word) for word in args.runs])
+    except FileError as error:
+        print(f"fcvi: {error}", file=sys.stderr)
+        return 2
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        write_file(args.out / "matrix.html", encoded(matrix.html_page(table)))
+        write_file(args.out / "matrix.csv", encoded(matrix.csv_table(table)))
+    except OSError as error:
+        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        return 3
+    print(f"{args.out / 'matrix.html'}, {args.out / 'matrix.csv'}: {matrix.words_of(table)}")
+    return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from contextlib import nullcontext
@@ -12,10 +13,13 @@ from typing import Any, Optional
 
 from fcvi.live.privileges import as_caller
 from fcvi.engine import interrupt
+from fcvi.engine.case import load_cases
+from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.evidence import FOLDER, JOURNAL, Store
-from fcvi.engine.files import FileError, Folder
+from fcvi.engine.files import FileError, Folder, read_file
 from fcvi.engine.pics import PicsError
-from fcvi.report import FORMATS, clear, text, write_report
+from fcvi.report import FORMATS, clear, explain, text, waive, write_report
+from fcvi.report.commit import commit
 from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
@@ -29,6 +33,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
+    p.add_argument("--baseline", metavar="OLD", type=Path,
+                   help="report directory or report.json of an earlier run: only what is new fails")  # fmt: skip
+    p.add_argument("--quarantine", metavar="FILE", type=Path, help="TOML: cases whose failure does not count until a date")
     options(p, report=None)
 
 
@@ -50,10 +57,12 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
     say = f"megabytes and seconds that a device may take before it has failed (default {DEFAULTS})"
     p.add_argument("--budget", type=budget, metavar="NAME=N,...", help=say)
+    p.add_argument("--shard", type=_shard, default=(1, 1), metavar="K/N",
+                   help="only part K of N of the cases; `fcvi report merge` joins the parts")  # fmt: skip
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
-    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS)
+    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None)
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -62,6 +71,13 @@ def _formats(value: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
     return names
+
+
+def _shard(value: str) -> tuple[int, int]:
+    number, slash, parts = value.partition("/")
+    if not (slash and number.isdecimal() and parts.isdecimal() and len(value) < 12 and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError("must be K/N, part K of N parts, such as 2/4")
+    return int(number), int(parts)
 
 
 def _us(ms: Optional[int]) -> Optional[int]:
@@ -121,7 +137,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
-        rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov), e_d_tov_us=_us(args.e_d_tov),
+        shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
+        e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=None if folder is None else Path(args.report, "dut.log"), record=record,
         keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
         limits=args.budget,
@@ -160,6 +177,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
     progress = Progress(args.progress)
     try:
         chosen = _options(args, folder)
+        waivers = _waivers(args)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except FileError as error:
         complain(error)
@@ -171,8 +189,34 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         return _not_run(args, not_run(chosen, printable(error)))
     finally:
         progress.stop()
+    report.given = _given(args)
+    report.commit = commit() if report.certification else ""
+    if report.unattached and chosen.log is not None:
+        report.last_words = explain.last_words(read_file(chosen.log))
+    for line in waive.apply(report, *waivers):
+        complain(line)
     with interrupt.held():
         return finish(args, report, chosen.store, folder)
+
+
+def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]], str, list[waive.Entry]]:
+    """Baseline, its name, and quarantine. Raises FileError."""
+    baseline = waive.load_baseline(args.baseline) if args.baseline is not None else {}
+    entries = []
+    if args.quarantine is not None:
+        variants = [ident for case in load_cases() for ident in case.variant_ids()]
+        entries = waive.load_quarantine(args.quarantine, variants, load_catalogue().levels)
+    return baseline, str(args.baseline), entries
+
+
+def _given(args: argparse.Namespace) -> str:
+    """The options that a case needs to be run again as it was run, but for the device and the seed."""
+    words = []
+    for option in ("agent", "pics", "r_a_tov", "e_d_tov", "tolerance"):
+        value = getattr(args, option)
+        if value not in ("", None):
+            words += [f"--{option.replace('_', '-')}", str(value)]
+    return shlex.join(words)
 
 
 def _not_run(args: argparse.Namespace, report: RunReport) -> int:

@@ -16,17 +16,19 @@
     case = "C.5.7.*"
     reason = "one retry only with firmware 2"
     link = "https://bugs.example/17"
+
+    [lab] and [item]: who tests what for whom; see laboratory.py
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Collection, Optional
 
-from . import pics as pics_module
+from . import laboratory, pics as pics_module
 from .case import load_cases
 from .deviation import Deviation
 from .files import FileError, damage, read_file
@@ -37,7 +39,7 @@ _LONGEST_MS = 24 * 3600 * 1000
 _TIMES = {"r_a_tov_ms": "r_a_tov_us", "e_d_tov_ms": "e_d_tov_us", "late_ms": "late_us", "early_ms": "early_us"}
 _NAMES = {"port_name": 16, "node_name": 16, "n_port_id": 6}
 _DEVIATION = ("requirement", "case", "reason", "link")
-_TABLES = ("pics", "pixit", "deviation")
+_TABLES = ("pics", "pixit", "deviation", "lab", "item")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Declaration:
     pics: Optional[dict[str, Any]] = None
     pixit: Given = Given()
     deviations: tuple[Deviation, ...] = ()
+    lab: dict[str, str] = field(default_factory=dict)
+    item: dict[str, str] = field(default_factory=dict)
 
 
 def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
@@ -64,7 +68,10 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
     where = str(path)
-    return Declaration(_pics(data, where), _pixit(data.get("pixit", {}), where), _deviations(data, where, requirements))
+    return Declaration(
+        _pics(data, where), _pixit(data.get("pixit", {}), where), _deviations(data, where, requirements),
+        laboratory.table(data, "lab", where), laboratory.table(data, "item", where),
+    )  # fmt: skip
 
 
 def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:
@@ -74,8 +81,8 @@ def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:
         raise PicsError(f"{where}: [pics] must be a table")
     extra = [name for name in data if name not in _TABLES]
     if "pics" in data and extra:
-        raise PicsError(f"{where}: {extra[0]!r} beside [pics]; the tables are pics, pixit and deviation")
-    if not table and "pics" not in data and ("pixit" in data or "deviation" in data):
+        raise PicsError(f"{where}: {extra[0]!r} beside [pics]; the tables are {', '.join(_TABLES)}")
+    if not table and "pics" not in data and any(name in data for name in _TABLES):
         return None
     return pics_module.complete(table, where)
 

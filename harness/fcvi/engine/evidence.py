@@ -25,6 +25,7 @@ RUN = "run.json"
 JOURNAL = "cases.jsonl"
 CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
 _VERSION = 1
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode  # made once: a trace has many lines
 
 
 class EvidenceError(FileError):
@@ -46,7 +47,7 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 
 def _trace(result: Result) -> tuple[str, bytes]:
     head = {"trace": _VERSION, "case": result.id}
-    lines = [json.dumps(entry, separators=(",", ":")) for entry in [head, *(result.evidence or ())]]
+    lines = [_ENCODE(entry) for entry in [head, *(result.evidence or ())]]
     return f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
 
 
@@ -69,6 +70,15 @@ def _run(report: RunReport) -> dict[str, Any]:
         "date": report.date,
         "certification": report.certification,
         "error": report.error,
+        "unattached": report.unattached,
+        "shard": list(report.shard),
+        "given": report.given,
+        "select": report.select,
+        "commit": report.commit,
+        "lab": report.lab,
+        "item": report.item,
+        "last_words": report.last_words,
+        "waived": report.waived,
         "cases": [_case(result) for result in report.results],
     }  # fmt: skip
 

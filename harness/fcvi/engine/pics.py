@@ -11,6 +11,14 @@ from .protocol import Protocol, registered
 
 
 @dataclass(frozen=True)
+class Item:
+    """What an item means: "the device ...", and the clause that it is about."""
+
+    meaning: str
+    clause: str
+
+
+@dataclass(frozen=True)
 class Items:
     """The items of a standard: those that are yes or no, numbers and words with what holds when nothing is claimed.
 
@@ -20,6 +28,7 @@ class Items:
     booleans: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    meanings: Mapping[str, Item] = field(default_factory=dict)
 
 
 class PicsError(ValueError):
@@ -33,6 +42,7 @@ def items(protocols: Optional[Sequence[Protocol]] = None) -> Items:
         tuple(dict.fromkeys(name for i in given for name in i.booleans)),
         {name: value for i in given for name, value in i.numbers.items()},
         {name: values for i in given for name, values in i.words.items()},
+        {name: item for i in given for name, item in i.meanings.items()},
     )
 
 

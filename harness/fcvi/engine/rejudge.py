@@ -66,7 +66,12 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
     _check_shape(run)
     report = RunReport(
         __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
-        run["pixit"], run["seed"], error=run["error"], clock=dut["clock"], certification=run["certification"], date=run["date"],
+        run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
+        certification=bool(run["certification"]), date=str(run["date"]), unattached=bool(run.get("unattached")),
+        given=str(run.get("given", "")), select=str(run.get("select", "")),
+        commit=str(run.get("commit", "")), lab=_texts(run.get("lab", {})), item=_texts(run.get("item", {})),
+        last_words=[str(line) for line in run.get("last_words", [])],
+        shard=_shard(run.get("shard", [1, 1])), waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -79,6 +84,15 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         report.results.append(result)
     runner.conclude(report, [Deviation.from_json(d) for d in run["deviations"]], catalogue.levels)
     return report
+
+
+def _texts(of: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in of.items()}
+
+
+def _shard(of: list[Any]) -> tuple[int, int]:
+    number, parts = of
+    return int(number), int(parts)
 
 
 def rejudge_case(directory: Path, ident: str) -> Result:

@@ -132,6 +132,7 @@ class Result:
             "reason": self.reason,
             "requirements": self.requirements,
             "errata": self.errata,
+            "broken": self.broken,
             "findings": [f.as_json() for f in self.findings],
             "virtual_us": self.virtual_us,
             "wall_us": self.wall_us,
@@ -181,6 +182,20 @@ class RunReport:
     date: str = ""  # when the run began: ISO 8601, UTC
     review: list[Review] = field(default_factory=list)
     deviations: list[Outcome] = field(default_factory=list)
+    #: No case ran, for the device did not attach; error says why.
+    unattached: bool = False
+    #: Cases whose failure does not count in the exit status, and why: known from a baseline, or in quarantine.
+    waived: dict[str, str] = field(default_factory=dict)
+    #: Options of the command line that a case needs to be run again as it was: --agent, --pics, timers.
+    given: str = ""
+    lab: dict[str, str] = field(default_factory=dict)  # who tests for whom, and
+    item: dict[str, str] = field(default_factory=dict)  # what exactly: tables of the PICS file
+    commit: str = ""  # of the suite, when it is known
+    select: str = ""  # the selection of the cases; "": all of them
+    #: The last lines that a device that did not attach wrote to standard error.
+    last_words: list[str] = field(default_factory=list)
+    #: Which part of the selected cases this is, of how many: (1, 1) is all of them.
+    shard: tuple[int, int] = (1, 1)
 
     def flaws(self) -> list[str]:
         """What is wrong beyond the cases, one line each: the PICS, and declared deviations that did not occur."""
@@ -196,9 +211,19 @@ class RunReport:
         ]
         return lines
 
+    def decisive(self) -> dict[str, int]:
+        """The summary without the results that are waived: what the exit status is made from."""
+        counts = self.summary()
+        for r in self.results:
+            if r.id in self.waived:
+                counts[r.verdict.value] -= 1
+                counts[Verdict.PASS.value] += 1
+        return counts
+
     def summary(self) -> dict[str, int]:
-        """How many results have each verdict."""
+        """How many results have each verdict. A device that did not attach is one error."""
         counts = {v.value: 0 for v in Verdict}
+        counts[Verdict.ERROR.value] += self.unattached
         for r in self.results:
             counts[r.verdict.value] += 1
         return counts

@@ -56,6 +56,7 @@ class RunOptions:
     agent: str = ""  # the upper tester of a live interface
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
+    shard: tuple[int, int] = (1, 1)  # which part of the selected cases, of how many
     jobs: int = 1
     seed: int = 1
     rpc_timeout_s: float = 5.0
@@ -326,6 +327,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     catalogue = load_catalogue()
     options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
     report = new_report(options)
+    report.lab, report.item = options.declaration.lab, options.declaration.item
     dut: Optional[Dut] = None
     done: dict[str, Result] = dict(options.resume.results) if options.resume is not None else {}
 
@@ -354,8 +356,10 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
                     options.store.keep(result)
                 take(result)
     except DutError as error:  # nothing to attach, or the addresses that were left open could not be found
+        if not done:
+            _none_can_run(report, chosen, error)
         for case, variant in chosen:
-            if case.variant_id(variant) not in done:
+            if not report.unattached and case.variant_id(variant) not in done:
                 take(error_result(case, case.variant_id(variant), str(error)))
     except KeyboardInterrupt as stop:
         report.interrupted = interrupt.words(stop)
@@ -363,14 +367,15 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if dut is not None:
             dut.close()
     why = CUT_OFF if report.interrupted else "not run: the process that was to run it ended"
-    report.results = [done.get(c.variant_id(v)) or error_result(c, c.variant_id(v), why) for c, v in chosen]
+    if not report.unattached:
+        report.results = [done.get(c.variant_id(v)) or error_result(c, c.variant_id(v), why) for c, v in chosen]
     conclude(report, list(_deviations(options)), catalogue.levels)
     return report
 
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
     if options.resume is None:
-        return select(load_cases(), options.select)
+        return select(load_cases(), options.select, options.shard)
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     return [known[ident] for ident in options.resume.selected]
 
@@ -397,6 +402,12 @@ def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, 
     report.deviations = []
 
 
+def _none_can_run(report: RunReport, chosen: list[tuple[CaseInfo, Variant]], error: DutError) -> None:
+    """The attachment failed before the first case: that is one error, not one for each case."""
+    report.results, report.unattached = [], True
+    report.error = f"the device did not attach, so none of {len(chosen)} cases ran: {error}"
+
+
 def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Mapping[str, str]) -> None:
     """What can be said once all results are there: deviations, and the review of the PICS."""
     deviation.apply(report, declared)
@@ -408,7 +419,8 @@ def new_report(options: RunOptions) -> RunReport:
     """The report of a run that begins."""
     return RunReport(
         __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
-        certification=options.certification, date=options.date,
+        certification=options.certification, date=options.date, shard=options.shard,
+        select=options.select or "",
     )  # fmt: skip
 
 
@@ -437,8 +449,8 @@ def _run_parallel(
 def exit_status(report: RunReport) -> int:
     """0 all as it should be, 1 a failed case or a flaw of the declarations, 2 nothing was applicable, 3 the suite or
     the attachment failed, 4 nothing failed but something stayed inconclusive."""
-    counts = report.summary()
-    if counts["error"]:
+    counts = report.decisive()
+    if counts["error"] or report.unattached:
         return 3
     if counts["fail"] or report.flaws():
         return 1

@@ -11,8 +11,22 @@ class SelectionError(ValueError):
     """The expression is malformed, names nothing that exists, or selects nothing."""
 
 
-def select(cases: list[CaseInfo], expression: str | None) -> list[tuple[CaseInfo, Variant]]:
-    """The variants that the expression selects, in the order of the suite.
+Chosen = list[tuple[CaseInfo, Variant]]
+
+
+def select(cases: list[CaseInfo], expression: str | None, shard: tuple[int, int] = (1, 1)) -> Chosen:
+    """The variants that the expression selects, in the order of the suite; of these, every shard[1]-th from shard[0] on.
+
+    Neighbours take about as long, so that the shards do too. Raises SelectionError.
+    """
+    part = selected(cases, expression)[shard[0] - 1 :: shard[1]]
+    if not part:
+        raise SelectionError(f"--shard {shard[0]}/{shard[1]}: so many parts are more than there are cases; this one is empty")
+    return part
+
+
+def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
+    """All variants that the expression selects, in the order of the suite.
 
     A term without ``not`` adds, one with ``not`` takes away; an expression of ``not`` terms only starts from
     everything. Every term must match something: a typing error never narrows a run silently.

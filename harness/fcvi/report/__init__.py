@@ -15,13 +15,16 @@ from fcvi.engine.files import FileError, encoded, read_json, write_file
 from fcvi.engine.pcapng import capture
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
-from . import certificate, html, json_report, junit, tap, text
+from . import certificate, html, json_report, junit, manifest, sarif, tap, text
 
 __all__ = ["FORMATS", "certificate_files", "clear", "derived", "file_name", "text", "write_report"]
 
-FORMATS = ("evidence", "json", "junit", "tap", "text", "html", "pcapng")
+FORMATS = ("evidence", "json", "junit", "tap", "sarif", "text", "html", "pcapng")
 _WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
-_OURS = ("report.json", "junit.xml", "report.tap", "report.txt", "report.html", "certificate.json", "certificate.html", "dut.log")
+_OURS = (
+    "report.json", "junit.xml", "report.tap", "report.sarif", "report.txt", "report.html", "dut.log", certificate.HTML,
+    *certificate.BESIDE,
+)  # fmt: skip
 
 
 def file_name(ident: str) -> str:
@@ -37,6 +40,8 @@ def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[t
         yield "junit.xml", junit.render(report)
     if "tap" in formats:
         yield "report.tap", encoded(tap.render(report))
+    if "sarif" in formats:
+        yield "report.sarif", encoded(sarif.render(report))
     if "text" in formats:
         yield "report.txt", encoded(text.render(report, verbose=True))
     if "html" in formats:
@@ -67,7 +72,8 @@ def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]
     for name in ("dut.log", *evidence.names(report)):
         if (directory / name).is_file():
             hashes[name] = certificate.sha256_of(directory / name)
-    return certificate.render(json_report.as_json(report), report.date, hashes)
+    files = certificate.render(json_report.as_json(report), certificate.facts_of(report), hashes)
+    return {**files, manifest.NAME: certificate.sums(directory, files, hashes)}
 
 
 def write_report(directory: Path, report: RunReport, formats: Collection[str] = FORMATS) -> None:

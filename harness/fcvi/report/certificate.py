@@ -1,107 +1,190 @@
-"""The certificate: who was tested by what, a verdict for every requirement, and the hashes of the evidence.
+"""The certificate: who tested what for whom and how, a verdict for every requirement, and the hashes of all files.
 
-``certificate.json`` is made from report.json, the date and the hashes alone, so that it can be checked against them
-(check). ``certificate.html`` is the same for people; its hash stands in certificate.json.
+``certificate.json`` is made from report.json, the facts of the run in evidence/run.json, and the hashes alone, in one canonical
+form. ``certificate.html`` is the same for people, ``statement.json`` for machines that read in-toto, ``SHA256SUMS`` covers every
+file and is what a laboratory signs. ``verify.py`` makes them all again and compares.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import re
-import stat
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Collection, Iterable, Mapping
 
+from fcvi.engine import pics as pics_module
+from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_requirements
-from fcvi.engine.files import FileError, encoded, read_json
-from . import html
+from fcvi.engine.files import encoded
+from fcvi.engine.laboratory import ITEM, LAB
+from fcvi.engine.protocol import registered
+from fcvi.engine.results import RunReport
+from . import canonical, html, manifest, proforma, words
 
-JSON, HTML = "certificate.json", "certificate.html"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+JSON, HTML, STATEMENT, PDF = "certificate.json", "certificate.html", "statement.json", "certificate.pdf"
+#: Files that no hash in certificate.json covers: they are made from it, or cover it.
+BESIDE = (JSON, STATEMENT, PDF, manifest.NAME, manifest.SIGNATURE)
+SCHEMA = 2
 _COPIED = ("suite", "dut", "pixit", "seed", "summary", "review", "deviations")
+_FACTS = ("date", "lab", "item", "commit", "clock", "select", "shard")
+_DECISION_RULE = (
+    "The item conforms when the whole list of cases ran, every applicable case passed, and the PICS claims all that is mandatory. "
+    "Values are compared exactly; a time is in order within the tolerances early_us and late_us of the PIXIT. No measurement "
+    "uncertainty is added. A declared deviation stays a broken requirement."
+)
+
+
+def facts_of(report: RunReport) -> dict[str, Any]:
+    """What the certificate needs of a run beside report.json."""
+    return {
+        "date": report.date, "lab": report.lab, "item": report.item, "commit": report.commit, "clock": report.clock,
+        "select": report.select, "shard": list(report.shard),
+    }  # fmt: skip
+
+
+def facts_in(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The same from evidence/run.json. Raises KeyError, TypeError."""
+    return {name: run["dut"]["clock"] if name == "clock" else run[name] for name in _FACTS}
 
 
 def digest(hashes: Mapping[str, str]) -> str:
     """One hash for all: of the lines that sha256sum would print for the files, in the order of their names."""
-    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
-    return hashlib.sha256(encoded(lines)).hexdigest()
+    return hashlib.sha256(manifest.render(hashes)).hexdigest()
 
 
-def outcome(report: Mapping[str, Any]) -> str:
-    """What the certificate says, from report.json."""
+def applicable(pics: Mapping[str, Any]) -> list[str]:
+    """The cases that a device of this PICS has to pass. Raises PicsError."""
+    return [
+        case.variant_id(variant)
+        for case in load_cases()
+        for variant in case.variants
+        if pics_module.applies(case.applies, pics) and pics_module.applies(variant.applies, pics)
+    ]
+
+
+def listed() -> list[str]:
+    """Every case of the suite."""
+    return [ident for case in load_cases() for ident in case.variant_ids()]
+
+
+def _cases(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The cases that had to run and did: counts, and the hash of the list of applicable ones."""
+    ran = [r["id"] for r in report["results"]]
+    try:
+        due = applicable(report["dut"]["pics"])
+    except pics_module.PicsError:  # not a whole PICS: nothing can be said to apply
+        due = []
+    tried = {r["id"] for r in report["results"] if r["verdict"] != "not-applicable"}
+    return {
+        "listed": len(listed()), "complete": bool(due) and ran == listed() and tried == set(due), "applicable": len(due),
+        "applicable_sha256": hashlib.sha256(encoded("".join(f"{ident}\n" for ident in due))).hexdigest(),
+    }  # fmt: skip
+
+
+def outcome(report: Mapping[str, Any], complete: bool = True) -> str:
+    """What the certificate says, from report.json. complete: every case that applies to the device was tried."""
     summary = report["summary"]
     if "error" in report or summary["error"]:
         return "error"
     flaws = any(r["class"] == "violation" for r in report["review"])
     if summary["fail"] or flaws or any(d["status"] == "absent" for d in report["deviations"]):
         return "not conformant"
-    return "inconclusive" if summary["inconclusive"] or not summary["pass"] else "conformant"
+    return "inconclusive" if summary["inconclusive"] or not summary["pass"] or not complete else "conformant"
 
 
-def build(report: Mapping[str, Any], date: str, hashes: Mapping[str, str], requirements: Iterable[str]) -> dict[str, Any]:
-    """certificate.json, without the hash of certificate.html."""
+def _outside(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Why cases were not tested: each reason and how many there are, the most first."""
+    counts: dict[str, int] = {}
+    for result in report["results"]:
+        if result["verdict"] == "not-applicable":
+            counts[result["reason"]] = counts.get(result["reason"], 0) + 1
+    return [{"reason": r, "cases": n} for r, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def build(
+    report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str], requirements: Iterable[str]
+) -> dict[str, Any]:
+    """certificate.json, without the hash of certificate.html.
+
+    Args:
+        report: report.json.
+        facts: facts_of or facts_in.
+        hashes: SHA-256 of each file but BESIDE and certificate.html.
+        requirements: every id of the catalogue.
+    """
     verdicts = {ident: html.NOT_TESTED for ident in requirements} | report["requirements"]
+    cases, files = _cases(report), digest(hashes)
+    lab = dict(facts["lab"])
     return {
-        "schema": 1,
+        "schema": SCHEMA,
         "certificate": "fcvi",
-        "standard": "ISO/IEC 14165-331:2007",
-        "outcome": outcome(report),
-        "date": date,
+        "number": lab.get("number") or f"{facts['date'][:10]}-{files[:12]}",
+        "standard": "; ".join(p.standard for p in registered() if p.pics is not None),
+        "outcome": outcome(report, cases["complete"]),
+        **{name: facts[name] for name in _FACTS},
+        "issued": lab.get("issued") or facts["date"][:10],
+        "decision_rule": lab.get("decision_rule") or _DECISION_RULE,
+        "cases": cases,
+        "pics_sha256": canonical.sha256(report["dut"]["pics"]),
+        "pixit_sha256": canonical.sha256(report["pixit"]),
         **{name: report[name] for name in _COPIED},
         "failed": [
             {"id": r["id"], "verdict": r["verdict"], "qualifier": r["qualifier"], "reason": r["reason"]}
             for r in report["results"]
             if r["verdict"] in ("fail", "error", "inconclusive") or r["qualifier"]
         ],
+        "outside": _outside(report),
         "requirements": verdicts,
-        "files_sha256": digest(hashes),
+        "frames_checked": report.get("frames_checked", {}),
+        "files_sha256": files,
         "files": {name: hashes[name] for name in sorted(hashes)},
     }
 
 
-def render(report: Mapping[str, Any], date: str, hashes: Mapping[str, str]) -> dict[str, bytes]:
-    """Both files."""
-    catalogue = load_requirements()
-    data = build(report, date, hashes, [r.id for r in catalogue])
-    style, style_hash = html.asset("style.css")
-    counts = {name: list(data["requirements"].values()).count(name) for name in html.VERDICTS}
-    tested = [(ident, v) for ident, v in data["requirements"].items() if v != html.NOT_TESTED]
-    others = [(ident, v) for ident, v in data["requirements"].items() if v == html.NOT_TESTED]
-    page = encoded(
-        html.environment().get_template("certificate.html.j2").render(
-            c=data, counts=counts, catalogue={r.id: r for r in catalogue}, style=style, style_hash=style_hash,
-            tables=[("Requirements that were tested", tested, False), ("Requirements that were not tested", others, True)],
-            unobservable=sum(not r.testable and data["requirements"][r.id] == html.NOT_TESTED for r in catalogue),
-            frames_checked=report.get("frames_checked", {}),
-            declared=html.declared(report["dut"]["pics"], report["pixit"]),
-            tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
-        )  # fmt: skip
-    )
+def statement(data: Mapping[str, Any], sha256: str) -> dict[str, Any]:
+    """The in-toto statement of the certificate whose hash this is: predicate test-result, version 0.1."""
+    firmware = data["item"].get("firmware_sha256")
+    tested = [{"name": data["item"].get("firmware", "firmware"), "digest": {"sha256": firmware}}] if firmware else []
+    ran: dict[str, list[str]] = {"pass": [], "fail": [], "inconclusive": []}
+    for ident, verdict in data["requirements"].items():
+        if verdict in ran:
+            ran[verdict].append(ident)
+    return {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [*tested, {"name": JSON, "digest": {"sha256": sha256}}],
+        "predicateType": "https://in-toto.io/attestation/test-result/v0.1",
+        "predicate": {
+            "result": {"conformant": "PASSED", "inconclusive": "WARNED"}.get(data["outcome"], "FAILED"),
+            "configuration": [
+                {"name": "catalogue of requirements", "digest": {"sha256": data["suite"]["catalogue_sha256"]}},
+                {"name": "list of applicable cases", "digest": {"sha256": data["cases"]["applicable_sha256"]}},
+                {"name": "PICS", "digest": {"sha256": data["pics_sha256"]}},
+                {"name": "PIXIT", "digest": {"sha256": data["pixit_sha256"]}},
+            ],
+            "passedTests": sorted(ran["pass"]),
+            "warnedTests": sorted(ran["inconclusive"]),
+            "failedTests": sorted(ran["fail"]),
+        },
+    }
+
+
+def render(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The page, the certificate and the statement."""
+    data = build(report, facts, hashes, [r.id for r in load_requirements()])
+    page = encoded(_page(data))
     data["files"] = {**data["files"], HTML: hashlib.sha256(page).hexdigest()}
-    return {HTML: page, JSON: encoded(json.dumps(data, indent=1, ensure_ascii=False) + "\n")}
+    certified = canonical.dumps(data)
+    return {
+        HTML: page, JSON: certified,
+        STATEMENT: canonical.dumps(statement(data, hashlib.sha256(certified).hexdigest())),
+    }  # fmt: skip
 
 
-# ---- checking ----
-
-
-@dataclass
-class Check:
-    """What became of a certificate's files. disagrees: members of certificate.json that report.json contradicts."""
-
-    outcome: str
-    sha256: str
-    files: int = 0
-    changed: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    additional: list[str] = field(default_factory=list)
-    disagrees: list[str] = field(default_factory=list)
-
-    def holds(self) -> bool:
-        """Whether everything is as it was certified."""
-        return not (self.changed or self.missing or self.additional or self.disagrees)
+def sums(directory: Path, made: Mapping[str, bytes], hashes: Mapping[str, str]) -> bytes:
+    """SHA256SUMS: the files that are hashed already, those just made, and a PDF that is there. Raises OSError."""
+    found = dict(hashes) | {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+    if (directory / PDF).is_file():
+        found[PDF] = sha256_of(directory / PDF)
+    return manifest.render(found)
 
 
 def sha256_of(path: Path) -> str:
@@ -113,51 +196,70 @@ def sha256_of(path: Path) -> str:
     return found.hexdigest()
 
 
-def _walk(directory: Path) -> Iterable[tuple[str, os.stat_result, Path]]:
-    """Everything below that is no directory; links are not followed. Raises OSError."""
+# ---- the page ----
 
-    def fail(error: OSError) -> None:
-        raise error
-
-    for folder, folders, names in os.walk(directory, onerror=fail):
-        for name in sorted(names) + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
-            path = Path(folder, name)
-            yield path.relative_to(directory).as_posix(), path.lstat(), path
+_MOST_FAILED = 12  # on the second page; the annex has them all
 
 
-def check(directory: Path) -> Check:
-    """Compare a report directory with its certificate.
-
-    No name of the certificate is ever opened: only what is found in the directory. Raises FileError, OSError.
-    """
-    path = directory / JSON
-    certified = read_json(path)
-    hashes = certified.get("files") if isinstance(certified, dict) and certified.get("certificate") == "fcvi" else None
-    if not isinstance(hashes, dict) or not all(isinstance(h, str) and _SHA256.fullmatch(h) for h in hashes.values()):
-        raise FileError(f"{path}: not a certificate of fcvi")
-    result = Check(str(certified.get("outcome"))[:40], sha256_of(path))
-    seen: set[str] = set()
-    for name, status, file in _walk(directory):
-        if name == JSON:
-            continue
-        seen.add(name)
-        if name not in hashes:
-            result.additional.append(name)
-        elif not stat.S_ISREG(status.st_mode) or sha256_of(file) != hashes[name]:
-            result.changed.append(name)
-    result.missing = sorted(set(hashes) - seen)
-    result.files = len(hashes)
-    if "report.json" in seen and "report.json" not in result.changed:
-        result.disagrees = _disagreements(certified, read_json(directory / "report.json"))
-    return result
+def _by_clause(verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The requirements of each clause and annex by verdict."""
+    parts: dict[str, list[str]] = {}
+    for r in load_requirements():
+        top = r.clause.split(".")[0].split(" ")[0]
+        title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
+        parts.setdefault(title, []).append(verdicts.get(r.id, html.NOT_TESTED))
+    rows = []
+    for title, found in parts.items():
+        applying = [v for v in found if v != "not-applicable"]
+        verdict = html.worst(applying) if applying else "not-applicable"
+        rows.append({"title": title, "verdict": verdict, "counts": {v: found.count(v) for v in html.VERDICTS}})
+    return rows
 
 
-def _disagreements(certified: dict[str, Any], report: Any) -> list[str]:
-    """Members of the certificate other than what report.json gives."""
-    try:
-        hashes = {name: value for name, value in certified["files"].items() if name != HTML}
-        expected = build(report, certified["date"], hashes, list(certified["requirements"]))
-    except (KeyError, TypeError, AttributeError):
-        return ["its shape"]
-    expected["files"] = certified["files"]
-    return sorted(name for name in {*expected, *certified} if expected.get(name) != certified.get(name))
+def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Why requirements have no verdict, and how many."""
+    known = {r.id: r for r in load_requirements()}
+    of = [known[i] for i, v in data["requirements"].items() if v == html.NOT_TESTED and i in known]
+    found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
+    rest = [r for r in of if r.testable]
+    found.append(("are recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))
+    found.append(("are not named by any case of this suite, nor seen in any frame", [r for r in rest if r.level == "shall"]))
+    counted = [(why, len(rs)) for why, rs in found if rs]
+    outside = sum(v == "not-applicable" for v in data["requirements"].values())
+    return counted + ([("belong to functions that the PICS does not claim", outside)] if outside else [])
+
+
+def _groups(data: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """The requirements by verdict: each with the number of frames on which it was checked, 0 for those that cases decided."""
+    frames: Mapping[str, int] = data["frames_checked"]
+    return [
+        (verdict, [(i, frames.get(i, 0)) for i, v in data["requirements"].items() if v == verdict])
+        for verdict in html.VERDICTS
+        if verdict in data["requirements"].values()
+    ]  # fmt: skip
+
+
+def _margin(number: str) -> str:
+    """The number as a string of CSS. What is not plain is replaced: a stray quote must not end the style sheet."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._/ -") else "_" for c in number)
+
+
+def _page(data: dict[str, Any]) -> str:
+    first, _ = html.asset("certificate.css")
+    style, style_hash = html.inline(str(first).replace("CERTIFICATE-NUMBER", _margin(data["number"])))
+    return html.environment().get_template("certificate.html.j2").render(
+        c=data, style=style, style_hash=style_hash, lab_words=LAB, item_words=ITEM, clauses_of=_by_clause(data["requirements"]),
+        verdicts=[v for v in html.VERDICTS if v in data["requirements"].values()], untested=_untested(data),
+        groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),
+        counts={name: list(data["requirements"].values()).count(name) for name in html.VERDICTS},
+        most=_MOST_FAILED, timed=words.timed,
+        tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
+    )  # fmt: skip
+
+
+def members() -> Collection[str]:
+    """Every member of certificate.json."""
+    return (
+        "schema", "certificate", "number", "standard", "outcome", *_FACTS, "issued", "decision_rule", "cases", "pics_sha256",
+        "pixit_sha256", *_COPIED, "failed", "outside", "requirements", "frames_checked", "files_sha256", "files",
+    )  # fmt: skip

@@ -15,7 +15,7 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Iterable, Optional
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -23,7 +23,7 @@ from markupsafe import Markup
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import ladder
+from . import explain, ladder, plain, text, words
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
@@ -58,7 +58,7 @@ def environment() -> Environment:
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements()}
     env.filters.update(
-        seconds=seconds, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
+        seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, "")},
     )  # fmt: skip
     env.globals["clauses"] = clauses
@@ -67,7 +67,11 @@ def environment() -> Environment:
 
 def asset(name: str) -> tuple[Markup, str]:
     """A style sheet or script of ours, and the hash by which the page allows it."""
-    text = "\n" + (TEMPLATES / name).read_text(encoding="utf-8")
+    return inline("\n" + (TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def inline(text: str) -> tuple[Markup, str]:
+    """A style sheet or script for the page itself, and the hash by which the page allows it."""
     return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -78,30 +82,42 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
-def _ladder(result: Result, fields: str) -> str:
+def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
     """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
     rows = ladder.rows(result)
-    text: str = environment().get_template("case.html.j2").render(
+    if fields != "all" and not result.findings and explanation is None:
+        left_off = max(0, len(rows) - ladder.MOST_ROWS)
+        return plain.render(result, rows[: ladder.MOST_ROWS], left_off, fields == "set", explain.clauses())
+    page: str = environment().get_template("case.html.j2").render(
         r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
-        capture=stem(result.id) + ".pcapng",
+        capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
+        named=list(dict.fromkeys([*result.broken, *result.requirements])),
     )  # fmt: skip
-    return text
+    return page
+
+
+def _explained(report: RunReport, group: explain.Group) -> Markup:
+    """The first case of a cause, explained, with a link to its ladder."""
+    first = group.results[0]
+    link = environment().from_string('<p><a href="#{{ r.id | anchor }}">{{ r.id }}</a> {{ r.title }}</p>').render(r=first)
+    body = environment().get_template("case.html.j2").render(x=explain.explain(report, first), detail_only=True)
+    return Markup(link) + Markup(body)
 
 
 def _is_empty(result: Result) -> bool:
     return not result.frames and not result.findings and not result.log
 
 
-def _details(results: list[Result]) -> dict[int, Markup]:
+def _details(report: RunReport) -> dict[int, Markup]:
     """The ladders that stand in the page, by the index of the result."""
-    used, found = 0, {}
+    used, found, results = 0, {}, report.results
     order = sorted((i for i, r in enumerate(results) if _rank(r) < 2 and not _is_empty(r)), key=lambda i: (_rank(results[i]), i))
     for index in order:
         if used >= _ALL:
             break
-        text = _ladder(results[index], "all" if used < _FULL else "none")
-        used += len(text)
-        found[index] = Markup(text)
+        page = _ladder(results[index], "all" if used < _FULL else "none", explain.explain(report, results[index]))
+        used += len(page)
+        found[index] = Markup(page)
     return found
 
 
@@ -116,7 +132,7 @@ def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]
             break
         part = chosen[start : start + _IN_A_PACK]
         texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
-        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 6)).decode())
+        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 1)).decode())
         used += len(packs[-1])
         places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
     return packs, places
@@ -154,7 +170,8 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
         )  # fmt: skip
     return [
         {"title": title, "requirements": found, "verdict": worst(q["verdict"] for q in found),
-         "tested": sum(q["verdict"] != NOT_TESTED for q in found)}
+         "tested": sum(q["verdict"] not in (NOT_TESTED, "not-applicable") for q in found),
+         "outside": sum(q["verdict"] == "not-applicable" for q in found)}
         for title, found in parts.items()
     ]  # fmt: skip
 
@@ -169,16 +186,6 @@ def headline(report: RunReport) -> tuple[str, str]:
     if counts["inconclusive"] or not counts["pass"]:
         return "inconclusive", "inconclusive"
     return "conformant" if report.certification else "passed", "pass"
-
-
-def _failed(results: list[Result]) -> list[dict[str, Any]]:
-    """What failed, by the first requirement it broke; errors by their reason."""
-    groups: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        if _rank(result) == 0:
-            broken = result.broken[0] if result.broken else ""
-            groups.setdefault((broken, "" if broken else result.reason), []).append(result)
-    return [{"requirement": requirement, "results": found} for (requirement, _), found in groups.items()]
 
 
 def declared(pics: dict[str, Any], pixit: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -198,19 +205,23 @@ def _plain(value: Any) -> str:
 def render(report: RunReport) -> str:
     """The file."""
     env, verdicts = environment(), requirement_verdicts(report)
-    details, (packs, places) = _details(report.results), _packs(report.results)
+    details, (packs, places) = _details(report), _packs(report.results)
     head = env.get_template("head.html.j2")
     (style, style_hash), (script, script_hash) = asset("style.css"), asset("filter.js")
     word, tone = headline(report)
+    order = sorted(range(len(report.results)), key=lambda i: (_rank(report.results[i]), i))
+    listed: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+    for i in order:  # failures first, what does not apply last and folded
+        r = report.results[i]
+        entry = {"r": r, "detail": details.get(i), "place": places.get(i), "capture": stem(r.id) + ".pcapng"}
+        listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
+    cases, outside = listed
     return env.get_template("report.html.j2").render(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
-        parts=_parts(report, verdicts), failed=_failed(report.results),
-        cases=[
-            {"r": r, "detail": details.get(i), "place": places.get(i), "capture": stem(r.id) + ".pcapng"}
-            for i, r in enumerate(report.results)
-        ],
+        parts=_parts(report, verdicts), failed=explain.groups(report),
+        explained=lambda group: _explained(report, group), counts=text.counts(report), cases=cases, outside=outside,
         head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,

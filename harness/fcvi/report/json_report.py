@@ -67,6 +67,10 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "review": [review.as_json() for review in report.review],
         "deviations": [outcome.as_json() for outcome in report.deviations],
     }
+    if report.waived:
+        data["waived"] = report.waived
+    if report.shard != (1, 1):
+        data["shard"] = list(report.shard)
     if report.error:
         data["error"] = report.error
     return data

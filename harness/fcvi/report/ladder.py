@@ -11,6 +11,7 @@ from fcvi.engine.results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
 _LONGEST_LINE = 110  # of a frame's fields in the short form
+_ZERO = ("0h", " 0", "0")  # how a line ends whose value may be zero
 _MOST_HEX = 640  # bytes of a frame that are shown, unless a finding points further
 
 
@@ -34,6 +35,7 @@ class Row:
     first_difference: bool = False
     frame: Optional[TraceFrame] = None
     wire: Optional[Wire] = None  # that the frame crossed
+    view: Optional[View] = None  # the frame, decoded without its checksum
 
 
 def rows(result: Result) -> list[Row]:
@@ -71,11 +73,11 @@ def _wire(result: Result) -> Optional[Wire]:
 
 
 def _of_frame(number: int, frame: TraceFrame, wire: Wire) -> Row:
-    summary = wire.decode(frame, False).summary()
-    name, _, rest = summary.partition(" ")
+    view = wire.decode(frame, False)
+    name, _, rest = view.summary().partition(" ")
     return Row(
         frame.time_us, number, frame.sender, name, rest, frame.note, frame.lost, findings=list(frame.findings), frame=frame,
-        wire=wire,
+        wire=wire, view=view,
     )
 
 
@@ -159,9 +161,9 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
 
 def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
-    assert row.frame is not None and row.wire is not None
-    text = row.wire.decode(row.frame, False).text()
-    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines() if line.rstrip("0h")[-1:] != " ")
+    assert row.view is not None
+    lines = row.view.text().splitlines()
+    return "\n".join([line[:_LONGEST_LINE] for line in lines if not line.endswith(_ZERO) or line.rstrip("0h")[-1:] != " "])
 
 
 def decoded(row: Row) -> dict[str, Any]:

@@ -1,57 +1,83 @@
-"""The report in words, for a terminal and for report.txt."""
+"""The report in words, for a terminal and for report.txt: failures first, by their cause, each finding once."""
 
 from __future__ import annotations
 
+import textwrap
+from typing import Iterator
+
 from fcvi.engine.files import one_line
-from fcvi.engine.results import Finding, Result, RunReport, Verdict
+from fcvi.engine.results import Result, RunReport, Verdict
+from . import explain, words
+
+_WIDTH = 110
+_MOST_NAMES = 12  # of the cases of a cause that are named after the first, unless all are wanted
 
 
-def _where(f: Finding) -> str:
-    parts = []
-    if f.frame is not None:
-        parts.append(f"frame {f.frame}")
-    if f.byte is not None:
-        parts.append(f"byte {f.byte}" + (f" bits {f.bits}" if f.bits else ""))
-    if f.time_us is not None:
-        parts.append(f"at {f.time_us} us")
-    return ", ".join(parts)
+def _paragraph(text: str, indent: str = "     ") -> list[str]:
+    plain = one_line(text)
+    return textwrap.wrap(
+        plain, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    ) or [indent]
 
 
-def _finding(f: Finding) -> list[str]:
-    tolerated = f" (tolerated: {f.erratum})" if f.erratum else ""
-    where = _where(f)
-    return [
-        f"    {f.requirement} [{f.cls}]{tolerated} {f.message}",
-        f"      seen {f.seen}, required {f.required}" + (f"; {where}" if where else ""),
-    ]
+def _command(text: str) -> list[str]:
+    """A line that can be copied: never broken."""
+    return [f"     {one_line(text)}"]
 
 
-def _result(result: Result, verbose: bool) -> list[str]:
-    qualifier = f" [{result.qualifier}]" if result.qualifier else ""
-    lines = [f"{result.verdict.value}{qualifier}: {result.id}  {result.title}"]
-    if result.reason:
-        lines.append(f"    {result.reason}")
-    for finding in result.findings:
-        lines += _finding(finding)
+def _first(report: RunReport, result: Result, verbose: bool) -> list[str]:
+    lines = [f"     {result.verdict.value}: {result.id}  {result.title}"]
+    for line in explain.explain(report, result).lines():
+        lines += _command(line) if line.startswith(("run it again: ", "replay it: ")) else _paragraph(line)
+    return lines + (_log(result) if verbose else [])
+
+
+def _log(result: Result) -> list[str]:
+    return [f"       | {line}" for line in result.log]
+
+
+def _group(report: RunReport, number: int, group: explain.Group, verbose: bool) -> Iterator[str]:
+    known = f" [does not count: {group.waived}]" if group.waived else ""
+    yield from _paragraph(f"{number}. {group.title}{known}", "")
+    yield from _first(report, group.results[0], verbose)
+    others = group.results[1:]
     if verbose:
-        lines += [f"    | {line}" for line in result.log]
-    return lines
+        for result in others:
+            yield f"     {result.verdict.value}: {result.id}  {result.title}"
+            for line in explain.explain(report, result).seen:
+                yield from _paragraph(line, "       ")
+            yield from _log(result)
+    elif others:
+        left = len(others) - _MOST_NAMES
+        names = ", ".join(r.id for r in others[:_MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
+        yield from _paragraph(f"also: {names}")
+    yield ""
 
 
-def _qualified(report: RunReport) -> dict[str, int]:
-    names = {"deviation": "a declared deviation", "interpretation": "another reading of an erratum"}
-    counts = {words: sum(r.qualifier == name for r in report.results) for name, words in names.items()}
-    return {words: count for words, count in counts.items() if count}
-
-
-def render(report: RunReport, verbose: bool = False) -> str:
-    """Everything that is not a plain pass, then the counts."""
+def _reservations(report: RunReport, verbose: bool) -> list[str]:
+    """What passed with a qualifier: by its reason, one line each."""
+    by: dict[str, list[Result]] = {}
+    for result in report.results:
+        if result.verdict is Verdict.PASS and result.qualifier:
+            key = result.reason if result.qualifier == "interpretation" else result.reason.split(": ")[0]
+            by.setdefault(f"[{result.qualifier}] {key}", []).append(result)
     lines = []
-    shown = [r for r in report.results if r.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE) or r.qualifier]
-    for result in shown:
-        lines += [*_result(result, verbose), ""]
-    if report.error:
-        lines += [f"nothing ran: {report.error}", ""]
+    for reason, results in by.items():
+        lines += _paragraph(f"{words.plural(len(results), 'case')} passed {reason}", "")
+        left = len(results) - _MOST_NAMES
+        shown = results if verbose else results[:_MOST_NAMES]
+        lines += _paragraph(", ".join(r.id for r in shown) + (f" and {left} more" if left > 0 and not verbose else ""))
+    return [*lines, ""] if lines else []
+
+
+def _nothing_ran(report: RunReport) -> list[str]:
+    lines = [f"nothing ran: {report.error}"]
+    lines += [f"  its last words: {line}" for line in report.last_words]
+    return [*lines, ""]
+
+
+def _declarations(report: RunReport) -> list[str]:
+    lines = []
     for review in report.review:
         tolerated = f" (tolerated: {review.erratum})" if review.erratum else ""
         lines.append(f"PICS {review.kind} [{review.cls}]{tolerated} {review.requirement}: {review.message}")
@@ -60,16 +86,36 @@ def render(report: RunReport, verbose: bool = False) -> str:
         happened = {"occurred": f"occurred {len(outcome.occurred)} times", "absent": "did NOT occur"}
         lines.append(f"deviation {outcome.deviation.words()}: {happened.get(outcome.status, 'was not tested')}")
         lines.append(f"      {outcome.deviation.reason}")
-    if report.review or report.deviations:
-        lines.append("")
-    counts = report.summary()
+    return [*lines, ""] if lines else []
+
+
+def counts(report: RunReport) -> str:
+    """The counts, which every format has alike: cases by verdict, then what is wrong beyond the cases."""
+    qualified = {"deviation": "a declared deviation", "interpretation": "another reading of an erratum"}
+    parts = [f"{count} {name}" for name, count in report.summary().items() if count or name in ("pass", "fail")]
+    for name, meaning in qualified.items():
+        count = sum(r.qualifier == name for r in report.results)
+        parts += [f"{count} of the passes with {meaning}"] if count else []
+    parts += [f"{len(report.waived)} waived"] if report.waived else []
+    flaws = report.flaws()
+    parts += [words.plural(len(flaws), "declaration") + " wrong"] if flaws else []
+    return f"{words.plural(len(report.results), 'case')}: " + ", ".join(parts)
+
+
+def render(report: RunReport, verbose: bool = False) -> str:
+    """Everything that is not a plain pass, then the counts."""
+    lines: list[str] = []
+    if report.error:
+        lines += _nothing_ran(report)
+    found = explain.groups(report)
+    for number, group in enumerate(found, 1):
+        lines += _group(report, number, group, verbose)
+    lines += _reservations(report, verbose)
+    lines += _declarations(report)
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
     lines.append(f"DUT: {report.attachment} ({dut})")
-    lines.append(
-        f"{len(report.results)} cases: "
-        + ", ".join(f"{count} {name}" for name, count in counts.items() if count or name in ("pass", "fail"))
-        + "".join(f", {count} with {name}" for name, count in _qualified(report).items())
-        + f"; {spent:.2f} s"
-    )
+    if report.shard != (1, 1):
+        lines.append(f"this is part {report.shard[0]} of {report.shard[1]}; `fcvi report merge` joins the parts")
+    lines.append(f"{counts(report)}; {spent:.2f} s")
     return "\n".join(one_line(line) for line in lines) + "\n"

@@ -10,6 +10,8 @@
       item.hidden = !visible;
       count += visible ? 1 : 0;
     });
+    var outside = document.getElementById("outside");
+    if (outside && text) { outside.open = true; }
     shown.textContent = count + " of " + cases.length + " shown";
   }
   bar.hidden = false;

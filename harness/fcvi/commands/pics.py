@@ -1,0 +1,130 @@
+"""``fcvi pics``: the PICS of a device as a file.
+
+``fcvi pics new`` writes a commented TOML file with every item, its meaning, its clause and how many cases it decides; with
+--dut SPEC, filled with what the device says in hello. ``fcvi pics check FILE`` reads such a file and reviews it: what contradicts
+itself, what is mandatory and not claimed, and how many cases would run. Exit status of check: 0 nothing is wrong, 1 something
+is, 2 the file cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from fcvi.engine import declaration
+from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.files import FileError, encoded, one_line
+from fcvi.engine.laboratory import ITEM, LAB
+from fcvi.engine.pics import PicsError, complete
+from fcvi.engine.protocol import ProtocolError, attaches
+from fcvi.engine.review import review
+from fcvi.report import certificate, proforma
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    p = commands.add_parser("pics", help="write or check the PICS of a device", description=__doc__)
+    actions = p.add_subparsers(metavar="ACTION", required=True)
+    n = actions.add_parser("new", help="a commented file with every item", description=__doc__)
+    n.add_argument("--dut", metavar="SPEC", help="fill it with what this device claims in hello; as for fcvi run")
+    n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="answer time of the device (default 5)")
+    n.add_argument("--out", type=Path, metavar="FILE", help="write it there (must not exist) instead of standard output")
+    n.set_defaults(run=new)
+    c = actions.add_parser("check", help="review a file", description=__doc__)
+    c.add_argument("file", metavar="FILE", type=Path)
+    c.add_argument("--json", action="store_true", help="the outcome as JSON")
+    c.set_defaults(run=check)
+
+
+def _claims(spec: str, timeout: float) -> tuple[dict[str, Any], str]:
+    """What the device says in hello, and what it calls itself. Raises AttachError, DutError, PicsError."""
+    try:
+        attach = attaches(spec).attach
+    except ProtocolError as error:
+        raise AttachError(f"--dut {spec}: {error}") from error
+    assert attach is not None
+    dut = attach(spec, agent="", identity=declaration.Declaration().pixit.dut, rpc_timeout_s=timeout, log=None)
+    try:
+        return complete(dut.pics, "hello"), f"{dut.implementation} {dut.version}".strip()
+    finally:
+        dut.close()
+
+
+def _entries(table: str, known: dict[str, str]) -> list[str]:
+    examples = {"issued": "2027-01-31", "received": "2027-01-31", "firmware_sha256": f'"{"0" * 64}"'}
+    return [f"[{table}]", *(f"# {name} = {examples.get(name, chr(34) * 2)}  # {words}" for name, words in known.items()), ""]
+
+
+def document(pics: dict[str, Any], whose: str) -> str:
+    """The file."""
+    lines = [
+        f"# PICS of {one_line(whose)}" if whose else "# PICS: what the device supports. Nothing is claimed yet.",
+        "# A case whose items are not claimed is not applicable. Claim only what the device has: each claim is tested.",
+        "# `fcvi pics check FILE` reviews this file; `fcvi run --pics FILE` and `fcvi certify --pics FILE` use it.", "", "[pics]",
+    ]  # fmt: skip
+    for row in proforma.rows(pics):
+        cases = f"decides {row.cases} cases" if row.cases else "decides no case by itself"
+        lines += [f"# The device: {row.meaning}. Clause {row.clause}; {cases}.", f"{row.item} = {row.value}"]
+    lines += ["", "# What a certificate has to say, and no program can know. Take the # away from what you fill in.", ""]
+    return "\n".join([*lines, *_entries("lab", LAB), *_entries("item", ITEM)]).rstrip() + "\n"
+
+
+def new(args: argparse.Namespace) -> int:
+    """Write the file."""
+    pics: dict[str, Any] = {}
+    whose = ""
+    if args.dut is not None:
+        try:
+            pics, whose = _claims(args.dut, args.rpc_timeout)
+        except (AttachError, PicsError) as error:
+            print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+            return 2
+        except DutError as error:
+            print(f"fcvi: --dut {one_line(args.dut)}: {one_line(str(error))}", file=sys.stderr)
+            return 3
+    text = document(pics, whose)
+    if args.out is None:
+        print(text, end="")
+        return 0
+    try:
+        with os.fdopen(os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            file.write(encoded(text))
+    except OSError as error:
+        print(f"fcvi: --out {one_line(str(args.out))}: {error.strerror}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Review the file."""
+    try:
+        declared = declaration.load(args.file, load_catalogue().levels)
+        if declared.pics is None:
+            raise FileError(f"{args.file}: no [pics] in it: `fcvi pics new` writes one")
+    except (PicsError, FileError) as error:
+        print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+        return 2
+    found = review(declared.pics, load_catalogue().levels)
+    due, listed = len(certificate.applicable(declared.pics)), len(certificate.listed())
+    wrong = [r for r in found if r.cls == "violation"]
+    if args.json:
+        print(json.dumps({"applicable": due, "cases": listed, "review": [r.as_json() for r in found]}, indent=1))
+        return 1 if wrong else 0
+    for r in found:
+        tolerated = f" (tolerated: {r.erratum})" if r.erratum else ""
+        print(f"{r.cls}{tolerated}: {r.requirement}: {r.message}; claimed {r.seen}, required {r.required}")
+    stated = {**declared.lab, **declared.item}
+    absent = [words for name, words in {**LAB, **ITEM}.items() if name in _EXPECTED and name not in stated]
+    if absent:
+        print(f"a certificate would not state: {', '.join(absent)}")
+    print(f"{due} of {listed} cases apply; {len(wrong)} of {len(found)} remarks count against the device")
+    return 1 if wrong else 0
+
+
+#: Entries that ISO/IEC 17025:2017, 7.8.2.1, asks of every report.
+_EXPECTED = ("name", "address", "customer", "authorised_by", "issued", "description", "serial", "firmware", "received")

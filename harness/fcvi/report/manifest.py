@@ -1,0 +1,61 @@
+"""SHA256SUMS, which covers every file of a certification, and the signature of it that ssh-keygen makes and checks.
+
+The signature is a file of its own beside the manifest, so that ``sha256sum --check`` and ``ssh-keygen -Y verify`` do without us.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Mapping
+
+from fcvi.engine.files import FileError, encoded, read_file
+
+NAME, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
+_NAMESPACE, _SIGNER = "fcvi-certificate", "laboratory"
+
+
+def render(hashes: Mapping[str, str]) -> bytes:
+    """The file: what sha256sum would print, in the order of the names."""
+    return encoded("".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes)))
+
+
+def _keygen(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    tool = shutil.which("ssh-keygen")
+    if tool is None:
+        raise FileError("ssh-keygen is not here: signatures need the package openssh-client")
+    return subprocess.run([tool, *words], input=given, capture_output=True, check=False, timeout=60)
+
+
+def _why(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
+    return " ".join(lines[-1].split())[:200] if lines else f"exit status {done.returncode}"
+
+
+def sign(directory: Path, key: Path) -> None:
+    """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises FileError, OSError."""
+    read_file(key)  # says plainly what is wrong with the name
+    (directory / SIGNATURE).unlink(missing_ok=True)
+    done = _keygen("-q", "-Y", "sign", "-n", _NAMESPACE, "-f", str(key), str(directory / NAME))
+    if done.returncode or not (directory / SIGNATURE).is_file():
+        raise FileError(f"{key}: cannot sign with it: {_why(done)}")
+
+
+def check(directory: Path, public: Path) -> str:
+    """"" when the manifest is signed with this key, else why it is not. Raises FileError when the key cannot be used."""
+    lines = [line for line in read_file(public).decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
+    if len(lines) != 1 or len(lines[0].split()) < 2 or "PRIVATE" in lines[0]:
+        raise FileError(f"{public}: not a public key of OpenSSH on one line")
+    if not (directory / SIGNATURE).is_file() or (directory / SIGNATURE).is_symlink():
+        return f"{SIGNATURE} is not there: nobody signed the manifest"
+    kind, key = lines[0].split()[:2]
+    with tempfile.NamedTemporaryFile("w", suffix=".allowed") as allowed:
+        allowed.write(f'{_SIGNER} namespaces="{_NAMESPACE}" {kind} {key}\n')
+        allowed.flush()
+        done = _keygen(
+            "-Y", "verify", "-f", allowed.name, "-I", _SIGNER, "-n", _NAMESPACE, "-s", str(directory / SIGNATURE),
+            given=read_file(directory / NAME),
+        )  # fmt: skip
+    return "" if done.returncode == 0 else f"{SIGNATURE} is not a signature of {NAME} with {public.name}: {_why(done)}"

@@ -1,0 +1,125 @@
+"""Several runs beside each other: implementations, or versions of one firmware, oldest first. What changed comes first."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Sequence
+
+from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.files import FileError
+from . import diff, html
+
+ABSENT = ""  # the verdict of a case that a run does not have
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run and how its column is called."""
+
+    name: str
+    run: diff.Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """A clause, a requirement or a case with its verdict in each run."""
+
+    kind: str
+    ident: str
+    verdicts: tuple[str, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether two runs that have it differ about it."""
+        return len({v for v in self.verdicts if v != ABSENT}) > 1
+
+    @property
+    def worse(self) -> bool:
+        """Whether the last run that has it is worse than the one before it."""
+        known = [html.VERDICTS.index(v.split(" ")[0]) for v in self.verdicts if v != ABSENT]
+        return len(known) > 1 and known[-1] < known[-2]
+
+
+@dataclass(frozen=True)
+class Table:
+    """All of it."""
+
+    runs: tuple[Named, ...]
+    clauses: tuple[Row, ...]
+    requirements: tuple[Row, ...]
+    cases: tuple[Row, ...]
+
+    def changes(self) -> list[Row]:
+        """Cases and requirements that are not the same in all runs, what got worse first."""
+        found = [row for row in (*self.requirements, *self.cases) if row.changed]
+        return sorted(found, key=lambda row: not row.worse)
+
+
+def load(word: str) -> Named:
+    """[NAME=]PATH of the command line. Raises FileError."""
+    name, equals, path = word.partition("=")
+    if equals and name and not Path(word).exists():
+        return Named(name, diff.load(Path(path)))
+    run = diff.load(Path(word))
+    known = f"{run.about.get('dut.implementation', '')} {run.about.get('dut.version', '')}".strip()
+    return Named(known or Path(word).name, run)
+
+
+def build(runs: Sequence[Named]) -> Table:
+    """Set the runs beside each other. Raises FileError when there are not at least two."""
+    if len(runs) < 2:
+        raise FileError("report matrix: it takes two runs or more")
+    names: list[str] = []
+    for named in runs:  # a column needs a name of its own
+        number = sum(n == named.name or n.startswith(f"{named.name} (") for n in names)
+        names.append(f"{named.name} ({number + 1})" if number else named.name)
+    by: dict[str, list[str]] = {}
+    for r in load_requirements():
+        by.setdefault(r.clause, []).append(r.id)
+    clauses = [
+        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, html.NOT_TESTED) for i in idents) for n in runs))
+        for clause, idents in by.items()
+    ]
+    known = [r.id for r in load_requirements()]
+    requirements = [Row("requirement", i, tuple(n.run.requirements.get(i, html.NOT_TESTED) for n in runs)) for i in known]
+    idents = dict.fromkeys(i for n in runs for i in n.run.cases)
+    cases = [
+        Row("case", i, tuple(n.run.cases[i].words() if i in n.run.cases else ABSENT for n in runs)) for i in idents
+    ]
+    columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
+    return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))
+
+
+def words_of(table: Table) -> str:
+    """One line."""
+    changes = table.changes()
+    worse = sum(row.worse for row in changes)
+    return f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run"
+
+
+def csv_table(table: Table) -> str:
+    """One line for each clause, requirement and case; one column for each run."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["kind", "id", *(_cell(n.name) for n in table.runs), "changed"])
+    for row in (*table.clauses, *table.requirements, *table.cases):
+        writer.writerow([row.kind, _cell(row.ident), *map(_cell, row.verdicts), "yes" if row.changed else ""])
+    return file.getvalue()
+
+
+def _cell(text: str) -> str:
+    """What a device calls itself must not become a formula in a spreadsheet."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def html_page(table: Table) -> str:
+    """One page that needs nothing else."""
+    style, style_hash = html.asset("style.css")
+    counts = [{v: sum(c.verdict == v for c in n.run.cases.values()) for v in html.VERDICTS} for n in table.runs]
+    return html.environment().get_template("matrix.html.j2").render(
+        table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
+        words=words_of(table), style=style, style_hash=style_hash,
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Joins the report directories of the shards of one run: their evidence becomes that of one run, which is judged anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Sequence
+
+from fcvi.engine import evidence
+from fcvi.engine.case import load_cases
+from fcvi.engine.files import FileError, encoded, read_file, write_file
+
+#: What has to be the same in every part, and how it is called in a message.
+_SAME = {
+    "suite": "version of the suite", "seed": "seed", "certification": "command (run or certify)", "deviations": "known deviations",
+    "given": "options", "select": "selection",
+}  # fmt: skip
+
+
+def _same(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
+    first, head = parts[0]
+    for path, run in parts[1:]:
+        differing = [what for name, what in _SAME.items() if run.get(name) != head.get(name)]
+        of_device = ("implementation", "version", "clock", "pics")
+        differing += [f"{name} of the device" for name in of_device if run["dut"][name] != head["dut"][name]]
+        if _settled(run["pixit"]) != _settled(head["pixit"]):
+            differing.append("PIXIT")
+        if differing:
+            raise FileError(f"{path}: not a part of the same run as {first}: another {', another '.join(differing)}")
+
+
+def _settled(pixit: dict[str, Any]) -> dict[str, Any]:
+    """Without what was measured of the host."""
+    return {name: value for name, value in pixit.items() if name != "jitter_us"}
+
+
+def _complete(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
+    """Every part is there once. A part that is missing would be a silent gap."""
+    total = parts[0][1].get("shard", [1, 1])[1]
+    numbers: dict[int, Path] = {}
+    for path, run in parts:
+        number, of = run.get("shard", [1, 1])
+        if of != total or total == 1:
+            raise FileError(f"{path}: not a part of {total}: it is part {number} of {of}")
+        if number in numbers:
+            raise FileError(f"{path}: part {number} of {of}, as {numbers[number]} is")
+        if run.get("unattached") or run.get("error"):
+            raise FileError(f"{path}: nothing ran there: {str(run.get('error'))[:200]}")
+        numbers[number] = path
+    missing = [str(n) for n in range(1, total + 1) if n not in numbers]
+    if missing:
+        raise FileError(f"part {', '.join(missing)} of {total} is missing")
+
+
+def merge(out: Path, directories: Sequence[Path]) -> None:
+    """Write the evidence of the whole run into out, which must be new or empty. Raises FileError and OSError."""
+    parts = [(path, evidence.load_run(path)) for path in directories]
+    try:
+        _complete(parts)
+        _same(parts)
+        run = _joined(parts)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"{directories[0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {error!r}") from error
+    out.mkdir(parents=True, exist_ok=True)
+    if any(out.iterdir()):
+        raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
+    (out / evidence.FOLDER).mkdir()
+    for path, part in parts:
+        for case in part["cases"]:
+            if "not_run" not in case:
+                name = f"{evidence.FOLDER}/{evidence.stem(case['id'])}.jsonl"
+                write_file(out / name, read_file(path / name))
+    logs = [read_file(path / "dut.log") for path, _ in parts if (path / "dut.log").is_file()]
+    write_file(out / "dut.log", b"".join(logs))
+    write_file(out / evidence.FOLDER / evidence.RUN, encoded(json.dumps(run, indent=1) + "\n"))
+
+
+def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
+    order = {ident: n for n, ident in enumerate(i for case in load_cases() for i in case.variant_ids())}
+    cases = [case for _, run in parts for case in run["cases"]]
+    names = [case["id"] for case in cases]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise FileError(f"{twice[0]} ran in two of the parts")
+    run = dict(parts[0][1])
+    jitter = max(int(part["pixit"].get("jitter_us", 0)) for _, part in parts)
+    if jitter:
+        run["pixit"] = {**run["pixit"], "jitter_us": jitter}
+    run["dut"] = {**run["dut"], "attachment": "; ".join(dict.fromkeys(part["dut"]["attachment"] for _, part in parts))}
+    run["date"] = min(part["date"] for _, part in parts)
+    run["waived"] = {ident: why for _, part in parts for ident, why in part.get("waived", {}).items()}
+    run["cases"] = sorted(cases, key=lambda case: order.get(case["id"], len(order)))
+    run["shard"] = [1, 1]
+    return run

@@ -1,0 +1,94 @@
+"""report.sarif: what did not pass as SARIF 2.1.0, for code hosts that show findings beside a change.
+
+Each finding points at the capture of its case. What is waived is suppressed, with the reason as its justification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Iterable, Mapping, Optional
+from urllib.parse import quote
+
+from fcvi.engine.evidence import stem
+from fcvi.engine.results import Result, RunReport, Verdict
+from . import explain, words
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Verdict.FAIL: "error", Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
+_NO_RULE = {
+    "fcvi.error": "The suite or the attachment of the device failed, so that nothing follows about the device.",
+    "fcvi.inconclusive": "The case could not be brought to a verdict.",
+    "fcvi.declaration": "The PICS contradicts itself, or a declared deviation did not occur.",
+}
+
+
+def _rule(ident: str, text: str, clause: str = "") -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": ident, "shortDescription": {"text": text}, "fullDescription": {"text": text}}
+    return {**rule, "properties": {"clause": clause}} if clause else rule
+
+
+def rules(idents: Iterable[str]) -> list[dict[str, Any]]:
+    """The requirements (and what stands for none) that results name, sorted."""
+    known = explain.requirements()
+    return [
+        _rule(ident, known[ident].statement, known[ident].clause) if ident in known else _rule(ident, _NO_RULE.get(ident, ident))
+        for ident in sorted(set(idents))
+    ]
+
+
+def log(
+    version: str, results: list[dict[str, Any]], properties: Mapping[str, Any], date: str = "", errors: Iterable[str] = ()
+) -> str:
+    """The file: one run of one tool. errors: why it could not do its work."""
+    told = [{"level": "error", "message": {"text": text}} for text in errors]
+    invocation: dict[str, Any] = {"executionSuccessful": not told}
+    invocation |= {"startTimeUtc": date} if date else {}
+    invocation |= {"toolExecutionNotifications": told} if told else {}
+    driver = {"name": "fcvi", "version": version, "rules": rules(r["ruleId"] for r in results)}
+    run = {
+        "tool": {"driver": driver}, "invocations": [invocation], "results": results, "columnKind": "utf16CodeUnits",
+        "properties": dict(properties),
+    }  # fmt: skip
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def result_of(
+    rule: str, level: str, text: str, file: str, place: str, byte: Optional[int] = None, size: int = 1
+) -> dict[str, Any]:
+    """One finding. place: the case or the frame, in words; byte: its offset in the file, when that is known."""
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(file)}}
+    if byte is not None:
+        physical["region"] = {"byteOffset": byte, "byteLength": size}
+    print_ = hashlib.sha256(f"{rule}\n{place}\n{words.sorted_out(text)}".encode("utf-8", "backslashreplace")).hexdigest()
+    return {
+        "ruleId": rule, "level": level, "message": {"text": text},
+        "locations": [{"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": place}]}],
+        "partialFingerprints": {"fcvi/v1": print_},
+    }  # fmt: skip
+
+
+def _results(report: RunReport, result: Result) -> list[dict[str, Any]]:
+    lines = explain.explain(report, result).lines()
+    file = stem(result.id) + ".pcapng" if result.frames else "report.json"
+    found = []
+    for finding in explain.failing(result) if result.verdict is Verdict.FAIL else []:
+        text = words.timed(f"{finding.message}: {finding.seen}; required: {finding.required}")
+        found.append((finding.requirement, "\n".join([f"{result.id}: {text}", *lines])))
+    if not found:
+        rule = f"fcvi.{'inconclusive' if result.verdict is Verdict.INCONCLUSIVE else 'error'}"
+        found = [(rule, "\n".join([f"{result.id}: {words.timed(result.reason)}", *lines]))]
+    made = [result_of(rule, _LEVELS[result.verdict], text, file, result.id) for rule, text in found]
+    waived = report.waived.get(result.id)
+    for entry in made if waived else ():
+        entry["suppressions"] = [{"kind": "external", "status": "accepted", "justification": waived}]
+    return made
+
+
+def render(report: RunReport) -> str:
+    """The file."""
+    results = [entry for r in report.results if r.verdict in _LEVELS for entry in _results(report, r)]
+    results += [result_of("fcvi.declaration", "error", flaw, "report.json", "declarations") for flaw in report.flaws()]
+    properties = {"dut": report.attachment, "seed": report.seed, "summary": report.summary()}
+    errors = [report.error, *report.last_words] if report.error else []
+    return log(report.suite_version, results, properties, report.date, errors)

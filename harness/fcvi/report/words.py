@@ -1,0 +1,53 @@
+"""Times, numbers and commands as people read them. Every format of the report takes its words from here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from fcvi.engine.results import Finding, RunReport
+
+_TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
+_NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
+
+
+def duration(us: int) -> str:
+    """A time in seconds, or in milliseconds where that has fewer zeros."""
+    if abs(us) < 1000:
+        return f"{us} us"
+    number, unit = (us / 1e6, "s") if abs(us) >= 1_000_000 else (us / 1e3, "ms")
+    return f"{number:.6f}".rstrip("0").rstrip(".") + f" {unit}"
+
+
+def timed(text: str) -> str:
+    """A sentence in which long counts of microseconds are seconds."""
+    return _TIME.sub(lambda found: duration(int(found[1])), text)
+
+
+def sorted_out(text: str) -> str:
+    """A sentence without its numbers: what two cases with one cause have in common."""
+    return _NUMBER.sub("#", timed(text))
+
+
+def where(finding: Finding) -> str:
+    """The place that a finding points at: frame, byte, bits and time."""
+    parts = []
+    if finding.frame is not None:
+        parts.append(f"frame {finding.frame}")
+    if finding.byte is not None:
+        parts.append(f"byte {finding.byte}" + (f" bits {finding.bits}" if finding.bits else ""))
+    if finding.time_us is not None:
+        parts.append(f"{duration(finding.time_us)} after the case began")
+    return ", ".join(parts)
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: "1 case", "2 cases"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def again(report: RunReport, ident: str) -> str:
+    """The command that runs this case again as it was run."""
+    given = f" {report.given}" if report.given else ""
+    device, case = shlex.quote(report.attachment), shlex.quote(ident)
+    return f"fcvi run --dut {device}{given} --seed {report.seed} --select {case} --report again"
