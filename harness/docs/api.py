@@ -1,6 +1,7 @@
 """Writes the reference of the C interface from the public headers: every function with the comment that stands above it.
 
-Usage: python3 harness/docs/api.py ROOT > api.md. A function without a comment of its own is given the comment of the section it is in.
+Usage: python3 harness/docs/api.py ROOT > api.md. A function without a
+comment of its own is given the heading of its section.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ HEADERS = (
     "refimpl/vipl/include/*.h", "harness/capture/capture.h",
 )  # fmt: skip
 
-_FUNCTION = re.compile(r"^(?!static|typedef|#|return)[A-Za-z_][\w \t\*]*?\**\b((?:fcvi_|mon_|Vip)\w+)\s*\(([^;{}]*)\)\s*;[ \t]*(/\*.*?\*/)?", re.M | re.S)
+_FUNCTION = re.compile(
+    r"^(?!static|typedef|#|return)[A-Za-z_][\w \t\*]*?\**\b((?:fcvi_|mon_|Vip)\w+)\s*\(([^;{}]*)\)\s*;[ \t]*(/\*.*?\*/)?",
+    re.MULTILINE | re.DOTALL,
+)
 _SECTION = re.compile(r"/\* ---- (.*?) ---- \*/", re.S)
 
 
@@ -67,12 +71,14 @@ def render(root: Path) -> str:
             if listed:
                 first = re.search(r"/\*.*?\*/", text, re.S)
                 parts.append((path.relative_to(root).as_posix(), _words(first.group()) if first else "", listed))
-    lines = ["# The C interface", "", "This page is generated from the public headers. The structures and enumerations stand in the headers.", ""]
+    lines = ["# The C interface", ""]
+    lines += ["This page is generated from the public headers. The structures and enumerations stand in the headers.", ""]
     lines += [f"- [`{name}`](#{re.sub(r'[^a-z0-9_-]', '', name.lower())}): {len(listed)} functions" for name, _, listed in parts]
     for name, about, listed in parts:
         lines += ["", f"## {name}", "", about]
         for one in listed:
-            lines += ["", f"### {one.name}", "", "```c", one.prototype, "```", "", one.comment or f"Section of the header: {one.section}."]
+            comment = one.comment or f"Section of the header: {one.section}."
+            lines += ["", f"### {one.name}", "", "```c", one.prototype, "```", "", comment]
     return "\n".join(lines) + "\n"
 
 

@@ -137,7 +137,8 @@ def bash() -> str:
     top = actions_of(parser())
     words, choices = [], []
     for name, command in _every():
-        offered = [o for a in options_of(command) for o in a.option_strings if o.startswith("--")] + list(actions_of(command))
+        offered = [o for a in options_of(command) for o in a.option_strings if o.startswith("--")]
+        offered += list(actions_of(command))
         words.append(f'    "{name}") words="{" ".join(offered)}" ;;')
         for action in options_of(command):
             if action.choices:

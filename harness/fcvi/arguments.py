@@ -103,7 +103,7 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """The value of an argument; what cannot be one is told in words, not by the name of a function."""
         try:
-            return super()._get_value(action, arg_string)  # type: ignore[misc]
+            return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
             if not error.message.startswith("invalid "):
                 raise
