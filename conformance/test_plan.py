@@ -92,7 +92,7 @@ def _book(protocol: Protocol) -> Iterator[str]:
     ordered = sorted(chapters, key=_order)
     number = sum(len(case.variants) for case in cases)
     yield from (f"# Test plan for {protocol.name} ({protocol.standard})", "")
-    yield f"This book has {len(cases)} cases with {number} variants. `python3 -m conformance.test_plan` generates it from the cases."
+    yield f"This book has {len(cases)} cases with {number} variants. `python3 -m conformance.test_plan` generates it."
     yield ""
     yield "A case passes when every check in it holds and when the monitor finds no violation in the frames of the device."
     yield "A broken `shall` fails the device. A broken `should` is a notice. The device's PICS decides which variants apply."

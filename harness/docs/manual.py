@@ -143,6 +143,7 @@ def bash() -> str:
         for action in options_of(command):
             if action.choices:
                 choices.append(f'    "{name} {action.option_strings[-1]}") words="{_value(action).replace("|", " ")}" ;;')
+    nested = "|".join(name for name, its in top.items() if actions_of(its))
     return f"""# bash completion of fcvi, generated from its parser
 _fcvi() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=""
@@ -152,7 +153,7 @@ _fcvi() {{
     return
   fi
   case $command in
-    {"|".join(name for name, its in top.items() if actions_of(its))}) [ "$COMP_CWORD" -gt 2 ] && command="$command ${{COMP_WORDS[2]}}" ;;
+    {nested}) [ "$COMP_CWORD" -gt 2 ] && command="$command ${{COMP_WORDS[2]}}" ;;
   esac
   case "$command $before" in
 {chr(10).join(choices)}
