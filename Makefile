@@ -115,10 +115,11 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
 SHARE = $(DESTDIR)$(PREFIX)/share
+OUR_HEADERS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
-	install -m 644 $(filter %/include/fcvi/%,$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/fcvi/
-	install -m 644 $(filter-out %/include/fcvi/%,$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(OUR_HEADERS) $(DESTDIR)$(PREFIX)/include/fcvi/
+	install -m 644 $(filter-out $(OUR_HEADERS),$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
 	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/
 	install -m 755 $(BUILD)/fcvi-agent $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/

@@ -26,6 +26,7 @@ C_ROOMS = {
     "refimpl/include/fcvi/port.h": "port.h",
     "refimpl/include/fcvi/fabric.h": "fabric.h",
     "refimpl/include": "port.h",
+    "refimpl/vipl/include/fcvi/vip_codes.h": "port.h",
     "refimpl/src/vi": "vi",
     "refimpl/src/fc2": "fc2",
     "refimpl/src/fcvi": "fcvi",

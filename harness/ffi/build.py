@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDES = [
     ROOT / "codec/include",
     ROOT / "refimpl/include",
+    ROOT / "refimpl/vipl/include",
     ROOT / "conformance/monitor/include",
     ROOT / "harness/capture",
     ROOT / "harness/judge",
@@ -26,7 +27,7 @@ INCLUDES = [
     ROOT / "harness/ffi",
 ]
 HEADERS = [
-    "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/port.h", "fcvi/monitor.h",
+    "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/vip_codes.h", "fcvi/port.h", "fcvi/monitor.h",
     "capture.h", "judge.h", "live.h", "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]

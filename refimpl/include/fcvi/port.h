@@ -11,6 +11,7 @@
 #define FCVI_PORT_H
 
 #include <fcvi/codec.h>
+#include <fcvi/vip_codes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,29 +80,6 @@ struct fcvi_port_config {
     bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once */
     uint8_t end_to_end_credit; /* class 2: frames of an Exchange that may wait for their ACK; 0: 16 */
     uint32_t iu_size; /* payload bytes in one Message IU (5.2.1); 0: as many as one Sequence can hold */
-};
-
-/** VIP_RETURN by VIPL's own order and names (see fcvi_vip_name). FCVI_VIP_PENDING is no VIPL code: the call
- *  blocks and completes later with an FCVI_EVENT_CALL that carries its token. */
-enum fcvi_vip {
-    VIP_SUCCESS = 0,
-    VIP_NOT_DONE = 1,
-    VIP_INVALID_PARAMETER = 2,
-    VIP_ERROR_RESOURCE = 3,
-    VIP_TIMEOUT = 4,
-    VIP_REJECT = 5,
-    VIP_INVALID_RELIABILITY_LEVEL = 6,
-    VIP_INVALID_MTU = 7,
-    VIP_INVALID_QOS = 8,
-    VIP_INVALID_PTAG = 9,
-    VIP_INVALID_RDMAREAD = 10,
-    VIP_DESCRIPTOR_ERROR = 11,
-    VIP_INVALID_STATE = 12,
-    VIP_ERROR_NAMESERVICE = 13,
-    VIP_NO_MATCH = 14,
-    VIP_NOT_REACHABLE = 15,
-    FCVI_VIP_PENDING = 100,
-    FCVI_VIP_UNSUPPORTED = 101
 };
 
 enum fcvi_vi_state { /* 8.2 */
@@ -198,21 +176,6 @@ struct fcvi_event {
     struct fcvi_address remote_address;       /* CALL of VipConnectWait */
     struct fcvi_attributes remote_attributes; /* CALL of VipConnectWait and VipConnectRequest */
     struct fcvi_completion completion;
-};
-
-/** VipErrorCode, by VIPL's values. */
-enum fcvi_vip_error {
-    VIP_ERROR_POST_DESC,
-    VIP_ERROR_CONN_LOST,
-    VIP_ERROR_RECVQ_EMPTY,
-    VIP_ERROR_VI_OVERRUN,
-    VIP_ERROR_RDMAW_PROT,
-    VIP_ERROR_RDMAW_DATA,
-    VIP_ERROR_RDMAW_ABORT,
-    VIP_ERROR_RDMAR_PROT,
-    VIP_ERROR_COMP_PROT,
-    VIP_ERROR_RDMA_TRANSPORT,
-    VIP_ERROR_CATASTROPHIC
 };
 
 /* ---- life ---- */

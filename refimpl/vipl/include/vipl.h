@@ -14,6 +14,7 @@
 #ifndef VIPL_H
 #define VIPL_H
 
+#include <fcvi/vip_codes.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -57,44 +58,8 @@ typedef VIP_PVOID VIP_QOS; /* NULL, or the provider's struct fcvi_vipl_qos (fcvi
 
 /* ---- return codes (VI-DG 4.2) and error codes (VI-DG 4.4) ---- */
 
-#ifdef FCVI_PORT_H /* the provider's own sources: fcvi/port.h has the same names with the same values */
 typedef enum fcvi_vip VIP_RETURN;
 typedef enum fcvi_vip_error VIP_ERROR_CODE;
-#else
-typedef enum {
-    VIP_SUCCESS,
-    VIP_NOT_DONE,
-    VIP_INVALID_PARAMETER,
-    VIP_ERROR_RESOURCE,
-    VIP_TIMEOUT,
-    VIP_REJECT,
-    VIP_INVALID_RELIABILITY_LEVEL,
-    VIP_INVALID_MTU,
-    VIP_INVALID_QOS,
-    VIP_INVALID_PTAG,
-    VIP_INVALID_RDMAREAD,
-    VIP_DESCRIPTOR_ERROR,
-    VIP_INVALID_STATE,
-    VIP_ERROR_NAMESERVICE,
-    VIP_NO_MATCH,
-    VIP_NOT_REACHABLE
-} VIP_RETURN;
-
-/* its name in VI-DG 4.4: NOLINTNEXTLINE(bugprone-reserved-identifier) */
-typedef enum _VIP_ERROR_CODE {
-    VIP_ERROR_POST_DESC,
-    VIP_ERROR_CONN_LOST,
-    VIP_ERROR_RECVQ_EMPTY,
-    VIP_ERROR_VI_OVERRUN,
-    VIP_ERROR_RDMAW_PROT,
-    VIP_ERROR_RDMAW_DATA,
-    VIP_ERROR_RDMAW_ABORT,
-    VIP_ERROR_RDMAR_PROT,
-    VIP_ERROR_COMP_PROT,
-    VIP_ERROR_RDMA_TRANSPORT,
-    VIP_ERROR_CATASTROPHIC
-} VIP_ERROR_CODE;
-#endif
 
 typedef enum _VIP_RESOURCE_CODE {
     VIP_RESOURCE_NIC,
