@@ -41,19 +41,12 @@ def _words(comment: str) -> str:
 def functions(text: str) -> list[Function]:
     """The functions that a header declares, in its order."""
     found: list[Function] = []
-    end, shared = 0, ""
+    end = 0
     for match in _FUNCTION.finditer(text):
         before = text[end:match.start()]
         above = re.search(r"/\*(?:(?!\*/).)*\*/\s*\Z", before, re.S)
         own = above.group() if above and "----" not in above.group() else ""
         comment = _words(own or match.group(3) or "")
-        # prototypes in a block under one comment share it; a blank line ends the block
-        if comment:
-            shared = comment if own else shared
-        elif before.strip() == "" and before.count("\n") < 2:
-            comment = shared
-        else:
-            shared = ""
         sections = list(_SECTION.finditer(text, 0, match.start()))
         prototype = " ".join(re.sub(r"/\*.*?\*/", "", match.group()).split())
         found.append(Function(match.group(1), prototype, comment, _words(sections[-1].group(1)) if sections else ""))

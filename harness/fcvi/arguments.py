@@ -123,7 +123,8 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         epilog=EXIT_STATUS,
         formatter_class=RawFormatter,
     )
-    top.add_argument("--version", action=Version, nargs=0, help="print the version, with the commit where it is known, and exit")
+    top.add_argument("--version", action=Version, nargs=0, dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
+                     help="print the version, with the commit where it is known, and exit")  # fmt: skip
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for module in modules(command):
         module.add_parser(commands)
