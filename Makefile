@@ -35,7 +35,7 @@ GCOVR := gcovr -r . --exclude-branches-by-pattern '.*FCVI_ASSERT.*'
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
+.PHONY: all help manual FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
         fuzz-coverage check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
         install install-dissector uninstall fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
 
@@ -121,6 +121,7 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 
 LIBDIR = $(DESTDIR)$(PREFIX)/lib
 OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
+SHARE = $(DESTDIR)$(PREFIX)/share
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
 	install -m 644 $(OURS) $(DESTDIR)$(PREFIX)/include/fcvi/
@@ -141,6 +142,13 @@ install: all ## install under DESTDIR and PREFIX
 	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
 	install -D -m 644 $(BUILD)/fcvi.lua $(LIBDIR)/fcvi/wireshark/fcvi.lua
+	git rev-parse --short HEAD > $(LIBDIR)/fcvi/harness/fcvi/commit 2> /dev/null || rm -f $(LIBDIR)/fcvi/harness/fcvi/commit
+	$(MAKE) --no-print-directory manual
+	install -d $(SHARE)/man/man1 $(SHARE)/doc/fcvi
+	install -m 644 $(BUILD)/doc/man1/*.1 $(SHARE)/man/man1/
+	install -D -m 644 $(BUILD)/doc/fcvi.bash $(SHARE)/bash-completion/completions/fcvi
+	install -D -m 644 $(BUILD)/doc/_fcvi $(SHARE)/zsh/site-functions/_fcvi
+	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/
 	install -d $(LIBDIR)/fcvi/build/python
 	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/
 	install -m 755 $(BUILD)/fcvi $(LIBDIR)/fcvi/build/fcvi
@@ -148,6 +156,8 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
+	rm -rf $(SHARE)/doc/fcvi
+	rm -f $(SHARE)/man/man1/fcvi.1 $(SHARE)/man/man1/fcvi-*.1 $(SHARE)/bash-completion/completions/fcvi $(SHARE)/zsh/site-functions/_fcvi
 	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)

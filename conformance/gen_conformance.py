@@ -154,6 +154,7 @@ def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
         "bank (`conformance/tests/bank`) that break the statement; `make faults` runs them.",
         "",
         "Testable `shall` statements that nothing tests: " + (", ".join(missing) or "none") + ".",
+        *_summary(list(requirements), every),
     ]
     clause = None
     for r in requirements:
@@ -168,6 +169,21 @@ def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
         lines += ["", "## Rows of the catalogue that were changed", "", "| id | kind before | reason |", "| --- | --- | --- |"]
         lines += [f"| {c.id} | {c.kind_was} | {_cell(c.reason)} |" for c in changes]
     return lines + _errata(protocol, cases)
+
+
+def _summary(requirements: list[Requirement], every: Ways) -> list[str]:
+    """The contents list: each clause with its statements, how many can be tested, are tested, and were seen to fail."""
+    clauses: dict[str, list[Requirement]] = {}
+    for r in requirements:
+        clauses.setdefault(r.clause.split(" ")[0], []).append(r)
+    lines = ["", "## Contents", "", "| clause | statements | testable | tested | seen to fail |", "| --- | --- | --- | --- | --- |"]
+    for clause, inside in clauses.items():
+        testable = [r for r in inside if r.testable]
+        tested = sum(1 for r in testable if every.how(r))
+        failed = sum(1 for r in testable if r.id in every.devices)
+        anchor = re.sub(r"[^a-z0-9 _-]", "", f"clause {clause}".lower()).replace(" ", "-")
+        lines.append(f"| [{clause}](#{anchor}) | {len(inside)} | {len(testable)} | {tested} | {failed} |")
+    return lines
 
 
 def _errata(protocol: Protocol, cases: list[CaseInfo]) -> list[str]:

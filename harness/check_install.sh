@@ -107,6 +107,8 @@ usr/bin/fcvi run --quiet --select 'D.*' --report r
 test -s r/report.html
 usr/bin/fcvi judge --quiet r
 test -s usr/lib/fcvi/wireshark/fcvi.lua
+# the documents that are made from the code
+for made in man/man1/fcvi.1 man/man1/fcvi-run.1 bash-completion/completions/fcvi doc/fcvi/api.md doc/fcvi/test-plan.md; do test -s "usr/share/$made"; done
 # what is built is not built again
 cd - > /dev/null
 again=$(make --no-print-directory all | grep -vc 'Nothing to be done' || true)

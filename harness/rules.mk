@@ -54,6 +54,13 @@ install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; L
 	@test -n '$(LUA_PLUGINS)' || { echo 'no tshark to ask for the directory of plugins: give LUA_PLUGINS=DIR' >&2; exit 2; }
 	install -D -m 644 $< '$(LUA_PLUGINS)/fcvi.lua'
 
+# ---- documents that are made from the code ----
+
+manual: all ## manual pages, shell completion, C reference (api.md) and test plan, into build/doc
+	$(IN_TREE) harness/docs/manual.py $(BUILD)/doc
+	$(PYTHON) harness/docs/api.py . > $(BUILD)/doc/api.md
+	$(IN_TREE) -m conformance.test_plan > $(BUILD)/doc/test-plan.md
+
 # ---- running ----
 
 certify: all ## run the suite against the reference port; the report is in report/
@@ -85,7 +92,7 @@ check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
 
 BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
 BENCH_ROUNDS ?= 5
-bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of the README's table as a ratio of one run: build/bench.json
+bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of harness/docs/performance.md as a ratio of one run: build/bench.json
 	@if command -v $(CLANG) > /dev/null; then $(MAKE) -s fuzz-measured; fi
 	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
 

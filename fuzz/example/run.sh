@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh CLANG BUILD: builds the example as the README says and sees that the mutator finds its defect.
+# run.sh CLANG BUILD: builds the example as harness/docs/testing-the-suite.md says and sees that the mutator finds its defect.
 set -eu
 clang=$1 build=$2
 here=$(dirname "$0")

@@ -1,4 +1,4 @@
-"""Every figure of the README's performance table, each as a ratio to something measured in the same run, in turn with it.
+"""Every figure of harness/docs/performance.md, each as a ratio to something measured in the same run, in turn with it.
 
     python bench.py --build BUILD [--frames 1000000] [--rounds 5] [--json FILE]
 

@@ -82,6 +82,7 @@ void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64
 /** A file on a disk: what it holds is there at once. */
 bool fcvi_capture_is_file(const struct capture *capture);
 
+/** Close the capture and free what it holds. */
 void fcvi_capture_close(struct capture *capture);
 
 struct capture_writer;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 
 from . import __version__
@@ -22,6 +23,44 @@ EXIT_STATUS = """exit status:
   4  nothing failed but something stayed inconclusive"""
 
 
+#: What an option takes, by the name of its value in the help.
+_VALUES = {
+    "N": "a whole number",
+    "MS": "a whole number of milliseconds",
+    "MIB": "a whole number of MiB",
+    "S": "a number of seconds",
+    "A-B": "a record number or a range of them, such as 3, 3-7 or 3-",
+}
+
+
+def version() -> str:
+    """The version of the suite, and of a tree or an installation that knows it the commit: "0.1.0 (1a2b3c4)"."""
+    import subprocess
+    from pathlib import Path
+
+    here = Path(__file__).resolve().parent
+    try:
+        commit = (here / "commit").read_text(encoding="ascii").strip()
+    except OSError:
+        commit = ""
+    tree = here.parent.parent
+    if not commit and (tree / ".git").exists():
+        try:
+            asked = ["git", "-C", str(tree), "rev-parse", "--short", "HEAD"]
+            commit = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            pass
+    return f"{__version__} ({commit})" if commit else __version__
+
+
+class Version(argparse.Action):
+    """--version: asks for the commit only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"fcvi {version()}")
+        parser.exit()
+
+
 def _columns() -> int:
     try:
         return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size().columns or 80
@@ -35,6 +74,14 @@ class Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str, indent_increment: int = 2, max_help_position: int = 24, width: Optional[int] = None) -> None:
         super().__init__(prog, indent_increment, max_help_position, width or _columns() - 2)
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Paragraphs are filled one by one. One that has indented lines is a list, and keeps its line breaks."""
+        paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", text.replace("``", "`"))]
+        listed = [re.search(r"^ {2}\S", part, re.MULTILINE) is not None for part in paragraphs]
+        filled = [part if as_it_is else super(Formatter, self)._fill_text(part, width, indent)
+                  for part, as_it_is in zip(paragraphs, listed)]  # fmt: skip
+        return "\n\n".join(filled)
+
 
 class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
     """The same, for text that has its line breaks."""
@@ -45,6 +92,24 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, formatter_class: Any = Formatter, **options: Any) -> None:
         super().__init__(formatter_class=formatter_class, **options)
+
+    def format_help(self) -> str:
+        """The help, with the examples of the command at its end."""
+        if self.epilog is None:
+            from .commands.examples import EXAMPLES
+
+            self.epilog = EXAMPLES.get(self.prog)
+        return super().format_help()
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """The value of an argument; what cannot be one is told in words, not by the name of a function."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            if not error.message.startswith("invalid "):
+                raise
+            what = _VALUES.get(str(action.metavar), "a value that it takes")
+            raise argparse.ArgumentError(action, f"{arg_string!r} is not {what}") from None
 
     def error(self, message: str) -> NoReturn:
         complain(f"{message}; see `{self.prog} --help`", self.prog)
@@ -59,7 +124,8 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         epilog=EXIT_STATUS,
         formatter_class=RawFormatter,
     )
-    top.add_argument("--version", action="version", version=f"fcvi {__version__}")
+    top.add_argument("--version", action=Version, nargs=0, dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
+                     help="print the version, with the commit where it is known, and exit")  # fmt: skip
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for module in modules(command):
         module.add_parser(commands)

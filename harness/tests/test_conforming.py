@@ -120,6 +120,6 @@ def test_what_the_standard_forbids_is_caught(fault: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("fault", NOT_CAUGHT)
 def test_what_is_not_caught_is_still_not_caught(fault: str, tmp_path: Path) -> None:
-    """Otherwise the list and the README would say too little of the suite."""
+    """Otherwise the list and the documents would say too little of the suite."""
     summary = run(f"--fault {fault}", tmp_path, cases_for(fault))["summary"]
     assert summary["pass"] + summary["not-applicable"] == len(results_in(tmp_path)), summary

@@ -28,6 +28,7 @@ struct fcvi_rule {
     uint64_t required_value;
 };
 
+/** Add one finding to the list, which is not NULL; it is counted even if the list is full. */
 void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
                        enum fcvi_class cls, const char *requirement, const char *erratum, const char *message,
                        const char *required, uint64_t required_value);

@@ -66,6 +66,7 @@ struct fcvi_structure_info {
 
 /** Every field, structure by structure; behind the last stands one of structure FCVI_S_COUNT. */
 const struct fcvi_field *fcvi_field_table(size_t *count);
+/** The structures of the field table; *count is how many there are. The table is constant. */
 const struct fcvi_structure_info *fcvi_structure_table(size_t *count);
 
 #ifdef __cplusplus

@@ -187,6 +187,7 @@ struct fcvi_fabric_counters {
     uint32_t under_way;  /* now, held ones included */
     uint32_t held;       /* now */
 };
+/** Write the counters of the Fabric into out. */
 void fcvi_fabric_count(const struct fcvi_fabric *fabric, struct fcvi_fabric_counters *out);
 
 /* ---- driver ---- */

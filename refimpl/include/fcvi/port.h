@@ -190,7 +190,9 @@ struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_po
 
 /* ---- wire and time ---- */
 
+/** Hand the port a frame that arrived at now (microseconds). The frame is not needed after the call. */
 void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_input *frame);
+/** Let every timer fire that is due at now (microseconds). */
 void fcvi_port_run(struct fcvi_port *port, uint64_t now);
 /** When the next timer fires, absolute; FCVI_NEVER when none runs. */
 uint64_t fcvi_port_deadline(const struct fcvi_port *port);
@@ -208,6 +210,7 @@ bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out);
 /** Link events of clause 7.7. LOGO makes the port log out of every port; UP is the first start of the link.
  */
 enum fcvi_link { FCVI_LINK_LIP, FCVI_LINK_NOS, FCVI_LINK_LR, FCVI_LINK_LOGO, FCVI_LINK_UP };
+/** Tell the port of a link event at now. */
 void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event);
 /** A LIP after which the port has the N_Port Identifier n_port_id (7.7.3, 7.7.4). */
 void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id);
@@ -223,6 +226,7 @@ struct fcvi_port_counts {
     uint32_t vis, setups, points, exchanges, entries, segments, held_frames, timers, frames;
     uint32_t events_lost; /* events that did not fit into the ring, since init */
 };
+/** Write into out what is in use. */
 void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out);
 
 /** The state of the port in canonical form: equal bytes mean that the port will behave the same from `now`
@@ -234,19 +238,26 @@ size_t fcvi_port_canonical(const struct fcvi_port *port, uint64_t now, uint8_t *
 /* ---- VIPL: each returns an enum fcvi_vip. timeout_us: FCVI_NEVER is VIP_INFINITE. vi, mem and conn are the
  * port's own numbers; an unknown one gives VIP_INVALID_PARAMETER. ---- */
 
+/** VipCreateVi: on success vi is the number of the new VI. */
 int fcvi_vip_create_vi(struct fcvi_port *, uint64_t now, const struct fcvi_attributes *, uint32_t *vi);
+/** VipDestroyVi: the VI has to be idle, with empty queues. */
 int fcvi_vip_destroy_vi(struct fcvi_port *, uint64_t now, uint32_t vi);
 struct fcvi_vi_info {
     uint8_t state; /* enum fcvi_vi_state */
     bool send_empty, recv_empty;
     struct fcvi_attributes attributes;
 };
+/** VipQueryVi: on success out has the state, the queues and the attributes. */
 int fcvi_vip_query_vi(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi_vi_info *out);
 
+/** VipConnectWait: FCVI_VIP_PENDING, and later a CALL event with token. */
 int fcvi_vip_connect_wait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local,
                           uint64_t timeout_us, uint64_t token);
+/** VipConnectAccept of the request conn for vi: FCVI_VIP_PENDING, and later a CALL event with token. */
 int fcvi_vip_connect_accept(struct fcvi_port *, uint64_t now, uint32_t conn, uint32_t vi, uint64_t token);
+/** VipConnectReject of the request conn. */
 int fcvi_vip_connect_reject(struct fcvi_port *, uint64_t now, uint32_t conn);
+/** VipConnectRequest: FCVI_VIP_PENDING, and later a CALL event with token. */
 int fcvi_vip_connect_request(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_address *local,
                              const struct fcvi_address *remote, uint64_t timeout_us, uint64_t token);
 /** VipConnectPeerRequest: returns at once; 0 is no valid timeout. */
@@ -259,9 +270,12 @@ int fcvi_vip_connect_peer_done(struct fcvi_port *, uint64_t now, uint32_t vi, st
 /** VipConnectPeerWait: the result as above, or FCVI_VIP_PENDING and later a CALL event. */
 int fcvi_vip_connect_peer_wait(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token,
                                struct fcvi_attributes *out);
+/** VipSetViAttributes. */
 int fcvi_vip_set_vi(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_attributes *);
+/** VipDisconnect: a result, or FCVI_VIP_PENDING and later a CALL event with token. */
 int fcvi_vip_disconnect(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token);
 
+/** VipRegisterMem of length bytes inside the port's block: on success mem, va and handle name the region. */
 int fcvi_vip_register_mem(struct fcvi_port *, uint64_t now, uint32_t length, bool rdma_write, bool rdma_read,
                           uint32_t *mem, uint64_t *va, uint32_t *handle);
 
@@ -273,18 +287,22 @@ struct fcvi_region {
     uint8_t *bytes; /* memory of the host's; NULL: the port takes room in its own block and chooses va.
                        A checkpoint of the block does not hold memory of the host's. */
 };
+/** VipRegisterMem of a region as it is described: on success mem and handle name it. */
 int fcvi_vip_register_region(struct fcvi_port *, uint64_t now, const struct fcvi_region *, uint32_t *mem,
                              uint32_t *handle);
 /** VipSetMemAttributes: ptag, rdma_write and rdma_read are taken from the argument. */
 int fcvi_vip_set_mem(struct fcvi_port *, uint64_t now, uint32_t mem, const struct fcvi_region *);
+/** VipQueryMem: on success out describes the region. */
 int fcvi_vip_query_mem(struct fcvi_port *, uint64_t now, uint32_t mem, struct fcvi_region *out);
 /** The region that a memory handle names; false when there is none. */
 bool fcvi_port_region(const struct fcvi_port *, uint32_t handle, uint32_t *mem);
+/** VipDeregisterMem. */
 int fcvi_vip_deregister_mem(struct fcvi_port *, uint64_t now, uint32_t mem);
 /** The bytes of a region, for the host to read and write; NULL when offset and length do not lie inside.
  * Valid until the region is deregistered or the block is moved. */
 uint8_t *fcvi_port_memory(struct fcvi_port *, uint32_t mem, uint32_t offset, uint32_t length);
 
+/** VipPostSend or VipPostRecv, as the descriptor says. */
 int fcvi_vip_post(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_descriptor *);
 /** VipSendDone (recv false) or VipRecvDone: VIP_SUCCESS, VIP_DESCRIPTOR_ERROR (out filled in both),
  * VIP_NOT_DONE. */

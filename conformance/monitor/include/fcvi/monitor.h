@@ -116,6 +116,7 @@ enum fcvi_monitor_unjudged {
 struct fcvi_monitor_count {
     uint64_t frames, first;
 };
+/** How many frames could not be judged for this reason, and the number of the first of them. */
 struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *monitor,
                                                 enum fcvi_monitor_unjudged reason);
 /** The reason in words. */
