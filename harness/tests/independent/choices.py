@@ -52,6 +52,9 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
+    "error_disconnect": ("no|yes", "the provider disconnects a VI that goes to Error from Connected (5.3.5)"),
+    # Resources
+    "vis": (f"{N}:1:64:64", "VIs that can exist at the same time (max_vis)"),
     # Delays, in microseconds: all the time for which the other side waits (8.3), R_A_TOV, and no more
     "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
     "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),

@@ -218,6 +218,7 @@ class ClientSetup:
             if not port.bad("stays-connected"):
                 self.vi.cause = {"40": 0x40, "49": 0x49}.get(port.choose("lost_resp3_status"), 0)
                 self.vi.fail("VIP_ERROR_CONN_LOST")
+                port.disconnects.by_provider(self.vi)
         elif state == "retry" or (state.startswith("pending") and self.retries < allowed):
             self._retry(exchange)
         else:
