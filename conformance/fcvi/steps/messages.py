@@ -12,7 +12,7 @@ from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Completion
 
-from .connection import CLIENT, SERVER, STATE, Setup, connect_dut_client, connect_dut_server
+from .connection import CLIENT, SERVER, STATE, Setup, answer_provider, connect_dut_client, connect_dut_server
 
 UD, RD, RR = 1, 2, 3  # Reliability Levels (7.3)
 LEVELS = {"unreliable": UD, "reliable-delivery": RD, "reliable-reception": RR}
@@ -120,6 +120,7 @@ def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_u
     limit = 4 * t.r_a_tov_us if within_us is None else within_us
     if not t.until(lambda: in_error(t, setup), limit):
         t.fail(requirement, f"the VI did not go to Error {why}", state_of(t, setup.vi), STATE["error"])
+    answer_provider(t, setup)
     if t.now_us - started > 2 * t.r_a_tov_us + t.pixit.late_us:
         t.report(
             "FCVI-8.4.1-n2", f"the VI went to Error late {why}", f"{t.now_us - started} us", f"{2 * t.r_a_tov_us} us",
