@@ -557,6 +557,20 @@ def connect(t: Scenario) -> Setup:
     return setup
 
 
+def accept_retry(t: Scenario, first: Setup, retry: Setup) -> Received:
+    """The accepting RESP1 to a retry whose first Exchange the tester has aborted.
+
+    A DUT may have ended the setup with that ABTS (8.5.2 a, 8.5.3 d): then it has nothing to accept with (E153).
+    """
+    call = first.call
+    assert call is not None
+    t.until(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    resp1 = t.peek(["CONNECT_RESP1"], retry.exchange)
+    if resp1 is not None and resp1.dh("CONN_STS") and call.done and call.returned() != "VIP_SUCCESS":
+        raise Inconclusive("the DUT ended the setup when its first Exchange was aborted, and refused the retry")
+    return expect_accept(t, retry)
+
+
 def control_setup(t: Scenario) -> None:
     """Positive control after the case proper: a further setup succeeds with this DUT."""
     if t.params["role"] == CLIENT:

@@ -19,6 +19,7 @@ LEVELS = {"unreliable": UD, "reliable-delivery": RD, "reliable-reception": RR}
 _LEVEL_PICS = {UD: "unreliable_delivery", RD: "reliable_delivery", RR: "reliable_reception"}
 _OP_PICS = {"send": "send", "rdma-write": "rdma_write", "rdma-read": "rdma_read"}
 IN_ORDER, OUT_OF_ORDER = "in-order", "out-of-order"
+NEVER = 30  # times R_A_TOV: no device's own timer for the next Sequence or a missing Message is that long (8.4.1 Notes 1, 2)
 _CHUNK = 16384  # bytes of memory in one call
 
 # ---- variants ----
@@ -115,9 +116,9 @@ def in_error(t: Scenario, setup: Setup) -> bool:
 
 
 def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_us: Optional[int] = None) -> None:
-    """The VI goes to Error (8.4.2 e). No time is given; four times R_A_TOV is taken for never, two for slow (E81)."""
+    """The VI goes to Error (8.4.2 e). No time is given: NEVER times R_A_TOV is taken for never, two for slow (E81, E152)."""
     started = t.now_us
-    limit = 4 * t.r_a_tov_us if within_us is None else within_us
+    limit = NEVER * t.r_a_tov_us if within_us is None else within_us
     if not t.until(lambda: in_error(t, setup), limit):
         t.fail(requirement, f"the VI did not go to Error {why}", state_of(t, setup.vi), STATE["error"])
     answer_provider(t, setup)
