@@ -189,7 +189,7 @@ _PAUSES: list[tuple[str, dict[str, Any]]] = [("half-e-d-tov", {"pause": 2}), ("n
     "The next Sequence of a Message is late, or never comes",
     clause="8.4.1",
     requirements=["FCVI-8.4.1-n1a", "FCVI-8.4.1-n1b", "FCVI-8.4.2-e", "FCVI-8.4.2-f1"],
-    errata=["E81", "E118"],
+    errata=["E81", "E118", "E152"],
     tags=["message", "timing"],
     applies="client or server",
     variants=variants(

@@ -34,6 +34,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "resp3_handle_after_refusal": ("ffffffff|rqst", "FCVI_HANDLE of RESP3 after a refusal (E14)"),
     "reason_22": ("error|retry", "what a refusal with 22h leads to (E53)"),
     "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
+    "setup_abts": ("waits|ends", "what ABTS for a setup is to the server: lost frames, or the end of the setup (8.5.3 d)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
     "unassigned_handle": ("refuse|offer", "a request with FCVI_RQST_HANDLE FFFFFFFFh is refused, or offered and refused (E12)"),
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),

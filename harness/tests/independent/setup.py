@@ -271,6 +271,8 @@ class ServerSetup:
         exchange.on_iu, exchange.on_error, exchange.on_abts = self._received, self._t2_expired, self._aborted
 
     def _aborted(self) -> None:
+        if self.port.choose("setup_abts") == "ends" and self.vi and self.vi.state == "pending-connect":
+            self._t2_expired()
         self.exchange = None
 
     def is_offered(self) -> bool:
