@@ -70,7 +70,7 @@ def idle_without_resp3(t: Scenario) -> None:
         t.lose(setup.rqst)
         if how == "pending-retry":
             expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
-            setup = _retry_before_t1(t, setup, setup.call.started_us + waits)
+            setup = _retry_before_t1(t, setup, setup.call.started_us + int(waits or 0))
         assert setup.call is not None and waits is not None
         t.finish(setup.call, "FCVI-8.2-b2", within_us=t.r_a_tov_us, returns="VIP_TIMEOUT")
         t.expect_now(setup.call.started_us + waits, "FCVI-8.2-b2", "the return of VipConnectRequest")
