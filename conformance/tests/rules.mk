@@ -48,7 +48,3 @@ MUTANTS ?= 0
 MUTANTS_ARGS ?=
 mutants: $(MUT_EVERYTHING) ## source mutants of codec, refimpl and the monitor against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
 	PYTHONPATH=. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
-
-breaches: all ## lint against captures with one breach each and conforming sessions, made from the standard alone (a table)
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m conformance.tests.breaches.judge --detail --sessions 2000
-.PHONY: breaches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
-from fcvi.fc.scenario import Scenario
+from fcvi.fc.scenario import Inconclusive, Scenario
 
 from conformance.fcvi.steps.connection import (
     CLIENT,
@@ -13,6 +13,7 @@ from conformance.fcvi.steps.connection import (
     REGISTRY,
     SETUP_TIMEOUT,
     TRANSPORT_ERROR,
+    Setup,
     accept_request,
     check_resp2,
     check_state,
@@ -69,7 +70,7 @@ def idle_without_resp3(t: Scenario) -> None:
         t.lose(setup.rqst)
         if how == "pending-retry":
             expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
-            setup = expect_retry(t, setup, t.pixit.late_us)
+            setup = _retry_before_t1(t, setup, setup.call.started_us + int(waits or 0))
         assert setup.call is not None and waits is not None
         t.finish(setup.call, "FCVI-8.2-b2", within_us=t.r_a_tov_us, returns="VIP_TIMEOUT")
         t.expect_now(setup.call.started_us + waits, "FCVI-8.2-b2", "the return of VipConnectRequest")
@@ -80,6 +81,14 @@ def idle_without_resp3(t: Scenario) -> None:
     _quiet(t, abts, accept)
     check_state(t, setup.vi, "idle", "FCVI-8.5.4-01")
     control_setup(t)
+
+
+def _retry_before_t1(t: Scenario, first: Setup, t1_us: int) -> Setup:
+    """The retry, whenever it comes before the application stops waiting: how soon after BA_ACC is not said (rule 3 b)."""
+    t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t1_us - 2 * t.pixit.early_us - t.now_us)
+    if t.peek(["CONNECT_RQST"]) is None:
+        raise Inconclusive("the application stopped waiting before the DUT tried again")
+    return expect_retry(t, first, 0)
 
 
 def _quiet(t: Scenario, abts: Received, accepted: bool) -> None:

@@ -10,12 +10,12 @@ from conformance.fcvi.steps.connection import (
     REGISTRY,
     SERVER,
     Setup,
+    accept_retry,
     check_resp3,
     check_state,
     connect_dut_server,
     control_setup,
     expect_abts,
-    expect_accept,
     finish_accept,
     finish_wait,
     send_resp2,
@@ -110,7 +110,7 @@ def _unanswered(t: Scenario) -> tuple[Setup, Received]:
 def _retried(t: Scenario, first: Setup) -> tuple[Setup, Received]:
     retry = send_rqst(t, retry_of=first)
     retry.vi, retry.call = first.vi, first.call
-    return retry, expect_accept(t, retry)
+    return retry, accept_retry(t, first, retry)
 
 
 @case(

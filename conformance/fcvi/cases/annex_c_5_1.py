@@ -72,8 +72,10 @@ def calls_complete(t: Scenario) -> None:
         resp2 = take_resp2(t, setup, "after an accepting RESP1")
         check_resp2(t, resp2, setup, handle)
         assert setup.call is not None
-        t.finish(setup.call, "FCVI-8.2-b1", within_us=t.pixit.late_us, returns="VIP_SUCCESS")
+        at_once = t.until(lambda: bool(setup.call and setup.call.done), before_t3(t, setup, t.pixit.late_us))
+        t.require(at_once, "FCVI-C.5.1-01", "VipConnectRequest did not return with RESP2", "blocked", "returned")
         send_resp3(t, setup)
+        t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
     elif t.params["t0"]:
         wait = start_wait(t, timeout_us=t.r_a_tov_us // 2)
         t.finish(wait, "FCVI-C.5.1-04", returns="VIP_TIMEOUT")
@@ -200,7 +202,9 @@ def request_is_atomic(t: Scenario) -> None:
     t.wait(t1 + _offset(t))
     handle = send_resp1(t, setup)
     resp2 = take_resp2(t, setup, "after RESP1")
-    code = t.finish(setup.call, "FCVI-8.2-b2", within_us=t.pixit.late_us, returns=["VIP_SUCCESS", "VIP_TIMEOUT"])
+    code = t.finish(
+        setup.call, "FCVI-8.2-b2", within_us=before_t3(t, setup, t.r_a_tov_us), returns=["VIP_SUCCESS", "VIP_TIMEOUT"]
+    )
     accepted = code == "VIP_SUCCESS"
     check_resp2(t, resp2, setup, handle, reason=None if accepted else CONNECT_TIMEOUT)
     t.equal(resp2, "CONN_STS", int(not accepted), "FCVI-5.9.7.2.1-02")
@@ -235,12 +239,13 @@ def accept_is_atomic(t: Scenario) -> None:
     t.wait(resp1.earliest_us + 2 * t.r_a_tov_us + _offset(t) - t.now_us)
     send_resp2(t, setup)
     t.settle()
-    code = t.finish(setup.call, "FCVI-8.5.3-d", within_us=t.r_a_tov_us, returns=["VIP_SUCCESS", "VIP_TIMEOUT"])
+    code = t.finish(setup.call, "FCVI-8.5.3-d", within_us=t.r_a_tov_us)
     if code == "VIP_SUCCESS":
         resp3: Received = t.expect("CONNECT_RESP3", "FCVI-8.3-03", exchange=setup.exchange, why="with VIP_SUCCESS")
         check_resp3(t, resp3, setup)
         check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
     else:
+        t.require(code == "VIP_TIMEOUT", "FCVI-C.5.4-01", f"VipConnectAccept returned {code}", code, "VIP_TIMEOUT")
         t.require(
             t.params["edge"] != "just-before", "FCVI-8.3-03", "the server gave up before T2", code, "VIP_SUCCESS"
         )

@@ -88,7 +88,7 @@ def _refused_as_server(t: Scenario) -> Setup | str:
     conn = finish_wait(t, wait)
     setup.vi = create_vi(t)
     setup.call = call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us // 4)
+    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
     if call.done and call.returned() != "VIP_SUCCESS":
         t.tolerate("CONNECT_RESP1", "CONNECT_RESP3")
         return call.returned()

@@ -18,11 +18,11 @@ from conformance.fcvi.steps.connection import (
     SETUP_TIMEOUT,
     Setup,
     accept_request,
+    accept_retry,
     connect_dut_client,
     connect_dut_server,
     disconnect_and_answer,
     expect_abts,
-    expect_accept,
     expect_disconnect_resp,
     expect_retry,
     finish_accept,
@@ -118,7 +118,7 @@ def _server_flags(t: Scenario) -> None:
     t.expect("BA_ACC", "FCVI-4.1-04", exchange=first.exchange, why="after ABTS")
     retry = send_rqst(t, retry_of=first, info=info)
     retry.vi, retry.call = first.vi, first.call
-    again = expect_accept(t, retry)
+    again = accept_retry(t, first, retry)
     _flags(t, again, _RETRY_RESP, "FCVI-5.9.4.5-06")
     t.equal(again, "FCVI_CONNECTION_ID", retry.connection_id, "FCVI-5.9.10-04")
     finish_accept(t, retry)

@@ -51,6 +51,7 @@ class Setup:
     rqst: Optional[Received] = None
     retry: int = 0
     mode: int = 1  # CONN_MODE
+    disconnected: bool = False  # by the DUT's provider, of its own accord (5.3.5)
 
 
 # ---- addresses, attributes and payloads ----
@@ -147,12 +148,29 @@ def new_handle(t: Scenario) -> int:
 
 
 def create_vi(t: Scenario) -> int:
-    """VipCreateVi with the base attributes; the VI is Idle (8.2 a)."""
+    """VipCreateVi with the base attributes; the VI is Idle (8.2 a).
+
+    A DUT has no more VIs than it says (max_vis): then one that the case has done with makes room (E150).
+    """
     call = t.call("VipCreateVi", ViAttribs=vi_attributes(t))
     code = call.returned()
+    if code == "VIP_ERROR_RESOURCE" and len(t.vis) >= int(t.pics["max_vis"]):
+        _make_room(t)
+        call = t.call("VipCreateVi", ViAttribs=vi_attributes(t))
+        code = call.returned()
     if code != "VIP_SUCCESS":
         t.fail("FCVI-8.2-a1", f"VipCreateVi returned {code}", code, "VIP_SUCCESS")
-    return call.integer("vi")
+    t.vis.append(call.integer("vi"))
+    return t.vis[-1]
+
+
+def _make_room(t: Scenario) -> None:
+    """Destroy a VI that is Idle; where the case uses all of them nothing can be said about the next one."""
+    for vi in list(t.vis):
+        if t.call("VipQueryVi", vi=vi).text("State") == STATE["idle"] and t.call("VipDestroyVi", vi=vi).returned() == "VIP_SUCCESS":
+            t.vis.remove(vi)
+            return
+    raise Inconclusive("the case needs more VIs than the DUT has (max_vis)")
 
 
 def check_state(
@@ -539,6 +557,20 @@ def connect(t: Scenario) -> Setup:
     return setup
 
 
+def accept_retry(t: Scenario, first: Setup, retry: Setup) -> Received:
+    """The accepting RESP1 to a retry whose first Exchange the tester has aborted.
+
+    A DUT may have ended the setup with that ABTS (8.5.2 a, 8.5.3 d): then it has nothing to accept with (E153).
+    """
+    call = first.call
+    assert call is not None
+    t.until(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    resp1 = t.peek(["CONNECT_RESP1"], retry.exchange)
+    if resp1 is not None and resp1.dh("CONN_STS") and call.done and call.returned() != "VIP_SUCCESS":
+        raise Inconclusive("the DUT ended the setup when its first Exchange was aborted, and refused the retry")
+    return expect_accept(t, retry)
+
+
 def control_setup(t: Scenario) -> None:
     """Positive control after the case proper: a further setup succeeds with this DUT."""
     if t.params["role"] == CLIENT:
@@ -651,12 +683,38 @@ def expect_disconnect_resp(
     return resp
 
 
+def answer_provider(t: Scenario, setup: Setup) -> bool:
+    """Answer what the DUT's provider asked for by itself, as it may after an error (5.3.5, E151); whether it has."""
+    if STATE["error"] != t.call("VipQueryVi", vi=setup.vi).text("State"):
+        return False
+    t.settle()
+    rqst = t.peek(["DISCONNECT_RQST"])
+    if rqst is None or rqst.dh("VI_APP_DISCON") or rqst.dh("CONN_SETUP_ABORT"):
+        return setup.disconnected
+    rqst.taken = True
+    t.equal(rqst, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.12.2-02")
+    send_disconnect_resp(t, rqst, setup.dut_handle)
+    t.settle()
+    setup.disconnected = True
+    return True
+
+
 def disconnect_and_answer(
     t: Scenario, setup: Setup, *, abort: int = 0, reasons: tuple[int, ...] = (), handle: Optional[int] = None,
     resp_reason: Optional[int] = None,
 ) -> None:
-    """VipDisconnect on the DUT, answered by the tester: VIP_SUCCESS and Idle (8.1, 8.2 d and e)."""  # fmt: skip
+    """VipDisconnect on the DUT, answered by the tester: VIP_SUCCESS and Idle (8.1, 8.2 d and e).
+
+    Where the provider has disconnected a VI in Error by itself, VipDisconnect may find nothing left to ask for (E151).
+    """  # fmt: skip
+    gone = answer_provider(t, setup)
     call = t.start("VipDisconnect", vi=setup.vi)
+    if gone:
+        t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    if gone and t.peek(["DISCONNECT_RQST"]) is None:
+        t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
+        check_state(t, setup.vi, "idle", "FCVI-8.2-e1")
+        return
     rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
     wanted = setup.tester_handle if handle is None else handle
     allowed = reasons or (TRANSPORT_ERROR, *range(0x41, 0x4C))
@@ -669,8 +727,13 @@ def disconnect_and_answer(
 
 def disconnect_unanswered(t: Scenario, setup: Setup) -> None:
     """VipDisconnect on the DUT, never answered: ABTS, VIP_NOT_REACHABLE and Error (8.6.3 a, C.5.7.2)."""
+    answer_provider(t, setup)
     call = t.start("VipDisconnect", vi=setup.vi)
-    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    if setup.disconnected and call.done:
+        t.step("the provider had disconnected before: VipDisconnect had nothing left to ask for (E151)")
+        return
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
     expect_abts(t, rqst.exchange, rqst.time_us, "FCVI-8.6.3-a1", what="the timeout of FCVI_DISCONNECT_RESP")
     t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
     t.finish(call, "FCVI-8.6.3-a3", within_us=6 * t.r_a_tov_us, returns="VIP_NOT_REACHABLE")

@@ -15,6 +15,7 @@ from .connection import Setup, check_size
 from .messages import answered
 
 _TYPE, _DEVICE_HEADER = 0x58, 2  # TYPE of FC-VI (5.8.3), and the code of its Device_Header in DF_CTL (5.8.5)
+_ACKS = (0xC0, 0xC1)  # R_CTL of ACK_1 and ACK_0 (FC-FS)
 _CLAUSE = {"send": "6.2", "rdma-write": "6.4", "rdma-read": "6.6"}
 _HANDLE = {"send": "FCVI-6.2.2-02", "rdma-write": "FCVI-6.4.2-02", "rdma-read": "FCVI-6.6.2-02"}
 _NUMBER = {"send": "FCVI-6.2.2-08", "rdma-write": "FCVI-6.4.2-08", "rdma-read": "FCVI-6.6.2-06"}
@@ -127,6 +128,8 @@ def _check_sequences(t: Scenario, taken: Taken) -> None:
     if first.fc("SEQ_CNT"):
         t.equal(first, "SEQ_CNT", 0, "FCVI-B.2.2-05")
     for before, iu in zip(taken.ius, taken.ius[1:]):
+        if _closed(t, before, iu):
+            continue  # 5.5: a Sequence that is closed has given its SEQ_ID back
         t.require(iu.fc("SEQ_ID") != before.fc("SEQ_ID"), "FCVI-5.5-03", "consecutive Sequences have the same SEQ_ID",
                   f"{iu.fc('SEQ_ID'):02X}h", "another SEQ_ID", at=iu)  # fmt: skip
     for index, iu in enumerate(taken.ius):
@@ -136,6 +139,17 @@ def _check_sequences(t: Scenario, taken: Taken) -> None:
     for iu in taken.ius[:-1]:
         t.equal(iu, "Last_Sequence", 0, "FCVI-5.2.1-05")
         t.equal(iu, "Sequence_Initiative", 0, "FCVI-5.2.1-04")
+
+
+def _closed(t: Scenario, before: Received, after: Received) -> bool:
+    """Class 2: the ACK of the last frame of a Sequence was sent before the next Sequence began (5.5)."""
+    between = t.tester.trace[before.numbers[-1] : after.numbers[0] - 1]
+    last = before.last.get("FC", "SEQ_CNT")
+    acks = [e.data for e in between if e.sender == "tester" and e.data[0] in _ACKS]
+    return any(
+        a[16:18] == before.exchange.ox_id.to_bytes(2, "big") and (a[0] == _ACKS[1] or codec.get("FC", "SEQ_CNT", a) == last)
+        for a in acks
+    )
 
 
 def _check_end(t: Scenario, taken: Taken) -> None:

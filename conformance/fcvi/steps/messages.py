@@ -12,13 +12,14 @@ from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Completion
 
-from .connection import CLIENT, SERVER, STATE, Setup, connect_dut_client, connect_dut_server
+from .connection import CLIENT, SERVER, STATE, Setup, answer_provider, connect_dut_client, connect_dut_server
 
 UD, RD, RR = 1, 2, 3  # Reliability Levels (7.3)
 LEVELS = {"unreliable": UD, "reliable-delivery": RD, "reliable-reception": RR}
 _LEVEL_PICS = {UD: "unreliable_delivery", RD: "reliable_delivery", RR: "reliable_reception"}
 _OP_PICS = {"send": "send", "rdma-write": "rdma_write", "rdma-read": "rdma_read"}
 IN_ORDER, OUT_OF_ORDER = "in-order", "out-of-order"
+NEVER = 30  # times R_A_TOV: no device's own timer for the next Sequence or a missing Message is that long (8.4.1 Notes 1, 2)
 _CHUNK = 16384  # bytes of memory in one call
 
 # ---- variants ----
@@ -115,11 +116,12 @@ def in_error(t: Scenario, setup: Setup) -> bool:
 
 
 def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_us: Optional[int] = None) -> None:
-    """The VI goes to Error (8.4.2 e). No time is given; four times R_A_TOV is taken for never, two for slow (E81)."""
+    """The VI goes to Error (8.4.2 e). No time is given: NEVER times R_A_TOV is taken for never, two for slow (E81, E152)."""
     started = t.now_us
-    limit = 4 * t.r_a_tov_us if within_us is None else within_us
+    limit = NEVER * t.r_a_tov_us if within_us is None else within_us
     if not t.until(lambda: in_error(t, setup), limit):
         t.fail(requirement, f"the VI did not go to Error {why}", state_of(t, setup.vi), STATE["error"])
+    answer_provider(t, setup)
     if t.now_us - started > 2 * t.r_a_tov_us + t.pixit.late_us:
         t.report(
             "FCVI-8.4.1-n2", f"the VI went to Error late {why}", f"{t.now_us - started} us", f"{2 * t.r_a_tov_us} us",

@@ -67,6 +67,7 @@ class Scenario:
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
         self.states: list[tuple[int, str]] = []
+        self.vis: list[int] = []  # that the case has created and not destroyed
         self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
         self._levels = levels
         self.checked: set[str] = set()  # the requirements that a check named, whatever came of it

@@ -187,11 +187,11 @@ class Scenario(WireFree):
         return [r for r in left if not self._strange(r)]
 
     def _strange(self, received: Received) -> bool:
-        """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI."""
+        """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI, or a Disconnect of its provider's own accord."""
         if received.kind != "ABTS" or received.exchange.originator != "dut":
             return False
-        exchange = received.exchange
-        return not any(r.exchange is exchange and r.kind in _JUDGED and r.kind != "ABTS" for r in self.tester.inbox)
+        carried = [r for r in self.tester.inbox if r.exchange is received.exchange and r.kind in _JUDGED and r.kind != "ABTS"]
+        return all(r.kind == "DISCONNECT_RQST" and leftover_requirement(r) is None for r in carried)
 
     # ---- the end ----
 

@@ -34,6 +34,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "resp3_handle_after_refusal": ("ffffffff|rqst", "FCVI_HANDLE of RESP3 after a refusal (E14)"),
     "reason_22": ("error|retry", "what a refusal with 22h leads to (E53)"),
     "t2_state": ("error|idle", "state of the server after T2 (E61; idle may draw a warning)"),
+    "setup_abts": ("waits|ends", "what ABTS for a setup is to the server: lost frames, or the end of the setup (8.5.3 d)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when VipConnectRequest times out (E62)"),
     "unassigned_handle": ("refuse|offer", "a request with FCVI_RQST_HANDLE FFFFFFFFh is refused, or offered and refused (E12)"),
     "rule_9": ("accept|refuse", "RETRY request for an established connection (E65)"),
@@ -52,6 +53,9 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
+    "error_disconnect": ("no|yes", "the provider disconnects a VI that goes to Error from Connected (5.3.5)"),
+    # Resources
+    "vis": (f"{N}:1:64:64", "VIs that can exist at the same time (max_vis)"),
     # Delays, in microseconds: all the time for which the other side waits (8.3), R_A_TOV, and no more
     "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
     "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),

@@ -100,6 +100,30 @@ class Disconnect:
         self._done("VIP_SUCCESS")
 
 
+class ProviderDisconnect:
+    """A DISCONNECT_RQST of the provider's own: VI_APP_DISCON zero."""
+
+    def __init__(self, port: "Port", vi: Vi) -> None:
+        self.port, self.answered = port, False
+        self.exchange = port.open_exchange()
+        self.exchange.on_iu, self.exchange.on_error = self._answered, self._expired
+        status, param = port.status_only(vi.cause)
+        handle = UNASSIGNED if vi.remote_handle is None else vi.remote_handle
+        port.send_iu(self.exchange, Iu(DISCONNECT_RQST, handle, status, msg_id(port, vi), param, word7=0, initiative=True))
+        self.timer = port.clock.after(port.r_a_tov, self._expired)
+
+    def _answered(self, iu: Iu) -> None:
+        if iu.opcode == DISCONNECT_RESP:
+            self.timer.cancel()
+            self.answered = True
+            self.port.close(self.exchange)
+
+    def _expired(self) -> None:
+        """8.6.3 a): the VI is in Error already."""
+        self.timer.cancel()
+        self.port.abort(self.exchange)
+
+
 def msg_id(port: "Port", vi: Vi) -> int:
     """The last Message completed, in the direction that was chosen (E28)."""
     received, sent = vi.last_received, vi.last_sent
@@ -113,6 +137,7 @@ class Disconnects:
     def __init__(self, port: "Port") -> None:
         self.port = port
         self.remembered: Dict[int, Tuple[int, Vi, int]] = {}
+        self.asked: Dict[int, ProviderDisconnect] = {}
 
     def remember(self, vi: Vi) -> None:
         """An Endpoint goes Idle: a late DISCONNECT_RQST may still name its handle (D.2, E68)."""
@@ -122,15 +147,22 @@ class Disconnects:
     def logged_out(self) -> None:
         """No Disconnect can be answered any more."""
         self.remembered.clear()
+        self.asked.clear()
         for vi in self.port.vis.values():
             if vi.disconnect:
                 vi.disconnect.logged_out()
 
+    def by_provider(self, vi: Vi) -> None:
+        """The connection of a VI that has gone to Error is disconnected at once; its application has still to do so (5.3.5)."""
+        if self.port.choose.yes("error_disconnect") and vi.remote_handle is not None:
+            self.asked[vi.number] = ProviderDisconnect(self.port, vi)
+
     def request(self, vi: Vi, call: Call) -> None:
-        """VipDisconnect."""
+        """VipDisconnect; where the provider has had its answer already there is nothing left to ask for."""
+        asked = self.asked.pop(vi.number, None)
         if vi.disconnect:
             call.reply("VIP_ERROR_RESOURCE")
-        elif vi.state == "idle" or not self.port.login.done:
+        elif vi.state == "idle" or not self.port.login.done or (asked and asked.answered and vi.state == "error"):
             vi.release()
             call.reply("VIP_SUCCESS")
         else:

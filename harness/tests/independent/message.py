@@ -184,6 +184,7 @@ class Messages:
                 vi.complete("recv", held.descriptor, [TRANSPORT])
         if self.port.choose("message_error") == "error":
             vi.fail("VIP_ERROR_CONN_LOST")
+            self.port.disconnects.by_provider(vi)
 
     def aborted(self, s_id: int, ox_id: int) -> None:
         """ABTS for a Message that is being received."""

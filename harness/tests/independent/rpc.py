@@ -15,7 +15,7 @@ from .choices import CHOICES, Choices, shown
 from .faults import Faults
 from .port import Port
 from .setup import attributes_json
-from .vipl import CALLS, MAX_TRANSFER, MAX_VIS, BadParams, Handler, Params, Refused, Vipl, natural, need
+from .vipl import CALLS, MAX_TRANSFER, BadParams, Handler, Params, Refused, Vipl, natural, need
 from .wire import Attributes, Frame, NetAddress
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE = -32700, -32600, -32601, -32602, -32000, -32001
@@ -198,7 +198,7 @@ class Server:
         pics = {**dict.fromkeys(yes, True), **dict.fromkeys(no, False), **chosen,
                 "preference": self.choose("pref") != "no",
                 "unreliable_error_state": self.choose("message_error") == "error",
-                "pipeline_depth": 16, "max_transfer_size": MAX_TRANSFER, "max_vis": MAX_VIS,
+                "pipeline_depth": 16, "max_transfer_size": MAX_TRANSFER, "max_vis": self.choose.number("vis"),
                 "revision": "2007"}
         return {"implementation": "independent endpoint", "version": "1",
                 "clock": "real" if self.real else "virtual", "pics": pics}

@@ -218,6 +218,7 @@ class ClientSetup:
             if not port.bad("stays-connected"):
                 self.vi.cause = {"40": 0x40, "49": 0x49}.get(port.choose("lost_resp3_status"), 0)
                 self.vi.fail("VIP_ERROR_CONN_LOST")
+                port.disconnects.by_provider(self.vi)
         elif state == "retry" or (state.startswith("pending") and self.retries < allowed):
             self._retry(exchange)
         else:
@@ -270,6 +271,8 @@ class ServerSetup:
         exchange.on_iu, exchange.on_error, exchange.on_abts = self._received, self._t2_expired, self._aborted
 
     def _aborted(self) -> None:
+        if self.port.choose("setup_abts") == "ends" and self.vi and self.vi.state == "pending-connect":
+            self._t2_expired()
         self.exchange = None
 
     def is_offered(self) -> bool:

@@ -11,7 +11,6 @@ from .vi import STATE_NAMES, Call, Descriptor, Vi
 from .wire import Attributes, NetAddress
 
 MAX_TRANSFER = 65536
-MAX_VIS = 64
 LEVELS = {
     "VIP_SERVICE_UNRELIABLE": 1,
     "VIP_SERVICE_RELIABLE_DELIVERY": 2,
@@ -98,7 +97,7 @@ class Vipl:
         return vi
 
     def _create_vi(self, params: Params, call: Call) -> None:
-        wanted = need(params, "ViAttribs", dict, {})
+        wanted = need(params, "ViAttribs", dict)
         level = LEVELS.get(need(wanted, "ReliabilityLevel", str, "VIP_SERVICE_UNRELIABLE"))
         size = natural(wanted, "MaxTransferSize", MAX_TRANSFER)
         qos = need(wanted, "QoS", dict, {})
@@ -111,7 +110,7 @@ class Vipl:
             raise Refused("VIP_INVALID_QOS")
         if need(wanted, "EnableRdmaRead", bool, False):
             raise Refused("VIP_INVALID_RDMAREAD")
-        if len(self.port.vis) >= MAX_VIS:
+        if len(self.port.vis) >= self.port.choose.number("vis"):
             raise Refused("VIP_ERROR_RESOURCE")
         prefer = prefer or self.port.choose("pref") == "always"
         attributes = Attributes(level or 1, size, need(wanted, "EnableRdmaWrite", bool, False), False, prefer,
