@@ -151,6 +151,13 @@ def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     assert refused.returncode == 4 and "N_Port_IDs from 000001" in refused.stdout
 
 
+def test_vn2vn_carries_broadcasts(net: Net, tmp_path: Path) -> None:
+    """FARP-REQ goes to D_ID FFFFFFh, which no port has claimed: both ends send it to everyone and take it from there (7.5)."""
+    agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "7.5.re*")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_vn2vn_without_addresses(net: Net, tmp_path: Path) -> None:
     """Both N_Port_IDs are made of the Port_Names; a device without an upper tester is whoever is there."""
     agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
