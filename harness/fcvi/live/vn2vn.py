@@ -153,11 +153,13 @@ class Vn2Vn(Role):
             return
         d_id = int.from_bytes(frame.data[1:4], "big")
         to = fip.ALL_VN2VN if d_id == _BROADCAST else self.mapped(d_id)
-        self.out.append(Addressed(self.options.peer_mac or to, vn_address, frame))
+        s_id = int.from_bytes(frame.data[5:8], "big")
+        self.out.append(Addressed(self.options.peer_mac or to, self.mapped(s_id) if s_id else vn_address, frame))
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
-            return arrived.frame if arrived.to == self.mapped(self._n_port_id) or self._to_everyone(arrived) else None
+            mine = arrived.to == self.mapped(self._n_port_id) or self._to_everyone(arrived) or self._to_another_of_ours(arrived)
+            return arrived.frame if mine else None
         message = fip.decode(arrived.fip)
         if message is None or arrived.to not in (self.address, fip.ALL_VN2VN):
             return None
@@ -176,6 +178,17 @@ class Vn2Vn(Role):
         if frame is None or frame.data[1:4] != _BROADCAST.to_bytes(3, "big"):
             return False
         return arrived.to in (fip.ALL_VN2VN, self.mapped(_BROADCAST)) and arrived.source != self.mapped(self._n_port_id)
+
+    def _to_another_of_ours(self, arrived: Arrived) -> bool:
+        """A frame of the other end to an N_Port_ID that nobody has claimed.
+
+        Some cases play a second port (7.5): no claim tells of it, and the frames for it come here.
+        """
+        frame = arrived.frame
+        if frame is None or self._wanted is None or arrived.source != self.mapped(self._wanted):
+            return False
+        d_id = int.from_bytes(frame.data[1:4], "big")
+        return arrived.to == self.mapped(d_id) and d_id not in self._neighbours
 
     def _discover(self, message: fip.Message, now_us: int) -> None:
         station, vn = message.find(fip.MAC, 6), message.vn_port()

@@ -106,6 +106,22 @@ def test_a_broadcast_reaches_every_port(to: str) -> None:
     assert b.receive(Arrived(0, bytes.fromhex(to), sent.source, single), 0) is None  # not a broadcast
 
 
+def test_a_second_port_of_one_end_has_an_address_of_its_own() -> None:
+    """An end that plays two ports sends with the address of the one, and takes what the other end sends to either."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    second, other = bytes.fromhex("0efd0000a1c3"), bytes.fromhex("0efd0000b2b2")
+    there = RawFrame(bytes.fromhex("2200b2b2" "0000a1c3") + bytes(20), 0x2E, 0x42)
+    a.send(there, 0)
+    (sent,) = a.out
+    assert isinstance(sent, Addressed) and (sent.to, sent.source) == (other, second)
+    back = RawFrame(bytes.fromhex("2300a1c3" "0000b2b2") + bytes(20), 0x2E, 0x42)
+    assert a.receive(Arrived(0, second, other, back), 0) == back
+    assert a.receive(Arrived(0, second, bytes.fromhex("0efd0000d4d4"), back), 0) is None  # between two others
+    claimed = RawFrame(bytes.fromhex("2300b2b2" "0000b2b2") + bytes(20), 0x2E, 0x42)
+    assert a.receive(Arrived(0, other, other, claimed), 0) is None  # the port that claimed it takes it
+
+
 def test_one_identifier_wanted_by_two_is_told() -> None:
     a, b = end(STATION_A, A, B), end(STATION_B, {**B, "n_port_id": "00a1a1"}, A)
     talk([a, b], 1_200_000)

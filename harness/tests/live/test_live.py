@@ -155,7 +155,9 @@ def test_vn2vn_carries_broadcasts(net: Net, tmp_path: Path) -> None:
     """FARP-REQ goes to D_ID FFFFFFh, which no port has claimed: both ends send it to everyone and take it from there (7.5)."""
     agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
     done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "7.5.re*")
-    assert done.returncode == 0, done.stdout + done.stderr
+    # inconclusive are the variants of a loop and of a Fabric only, which VN2VN cannot be
+    assert done.returncode == 4 and "22 pass, 0 fail, 6 inconclusive" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("the device cannot be configured so: VN2VN") == 6, done.stdout
 
 
 def test_vn2vn_without_addresses(net: Net, tmp_path: Path) -> None:
