@@ -1,6 +1,7 @@
 /* fcvi-agent: serves one client after another on a Unix socket or a TCP port, or one on standard input and
  * output. */
 #include "agent.h"
+#include "leave.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -57,8 +58,11 @@ static int listen_unix(const char *path)
     if (s < 0)
         return -1;
     memcpy(address.sun_path, path, strlen(path) + 1);
-    if (bind(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 && listen(s, 1) == 0)
-        return s;
+    if (bind(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0) {
+        agent_remove_on_exit(path);
+        if (listen(s, 1) == 0)
+            return s;
+    }
     close(s);
     return -1;
 }

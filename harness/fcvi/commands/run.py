@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
-from fcvi.live.privileges import as_caller
+from fcvi.live.privileges import as_caller, keeps_writing
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, text, write_report
 from fcvi.engine.results import RunReport
@@ -115,6 +115,10 @@ def run(args: argparse.Namespace) -> int:
                 log.write_bytes(b"")
         except OSError as error:
             print(f"fcvi: --report {args.report}: cannot write there: {error.strerror}", file=sys.stderr)
+            return 2
+        if args.dut.startswith("fcoe:") and not keeps_writing(args.report):
+            print(f"fcvi: --report {args.report}: the directory is another user's, and root gives up its privileges once the "
+                  "interface is open: name a directory of root's", file=sys.stderr)  # fmt: skip
             return 2
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
