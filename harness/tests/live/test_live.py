@@ -167,6 +167,16 @@ def test_a_carrier_that_comes_late_is_waited_for(net: Net, tmp_path: Path) -> No
     net.start("sh", "-c", up, until="control at")
 
 
+def test_mutated_frames_over_an_interface(net: Net, tmp_path: Path) -> None:
+    """fuzz reaches a device by its frames and its upper tester; without an upper tester it says so in one line."""
+    agent = net.endpoint(tmp_path / "control")
+    words = ("fuzz", "--dut", f"fcoe:{TESTER}", "--batches", "2", "--frames", "3", "--r-a-tov", "200")
+    done = net.fcvi(*words, "--agent", agent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    alone = net.fcvi(*words)
+    assert alone.returncode == 2 and "--agent" in alone.stderr and alone.stderr.count("\n") == 1, alone.stderr
+
+
 def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     """Two ends that claim their identifiers by FIP; tshark finds nothing wrong with it."""
     pics = tmp_path / "pics.toml"
