@@ -18,7 +18,7 @@ env -i PATH="$PATH" HOME="$place" SRC="$place/src" WORK="$place/work" OUT="$plac
 
 status=0 started=0
 for target in "$place"/out/fuzz_*; do
-  [ -x "$target" ] && [ ! -d "$target" ] || continue
+  if [ -d "$target" ] || [ ! -x "$target" ]; then continue; fi
   if beside=$(env -i LD_TRACE_LOADED_OBJECTS=1 "$target" | grep -E 'not found|lib(isal|jansson|pcap|fcvi)' | grep -v "$place/out/lib/"); then
     printf 'check.sh: %s needs libraries that are not beside it:\n%s\n' "$(basename "$target")" "$beside" >&2
     status=1

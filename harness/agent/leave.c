@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static char left[sizeof ((struct sockaddr_un *)0)->sun_path];
+static char left[sizeof((struct sockaddr_un *)0)->sun_path];
 
 static void remove_it(void)
 {

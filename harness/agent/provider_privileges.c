@@ -20,13 +20,15 @@ static bool become_caller(void)
     return user == 0 || (setgroups(1, &group) == 0 && setgid(group) == 0 && setuid(user) == 0);
 }
 
-/* What a program that root starts could get back. Only CAP_SETPCAP may do this; no_new_privs closes the same way for all. */
+/* What a program that root starts could get back. Only CAP_SETPCAP may do this; no_new_privs closes the same
+ * way for all. */
 static bool drop_bounding(void)
 {
     bool done = true;
     for (unsigned long c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0 && done; c++)
         done = prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0 || errno == EPERM;
-    return done && (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0) == 0 || errno == EPERM);
+    return done &&
+           (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0) == 0 || errno == EPERM);
 }
 
 static bool drop_capabilities(void)
@@ -39,5 +41,6 @@ static bool drop_capabilities(void)
 
 bool agent_drop_privileges(void)
 {
-    return drop_bounding() && become_caller() && drop_capabilities() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    return drop_bounding() && become_caller() && drop_capabilities() &&
+           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
