@@ -1,30 +1,60 @@
 #!/bin/bash -eu
-# What OSS-Fuzz and ClusterFuzzLite run: CC, CFLAGS, LIB_FUZZING_ENGINE and OUT come from them.
+# What OSS-Fuzz and ClusterFuzzLite run: CC, CFLAGS, CXX, CXXFLAGS, LIB_FUZZING_ENGINE, SRC, WORK and OUT come from them.
+# ONLY="fuzz_frame fuzz_iu" builds these targets alone, SEEDS=no makes no seeds; check.sh asks for both.
 cd "$SRC/fcvi"
-make -s build/libfcvi-mutator.so CC=gcc
-(unset CFLAGS CXXFLAGS LD_PRELOAD; make -s fuzz-seeds CC=gcc)
 includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Ifuzz"
+tools() { env -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CPPFLAGS -u LD_PRELOAD -u CC -u CXX make -s CC=gcc "$@"; }
+
+# What is no target runs on the machine that builds, so it has neither the sanitizers nor the compiler of the targets.
+# It is made in build/, and the objects of the targets in $WORK.
+tools build/libfcvi-mutator.so
+[ "${SEEDS:-yes}" = no ] || tools fuzz-seeds || echo "build.sh: no seeds could be made: the corpora hold what the repository keeps" >&2
+
+# Two rooms may have files of the same name: an object has the path of its source.
+compile() {
+  local object="$WORK/objects/${1%.c}.o"
+  mkdir -p "$(dirname "$object")"
+  # shellcheck disable=SC2086
+  $CC $CFLAGS -std=gnu11 $includes -c "$1" -o "$object"
+  objects+=("$object")
+}
+rm -rf "$WORK/objects"
+objects=()
+for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c; do
+  compile "$source"
+done
+library=("${objects[@]}")
+
+# Targets run where only the C library is sure to be: the other libraries go beside them. An RPATH holds for the libraries of a
+# library too, a RUNPATH would not.
+mkdir -p "$OUT/lib"
+bundle() {
+  ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | while read -r file; do
+    case $(basename "$file") in
+      libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libresolv.so.*) ;;
+      *) [ "$file" -ef "$OUT/lib/$(basename "$file")" ] || cp -L "$file" "$OUT/lib/" ;;
+    esac
+  done
+}
+cp build/libfcvi-mutator.so build/libfcvi-mutator.so.? "$OUT/lib/"
+
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
   case $name in fuzz_empty*) continue ;; esac
+  [[ -z ${ONLY:-} || " $ONLY " == *" $name "* ]] || continue
   mutator=""
-  if grep -q fcvi_fuzz_format "$target"; then
-    mutator="-Lbuild -lfcvi-mutator -Wl,-rpath,\$ORIGIN"
-    cp -P build/libfcvi-mutator.so build/libfcvi-mutator.so.? "$OUT"
-  fi
-  for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c "$target"; do
-    object=${source//\//-} # two rooms may have a file of the same name
-    # shellcheck disable=SC2086
-    $CC $CFLAGS -std=gnu11 $includes -c "$source" -o "${object%.c}.o"
-  done
-  # shellcheck disable=SC2086
-  $CXX $CXXFLAGS ./*.o $LIB_FUZZING_ENGINE $mutator -Wl,-Bstatic -lisal -ljansson -Wl,-Bdynamic -lpcap -o "$OUT/$name"
-  rm -f ./*.o
+  ! grep -q fcvi_fuzz_format "$target" || mutator="-L$OUT/lib -lfcvi-mutator"
+  objects=("${library[@]}")
+  compile "$target"
+  # shellcheck disable=SC2086,SC2016
+  $CXX $CXXFLAGS "${objects[@]}" $LIB_FUZZING_ENGINE $mutator -Wl,--disable-new-dtags '-Wl,-rpath,$ORIGIN/lib' \
+    -lisal -ljansson -lpcap -o "$OUT/$name"
+  bundle "$OUT/$name"
   folders=()
   for folder in "fuzz/corpus/${name#fuzz_}" "fuzz/regressions/${name#fuzz_}" "build/fuzz/seeds/${name#fuzz_}"; do
     [ -d "$folder" ] && folders+=("$folder")
   done
   [ ${#folders[@]} -eq 0 ] || zip -qjr "$OUT/${name}_seed_corpus.zip" "${folders[@]}"
-  cp build/fuzz/fcvi.dict "$OUT/$name.dict"
+  [ ! -f "build/fuzz/fcvi.dict" ] || cp "build/fuzz/fcvi.dict" "$OUT/$name.dict"
   printf '[libfuzzer]\nmax_len = %s\n' "$(fuzz/arguments.sh "$name" | sed -n 's/^-max_len=//p')" > "$OUT/$name.options"
 done

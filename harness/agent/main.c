@@ -3,6 +3,7 @@
  * port, and whoever knows the token through anything else. */
 #define _GNU_SOURCE
 #include "agent.h"
+#include "leave.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -171,8 +172,10 @@ static int listen_unix(const char *path)
     bool good =
         bind(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 && listen(s, 8) == 0;
     umask(mask);
-    if (good)
+    if (good) {
+        agent_remove_on_exit(path);
         return s;
+    }
     close(s);
     return -1;
 }

@@ -2,30 +2,17 @@
 #include "provider_wire.h"
 
 #include "live.h"
+#include "provider_privileges.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { D_ID = 1, S_ID = 5, ID = 3, ADDRESS = 6 };
 static const uint8_t fc_map[] = {0x0E, 0xFC, 0x00};
 
 static struct live *live;
 static bool down; /* it was said */
-
-/* Become the user who called sudo, for good. False when that fails. */
-static bool drop_privileges(void)
-{
-    const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-    if (geteuid() != 0 || uid == NULL || gid == NULL)
-        return true;
-    uid_t user = (uid_t)strtoul(uid, NULL, 10);
-    gid_t group = (gid_t)strtoul(gid, NULL, 10);
-    return user == 0 || (setgroups(1, &group) == 0 && setgid(group) == 0 && setuid(user) == 0);
-}
 
 bool wire_open(const char *spec, char *why, size_t size)
 {
@@ -37,7 +24,7 @@ bool wire_open(const char *spec, char *why, size_t size)
     live = fcvi_live_open(spec + strlen(kind), why, size);
     if (live == NULL)
         return false;
-    if (drop_privileges())
+    if (agent_drop_privileges())
         return true;
     snprintf(why, size, "cannot give up privileges: %s", strerror(errno));
     fcvi_live_close(live);

@@ -10,6 +10,10 @@ import pytest
 
 from fcvi.fc import codec
 from fcvi.capture.reader import Reader, write
+from fcvi.engine.attachment import Reply
+from fcvi.replay.control import Calls
+from fcvi.replay.ids import Translation
+from fcvi.replay.recording import CallEvent, ReturnEvent
 
 from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
 
@@ -182,3 +186,18 @@ def test_attachment_fails(dut: str) -> None:
     """Status 3, one line."""
     done = fcvi("replay", str(RETRY), "--dut", dut)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+
+
+def test_what_another_implementation_says_besides_is_no_difference() -> None:
+    """The protocol has unknown members ignored; what was recorded has to be there all the same."""
+    calls = Calls(Translation(), frozenset(), lambda us: us)
+    call = CallEvent(0, 0, 1, "VipConnectWait", {})
+    recorded = ReturnEvent(0, 0, 1, {"return": "VIP_SUCCESS"})
+    more = Reply("VipConnectWait", True, {"return": "VIP_SUCCESS", "vendor": 7})
+    assert calls.compare_return(call, recorded, more) == []
+    other = Reply("VipConnectWait", True, {"return": "VIP_TIMEOUT", "vendor": 7})
+    assert [d.words() for d in calls.compare_return(call, recorded, other)] == [
+        "VipConnectWait return: recorded VIP_SUCCESS, seen VIP_TIMEOUT"
+    ]
+    (missing,) = calls.compare_return(call, recorded, Reply("VipConnectWait", True, {"vendor": 7}))
+    assert missing.seen == "nothing"

@@ -35,8 +35,11 @@ SECOND = {
 
 
 def second_id(t: Scenario) -> int:
-    """An N_Port Identifier for another port of the tester, next to the first one's."""
-    return t.tester.n_port_id - (2 if t.tester.n_port_id & 0xFF else -1)
+    """An N_Port Identifier for another port of the tester, next to the first one's, and not the DUT's."""
+    first, taken = t.tester.n_port_id, int(str(t.config["n_port_id"]), 16)
+    near = first - 2 if first & 0xFF else first + 1
+    # VN2VN numbers its ports from 000001: what lies before that is no identifier of a port
+    return near if near > 0 else next(n for n in (first + 1, first + 2) if n != taken)
 
 
 def add_second_port(t: Scenario) -> int:

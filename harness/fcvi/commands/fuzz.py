@@ -19,7 +19,7 @@ from fcvi.engine import pics as pics_module
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
-from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, read_json
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
@@ -34,7 +34,8 @@ _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay coul
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("fuzz", help="attack a DUT with mutated frames and minimise what breaks it", description=__doc__)
-    p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
+    p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...]")
+    p.add_argument("--agent", default="", metavar="SPEC", help="with --dut fcoe: the upper tester: exec:, unix: or tcp:")
     p.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first batch; the next has the next (default 1)")
     p.add_argument("--batches", type=counted, default=100, metavar="N", help="how many (default 100)")
     p.add_argument("--frames", type=counted, default=12, metavar="N", help="mutated frames in a batch (default 12)")
@@ -108,9 +109,10 @@ def _tell(args: argparse.Namespace, found: Broken) -> None:
     for words in found.changes:
         print(f"    {printable(words)}")
     if place is not None:
-        print(printable(f"    again: fcvi fuzz --dut '{args.dut}' --repeat {place}/finding.json"))
+        agent = f" --agent '{args.agent}'" if args.agent else ""
+        print(printable(f"    again: fcvi fuzz --dut '{args.dut}'{agent} --repeat {place}/finding.json"))
         if all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
-            print(printable(f"           fcvi replay --dut '{args.dut}' {place}/frames.pcapng"))
+            print(printable(f"           fcvi replay --dut '{args.dut}'{agent} {place}/frames.pcapng"))
     sys.stdout.flush()
 
 
@@ -118,7 +120,9 @@ def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
     try:
         repeat = read(args.repeat) if args.repeat is not None else None
-        dut = attach(args.dut, rpc_timeout_s=args.rpc_timeout)
+        if args.dut.startswith("fcoe:") and not args.agent:
+            raise AttachError("--dut fcoe: needs --agent here: its upper tester brings the device into a state, and probes it")
+        dut = attach(args.dut, agent=args.agent, rpc_timeout_s=args.rpc_timeout)
     except (AttachError, FileError) as error:
         complain(error)
         return 2
@@ -127,9 +131,12 @@ def run(args: argparse.Namespace) -> int:
         return 3
     try:
         pics = pics_module.complete(dut.pics, "hello")
-        pixit = pixit_for(dut.clock, _us(args.r_a_tov))
+        pixit = dut.settled(pixit_for(dut.clock, _us(args.r_a_tov)))
         attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames)
         return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
+    except Unavailable as error:
+        complain(f"--dut {args.dut}: cannot be fuzzed so: {error}")
+        return 3
     except DutError as error:
         complain(f"cannot attach again: {error}")
         return 3

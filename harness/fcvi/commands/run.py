@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
-from fcvi.live.privileges import as_caller
+from fcvi.live.privileges import as_caller, keeps_writing
 from fcvi.engine import interrupt
 from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_catalogue
@@ -167,6 +167,10 @@ def run(args: argparse.Namespace) -> int:
         complain(f"--report {args.report}: cannot write there: {why(error)}")
         return 3
     try:
+        if folder is not None and args.dut.startswith("fcoe:") and not keeps_writing(args.report):
+            complain(f"--report {args.report}: the directory is another user's, and root gives up its privileges once the "
+                     "interface is open: name a directory of root's")  # fmt: skip
+            return 2
         return _run(args, folder)
     finally:
         if folder is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import sys
 import time
-from typing import Any, Optional
+from contextlib import suppress
+from typing import Any, NoReturn, Optional
 
 from fcvi.engine.words import complain, port_number, why
 from .refserver import RefServer
@@ -146,8 +148,19 @@ def listener(address: str) -> socket.socket:
     return listening
 
 
+def _stop(signum: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def end_by_signals() -> None:
+    """Being told to end is from now on like being interrupted, so that what was made is removed on every way out."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+
+
 def serve_socket(address: str, clock: str) -> int:
     """Serve one client after another until interrupted."""
+    end_by_signals()
     try:
         listening = listener(address)
     except (OSError, ValueError, OverflowError) as error:
@@ -168,4 +181,5 @@ def serve_socket(address: str, clock: str) -> int:
             return 0
         finally:
             if isinstance(where, str) and where:
-                os.unlink(where)
+                with suppress(OSError):  # somebody has removed it
+                    os.unlink(where)

@@ -6,12 +6,13 @@ import os
 import selectors
 import socket
 import time
+from contextlib import suppress
 from typing import Any, NoReturn, Optional
 
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.words import complain, why
 from fcvi.dut.planes import monotonic_us
-from fcvi.dut.endpoint import ClientGone, Session, listener
+from fcvi.dut.endpoint import ClientGone, Session, end_by_signals, listener
 from fcvi.dut.refserver import RefServer
 from .link import Link
 from .params import from_params, to_params
@@ -75,10 +76,13 @@ def _complain(words: str) -> int:
 def serve_alone(spec: str, config: dict[str, Any]) -> int:
     """Let the port live on the interface without a control plane until interrupted. Returns the exit status."""
     try:
+        end_by_signals()
         link = Link.open(spec, "--on")
     except AttachError as error:
         complain(f"{why(error)}", "fcvi endpoint")
         return 2
+    except KeyboardInterrupt:
+        return 0
     refused: list[str] = []
     try:
         server = RefServer(
@@ -118,10 +122,13 @@ def _live(link: Link, server: RefServer) -> NoReturn:
 def serve(spec: str, control: str) -> int:
     """Serve one client of the control plane after another until interrupted. Returns the exit status."""
     try:
+        end_by_signals()
         link = Link.open(spec, "--on")
     except AttachError as error:
         complain(f"{why(error)}", "fcvi endpoint")
         return 2
+    except KeyboardInterrupt:
+        return 0
     try:
         listening = listener(control)
     except (OSError, ValueError, OverflowError) as error:
@@ -148,7 +155,8 @@ def serve(spec: str, control: str) -> int:
         listening.close()
         link.close()
         if isinstance(where, str) and where:
-            os.unlink(where)
+            with suppress(OSError):  # somebody has removed it
+                os.unlink(where)
 
 
 def _accept(listening: socket.socket, link: Link) -> socket.socket:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import select
+import time
 from typing import Any, Mapping, Optional
 
 from fcvi.fc.build import RawFrame
-from fcvi.engine.attachment import DutError, Unavailable
+from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.dut.planes import monotonic_us
 from fcvi.engine.pixit import Pixit
 from .enode import ENode
@@ -18,6 +19,8 @@ from .vn2vn import Vn2Vn
 from .wire import CannotCarry, Wire
 
 _QUIET_S = 0.002  # no frame for so long: what was under way has arrived
+_NO_CARRIER = "the interface has no link"  # as harness/capture/live.c says it
+_CARRIER_S, _AGAIN_S = 5.0, 0.05
 _MOST_DISCARDED = 20_000
 _ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn, "fabric": Fcf, "enode": ENode}
 
@@ -32,9 +35,16 @@ class Link:
 
     @classmethod
     def open(cls, spec: str, option: str) -> Link:
-        """Open the interface of fcoe:IFACE[,...]. Raises AttachError."""
+        """Open the interface of fcoe:IFACE[,...]; its carrier may be about to come. Raises AttachError."""
         options = parse(spec, option)
-        return cls(Wire(options.interface, f"{option} fcoe:{options.interface}"), options)
+        deadline = time.monotonic() + _CARRIER_S
+        while True:
+            try:
+                return cls(Wire(options.interface, f"{option} fcoe:{options.interface}"), options)
+            except AttachError as error:
+                if not str(error).endswith(_NO_CARRIER) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_AGAIN_S)
 
     def fileno(self) -> int:
         """Readable when frames may have arrived."""

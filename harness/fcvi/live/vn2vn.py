@@ -18,6 +18,7 @@ _PROBE_US, _CLAIM_US, _BEACON_US = 100_000, 400_000, 8_000_000
 _FORGET_US = 20_000_000  # a neighbour without a beacon, 2.5 periods
 _PROBES = 2
 _LAST = 0xFFFE  # N_Port_ID
+_BROADCAST = 0xFFFFFF  # D_ID of a frame for every N_Port (FC-FS)
 _MOST_NEIGHBOURS = 64  # besides the one that the case is with
 
 
@@ -150,12 +151,15 @@ class Vn2Vn(Role):
                 message = fip.Message(what, 0, (fip.els(fip.FLOGI, frame.data), fip.mac(vn_address)))
                 self.out.append(fip.encode(to, self.address, message))
             return
-        to = self.options.peer_mac or self.mapped(int.from_bytes(frame.data[1:4], "big"))
-        self.out.append(Addressed(to, vn_address, frame))
+        d_id = int.from_bytes(frame.data[1:4], "big")
+        to = fip.ALL_VN2VN if d_id == _BROADCAST else self.mapped(d_id)
+        s_id = int.from_bytes(frame.data[5:8], "big")
+        self.out.append(Addressed(self.options.peer_mac or to, self.mapped(s_id) if s_id else vn_address, frame))
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
-            return arrived.frame if arrived.to == self.mapped(self._n_port_id) else None
+            mine = arrived.to == self.mapped(self._n_port_id) or self._to_everyone(arrived) or self._to_another_of_ours(arrived)
+            return arrived.frame if mine else None
         message = fip.decode(arrived.fip)
         if message is None or arrived.to not in (self.address, fip.ALL_VN2VN):
             return None
@@ -163,6 +167,28 @@ class Vn2Vn(Role):
             return self._logins.came(message, arrived.source)
         self._discover(message, now_us)
         return None
+
+    def _to_everyone(self, arrived: Arrived) -> bool:
+        """A broadcast of another port.
+
+        It has the group address that all VN2VN ports listen to. An end that maps every D_ID the same way, as Linux does, sends
+        it to FC-MAP followed by FFFFFFh, which is taken as well.
+        """
+        frame = arrived.frame
+        if frame is None or frame.data[1:4] != _BROADCAST.to_bytes(3, "big"):
+            return False
+        return arrived.to in (fip.ALL_VN2VN, self.mapped(_BROADCAST)) and arrived.source != self.mapped(self._n_port_id)
+
+    def _to_another_of_ours(self, arrived: Arrived) -> bool:
+        """A frame of the other end to an N_Port_ID that nobody has claimed.
+
+        Some cases play a second port (7.5): no claim tells of it, and the frames for it come here.
+        """
+        frame = arrived.frame
+        if frame is None or self._wanted is None or arrived.source != self.mapped(self._wanted):
+            return False
+        d_id = int.from_bytes(frame.data[1:4], "big")
+        return arrived.to == self.mapped(d_id) and d_id not in self._neighbours
 
     def _discover(self, message: fip.Message, now_us: int) -> None:
         station, vn = message.find(fip.MAC, 6), message.vn_port()

@@ -66,7 +66,11 @@ class Calls:
             pass  # no memory
 
     def compare_return(self, call: CallEvent, recorded: ReturnEvent, reply: Reply) -> list[Difference]:
-        """How the answer differs. vi, conn, mem, va and handle may be what they like."""
+        """How the answer differs. vi, conn, mem, va and handle may be what they like.
+
+        A member that the recording does not have is no difference: the protocol has unknown members ignored, and another
+        implementation may say more.
+        """
         if reply.error is not None or recorded.error is not None:
             before = "a result" if recorded.error is None else f"error {recorded.error}"
             now = "a result" if reply.error is None else f"error {reply.error[0]}"
@@ -74,8 +78,7 @@ class Calls:
         free = (*_HANDLES, "va", "handle")
         before_result = {k: v for k, v in recorded.result.items() if k not in free}
         now_result = {k: v for k, v in reply.result.items() if k not in free}
-        if not recorded.whole:
-            now_result = {k: v for k, v in now_result.items() if k in before_result}
+        now_result = {k: v for k, v in now_result.items() if k in before_result}
         return [Difference("call", f"{call.method} {path}", b, n) for path, b, n in self._walk(before_result, now_result)]
 
     def compare_note(self, recorded: NoteEvent, params: Mapping[str, Any]) -> list[Difference]:

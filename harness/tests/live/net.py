@@ -80,6 +80,10 @@ class Net:
         self.start(str(FCVI.with_name("fcvi-agent")), "--on", f"fcoe:{DEVICE}", f"unix:{path}", until="listening")
         return f"unix:{path}"
 
+    def started(self) -> list[subprocess.Popen[str]]:
+        """What goes on here, in the order it was started."""
+        return list(self._started)
+
     def stop(self, process: subprocess.Popen[str]) -> None:
         """End one that was started, and wait for it."""
         process.terminate()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fcvi.fc import els
-from fcvi.fc.build import Envelope
+from fcvi.fc.build import Envelope, RawFrame
 from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.live import fip
 from fcvi.live.directory import NameServer
@@ -88,6 +88,38 @@ def test_lengths_that_do_not_fit_are_refused(at: int, value: int) -> None:
     payload = bytearray.fromhex(PROBE)[14:]
     payload[at] = value
     assert fip.decode(bytes(payload)) is None
+
+
+@pytest.mark.parametrize("to", ["011018010004", "0efd00ffffff"])
+def test_a_broadcast_reaches_every_port(to: str) -> None:
+    """D_ID FFFFFFh goes to the group of all VN2VN ports; it is taken from there, and as Linux maps it."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    farp = RawFrame(bytes.fromhex("22ffffff" "0000a1a1" "01290000" "00000000" "0001ffff" "00000000" "54000000"), 0x2E, 0x42)
+    a.send(farp, 0)
+    (sent,) = a.out
+    assert isinstance(sent, Addressed)
+    assert (sent.to, sent.source) == (bytes.fromhex("011018010004"), bytes.fromhex("0efd0000a1a1"))
+    assert b.receive(Arrived(0, bytes.fromhex(to), sent.source, farp), 0) == farp
+    assert a.receive(Arrived(0, bytes.fromhex(to), sent.source, farp), 0) is None  # our own
+    single = RawFrame(farp.data[:1] + bytes.fromhex("00c3c3") + farp.data[4:], 0x2E, 0x42)
+    assert b.receive(Arrived(0, bytes.fromhex(to), sent.source, single), 0) is None  # not a broadcast
+
+
+def test_a_second_port_of_one_end_has_an_address_of_its_own() -> None:
+    """An end that plays two ports sends with the address of the one, and takes what the other end sends to either."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    second, other = bytes.fromhex("0efd0000a1c3"), bytes.fromhex("0efd0000b2b2")
+    there = RawFrame(bytes.fromhex("2200b2b2" "0000a1c3") + bytes(20), 0x2E, 0x42)
+    a.send(there, 0)
+    (sent,) = a.out
+    assert isinstance(sent, Addressed) and (sent.to, sent.source) == (other, second)
+    back = RawFrame(bytes.fromhex("2300a1c3" "0000b2b2") + bytes(20), 0x2E, 0x42)
+    assert a.receive(Arrived(0, second, other, back), 0) == back
+    assert a.receive(Arrived(0, second, bytes.fromhex("0efd0000d4d4"), back), 0) is None  # between two others
+    claimed = RawFrame(bytes.fromhex("2300b2b2" "0000b2b2") + bytes(20), 0x2E, 0x42)
+    assert a.receive(Arrived(0, other, other, claimed), 0) is None  # the port that claimed it takes it
 
 
 def test_one_identifier_wanted_by_two_is_told() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import FCVI
+from ..test_privileges import nothing_left
 from .net import DEVICE, TESTER, Net
 
 #: Short cases of every kind: setup from both sides, messages, loss, both classes, a timer, a disconnect.
@@ -62,6 +63,13 @@ def _tshark_reads(wire: Path, frames: int) -> None:
 AGENT = f"""
 import json, os, socket, subprocess, sys, threading, zlib
 mode = sys.argv[1]
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[2])
+listening.listen()
+print("listening", flush=True)
+client, _ = listening.accept()
+for end in (0, 1):
+    os.dup2(client.fileno(), end)
 def attack():
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     s.bind(("{DEVICE}", 0))
@@ -126,14 +134,47 @@ def test_a_device_that(net: Net, tmp_path: Path, mode: str, verdicts: set[str], 
     script.write_text(AGENT)
     report = tmp_path / "report"
     limited = f"ulimit -v 2000000; exec {FCVI} \"$@\""
+    # not a child of the suite, which would have no right to an interface
+    net.start("/usr/bin/python3", str(script), mode, str(tmp_path / "control"), until="listening")
     done = net.run(
-        "sh", "-c", limited, "sh", "run", "--dut", f"fcoe:{TESTER}", "--agent", f"exec:/usr/bin/python3 {script} '{mode}'",
+        "sh", "-c", limited, "sh", "run", "--dut", f"fcoe:{TESTER}", "--agent", f"unix:{tmp_path / 'control'}",
         "--select", "5.3.2/dut-client,C.R3/rqst/ba-acc", "--report", str(report), "--rpc-timeout", "2", "--r-a-tov", "200",
     )  # fmt: skip
     assert done.returncode in (1, 3), done.stdout + done.stderr
     results = [r for r in json.loads((report / "report.json").read_text())["results"] if r["verdict"] != "not-applicable"]
     assert results[0]["verdict"] in verdicts and "pass" not in {r["verdict"] for r in results}
     assert re.search(words, " ".join(r["reason"] for r in results)), [r["reason"] for r in results]
+
+
+def test_nothing_that_runs_has_a_capability(net: Net, tmp_path: Path) -> None:
+    """The suite, what it starts, the endpoint and the agent, once the interface is open; a socket goes with its process."""
+    net.endpoint(tmp_path / "endpoint")
+    net.agent(tmp_path / "agent")
+    for process, name in zip(net.started(), ("endpoint", "agent")):
+        nothing_left(Path(f"/proc/{process.pid}/status").read_text(), 1)
+        assert (tmp_path / name).exists()
+        net.stop(process)
+        assert not (tmp_path / name).exists(), name
+    child = f"cat /proc/self/status /proc/$PPID/status > {tmp_path / 'both'}; exit 1"
+    net.fcvi("run", "--dut", f"fcoe:{TESTER}", "--agent", f"exec:sh -c '{child}'", "--select", "5.3.2/dut-client")
+    nothing_left((tmp_path / "both").read_text(), 2)
+
+
+def test_a_carrier_that_comes_late_is_waited_for(net: Net, tmp_path: Path) -> None:
+    """The other end of the cable is set up while the endpoint starts already."""
+    assert net.run("ip", "link", "set", TESTER, "down").returncode == 0
+    up = f"(sleep 0.7; ip link set {TESTER} up) & exec {FCVI} endpoint --on fcoe:{DEVICE} --control unix:{tmp_path / 'control'}"
+    net.start("sh", "-c", up, until="control at")
+
+
+def test_mutated_frames_over_an_interface(net: Net, tmp_path: Path) -> None:
+    """fuzz reaches a device by its frames and its upper tester; without an upper tester it says so in one line."""
+    agent = net.endpoint(tmp_path / "control")
+    words = ("fuzz", "--dut", f"fcoe:{TESTER}", "--batches", "2", "--frames", "3", "--r-a-tov", "200")
+    done = net.fcvi(*words, "--agent", agent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    alone = net.fcvi(*words)
+    assert alone.returncode == 2 and "--agent" in alone.stderr and alone.stderr.count("\n") == 1, alone.stderr
 
 
 def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
@@ -149,6 +190,15 @@ def test_vn2vn_over_real_frames(net: Net, tmp_path: Path) -> None:
     run = ("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--select", "5.3.2/dut-client")
     refused = net.fcvi(*run, "--agent", agent, "--pics", str(wrong))
     assert refused.returncode == 4 and "N_Port_IDs from 000001" in refused.stdout
+
+
+def test_vn2vn_carries_broadcasts(net: Net, tmp_path: Path) -> None:
+    """FARP-REQ goes to D_ID FFFFFFh, which no port has claimed: both ends send it to everyone and take it from there (7.5)."""
+    agent = net.endpoint(tmp_path / "control", ",role=vn2vn")
+    done = net.fcvi("run", "--dut", f"fcoe:{TESTER},role=vn2vn", "--agent", agent, "--select", "7.5.re*")
+    # inconclusive are the variants of a loop and of a Fabric only, which VN2VN cannot be
+    assert done.returncode == 4 and "22 pass, 0 fail, 6 inconclusive" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("the device cannot be configured so: VN2VN") == 6, done.stdout
 
 
 def test_vn2vn_without_addresses(net: Net, tmp_path: Path) -> None:
