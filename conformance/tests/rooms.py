@@ -137,7 +137,7 @@ PY_ARROWS: dict[str, set[str]] = {
     "files": set(),
     "engine": {"files"},
     "codec": {"engine"},
-    "capture": {"codec", "files"},
+    "capture": {"codec", "engine", "files"},
     "fc": _BASE,
     "vitcp": _BASE,
     "attach": _BASE | {"dut", "live"},
