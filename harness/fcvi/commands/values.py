@@ -27,7 +27,7 @@ def whole(least: int, most: int, unit: str = "") -> Callable[[str], int]:
     return read
 
 
-DEFAULTS = ",".join(f"{field.name.replace('_', '-')}={field.default}" for field in fields(Limits))
+DEFAULTS = ", ".join(f"{field.name.replace('_', '-')}={field.default}" for field in fields(Limits))
 
 
 def budget(value: str) -> Limits:
