@@ -215,7 +215,7 @@ static enum before before(struct capture *c, struct capture_record *out, struct 
 
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
-    struct classic_record r;
+    struct classic_record r = {0};
     char why[PCAP_ERRBUF_SIZE];
     bool gap = false;
     int status = 1;
