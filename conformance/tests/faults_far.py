@@ -11,7 +11,6 @@ FAULTS = [
     Fault("far-peer-refused", "5.3.4.far/below/class3/crossing", "FCVI-5.3.4-02",
           out={"CONNECT_RESP1": drop(), "CONNECT_RESP2": drop()}),
     Fault("far-retry-missing", "C.5.far/dut-client/rqst", "FCVI-6.8.1-01", out={"CONNECT_RQST": drop(2)}),
-    Fault("far-retry-not-answered", "C.5.far/dut-server/resp1", "FCVI-8.5.4-b1", out={"CONNECT_RESP1": drop(2)}),
     Fault("far-disconnect-not-heard", "D.2.far/dut-client/far-first", "FCVI-8.2-d3", into={"DISCONNECT_RQST"}),
     Fault("far-farp-missing", "7.5.far/point-to-point", "FCVI-6.8.1-01", out={"FARP_REQ": drop()}),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from fcvi.capture.reader import Reader
 from .conftest import ROOT, fcvi
 
 PROGRAM = ROOT / "build" / "fcvi-explore"
-INCLUDES = ["-Icodec/include", "-Irefimpl/include", "-Irefimpl/src", "-Iconformance/monitor/include"]
+INCLUDES = ["-Icodec/include", "-Irefimpl/include", "-Irefimpl/vipl/include", "-Irefimpl/src", "-Iconformance/monitor/include"]
 
 
 def test_two_losses_and_a_reordering_run_to_completion(tmp_path: Path) -> None:
