@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fcvi.engine.words import UsageError
+
 if TYPE_CHECKING:
     from fcvi.engine.protocol import Protocol
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 VARIABLE = "FCVI_STANDARDS"
 
 
-class NoStandard(Exception):
+class NoStandard(UsageError):
     """A folder that is no standard."""
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from .engine import interrupt, output
-from .engine.words import complain, why
+from .engine.words import UsageError, complain, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ def _status(words: Sequence[str], standards: Callable[[], None]) -> int:
         complain("out of memory")
     except OSError as error:
         complain(f"{error.filename}: {why(error)}" if error.filename is not None else why(error))
+    except UsageError as error:  # a folder of FCVI_STANDARDS that is no standard
+        complain(why(error))
+        return 2
     except Exception as defect:  # whoever looks for it asks for more; what the user gets is one line
         if os.environ.get("FCVI_TRACEBACK"):
             raise

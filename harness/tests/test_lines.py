@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fcvi.engine.budget import Budget, Limits
 from fcvi.engine.attachment import Dut, DutError, Reply
 from fcvi.dut.rpc import RpcDut
 from fcvi.dut.endpoint import ClientGone, Session
@@ -74,6 +75,8 @@ class _Deaf(RpcDut):
         Dut.__init__(self)
         self.clock, self.now_us, self._earliest_us, self._target_us = "virtual", 0, 0, 0
         self._replies = {1: Reply("clock.advance")}
+        self._budget = Budget(Limits())
+        self._forgotten = {}
 
 
 def _hear(line: bytes) -> None:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from typing import Union
 
 
+class UsageError(Exception):
+    """What the user named cannot be used: one line, and status 2."""
+
+
 def printable(text: object) -> str:
     """On one line and harmless: line breaks, control characters and those that turn the direction of writing as escapes."""
     words = str(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Mapping, Optional, Protocol
+from typing import Any, Mapping, Optional, Protocol, Sequence
 
 from fcvi.dut.base import Dut, DutError
 from fcvi.fc.configuration import base_config, configured
@@ -132,7 +132,7 @@ class Player:
             seen = len(t.tester.trace)
             invariants.after_letter(t, world)
             played.disturbed = world.disturbed
-            if self._convicting(t, world.disturbed):
+            if self._convicting(t, letters, world.disturbed):
                 return
         if judged:
             invariants.after_word(t, world)
@@ -156,14 +156,26 @@ class Player:
             return not stray
         return True
 
-    def _convicting(self, t: WordScenario, disturbed: bool) -> list[Finding]:
-        found = t.tester.findings + t.findings + t.invariants
+    def _convicting(self, t: WordScenario, letters: Sequence[str], disturbed: bool) -> list[Finding]:
+        found = t.tester.findings + [f for f in t.findings if not _permitted(f, letters)] + t.invariants
         return [f for f in found if fails(f, self.levels) and not (disturbed and _excused(f, t))]
 
     def _weigh(self, t: WordScenario, played: Played) -> None:
         found = t.tester.findings + t.findings
-        played.findings = self._convicting(t, played.disturbed)
+        played.findings = self._convicting(t, played.word.letters, played.disturbed)
         played.notices = [f for f in found if f.erratum is not None]
+
+
+_ENDS = frozenset({"abts", "retry", "t1", "t3", "disc", "vipdisc", "request-short"})  # letters after which a device may end a setup by itself
+
+
+def _permitted(finding: Finding, letters: Sequence[str]) -> bool:
+    """Whether the text leaves it open: a setup may end with the client's ABTS (E153), and a provider may disconnect by itself, with
+    either VI_DISCONNECT bit (E151). What a frame says wrongly on its own is for codec and monitor, which convict all the same.
+    """
+    if finding.requirement == "FCVI-5.9.2-03" or not _ENDS & set(letters):
+        return False
+    return finding.cls == "behaviour"
 
 
 _SEE = re.compile(r"\(see frame (\d+)\)")
