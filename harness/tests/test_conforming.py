@@ -95,7 +95,10 @@ def run(arguments: str, directory: Path, selection: list[str]) -> dict[str, Any]
 def test_what_the_standard_permits_passes(chosen: list[tuple[str, str]], tmp_path: Path) -> None:
     arguments = " ".join(f"--choose {name}={value}" for name, value in chosen)
     report = run(arguments, tmp_path, part_for(arguments))
-    wrong = [(r["id"], r["reason"]) for r in report["results"] if r["verdict"] not in ("pass", "not-applicable")]
+    fair = {"pass", "not-applicable"}
+    if ("setup_abts", "ends") in chosen:  # what such a setup was to show cannot be seen then (E153); it may not fail
+        fair.add("inconclusive")
+    wrong = [(r["id"], r["reason"]) for r in report["results"] if r["verdict"] not in fair]
     assert wrong == []
 
 

@@ -166,7 +166,8 @@ class Player:
         played.notices = [f for f in found if f.erratum is not None]
 
 
-_ENDS = frozenset({"abts", "retry", "t1", "t3", "disc", "vipdisc", "request-short"})  # letters after which a device may end a setup by itself
+#: Letters after which a device may end a setup by itself.
+_ENDS = frozenset({"abts", "retry", "t1", "t3", "disc", "vipdisc", "request-short"})
 
 
 def _permitted(finding: Finding, letters: Sequence[str]) -> bool:
