@@ -187,7 +187,7 @@ static const struct rule rules[] = {
     {"connect_rqst", "FCVI-7.2-13", 70, 0x04, FCVI_VIOLATION, NULL, 70, 7, 0, NULL, 0x10},
     {"connect_rqst", "FCVI-7.2-15", 71, 0x0f, FCVI_VIOLATION, NULL, 71, 7, 0, "10h to 80h", 0},
     {"connect_rqst", "FCVI-7.2-15", 219, 0x81, FCVI_VIOLATION, NULL, 219, 7, 0, "10h to 80h", 0},
-    {"connect_rqst", "FCVI-7.2-16", 215, 0x01, FCVI_NOTICE, "E31", 88, 0, 0, "zeros after DISCRIM_LEN bytes",
+    {"connect_rqst", "FCVI-7.2-16", 215, 0x01, FCVI_NOTICE, "E31", 215, 7, 0, "zeros after DISCRIM_LEN bytes",
      0},
     {"connect_rqst", "FCVI-7.3-02", 366, 0x04, FCVI_VIOLATION, NULL, 366, 7, 0, "01h, 02h or 03h", 0},
     {"connect_rqst", "FCVI-7.3-02", 366, 0x00, FCVI_VIOLATION, NULL, 366, 7, 0, "01h, 02h or 03h", 0},
@@ -201,7 +201,7 @@ static const struct rule rules[] = {
     {"connect_rqst", "FCVI-6.8.1-04", 29, 0x09, FCVI_VIOLATION, NULL, 56, 0, 0, NULL, 0x254},
     {"connect_resp1_info", "FCVI-6.9.1-04", 29, 0x00, FCVI_VIOLATION, NULL, 56, 0, 0, NULL, 0x154},
     {"connect_resp1_refusal", "FCVI-5.9.5-01", 59, 0x01, FCVI_NOTICE, NULL, 56, 31, 0, NULL, 0},
-    {"connect_resp1_refusal", "FCVI-T13-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0, NULL, 0},
+    {"connect_resp1_refusal", "FCVI-T14-w77", 395, 0x01, FCVI_NOTICE, "E10", 392, 31, 0, NULL, 0},
 };
 
 /* What stands in the bits that a finding names; for a part of the frame its length. */

@@ -206,7 +206,10 @@ START_TEST(discriminators)
     t.bytes[LOC_ADDR + DISCRIM + DISCRIM_SIZE - 1] = 1;
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);
-    lies(find(&t, "FCVI-7.2-16"), "DISCRIM", LOC_ADDR + DISCRIM, DISCRIM_SIZE, 5);
+    ck_assert_str_eq(t.list[0].requirement, "FCVI-7.2-16");
+    ck_assert_uint_eq(t.list[0].byte, LOC_ADDR + DISCRIM + 16); /* the first byte that is not zero */
+    ck_assert_uint_eq(t.list[0].size, 1);
+    ck_assert_uint_eq(t.list[0].seen, 4);
     ck_assert_uint_eq(t.list[0].required_value, 0);
 }
 END_TEST
