@@ -1,7 +1,7 @@
 /* fcvi-agent: serves one client after another on a Unix socket or a TCP port, or one on standard input and
  * output. Who may be a client: the same user through a Unix socket, any local process through a loopback
  * port, and whoever knows the token through anything else. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): struct ucred */
 #include "agent.h"
 #include "leave.h"
 
@@ -222,7 +222,7 @@ static int listen_tcp(char *host, bool token)
 static bool is_welcome(int client, bool token)
 {
     struct ucred peer;
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof peer, room = sizeof address;
     if (token || getsockname(client, (struct sockaddr *)(void *)&address, &room) != 0 ||
         address.ss_family != AF_UNIX)
@@ -320,7 +320,7 @@ static bool read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.idle_ms = 3600 * 1000, .listening = -1};
+    struct options o = {.idle_ms = 3600 * 1000L, .listening = -1};
     char why[512];
     sigset_t ends;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {

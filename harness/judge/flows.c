@@ -612,8 +612,7 @@ static bool is_ack(const struct fcvi_frame *v)
 static bool is_control(const struct fcvi_frame *v)
 {
     switch (v->kind) {
-    case FCVI_KIND_IU:
-        return true; /* an opcode that Table 1 does not have is shown too */
+    case FCVI_KIND_IU: /* an opcode that Table 1 does not have is shown too */
     case FCVI_KIND_BLS:
     case FCVI_KIND_ELS:
         return true;
