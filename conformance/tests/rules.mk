@@ -47,4 +47,4 @@ MUT_EVERYTHING := $(MUT_LIBS) $(MUT_TESTS) $(MUT_REPLAYS) $(MUT)/fcvi-explore $(
 MUTANTS ?= 0
 MUTANTS_ARGS ?=
 mutants: $(MUT_EVERYTHING) ## source mutants of codec, refimpl and the monitor against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
-	PYTHONPATH=. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
+	PYTHONPATH=harness:. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
