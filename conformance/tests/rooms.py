@@ -2,7 +2,8 @@
 
 A room is a folder with one purpose. The tables below are the whole rule: an arrow that is not in them points up.
 
-Usage: PYTHONPATH=harness:. python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if anything does.
+Usage: PYTHONPATH=harness:. python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if
+anything does.
 """
 
 from __future__ import annotations
