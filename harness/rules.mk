@@ -10,6 +10,19 @@ IN_TREE = PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON)
 
 $(eval $(call archive,$(BUILD)/libfcvi-capture.a,$(CAPTURE_OBJ)))
 
+# The mutator that knows the field table: a shared object of its own, whose codec is not instrumented, so that it serves libFuzzer,
+# AFL++ and other people's targets as it is; and without the entry points that fuzzing engines look for, for `fcvi fuzz`
+MUTATOR_SRC := $(wildcard harness/mutator/*.c)
+MUTATOR_OBJ := $(call objects,$(BUILD)/obj,$(MUTATOR_SRC))
+MUTATOR_TEST_SRC := $(wildcard harness/mutator/tests/test_*.c)
+PUBLIC_HEADERS += harness/mutator/fcvi_mutator.h
+$(eval $(call archive,$(BUILD)/libfcvi-mutator.a,$(filter-out %/hooks.o,$(MUTATOR_OBJ))))
+
+$(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a harness/mutator/exports.map
+	$(CC) -shared -Wl,-soname,libfcvi-mutator.so.$(SOVERSION) -Wl,-Bsymbolic -Wl,--version-script=harness/mutator/exports.map $(HARDEN_LINK) $(LDFLAGS) \
+	  $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
+	ln -sf libfcvi-mutator.so $@.$(SOVERSION)
+
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a

@@ -23,7 +23,7 @@ INCLUDES = [
     ROOT / "conformance/monitor/include",
     ROOT / "harness/capture",
     ROOT / "harness/judge",
-    ROOT / "fuzz/mutator",
+    ROOT / "harness/mutator",
     ROOT / "harness/ffi",
 ]
 HEADERS = [

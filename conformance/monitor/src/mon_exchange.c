@@ -71,6 +71,7 @@ static struct exchange *begin(struct at_hand *s, bool headless)
         x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
                            s->hint.exchange);
     }
+    FCVI_ASSERT(x->node.k0 == x_key(network, ox_id) && x->node.k1 == port_key(from, to));
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;
@@ -179,6 +180,7 @@ bool mon_exchange_of(struct at_hand *s)
 void mon_exchange_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
+    FCVI_ASSERT(s->own == &x->side[s->who]);
     if (s->own->frame == 0 || !x->headless)
         s->own->id = s->id;
     s->own->frame = s->in->number;

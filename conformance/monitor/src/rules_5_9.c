@@ -133,6 +133,7 @@ static void check_twice(struct at_hand *s, uint32_t id)
                    r->frame);
         return;
     }
+    FCVI_ASSERT(e->slot < RECENT);
     e->recent_id[e->slot % RECENT] = id;
     e->recent[e->slot % RECENT] = (struct recent){s->in->time_us, s->in->number, s->s_id, s->x->ox_id};
     e->slot = (uint8_t)((e->slot + 1) % RECENT);
