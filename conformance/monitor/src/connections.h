@@ -131,6 +131,16 @@ static inline bool mon_endpoint_gone(struct at_hand *s, const struct endpoint *e
         here ? mon_pair_here(s) : mon_pair_of(s->m, s->in->network, e->owner, e->peer, false);
     return p == NULL || p->voided > e->bound; /* NULL: it made room for others */
 }
+/** The other port has sent the sender a setup IU that was not followed: it may have given any handle and any
+ *  FCVI_CONNECTION_ID. */
+static inline bool mon_far_unfollowed(struct at_hand *s)
+{
+    const struct pair *p = mon_pair_here(s);
+    bool far = p != NULL && p->unfollowed[mon_pair_index(s->d_id, s->s_id)] != 0;
+    if (far)
+        mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
+    return far;
+}
 /** The response at hand answers the request that was seen. */
 bool mon_message_linked(struct at_hand *s);
 

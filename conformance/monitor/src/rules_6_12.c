@@ -5,7 +5,7 @@
 static void check_subject(struct at_hand *s, const struct endpoint *e)
 {
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    bool known = mon_knows_all(s->m);
+    bool known = mon_knows_all(s->m) && !mon_far_unfollowed(s);
     if (!fcvi_DH_CONN_SETUP_ABORT(s->dh)) {
         if (known && (e == NULL || e->bound == 0))
             mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh),
