@@ -39,6 +39,7 @@ C_ROOMS = {
     "conformance/explore": "explore",
     "harness/capture": "capture",
     "harness/judge": "judge",
+    "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
@@ -67,8 +68,9 @@ C_ARROWS: dict[str, set[str]] = {
     "capture": {"codec"},
     "judge": {"codec", "monitor.h", "capture"},
     "agent": {"codec", "port.h", "vipl", "capture"},
-    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "mutator"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
     "mutator": {"codec"},
+    "sandbox": set(),
     "starters": set(),
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -97,11 +99,11 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/judge", "harness/agent", "harness/ffi"],
+    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi"],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
-ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a")
+ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-sandbox.a")
 OF_COMPILERS = ("__", "_GLOBAL_")
 
 # Rooms of Python, by the longest beginning of a module's name. `fcvi` alone is the command line.
@@ -190,6 +192,7 @@ _SEARCHED = (
     "refimpl/vipl/include",
     "harness/capture",
     "harness/judge",
+    "harness/sandbox",
     "fuzz/mutator",
     "harness/ffi",
 )
