@@ -25,7 +25,7 @@ struct source {
     int fd;
     bool file, over, brief;
     uint64_t read, size, unpacked;
-    uint64_t given, most; /* bytes that came, and that may come (0: any) */
+    uint64_t given, most;  /* bytes that came, and that may come (0: any) */
     struct unpack *unpack; /* NULL: as it is */
     uint8_t *bytes;
     size_t begin, end;

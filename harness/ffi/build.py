@@ -29,7 +29,8 @@ INCLUDES = [
 ]
 HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/vip_codes.h", "fcvi/port.h",
-    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "sandbox.h", "fcvi_mutator.h", "calls.h",
+    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "sandbox.h",
+    "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]

@@ -1,4 +1,5 @@
-/* Confinement of this process: no_new_privs, limits, Landlock where the kernel has it, and a seccomp filter. */
+/* Confinement of this process: no_new_privs, limits, Landlock where the kernel has it, and a seccomp filter.
+ */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): O_PATH, syscall */
 #include "sandbox.h"
 

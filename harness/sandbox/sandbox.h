@@ -1,6 +1,6 @@
-/* The process that reads captures gives up what reading does not need: files for writing, connections, programs,
- * other processes. What a parser that was taken over may still do is to read, to compute and to write to the
- * streams that it was started with. */
+/* The process that reads captures gives up what reading does not need: files for writing, connections,
+ * programs, other processes. What a parser that was taken over may still do is to read, to compute and to
+ * write to the streams that it was started with. */
 #ifndef FCVI_SANDBOX_H
 #define FCVI_SANDBOX_H
 
@@ -20,9 +20,9 @@ int fcvi_sandbox_landlock(void);
 /** Whether this kernel takes seccomp filters. */
 int fcvi_sandbox_seccomp(void);
 
-/** Confine this process for good. It ends when parent does. readable: folders and files that may be opened for
- * reading; those that do not exist are passed over. Streams above the standard ones that could be written to
- * are closed, but for keep (-1: none). 0, or -1 with one line in error. */
+/** Confine this process for good. It ends when parent does. readable: folders and files that may be opened
+ * for reading; those that do not exist are passed over. Streams above the standard ones that could be written
+ * to are closed, but for keep (-1: none). 0, or -1 with one line in error. */
 int fcvi_sandbox_enter(int parent, int keep, const struct fcvi_sandbox_limits *limits, char *const *readable,
                        size_t count, char *error, size_t size);
 

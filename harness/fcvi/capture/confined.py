@@ -38,8 +38,14 @@ class Box:
     """The process in which captures are read."""
 
     def __init__(self, sink: Optional[Callable[[bytes], None]] = None, enter: Callable[[], None] = lambda: None) -> None:
-        self.enter = enter  #: from here on the process is confined; called before the first byte of a capture is read
+        self._enter: Optional[Callable[[], None]] = enter
         self.hand_over: Callable[[bytes], None] = sink or (lambda data: None)  #: give bytes to the process that waits
+
+    def enter(self) -> None:
+        """From here on the process is confined: to be called before the first byte of a capture is read."""
+        enter, self._enter = self._enter, None
+        if enter is not None:
+            enter()
 
 
 def active() -> list[str]:
@@ -141,7 +147,8 @@ def _enter(parent: int, sink: int, limits: Limits, files: Iterable[str]) -> None
 
     error = ffi.new("char[]", 256)
     keep = [ffi.new("char[]", path) for path in _readable(files)]
-    most = ffi.new("struct fcvi_sandbox_limits *", {"memory": limits.memory << 20, "cpu_s": limits.cpu, "output": limits.output << 20})
+    numbers = {"memory": limits.memory << 20, "cpu_s": limits.cpu, "output": limits.output << 20}
+    most = ffi.new("struct fcvi_sandbox_limits *", numbers)
     if lib.fcvi_sandbox_enter(parent, sink, most, ffi.new("char *[]", keep), len(keep), error, 256) != 0:
         why = str(ffi.string(error), errors="replace")
         raise SandboxError(0, f"the reader cannot be confined: {why}; --no-sandbox reads without a sandbox")
@@ -190,8 +197,8 @@ def _collect(source: int, taken: Callable[[bytes], None]) -> None:
 
 
 _HOSTILE = (
-    "the sandbox stopped the reader: it tried what reading does not need (a file for writing, a connection, a program). The capture "
-    "may attack its reader: do not open it elsewhere, and report it (SECURITY.md)"
+    "the sandbox stopped the reader: it tried what reading does not need (a file for writing, a connection, a program). "
+    "The capture may attack its reader: do not open it elsewhere, and report it as SECURITY.md says"
 )
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 

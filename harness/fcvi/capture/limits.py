@@ -15,7 +15,7 @@ class Limits:
     """0 stands for no limit."""
 
     memory = 8192  #: MiB of address space
-    cpu = 86400  #: seconds of processor time
+    cpu = 86_400  #: seconds of processor time
     output = 0  #: MiB of a file that standard output or error goes to
     bytes = 0  #: MiB of each capture, unpacked
     findings = 1_000_000  #: of each stream of frames that are shown; all are counted
@@ -33,6 +33,13 @@ class Limits:
         if not words.endswith("out of memory") and "out of memory for" not in words:
             return words
         return f"{words}; the reader may take {self.memory} MiB: --limits memory=MIB gives it more" if self.memory else words
+
+
+class Wishes:
+    """What a command is told about reading captures, when it is told nothing."""
+
+    limits = Limits()
+    no_sandbox = False
 
 
 NAMES = ("memory", "cpu", "output", "bytes", "findings")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any, Optional
 
 from fcvi.fc import codec
@@ -93,8 +93,8 @@ def _print(path: str, record: Record, answers: int, args: argparse.Namespace) ->
 
 
 def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
-    with ExitStack() as stack:
-        name = path if args.form == "capture" else stack.enter_context(capture_of(path, args.link))
+    source = nullcontext(path) if args.form == "capture" else capture_of(path, args.link)
+    with source as name:
         box.enter()
         return Reader(name, args.limits)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture import confined
-from fcvi.capture.limits import Limits, add_options
+from fcvi.capture.limits import Limits, Wishes, add_options
 from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.words import complain, number, printable
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
 
-class Arguments:
+class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
-    json = ring = no_sandbox = False
-    limits = Limits()
+    json = ring = False
     trust = r_a_tov = 0
     jobs = 1
 
@@ -368,11 +367,9 @@ def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
             if members.keys() != vars(part).keys():
                 return None
             for name, value in members.items():
-                if isinstance(value, bool) or type(value) is not type(getattr(part, name)):
-                    return None
-                if isinstance(value, dict) and not all(type(count) is int for count in value.values()):
-                    return None
-                setattr(part, name, value)
+                if isinstance(getattr(part, name), dict):
+                    value = {str(what): int(count) for what, count in value.items()}
+                setattr(part, name, value if isinstance(value, dict) else int(value))
         whys = [(str(p), str(reason), int(frames), None if n is None else int(n)) for p, reason, frames, n in unjudged]
         return *parts, whys, max(0, min(3, int(status))), bool(read), int(fcvi)
     except (ValueError, TypeError, AttributeError):
