@@ -24,11 +24,13 @@ INCLUDES = [
     ROOT / "harness/capture",
     ROOT / "harness/judge",
     ROOT / "harness/mutator",
+    ROOT / "harness/sandbox",
     ROOT / "harness/ffi",
 ]
 HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/vip_codes.h", "fcvi/port.h",
-    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "fcvi_mutator.h", "calls.h",
+    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "sandbox.h",
+    "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
@@ -55,7 +57,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--shared", type=Path, help="where a libfcvi.so is, to link instead of libfcvi.a")
     args = parser.parse_args()
-    static = ["libfcvi-mutator.a", "libfcvi-capture.a", *([] if args.shared else ["libfcvi.a"])]
+    static = ["libfcvi-mutator.a", "libfcvi-capture.a", "libfcvi-sandbox.a", *([] if args.shared else ["libfcvi.a"])]
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source(

@@ -102,6 +102,11 @@ def install() -> None:
         _standard.append((raw, text))
 
 
+def owned() -> bool:
+    """Whether this process is the command's own, and no caller's of Python."""
+    return bool(_standard)
+
+
 def gone() -> bool:
     """Whether nobody reads standard output any more."""
     return bool(_standard) and _standard[0][0].gone
