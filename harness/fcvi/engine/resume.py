@@ -25,6 +25,8 @@ def resume(directory: Path, options: RunOptions) -> RunOptions:
     try:
         if run["suite"] != {"version": __version__, "catalogue_sha256": load_catalogue().sha256}:
             raise EvidenceError(f"{where}: the run is of another version of the suite: run it anew")
+        if "incomplete" not in run and all(entry.get("not_run") == "error" for entry in run["cases"]):
+            raise EvidenceError(f"{where}: none of its cases has run: run it anew")
         if "incomplete" not in run:
             raise EvidenceError(f"{where}: the run is complete: fcvi judge {directory} writes what is missing of its report")
         return _resumed(directory, run, options)
