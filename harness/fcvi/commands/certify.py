@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
 def _lacks_a_signature_only(args: argparse.Namespace) -> bool:
     """A certification that was cut off when all was written but what --sign or --pdf adds."""
     try:
-        return "incomplete" not in load_run(args.resume) and (args.resume / certificate.JSON).is_file() and bool(args.sign or args.pdf)
+        whole = "incomplete" not in load_run(args.resume) and (args.resume / certificate.JSON).is_file()
+        return whole and bool(args.sign or args.pdf)
     except FileError:
         return False  # the run says why
 
