@@ -55,7 +55,7 @@ $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -g -fPIC $(HARDEN) $(HARDEN_LINK) -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
-$(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
+$(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 

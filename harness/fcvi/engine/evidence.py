@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
-from .record import Entry
+from .record import Entry, text_of
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
 
@@ -26,7 +26,6 @@ RUN = "run.json"
 JOURNAL = "cases.jsonl"
 CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
 _VERSION = 1
-_ENCODE = json.JSONEncoder(separators=(",", ":")).encode  # made once: a trace has many lines
 
 
 class EvidenceError(FileError):
@@ -47,9 +46,8 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 
 
 def _trace(result: Result) -> tuple[str, bytes]:
-    head = {"trace": _VERSION, "case": result.id}
-    lines = [_ENCODE(entry) for entry in [head, *(result.evidence or ())]]
-    return f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
+    lines = [text_of({"trace": _VERSION, "case": result.id}), *(result.evidence or ()), ""]
+    return f"{FOLDER}/{stem(result.id)}.jsonl", "\n".join(lines).encode()
 
 
 def names(report: RunReport) -> list[str]:

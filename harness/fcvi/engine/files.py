@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -10,7 +11,7 @@ import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Sequence
 
 from . import strict
 from .words import printable, why
@@ -34,6 +35,7 @@ def write_file(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
+_FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of _write_in
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -124,8 +126,10 @@ class Folder:
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=folder)
 
-    def sync(self, names: Iterable[str]) -> None:
+    def sync(self, names: Sequence[str]) -> None:
         """What was written is on the disk when this returns. Raises OSError."""
+        if len(names) > _FEW and self._sync_all():
+            return
         folders = set()
         for name in names:
             folder, last = self._split(name)
@@ -137,6 +141,12 @@ class Folder:
             folders.add(folder)
         for folder in folders:
             os.fsync(folder)
+
+    def _sync_all(self) -> bool:
+        """The whole file system at once, which many files are a hundred times faster with; false when it cannot say that it did."""
+        with suppress(OSError, AttributeError):
+            return bool(ctypes.CDLL(None).syncfs(self._folders[""]) == 0)
+        return False
 
     def check(self) -> None:
         """Raises OSError when the directory was taken away meanwhile."""
