@@ -40,13 +40,15 @@ def version() -> str:
 
     here = Path(__file__).resolve().parent
     try:
-        commit = (here / "commit").read_text(encoding="ascii").strip()
+        commit = (here / "commit").read_text(encoding="ascii").strip()[:12]
     except OSError:
+        commit = ""
+    if commit.startswith("$"):  # what `git archive` would have replaced: this is a working tree
         commit = ""
     tree = here.parent.parent
     if not commit and (tree / ".git").exists():
         try:
-            asked = ["git", "-C", str(tree), "rev-parse", "--short", "HEAD"]
+            asked = ["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"]
             commit = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             pass
