@@ -175,7 +175,7 @@ dist: ## the source of HEAD as a tarball, the same bytes each time: build/fcvi-V
 	@test -e .git || { echo 'make dist: this is no clone of the repository: a tarball is made of a commit' >&2; exit 2; }
 	@git diff --quiet HEAD || echo 'make dist: what is not committed is not in the tarball' >&2
 	@mkdir -p $(BUILD)
-	git -c core.abbrev=no archive --format=tar --prefix=fcvi-$(VERSION)/ HEAD | gzip -9n > $(DIST)
+	git archive --format=tar --prefix=fcvi-$(VERSION)/ HEAD | gzip -9n > $(DIST)
 	@sha256sum $(DIST)
 
 check-dist: ## two tarballs are the same, and one builds and installs without git
