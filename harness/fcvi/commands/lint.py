@@ -4,6 +4,9 @@ A capture may begin anywhere, miss frames and show them out of order: unless --t
 itself is reported. What could not be judged is said at the end. Frames of different VLANs, VSANs or FCIP links belong to
 different Fabrics.
 
+Times count from the first record of the stream, those of --json from 1970 on. On a terminal there is colour, unless NO_COLOR is
+set. --sarif writes the findings as SARIF 2.1.0, for code hosts and viewers.
+
 Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
@@ -20,7 +23,8 @@ import sys
 
 from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
-from fcvi.engine.words import complain, number, printable
+from fcvi.engine.paint import PLAIN, paint_for
+from fcvi.engine.words import complain, number, printable, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +41,10 @@ class Arguments:
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
+    sarif: Optional[str] = None
     trust = r_a_tov = 0
     jobs = 1
+    paint = PLAIN
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = list(files)
@@ -60,6 +66,7 @@ def add_parser(commands: Any) -> None:
         "--ring", action="store_true",
         help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
     )  # fmt: skip
+    p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="also write the findings as SARIF 2.1.0")
     say = "files at a time (default 1); the output is the same"
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     p.set_defaults(run=run)
@@ -141,17 +148,55 @@ class Assembly:
         return self.parts.pop(key).check()
 
 
+class Sarif:
+    """Findings for --sarif, of which a code host takes so many."""
+
+    MOST = 5000
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, int, Finding]] = []
+        self.left_off = 0
+
+    def add(self, path: str, frame: int, finding: Finding) -> None:
+        """One finding."""
+        if len(self.found) < self.MOST:
+            self.found.append((path, frame, finding))
+        else:
+            self.left_off += 1
+
+    def write(self, name: str, total: _Sum) -> int:
+        """Write the file; gives the status."""
+        from pathlib import Path
+
+        from fcvi import __version__
+        from fcvi.engine.files import encoded, write_file
+        from fcvi.report.sarif import of_captures
+
+        summary = {**vars(total.tally), "records": total.records.as_json()}
+        text = of_captures(__version__, self.found, summary, self.left_off, total.status < 2)
+        try:
+            write_file(Path(name), encoded(text))
+        except OSError as error:
+            sys.stdout.flush()
+            complain(f"cannot write {name}: {why(error)}")
+            return 3
+        return 0
+
+
 class Stream:
     """The files of one stream of frames: one after the other, under one monitor."""
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
+        self.paint = args.paint
+        self.sarif = Sarif() if args.sarif else None
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
         self.status, self.read = 0, False
         self.starts: list[tuple[int, str]] = []  # frames before each file
         self.over = False  # the user has seen enough
+        self.begin: Optional[int] = None
 
     def unjudged(self) -> list[tuple[str, str, int, Optional[int]]]:
         """What could not be judged: file of the first frame, reason, how many, the first."""
@@ -180,6 +225,8 @@ class Stream:
             self.watch.gap()
         if scan is None:
             return
+        if scan.tally.records:
+            self._begin(scan)
         self.tally.frames += scan.tally.frames
         self.tally.fcvi += scan.tally.fcvi
         self.fcvi += scan.tally.fcvi + scan.tally.services
@@ -234,10 +281,19 @@ class Stream:
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
         if findings and not self.as_json:
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
-            print(f"{printable(scan.path)}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
+            seconds = (record.time_us - self._begin(scan)) / 1e6
+            print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
         for finding in findings:
             self.tally.count(finding)
-            print(_as_json(scan.path, record, finding) if self.as_json else _as_text(finding))
+            if self.sarif is not None:
+                self.sarif.add(scan.path, record.number, finding)
+            print(_as_json(scan.path, record, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
+
+    def _begin(self, scan: Scan) -> int:
+        """When the first record of the stream was taken, in microseconds."""
+        if self.begin is None:
+            self.begin = int(scan.tally.first_us)
+        return self.begin
 
     def _breach(self, breach: Any) -> Finding:
         from dataclasses import replace
@@ -276,6 +332,7 @@ class _Sum:
         self.unjudged: list[tuple[str, str, int, Optional[int]]] = []
         self.status, self.read = 0, False
         self.fcvi = 0
+        self.sarif = Sarif()
 
     def add(
         self,
@@ -285,8 +342,12 @@ class _Sum:
         status: int,
         read: bool,
         fcvi: int,
+        sarif: Optional[Sarif] = None,
     ) -> None:
         """And one more."""
+        for path, frame, finding in sarif.found if sarif is not None else ():
+            self.sarif.add(path, frame, finding)
+        self.sarif.left_off += sarif.left_off if sarif is not None else 0
         self.fcvi += fcvi
         self.tally.add(tally)
         self.records.add(records)
@@ -303,7 +364,7 @@ def _judge(paths: list[str], args: Arguments) -> tuple[tuple[Any, ...], bool]:
         if stream.over:
             break
     stream.end()
-    return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi), stream.over
+    return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi, stream.sarif), stream.over
 
 
 def _in_order(paths: list[str]) -> list[str]:
@@ -342,7 +403,9 @@ def run(args: Arguments) -> int:
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
+    args.paint = PLAIN if args.json else paint_for(sys.stdout)
     total = _all(args)
+    wrote = total.sarif.write(args.sarif, total) if args.sarif else 0
     tally, unjudged = total.tally, total.unjudged
     if args.json:
         import json
@@ -359,4 +422,4 @@ def run(args: Arguments) -> int:
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
             )
-    return total.status or (1 if tally.violations or tally.malformed else 0)
+    return wrote or total.status or (1 if tally.violations or tally.malformed else 0)
