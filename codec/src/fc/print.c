@@ -162,7 +162,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
-    struct fcvi_places places = {{0}, {false}};
+    struct fcvi_places places = {{0}};
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_value *v = &values.list[i];
         const struct fcvi_field *field = &table[v->field];
@@ -237,7 +237,7 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
         fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
     if (fcvi_values_of(frame, &values) != 0)
         values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
-    struct fcvi_places places = {{0}, {false}};
+    struct fcvi_places places = {{0}};
     const char *place = NULL;
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_value *v = &values.list[i];

@@ -11,7 +11,9 @@ _Static_assert(INET6_ADDRSTRLEN <= (int)FCVI_WORDS_MAX, "room for an address");
 
 static size_t words_of_address(const uint8_t *bytes, char *out)
 {
-    return inet_ntop(AF_INET6, bytes, out, FCVI_WORDS_MAX) != NULL ? strlen(out) : 0;
+    out[0] = '\0';
+    inet_ntop(AF_INET6, bytes, out, FCVI_WORDS_MAX); /* with room for the longest it cannot fail */
+    return strlen(out);
 }
 
 /* 7.2: the Discriminator has DISCRIM_LEN bytes; programs end theirs with NUL bytes too */
@@ -73,11 +75,9 @@ static const struct {
 const char *fcvi_place_of(struct fcvi_places *places, unsigned structure, uint16_t base)
 {
     places->base[structure] = base;
-    places->met[structure] = true;
     for (size_t i = 0; i < sizeof nests / sizeof nests[0]; i++) {
         unsigned around = nests[i].structure;
-        if (nests[i].inside == structure && places->met[around] &&
-            places->base[around] + nests[i].byte == base)
+        if (nests[i].inside == structure && places->base[around] + nests[i].byte == base)
             return nests[i].name;
     }
     return NULL;

@@ -15,10 +15,10 @@ enum { FCVI_WORDS_MAX = 128 }; /* a Discriminator (7.2) is the longest */
  * the words in out, which no NUL ends; 0 when the bytes are no words. */
 size_t fcvi_words_of_bytes(const struct fcvi_value *value, char out[FCVI_WORDS_MAX]);
 
-/* Where the structures of a frame that were met so far begin. */
+/* Where the structures of a frame that were met so far begin: one that lies in another comes after its
+ * beginning. */
 struct fcvi_places {
     uint16_t base[FCVI_S_COUNT];
-    bool met[FCVI_S_COUNT];
 };
 
 /** Note that a structure begins here; returns the field of another structure that it is, as FCVI_LOC_ADDR is

@@ -63,7 +63,8 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
 def _say(outcome: Outcome, as_json: bool) -> None:
     s = outcome.summary
     if as_json:
-        print(json.dumps({**s, "path": outcome.path} if outcome.violation else s), flush=True)
+        none = {"rule": None, "text": None, "steps": None}  # members are there whatever was found
+        print(json.dumps({**none, **s, "path": outcome.path if outcome.violation else None}), flush=True)
         return
     words = {"none": "nothing found", "bound": "a bound was reached"}.get(s["result"]) or f"{s['rule']}: {s['text']}"
     numbers = f"{s['states']:>9} {s['transitions']:>9} {s['ends']:>6} {s['depth']:>5} {s['states_per_second']:>9.0f}"
@@ -87,7 +88,8 @@ def _explore(args: argparse.Namespace) -> int:
             return 2
     if args.list:
         for scenario in known:
-            print(f"{scenario.name:<22} {scenario.title}")
+            listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
+            print(listed if args.json else f"{scenario.name:<22} {scenario.title}")
         return 0
     if not args.json:
         print(f"{'scenario':<22} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)
