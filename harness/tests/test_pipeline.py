@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as Tree
@@ -300,8 +299,9 @@ def _steps() -> list[tuple[str, str]]:
 
 
 def _packages() -> list[str]:
-    run = next(rest for name, rest in _steps() if name == "RUN" and "apt-get" in rest and "install " in rest and "bootstrap" not in rest)
-    return re.search(r"no-install-recommends install (.*?) && ", " ".join(run.split()))[1].split()  # type: ignore[index]
+    found = re.search(r"no-install-recommends install (.*?) && ", " ".join(" ".join(rest for _, rest in _steps()).split()))
+    assert found is not None
+    return found[1].split()
 
 
 def test_the_container_file_has_a_base_that_a_digest_replaces() -> None:
