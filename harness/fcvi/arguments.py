@@ -127,7 +127,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         formatter_class=RawFormatter,
     )
     top.add_argument("--version", action=Version, nargs=0, dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
-                     help="print the version, with the commit where it is known, and exit")  # fmt: skip
+                     help="Print the version, with the commit where it is known, and exit.")  # fmt: skip
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for module in modules(command):
         module.add_parser(commands)

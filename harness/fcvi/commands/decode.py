@@ -35,17 +35,18 @@ from fcvi.fc.requests import Requests
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("decode", help="frames of captures in words or JSON", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+")
+    p = commands.add_parser("decode", help="Print the frames of captures in words or JSON.", description=__doc__)
+    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
     form = p.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one object per frame and line")
-    form.add_argument("--summary", action="store_true", help="one line per frame")
-    what = "what the files are (default capture)"
+    form.add_argument("--json", action="store_true", help="Print one object for each frame, a line each.")
+    form.add_argument("--summary", action="store_true", help="Print one line for each frame.")
+    what = "The files are captures (the default) or hexadecimal dumps."
     p.add_argument("--from", dest="form", choices=("capture", "hex"), default="capture", help=what)
-    link = "what a hexadecimal dump's frames begin with: frame, delimited (SOF to EOF), ethernet; default: as they look"
+    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
-    p.add_argument("--frames", type=_range, metavar="A-B", help="only these record numbers: 3, 3-7 or 3-")
-    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="files at a time (1); the output is the same")
+    p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
+                   help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
     p.set_defaults(run=run)
 
 

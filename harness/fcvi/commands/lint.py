@@ -52,22 +52,24 @@ class Arguments:
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("lint", help="strict check of captures", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+")
-    p.add_argument("--json", action="store_true", help="one object per finding and line, then a summary")
+    p = commands.add_parser("lint", help="Check every frame of captures strictly.", description=__doc__)
+    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then a summary.")
     p.add_argument(
         "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
-        help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
-        "order (as sent), once (the Fabric delivers none twice), or whole for all of it",
+        help="This is certain of the capture, as a comma list: all (no frame is missing), start (no Connection is older), "
+        "order (as sent), once (the Fabric delivers none twice), or whole for all of it.",
     )  # fmt: skip
-    unknown = "(default: taken for 10000, and no breach is judged by it)"
-    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
+    unknown = "(default: taken for 10000, and no breach is judged by it)."
+    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS",
+                   help=f"R_A_TOV of the ports is this {unknown}")  # fmt: skip
     p.add_argument(
         "--ring", action="store_true",
-        help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
+        help="The files are one stream, as dumpcap, tshark and tcpdump write rings; they are taken in the order of their first "
+        "frames.",
     )  # fmt: skip
-    p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="also write the findings as SARIF 2.1.0")
-    say = "files at a time (default 1); the output is the same"
+    p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
+    say = "Work on so many files at a time (default 1); the output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     p.set_defaults(run=run)
 

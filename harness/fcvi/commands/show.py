@@ -17,9 +17,9 @@ _WIDTH = 100
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("show", help="one case, requirement or erratum in words", description=__doc__)
-    p.add_argument("id", help="a case (C.5.9.1), a requirement (FCVI-8.5.3-a) or an erratum (E03)")
-    p.add_argument("--json", action="store_true", help="one object, with its kind")
+    p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
+    p.add_argument("id", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
     p.set_defaults(run=run)
 
 
