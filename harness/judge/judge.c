@@ -25,6 +25,8 @@ struct judge {
     struct judge_count *counted; /* and where */
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
     unsigned next, ready; /* of the batch */
+    bool begun;
+    uint64_t first_us; /* when the first record was taken */
     struct entry batch[BATCH];
     struct judge_cut cut;
 };
@@ -64,6 +66,10 @@ static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error
         int status = fcvi_capture_next(j->capture, &e->record, error, size);
         if (status != 1)
             return j->ready > 0 ? 1 : status;
+        if (!j->begun) {
+            j->begun = true;
+            j->first_us = e->record.time_us;
+        }
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
@@ -269,5 +275,6 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         breaches->count = 0;
     int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
     take_usual(j, tally);
+    tally->first_us = j->first_us;
     return status;
 }

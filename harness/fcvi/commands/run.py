@@ -29,7 +29,7 @@ from .values import DEFAULTS, budget, milliseconds, seconds, seed
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("run", help="run the selected cases against a DUT", description=__doc__)
+    p = commands.add_parser("run", help="Run the selected cases against a device.", description=__doc__)
     p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
