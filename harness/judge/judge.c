@@ -24,7 +24,7 @@ struct judge {
     unsigned rank;               /* as what (enum rank), */
     struct judge_count *counted; /* and where */
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
-    unsigned next, ready; /* of the batch */
+    struct entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct entry batch[BATCH];
     struct judge_cut cut;
 };
@@ -36,6 +36,7 @@ struct judge *fcvi_judge_open(struct capture *capture, uint64_t before)
         return NULL;
     j->capture = capture;
     j->before = before;
+    j->next = j->ready = j->batch;
     return j;
 }
 
@@ -58,18 +59,20 @@ static void decode(struct entry *e)
 /* At least one record, which may have to be waited for, and those behind it that are there. */
 static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
-    j->next = j->ready = 0;
+    struct entry *e = j->batch;
+    int status = 1;
+    j->next = e;
     do {
-        struct entry *e = &j->batch[j->ready];
-        int status = fcvi_capture_next(j->capture, &e->record, error, size);
+        status = fcvi_capture_next(j->capture, &e->record, error, size);
         if (status != 1)
-            return j->ready > 0 ? 1 : status;
+            break;
         decode(e);
         if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-        j->ready++;
-    } while (j->ready < BATCH && fcvi_capture_has_next(j->capture));
-    return 1;
+        e++;
+    } while (e < j->batch + BATCH && fcvi_capture_has_next(j->capture));
+    j->ready = e;
+    return e > j->batch ? 1 : status;
 }
 
 static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct entry *e, bool broken,
@@ -225,9 +228,11 @@ static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);
     }
-    if (monitor != NULL)
-        watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
-    return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
+    const bool shown = e->fault || is_part(&e->frame);
+    if (monitor == NULL)
+        return shown;
+    watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    return shown || breaches->count > 0;
 }
 
 static void take_usual(struct judge *j, struct judge_tally *t)
@@ -248,7 +253,7 @@ static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_fr
         int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
         if (status != 1)
             return status;
-        struct entry *e = &j->batch[j->next++];
+        struct entry *e = j->next++;
         if (!judge_entry(j, e, findings, monitor, breaches, tally))
             continue;
         *out = e->record;
