@@ -7,6 +7,7 @@
 enum {
     STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
     BATCH = 16,
+    LINE = 64, /* of a cache */
     RING = 16, /* Messages under way on one way at first, and at most */
     MOST = 4096,
     PAGE = 1024, /* Connections in one piece of memory: a pointer to one stays good */
@@ -21,6 +22,7 @@ struct entry {
     struct capture_record record;
     struct fcvi_frame frame;
     struct fcvi_monitor_hint hint;
+    uint32_t place; /* where its Connection was found before its turn, or where the search begins */
     bool fault, message;
 };
 
@@ -113,14 +115,19 @@ static uint32_t hash_of(uint32_t network, uint32_t port, uint32_t handle)
     return (uint32_t)h;
 }
 
-static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
+static struct place *place_from(const struct fcvi_flows *f, uint32_t i, uint32_t network, uint32_t port,
+                                uint32_t handle)
 {
-    uint32_t i = hash_of(network, port, handle) & (f->places - 1);
     for (;; i = (i + 1) & (f->places - 1)) {
         struct place *p = &f->place[i];
         if (p->flow == 0 || (p->handle == handle && p->port == port && p->network == network))
             return p;
     }
+}
+
+static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
+{
+    return place_from(f, hash_of(network, port, handle) & (f->places - 1), network, port, handle);
 }
 
 static bool grow(struct fcvi_flows *f)
@@ -498,6 +505,17 @@ static bool is_half(const struct fcvi_flow *c)
     return c->handle[0] == FCVI_UNASSIGNED || c->handle[1] == FCVI_UNASSIGNED;
 }
 
+/* As fcvi_flows_find, mostly without searching: a place keeps its name, and no two have the same. */
+static uint32_t flow_of(const struct fcvi_flows *f, const struct entry *e, uint32_t d_id, uint32_t handle,
+                        uint8_t *side)
+{
+    const struct place *p = &f->place[e->place];
+    if (p->flow == 0 || p->handle != handle || p->port != d_id || p->network != e->record.network)
+        return fcvi_flows_find(f, e->record.network, d_id, handle, side);
+    *side = (p->flow & SIDE) != 0;
+    return (p->flow & ~SIDE) - 1;
+}
+
 static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *v = &e->frame;
@@ -506,7 +524,7 @@ static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcv
     const uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh);
     const bool asks = v->iu <= FCVI_IU_READ_RQST;
     uint8_t to = 1;
-    uint32_t flow = fcvi_flows_find(f, network, d_id, handle, &to);
+    uint32_t flow = flow_of(f, e, d_id, handle, &to);
     const struct fcvi_flow *old = flow == FCVI_FLOW_NONE ? NULL : at(f, flow);
     if (!asks && (old == NULL ||
                   (is_half(old) && known(&old->way[to], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh)) == NULL))) {
@@ -555,24 +573,32 @@ static bool is_message(const struct fcvi_frame *v)
 }
 
 /* What a Message frame will need is fetched from memory while others are decoded. */
-static void fetch_place(const struct fcvi_flows *f, const struct entry *e)
+static void fetch_place(const struct fcvi_flows *f, struct entry *e)
 {
     const uint32_t hash = hash_of(e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
                                   (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
-    __builtin_prefetch(&f->place[hash & (f->places - 1)]);
+    e->place = hash & (f->places - 1); /* where the search begins */
+    __builtin_prefetch(&f->place[e->place]);
 }
 
-static void fetch_slot(const struct fcvi_flows *f, const struct entry *e)
+static void fetch_slot(const struct fcvi_flows *f, struct entry *e)
 {
     const struct fcvi_frame *v = &e->frame;
-    uint8_t to = 0;
-    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
-                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
-    if (flow == FCVI_FLOW_NONE)
+    const struct place *p = place_from(f, e->place, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                       (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh));
+    if (p->flow == 0)
         return;
-    const struct fcvi_flow_way *w = &at(f, flow)->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
-    if (w->size != 0)
-        __builtin_prefetch(&w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)]);
+    e->place = (uint32_t)(p - f->place);
+    const bool to = (p->flow & SIDE) != 0;
+    const struct fcvi_flow *c = at(f, (p->flow & ~SIDE) - 1);
+    const struct fcvi_flow_way *w = &c->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
+    for (const uint8_t *line = (const uint8_t *)c; line < (const uint8_t *)(c + 1); line += LINE)
+        __builtin_prefetch(line, 1);
+    if (w->size == 0)
+        return;
+    const struct fcvi_flow_slot *s = &w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)];
+    __builtin_prefetch(s, 1);
+    __builtin_prefetch(&s->answer_next, 1); /* it may lie in two lines of the cache */
 }
 
 static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)

@@ -13,10 +13,23 @@ from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Sequence
 
     from fcvi.flows.rows import Row
     from fcvi.flows.table import Table
+
+
+class Arguments:
+    """What the command is told; of all but the files what holds when nothing is said."""
+
+    sort = ""
+    json = csv = openmetrics = no_monitor = False
+    html = None
+    ladder = r_a_tov = 0
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = list(files)
+        self.filter: list[str] = []
 
 
 def add_parser(commands: Any) -> None:

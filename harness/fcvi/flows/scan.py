@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional
-
 from _fcvi import ffi, lib
 
 from fcvi.capture.scan import ScanError, Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
 LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
