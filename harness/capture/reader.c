@@ -257,6 +257,21 @@ bool fcvi_capture_is_file(const struct capture *c)
     return fcvi_source_is_file(c->source);
 }
 
+uint8_t *fcvi_capture_swap(struct capture *c, uint8_t *other)
+{
+    return fcvi_source_swap(c->source, other);
+}
+
+size_t fcvi_capture_buffer(void)
+{
+    return fcvi_source_buffer();
+}
+
+bool fcvi_capture_holds(const struct capture *c, const uint8_t *byte)
+{
+    return fcvi_source_holds(c->source, byte);
+}
+
 void fcvi_capture_close(struct capture *c)
 {
     if (c == NULL)

@@ -1,14 +1,15 @@
 /* The table of Connections, and the pass that fills it. */
 #include "flows.h"
 
+#include "ahead.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
-    BATCH = 16,
-    LINE = 64, /* of a cache */
-    RING = 16, /* Messages under way on one way at first, and at most */
+    LINE = 64,      /* of a cache */
+    RING = 16,      /* Messages under way on one way at first, and at most */
     MOST = 4096,
     PAGE = 1024, /* Connections in one piece of memory: a pointer to one stays good */
     PAGES = 1 << 14
@@ -16,14 +17,6 @@ enum {
 
 struct place {
     uint32_t network, port, handle, flow; /* flow + 1 and the side in the top bit; 0: free */
-};
-
-struct entry {
-    struct capture_record record;
-    struct fcvi_frame frame;
-    struct fcvi_monitor_hint hint;
-    uint32_t place; /* where its Connection was found before its turn, or where the search begins */
-    bool fault, message;
 };
 
 struct fcvi_flows {
@@ -34,8 +27,9 @@ struct fcvi_flows {
     struct place *place;
     uint32_t places, used; /* places: a power of two */
     struct fcvi_flow_tally tally;
-    unsigned next, ready;
-    struct entry batch[BATCH];
+    struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
+    struct judge_entry batch[JUDGE_BATCH];
 };
 
 static const uint32_t SIDE = 0x80000000u;
@@ -58,7 +52,21 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
 {
     flows->capture = capture;
     flows->before = before;
-    flows->next = flows->ready = 0;
+    flows->next = flows->ready = flows->batch;
+}
+
+bool fcvi_flows_ahead(struct fcvi_flows *flows)
+{
+    if (fcvi_capture_is_file(flows->capture))
+        flows->ahead = fcvi_ahead_open(flows->capture);
+    return flows->ahead != NULL;
+}
+
+void fcvi_flows_leave(struct fcvi_flows *flows)
+{
+    fcvi_ahead_close(flows->ahead);
+    flows->ahead = NULL;
+    flows->next = flows->ready = flows->batch;
 }
 
 struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow)
@@ -506,8 +514,8 @@ static bool is_half(const struct fcvi_flow *c)
 }
 
 /* As fcvi_flows_find, mostly without searching: a place keeps its name, and no two have the same. */
-static uint32_t flow_of(const struct fcvi_flows *f, const struct entry *e, uint32_t d_id, uint32_t handle,
-                        uint8_t *side)
+static uint32_t flow_of(const struct fcvi_flows *f, const struct judge_entry *e, uint32_t d_id,
+                        uint32_t handle, uint8_t *side)
 {
     const struct place *p = &f->place[e->place];
     if (p->flow == 0 || p->handle != handle || p->port != d_id || p->network != e->record.network)
@@ -516,7 +524,7 @@ static uint32_t flow_of(const struct fcvi_flows *f, const struct entry *e, uint3
     return (p->flow & ~SIDE) - 1;
 }
 
-static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen)
+static void take_message(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *v = &e->frame;
     const uint32_t network = e->record.network, d_id = (uint32_t)fcvi_FC_D_ID(v->fc),
@@ -573,7 +581,7 @@ static bool is_message(const struct fcvi_frame *v)
 }
 
 /* What a Message frame will need is fetched from memory while others are decoded. */
-static void fetch_place(const struct fcvi_flows *f, struct entry *e)
+static void fetch_place(const struct fcvi_flows *f, struct judge_entry *e)
 {
     const uint32_t hash = hash_of(e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
                                   (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
@@ -581,7 +589,7 @@ static void fetch_place(const struct fcvi_flows *f, struct entry *e)
     __builtin_prefetch(&f->place[e->place]);
 }
 
-static void fetch_slot(const struct fcvi_flows *f, struct entry *e)
+static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
 {
     const struct fcvi_frame *v = &e->frame;
     const struct place *p = place_from(f, e->place, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
@@ -601,30 +609,51 @@ static void fetch_slot(const struct fcvi_flows *f, struct entry *e)
     __builtin_prefetch(&s->answer_next, 1); /* it may lie in two lines of the cache */
 }
 
+static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
+{
+    const bool frame = e->record.kind == CAPTURE_FRAME;
+    if (monitor != NULL && frame)
+        e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+    e->message = frame && is_message(&e->frame);
+    if (e->message)
+        fetch_place(f, e);
+}
+
+static int read_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    struct judge_entry *e = f->batch;
+    int status = 1;
+    f->next = e;
+    do {
+        status = fcvi_capture_next(f->capture, &e->record, error, size);
+        if (status != 1)
+            break;
+        fcvi_judge_decode(e);
+        expect(f, monitor, e);
+        e++;
+    } while (e < f->batch + JUDGE_BATCH && fcvi_capture_has_next(f->capture));
+    f->ready = e;
+    return e > f->batch ? 1 : status;
+}
+
+static int take_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    int status = 1;
+    const size_t count = fcvi_ahead_next(f->ahead, &f->next, JUDGE_BATCH, &status, error, size);
+    f->ready = f->next + count;
+    for (struct judge_entry *e = f->next; e < f->ready; e++)
+        expect(f, monitor, e);
+    return count > 0 ? 1 : status;
+}
+
 static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
-    f->next = f->ready = 0;
-    do {
-        struct entry *e = &f->batch[f->ready];
-        int status = fcvi_capture_next(f->capture, &e->record, error, size);
-        if (status != 1)
-            return f->ready > 0 ? 1 : status;
-        struct fcvi_findings any = {NULL, 0, 0, 0};
-        if (e->record.kind == CAPTURE_FRAME) {
-            fcvi_decode(&e->record.frame, &e->frame, &any);
-            if (monitor != NULL)
-                e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-        }
-        e->fault = any.count != 0;
-        e->message = e->record.kind == CAPTURE_FRAME && is_message(&e->frame);
+    const int status =
+        f->ahead != NULL ? take_batch(f, monitor, error, size) : read_batch(f, monitor, error, size);
+    for (struct judge_entry *e = f->next; e < f->ready; e++)
         if (e->message)
-            fetch_place(f, e);
-        f->ready++;
-    } while (f->ready < BATCH && fcvi_capture_has_next(f->capture));
-    for (unsigned i = 0; i < f->ready; i++)
-        if (f->batch[i].message)
-            fetch_slot(f, &f->batch[i]);
-    return 1;
+            fetch_slot(f, e);
+    return status;
 }
 
 static bool is_ack(const struct fcvi_frame *v)
@@ -659,7 +688,7 @@ static void count(struct fcvi_flows *f, const struct fcvi_frame *v)
         f->tally.type[fcvi_FC_TYPE(v->fc)]++;
 }
 
-static bool take(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen,
+static bool take(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen,
                  struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                  struct fcvi_monitor_findings *breaches)
 {
@@ -712,7 +741,7 @@ int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct
         int status = flows->next < flows->ready ? 1 : fill(flows, monitor, error, size);
         if (status != 1)
             return status;
-        const struct entry *e = &flows->batch[flows->next++];
+        const struct judge_entry *e = flows->next++;
         if (!take(flows, e, seen, findings, monitor, breaches))
             continue;
         *out = e->record;

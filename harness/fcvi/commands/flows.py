@@ -26,6 +26,7 @@ class Arguments:
     json = csv = openmetrics = no_monitor = False
     html = None
     ladder = r_a_tov = 0
+    jobs = 1
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = list(files)
@@ -50,8 +51,16 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--html", metavar="FILE", type=Path, help="also write a page with a time line for each Connection")
     p.add_argument("--ladder", metavar="N", type=int, default=0, help="the Connection of which the page shows the frames")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
+    say = "from 2 on reading and judging are done at a time (default 1); the output is the same"
+    p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
     p.add_argument("--no-monitor", action="store_true", help="judge nothing: only count")
     p.set_defaults(run=run)
+
+
+def _jobs(value: str) -> int:
+    from fcvi.engine.jobs import number_of_jobs
+
+    return number_of_jobs(value)
 
 
 def _ms(value: str) -> int:
@@ -152,7 +161,7 @@ def run(args: Any) -> int:
     except ValueError as e:
         print(f"fcvi flows: {e}", file=sys.stderr)
         return 2
-    table = Table(args.r_a_tov * 1000, not args.no_monitor)
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.jobs > 1)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

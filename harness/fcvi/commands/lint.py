@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
         "--ring", action="store_true",
         help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
     )  # fmt: skip
-    say = "files at a time (default 1); the output is the same"
+    say = "files at a time; of one file, or of a ring, reading and judging at a time (default 1); the output is the same"
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     p.set_defaults(run=run)
 
@@ -146,6 +146,7 @@ class Stream:
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
+        self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
@@ -170,7 +171,7 @@ class Stream:
         self.starts.append((self.watch.frames, path))
         scan = None
         try:
-            scan = Scan(path)
+            scan = Scan(path, self.ahead)
             self.read = True
             self._scan(scan)
         except ScanError as error:

@@ -17,9 +17,10 @@ _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 
 
 class Scan:
-    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record."""
+    """Captures as one stream; ahead: a second thread reads and decodes meanwhile. After each step ``record``, ``frame`` and ``seen`` describe the record."""
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True) -> None:
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, ahead: bool = False) -> None:
+        self._ahead = ahead
         self._flows = ffi.gc(lib.fcvi_flows_open(), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
             raise ScanError("out of memory")
@@ -42,6 +43,8 @@ class Scan:
             raise ScanError(str(ffi.string(error), errors="replace"))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
+        if self._ahead:  # where there is no thread to be had it goes on without
+            lib.fcvi_flows_ahead(self._flows)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
         try:
             while status := lib.fcvi_flows_next(
@@ -52,6 +55,7 @@ class Scan:
                 if status == 1:
                     yield
         finally:
+            lib.fcvi_flows_leave(self._flows)
             lib.fcvi_capture_close(capture)
 
     @property
