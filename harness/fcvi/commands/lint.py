@@ -37,6 +37,7 @@ class Arguments:
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
+    form, link = "capture", None
     trust = r_a_tov = 0
     jobs = 1
 
@@ -56,6 +57,10 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     unknown = "(default: taken for 10000, and no breach is judged by it)"
     p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
+    what = "hex: hexadecimal dumps instead of captures, as `fcvi decode` reads them (default: capture)"
+    p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
+    link = "what a dump's frames begin with: frame, delimited (SOF to EOF), ethernet; default: as they look"
+    p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
     p.add_argument(
         "--ring", action="store_true",
         help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
@@ -146,6 +151,7 @@ class Stream:
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
+        self.form, self.link = args.form, args.link
         self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self.fcvi = 0  # frames of FC-VI, FARP with them
@@ -171,7 +177,7 @@ class Stream:
         self.starts.append((self.watch.frames, path))
         scan = None
         try:
-            scan = Scan(path, self.ahead)
+            scan = self._open(path)
             self.read = True
             self._scan(scan)
         except ScanError as error:
@@ -187,6 +193,19 @@ class Stream:
         self.records.take(scan.tally)
         self.watch.frames += scan.tally.records
         scan.close()
+
+    def _open(self, path: str) -> Scan:
+        if self.form == "capture":
+            return Scan(path, self.ahead)
+        from fcvi.capture.hexdump import HexError, capture_of
+
+        try:
+            with capture_of(path, self.link) as dump:
+                scan = Scan(dump, self.ahead)
+        except HexError as error:
+            raise ScanError(str(error)) from error
+        scan.path = path
+        return scan
 
     def end(self) -> None:
         """Nothing found is no good news of a capture in which nothing was looked at."""
