@@ -3,6 +3,7 @@
 CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
 AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
+SANDBOX_SRC := harness/sandbox/sandbox.c
 EXTENSION := $(BUILD)/python/.built
 
 # what Python runs with in this tree
@@ -22,6 +23,16 @@ $(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a harness/mutator/e
 	$(CC) -shared -Wl,-soname,libfcvi-mutator.so.$(SOVERSION) -Wl,-Bsymbolic -Wl,--version-script=harness/mutator/exports.map $(HARDEN_LINK) $(LDFLAGS) \
 	  $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
 	ln -sf libfcvi-mutator.so $@.$(SOVERSION)
+# the sandbox of the reader; its seccomp filter is made here, so that a reader starts without libseccomp
+$(BUILD)/make_filter: harness/sandbox/make_filter.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -O1 $< -lseccomp -o $@
+$(BUILD)/obj/filter.c: $(BUILD)/make_filter
+	@mkdir -p $(@D)
+	$< > $@
+$(BUILD)/obj/filter.o: $(BUILD)/obj/filter.c harness/sandbox/filter.h
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+$(eval $(call archive,$(BUILD)/libfcvi-sandbox.a,$(call objects,$(BUILD)/obj,$(SANDBOX_SRC)) $(BUILD)/obj/filter.o))
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
@@ -44,7 +55,7 @@ $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -g -fPIC $(HARDEN) $(HARDEN_LINK) -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
-$(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+$(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 

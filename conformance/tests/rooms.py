@@ -40,6 +40,7 @@ C_ROOMS = {
     "conformance/explore": "explore",
     "harness/capture": "capture",
     "harness/judge": "judge",
+    "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
@@ -68,8 +69,9 @@ C_ARROWS: dict[str, set[str]] = {
     "capture": {"codec"},
     "judge": {"codec", "monitor.h", "capture"},
     "agent": {"codec", "port.h", "vipl", "capture"},
-    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "mutator"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
     "mutator": {"codec"},
+    "sandbox": set(),
     "starters": set(),
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -98,11 +100,11 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/judge", "harness/agent", "harness/ffi", "harness/mutator"],
+    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi", "harness/mutator"],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
-ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-mutator.a")
+ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-mutator.a", "libfcvi-sandbox.a")
 OF_COMPILERS = ("__", "_GLOBAL_")
 
 # Rooms of Python, by the longest beginning of a module's name. `fcvi` alone is the command line.
@@ -192,6 +194,7 @@ _SEARCHED = (
     "harness/capture",
     "harness/judge",
     "harness/mutator",
+    "harness/sandbox",
     "harness/ffi",
 )
 

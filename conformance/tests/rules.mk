@@ -32,7 +32,7 @@ $(MUT)/fuzz/%: $(MUT)/plain/fuzz/fuzz_%.o $(MUT)/plain/fuzz/replay.o $(CAPTURE_O
 	$(CC) $(filter %.o,$^) $(MUT_LINK) -lpcap -ljansson -lpthread -o $@
 $(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
 	$(CC) $(EXPLORE_OBJ) $(MUT_LINK) -o $@
-$(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+$(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
 	@touch $@
 $(MUT)/fcvi: $(MUT)/python/.built

@@ -32,5 +32,5 @@ def _load() -> tuple[CaseInfo, ...]:
 
 
 def all_cases() -> list[CaseInfo]:
-    """Every case of the standard."""
+    """Every case of the standard. Which module was imported first makes no difference to their order."""
     return list(_load())

@@ -184,8 +184,10 @@ void mon_connection_payload(struct at_hand *s)
                  request ? &u->rqst_depth : &u->resp_depth);
     if (o->handle_bytes == ALL_FOUR)
         *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
-    if (part(s, PREF, 1, &value))
+    if (part(s, PREF, 1, &value)) {
         *(request ? &u->rqst_pref : &u->resp_pref) = (uint8_t)value;
+        *(request ? &u->has_rqst_pref : &u->has_resp_pref) = true;
+    }
     s->level_at = part(s, LEVEL, 1, &value);
     if (s->level_at != 0) {
         *(request ? &u->rqst_level : &u->resp_level) = (uint8_t)value;
@@ -214,6 +216,8 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
     bool crosses = elsewhere(s, e, peer, peer_handle);
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
+        e->owed |= e->bound != 0 && e->peer == peer && !e->left && !mon_endpoint_gone(s, e);
+        e->left = false;
         e->speaks = e->closed = e->closed_at = e->last = 0;
         e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
@@ -238,10 +242,20 @@ static void take_offers(struct endpoint *e, const struct offer *own, uint32_t de
     e->peer_flags = peer->has_flags ? peer->flags : UINT8_MAX;
 }
 
+/* Of an FCVI_PREF that no frame showed (E44) nothing is demanded: this is neither of its values. */
+enum { PREF_UNKNOWN = 0xFF };
+
+static uint8_t pref_of(const struct setup_facts *u, bool request)
+{
+    if (!(request ? u->has_rqst_pref : u->has_resp_pref))
+        return PREF_UNKNOWN;
+    return request ? u->rqst_pref : u->resp_pref;
+}
+
 static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
-    bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, pref_of(u, true));
     take_offers(client, &u->rqst_offer, u->rqst_depth, &u->resp_offer);
 }
 
@@ -251,7 +265,7 @@ static void bind_unseen(struct at_hand *s, struct endpoint *server)
     const struct setup_facts *u = &s->x->setup;
     if (server->firm && alive(s, server))
         return;
-    bind_endpoint(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, pref_of(u, false));
     server->tainted |= TAINT_UNSEEN;
 }
 
@@ -282,7 +296,7 @@ static void bind(struct at_hand *s)
         bind_unseen(s, server);
         return;
     }
-    bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, pref_of(u, false));
     take_offers(server, &u->resp_offer, u->resp_depth, &u->rqst_offer);
     bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;

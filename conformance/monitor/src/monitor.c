@@ -114,12 +114,23 @@ static void judge_setup(struct at_hand *s)
     mon_connection_note(s);
 }
 
+/* A setup IU out of its place is not followed, but who receives it may take the handle that it gives, or the
+ * setup that it asks for (5.3.1, 5.4). */
+static void leave_unfollowed(struct at_hand *s)
+{
+    if (s->group == G_SETUP)
+        mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true)
+            ->unfollowed[mon_pair_index(s->s_id, s->d_id)] = s->in->number;
+}
+
 static void judge_in_place(struct at_hand *s)
 {
     FCVI_ASSERT(s->group == s->x->group && s->own == &s->x->side[s->who] && s->far != s->own);
     mon_rules_5_5(s);
-    if (s->group == G_SETUP && !mon_rules_5_3(s))
-        return; /* out of its place nothing else of it means anything */
+    if (s->group == G_SETUP && !mon_rules_5_3(s)) {
+        leave_unfollowed(s); /* out of its place nothing else of it means anything */
+        return;
+    }
     mon_rules_5_8(s);
     mon_rules_7_7(s);
     if (s->group == G_MESSAGE)
@@ -132,10 +143,16 @@ static void judge_in_place(struct at_hand *s)
 
 static void judge_iu(struct at_hand *s)
 {
-    if (!mon_exchange_of(s))
+    if (!mon_exchange_of(s)) {
+        leave_unfollowed(s);
         return;
-    if (mon_rules_5_6(s) && mon_rules_5_4(s))
-        judge_in_place(s);
+    }
+    if (mon_rules_5_6(s)) {
+        if (mon_rules_5_4(s))
+            judge_in_place(s);
+        else
+            leave_unfollowed(s);
+    }
     mon_exchange_note(s);
 }
 
