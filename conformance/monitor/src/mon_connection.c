@@ -16,8 +16,9 @@ static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle
 struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
     struct endpoint *e = mon_endpoint_find(s->m, s->in->network, owner, handle);
-    if (e == NULL)
-        e = begin(s, owner, handle);
+    if (e != NULL)
+        return e; /* what is known of it may be of an earlier Connection */
+    e = begin(s, owner, handle);
     e->touched = s->in->time_us;
     return e;
 }
@@ -227,6 +228,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         memset(e->recent, 0, sizeof e->recent);
     }
     e->bound = s->in->number;
+    e->touched = s->in->time_us;
     e->peer = peer;
     e->peer_handle = peer_handle;
     e->level = level;

@@ -4,7 +4,10 @@
 static struct exchange *exchange_here(struct at_hand *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
-    return mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    struct exchange *x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    const struct pair *p = x == NULL ? NULL : mon_pair_here(s);
+    bool over = p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
+    return over ? NULL : x; /* a login ended it (7.7.1): what comes of it yet says nothing */
 }
 
 /* A responder that has sent nothing in the Exchange may mean the one before, whose OX_ID its originator used

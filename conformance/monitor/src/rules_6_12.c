@@ -7,7 +7,8 @@ static void check_subject(struct at_hand *s, const struct endpoint *e)
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     bool known = mon_knows_all(s->m) && !mon_far_unfollowed(s);
     if (!fcvi_DH_CONN_SETUP_ABORT(s->dh)) {
-        if (known && (e == NULL || e->bound == 0))
+        bool asked = e != NULL && e->asked != 0 && e->asked_peer == s->s_id; /* its CONNECT_RQST named it */
+        if (known && !asked && (e == NULL || e->bound == 0))
             mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh),
                        FCVI_BREACH_IN_WORDS("FCVI-6.12.2-02", "the receiver gave no such handle in a setup",
                                             "the handle of the Remote Endpoint"),

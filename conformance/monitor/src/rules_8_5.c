@@ -175,6 +175,8 @@ static void take_handle(struct at_hand *s, uint32_t id)
         check_pending(s);
     }
     e = mon_endpoint_make(s, s->s_id, s->x->setup.rqst_handle);
+    if ((s->m->config.trust & FCVI_TRUST_ALL) == 0 && !fcvi_DH_RQST_RETRY(s->dh))
+        e->firm = false; /* whose answer is missing may have bound it to another Endpoint */
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;

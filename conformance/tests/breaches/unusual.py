@@ -204,6 +204,7 @@ class Vi:
     sending: bool = False
     error_at: int = 0
     closed: bool = False
+    up: bool = False  #: it has been connected
     mode: int = 1
     asked: Optional["Event"] = None  #: RESP1 to its own request of Peer-to-Peer has come: the Reason Code, or 0
     gone: bool = False
@@ -567,7 +568,7 @@ class Port:
         elif outcome != "refused":  # in the Error state, out of which a Disconnect leads
             yield self.pause()
             if not vi.gone and self.rng.random() < 0.8:
-                yield from self.disconnect(vi, setup=vi.far_handle == UNASSIGNED)
+                yield from self.disconnect(vi, setup=not vi.up)
         else:
             self.world.at(R_A_TOV, lambda: self.release(vi))
 
@@ -625,7 +626,7 @@ class Port:
         code = 2 if give_up else head1[13]
         two = device_header(RESP2, handle, int(status) | 4 * retry, 0, (code << 16) * int(status), word7=vi.cid)
         if not refused and not give_up:
-            vi.state = "connected"
+            vi.state, vi.up = "connected", True
         if not (yield from self.iu(x, two, si=True)):
             return "gone" if vi.gone else (yield from self.late(vi, x))
         self.world.spawn(self.await_resp3(vi, x, deadline))
@@ -695,7 +696,7 @@ class Port:
             vi.state = "idle"
             self.world.at(R_A_TOV, lambda: self.release(vi))
         elif self.rng.random() < 0.8:
-            yield from self.disconnect(vi, setup=vi.far_handle == UNASSIGNED)
+            yield from self.disconnect(vi, setup=not vi.up)
 
     def choose(self, vi: Vi, x: Exchange) -> Step:
         """What a Peer that waits answers to a request: a Reason Code, 0 for an accept, or None (Table 2)."""
@@ -772,7 +773,7 @@ class Port:
         if status:
             return
         if vi.state == "pending":
-            vi.state = "connected"
+            vi.state, vi.up = "connected", True
             yield from self.live(vi)
 
     def respond(self, x: Exchange) -> Step:
@@ -805,6 +806,8 @@ class Port:
             return
         reason = 0 if known or self.rng.random() < 0.85 else self.rng.choice((1, 3, 4, 0x21, 0x22, 0xF1))
         theirs = attributes(data)
+        if known is not None and known.attrs.level != theirs.level:  # of a setup long ago
+            known = None
         vi = known
         if not reason and (vi is None or vi.gone or vi.closed or vi.state == "error"):
             vi = self.new_vi(x.far, Attributes(theirs.level, self.rng.random() < 0.7, self.rng.random() < 0.7, theirs.max_size,
@@ -831,7 +834,7 @@ class Port:
                 self.failed(vi)
                 yield self.pause()
                 if self.rng.random() < 0.5 and not vi.gone:
-                    yield from self.disconnect(vi, setup=True)
+                    yield from self.disconnect(vi, setup=not vi.up)
             return
         yield self.pause(R_A_TOV // 2)
         if x.dead or (vi is not None and vi.gone):
@@ -851,7 +854,7 @@ class Port:
             vi.state = "idle"
             return
         if vi.state == "pending":
-            vi.state = "connected"
+            vi.state, vi.up = "connected", True
             yield from self.live(vi)
 
     # ---- Messages ----
