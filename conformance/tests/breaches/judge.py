@@ -140,6 +140,7 @@ def shortcomings(folder: Path) -> dict[str, str]:
 def alarms(folder: Path) -> dict[str, str]:
     """Alarms on the smallest conforming captures."""
     from conformance.tests.breaches.conforming import trusts
+    from conformance.tests.breaches import minimal_crossing  # noqa: F401
     from conformance.tests.breaches.minimal import MINIMAL
 
     out: dict[str, str] = {}

@@ -141,7 +141,7 @@ class Assembly:
     """Connect IUs that come in several frames (E44), by Sequence."""
 
     def __init__(self) -> None:
-        self.parts: dict[tuple[int, ...], codec.Assembly] = {}
+        self.parts: dict[tuple[object, ...], codec.Assembly] = {}
 
     def add(self, record: Record) -> list[Finding]:
         """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
@@ -150,8 +150,10 @@ class Assembly:
         frame = codec.decode(record.data, record.sof, record.eof, record.crc)
         if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
             return []
-        key = record.network, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in (
-            frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")))  # fmt: skip
+        # each side has OX_IDs of its own, so a request and an answer may share all four; a SPAN port repeats frames late, and
+        # of an earlier setup with these identifiers the end may be missing
+        own = *(frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")), frame.get("DH", "FCVI_CONNECTION_ID")
+        key = record.network, frame.iu, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in own)
         if frame.get("FC", "Parameter") == 0:
             self.parts[key] = codec.Assembly()
         if key not in self.parts:
