@@ -21,6 +21,8 @@ from conformance.fcvi.steps.connection import (
     send_disconnect_rqst,
 )
 
+PLACE = 5
+
 _ANY_STATUS = tuple(range(0x40, 0x4C))
 
 

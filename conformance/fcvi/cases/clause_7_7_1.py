@@ -45,6 +45,8 @@ from conformance.fcvi.steps.neighbours import (
 )
 from conformance.fcvi.steps.traffic import both_ways
 
+PLACE = 2
+
 ROLES: tuple[tuple[str, str, Callable[[Scenario], Setup]], ...] = (
     (CLIENT, "client", connect_dut_client),
     (SERVER, "server", connect_dut_server),

@@ -23,6 +23,8 @@ from .clause_7_7_3 import (
 from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.neighbours import PUBLIC_LOOP, TOPOLOGIES, add_second_port, login, no_fc_vi
 
+PLACE = 4
+
 
 def send_fan(t: Scenario, names: dict[str, str]) -> None:
     """FAN of the FL_Port."""

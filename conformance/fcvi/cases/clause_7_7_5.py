@@ -28,6 +28,8 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, count, login
 
+PLACE = 4
+
 _MESSAGES = "send and unreliable_delivery"
 
 

@@ -101,6 +101,7 @@ static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 /** The entry is the one used last. */
 static inline void mon_pool_touch(struct fcvi_monitor *m, struct pool *p, struct node *n)
 {
+    FCVI_ASSERT(n->place >= p->items && n->place < p->bound);
     if (n->newer == NONE)
         return;
     mon_pool_at(m, n->newer)->older = n->older;

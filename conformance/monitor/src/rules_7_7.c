@@ -112,7 +112,8 @@ void mon_login_services(struct at_hand *s)
     if (p == NULL || r_ctl != FCVI_R_CTL_ELS_REPLY || p->els[far] == 0 ||
         p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
         return;
-    p->epoch = s->in->number;
+    /* what the sender sent before the PLOGI or LOGO reached it is over as well (7.7.1) */
+    p->epoch = p->voided = s->m->voided = s->in->number;
     if (command == FCVI_ELS_LS_ACC && p->els[far] == FCVI_ELS_PLOGI) {
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
