@@ -2,7 +2,8 @@
 
 A room is a folder with one purpose. The tables below are the whole rule: an arrow that is not in them points up.
 
-Usage: python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if anything does.
+Usage: PYTHONPATH=harness:. python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if
+anything does.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ C_ROOMS = {
     "harness/agent": "agent",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
-    "fuzz/mutator": "mutator",
+    "harness/mutator": "mutator",
 }
 
 # Which rooms a room may use besides itself. The names that end in .h are public headers: what stands behind them is the
@@ -99,11 +100,11 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi"],
+    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi", "harness/mutator"],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
-ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-sandbox.a")
+ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-mutator.a", "libfcvi-sandbox.a")
 OF_COMPILERS = ("__", "_GLOBAL_")
 
 # Rooms of Python, by the longest beginning of a module's name. `fcvi` alone is the command line.
@@ -192,8 +193,8 @@ _SEARCHED = (
     "refimpl/vipl/include",
     "harness/capture",
     "harness/judge",
+    "harness/mutator",
     "harness/sandbox",
-    "fuzz/mutator",
     "harness/ffi",
 )
 
