@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import secrets
 import stat
 from contextlib import suppress
@@ -36,6 +37,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 _FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of _write_in
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -76,6 +78,14 @@ class Folder:
         except OSError as error:
             self.close()
             raise OSError(error.errno, "another fcvi is writing there") from error
+        self._tidy("")
+
+    def _tidy(self, name: str) -> None:
+        """Take away what a writer that was killed left half written: nobody else writes there now."""
+        for found in os.listdir(self._folders[name]):
+            if _SCRATCH.fullmatch(found):
+                with suppress(OSError):
+                    os.unlink(found, dir_fd=self._folders[name])
 
     def _folder(self, name: str) -> int:
         if name not in self._folders:
@@ -86,6 +96,7 @@ class Folder:
                 self._folders[name] = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=base)
             except OSError as error:
                 raise OSError(error.errno, f"{name} is a link or no folder") from error
+            self._tidy(name)
         return self._folders[name]
 
     def refuse_link(self, name: str) -> None:
