@@ -10,6 +10,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
+from .values import cases, own_cases
 
 _WIDTH = 100
 
@@ -19,6 +20,7 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("show", help="one case, requirement or erratum in words", description=__doc__)
     p.add_argument("id", nargs="?", help="a case (C.5.9.1), a requirement (FCVI-8.5.3-a) or an erratum (E03)")
     p.add_argument("--errata", action="store_true", help="the register of errata by clause, with the cases that show each entry")
+    cases(p)
     p.set_defaults(run=run)
 
 
@@ -77,6 +79,8 @@ def _show_register() -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show."""
+    if not own_cases(args):
+        return 2
     wanted = args.id
     if args.errata == (wanted is not None):
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
