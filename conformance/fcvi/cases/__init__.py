@@ -21,7 +21,8 @@ from conformance.fcvi.steps.connection import REGISTRY
 def _by_place(module: ModuleType) -> tuple[float, list[tuple[bool, int, str]]]:
     """Its part, then its name with numbers as numbers: 5.9 comes before 5.10."""
     words = module.__name__.rpartition(".")[2].split("_")
-    return getattr(module, "PLACE", math.inf), [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words]
+    place = getattr(module, "PLACE", None)  # what a module has brought from elsewhere by that name is no number
+    return place if isinstance(place, (int, float)) else math.inf, [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words]
 
 
 @functools.cache

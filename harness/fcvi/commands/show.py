@@ -12,6 +12,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
+from .values import cases, own_cases
 
 _WIDTH = 100
 
@@ -22,6 +23,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
     p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
     p.add_argument("--json", action="store_true", help="Print one object, with its kind; of --errata one for each entry, a line each.")
+    cases(p)
     p.set_defaults(run=run)
 
 
@@ -84,6 +86,8 @@ def _erratum_as_json(erratum: Erratum) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Show."""
+    if not own_cases(args):
+        return 2
     wanted = args.id
     if args.errata == (wanted is not None):
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
