@@ -15,7 +15,7 @@ CLANG ?= clang
 
 CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge
+INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge -Iharness/sandbox
 # what makes a flaw hard to use: checked copies, guarded stacks, branch targets (CET), and tables that are read-only from the start
 accepts = $(shell $(CC) -Werror $(1) -E -x c /dev/null > /dev/null 2>&1 && echo '$(1)')
 FORTIFY := $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include features.h -dM -E -x c /dev/null 2> /dev/null | sed -n 's/^.define __USE_FORTIFY_LEVEL //p')
@@ -189,18 +189,18 @@ check: ## every test; says at the end how many stages passed
 # The test programs themselves are not what has to be fast, and with -flto each would optimise the library anew. Those under
 # build/tests stand on the libraries as they are installed, those under build/san on sanitized ones, and so on.
 TEST_CFLAGS := -Og -fno-lto
-TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
+TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(MUTATOR_TEST_SRC))
 $(eval $(call variant,$(BUILD)/tests/obj,$$(CC) $$(ALL_CFLAGS) $$(TEST_CFLAGS) $$(ASSERTS)))
 TEST_LINK = $(CC) $(ALL_CFLAGS) $(TEST_CFLAGS)
 $(eval $(call tests,$(BUILD)/tests,,$$(TEST_LINK),$(BUILD)/libfcvi.a))
-$(eval $(call tests,$(BUILD)/tests,fuzz/,$$(TEST_LINK),$(MUTATOR_OBJ) $(BUILD)/libfcvi.a))
+$(eval $(call tests,$(BUILD)/tests,harness/mutator/,$$(TEST_LINK),$(MUTATOR_OBJ) $(BUILD)/libfcvi.a))
 $(eval $(call tests,$(BUILD)/tests,refimpl/vipl/,$$(TEST_LINK),$(call objects,$(BUILD)/tests/obj,$(VIPL_TEST_PARTS)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a))
 
 SAN_TESTS := $(TESTS:$(BUILD)/tests/%=$(BUILD)/san/%)
 $(eval $(call variant,$(BUILD)/san/obj,$$(SAN_CC)))
 $(eval $(call archive,$(BUILD)/san/libfcvi.a,$(call objects,$(BUILD)/san/obj,$(LIB_SRC))))
 $(eval $(call tests,$(BUILD)/san,,$$(SAN_CC),$(BUILD)/san/libfcvi.a))
-$(eval $(call tests,$(BUILD)/san,fuzz/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(MUTATOR_SRC)) $(BUILD)/san/libfcvi.a))
+$(eval $(call tests,$(BUILD)/san,harness/mutator/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(MUTATOR_SRC)) $(BUILD)/san/libfcvi.a))
 $(eval $(call tests,$(BUILD)/san,refimpl/vipl/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(VIPL_TEST_PARTS)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a))
 
 COV_TESTS := $(TEST_SRC:%.c=$(BUILD)/cov/%)
@@ -245,7 +245,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) harness/ffi/calls.c
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000

@@ -59,7 +59,10 @@ class Version(argparse.Action):
     """--version: asks for the commit only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from .capture.confined import active
+
         print(f"fcvi {version()}")
+        print(f"captures are read under {', '.join(active())}" if active() else "captures cannot be confined on this kernel")
         parser.exit()
 
 

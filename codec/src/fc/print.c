@@ -1,4 +1,5 @@
 /* Frames in words and as JSON, driven by the field table. */
+#include "../core/assert.h"
 #include "../core/table.h"
 #include "fc.h"
 #include "words.h"
@@ -21,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
     va_start(arguments, format);
     int n = vsnprintf(room > 0 ? t->out + t->length : NULL, room, format, arguments);
     va_end(arguments);
+    FCVI_ASSERT(n >= 0);
     t->length += (size_t)n;
 }
 
@@ -84,6 +86,7 @@ static const char *crc_name(uint8_t crc)
 
 static void say_number(struct text *t, const struct fcvi_field *field, uint64_t u)
 {
+    FCVI_ASSERT(field->lo <= field->hi && field->hi < 64);
     unsigned bits = field->hi - field->lo + 1u;
     if (field->kind == FCVI_F_DEC || bits < 4)
         say(t, "%" PRIu64, u);

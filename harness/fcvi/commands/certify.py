@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line, write_file
 from fcvi.report import certificate, manifest, verify as verification
 from . import run as run_command
@@ -43,10 +44,22 @@ def run(args: argparse.Namespace) -> int:
     if args.shard != (1, 1):
         print("fcvi: --shard: a certification runs every case; share a run out instead", file=sys.stderr)
         return 2
+    if args.resume is not None and _lacks_a_signature_only(args):
+        args.report = args.resume
+        return _finished(args)
     status = run_command.run(args)
     done = _finished(args)
     _tell_of_strangers(args.report)
     return done or status
+
+
+def _lacks_a_signature_only(args: argparse.Namespace) -> bool:
+    """A certification that was cut off when all was written but what --sign or --pdf adds."""
+    try:
+        whole = "incomplete" not in load_run(args.resume) and (args.resume / certificate.JSON).is_file()
+        return whole and bool(args.sign or args.pdf)
+    except FileError:
+        return False  # the run says why
 
 
 def _finished(args: argparse.Namespace) -> int:

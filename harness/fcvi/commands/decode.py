@@ -19,10 +19,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import nullcontext
 from typing import Any, Optional
 
 from fcvi.fc import codec
+from fcvi.capture import confined
 from fcvi.capture.hexdump import HexError, capture_of
+from fcvi.capture.limits import add_options
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
@@ -47,6 +50,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
                    help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -116,21 +120,21 @@ class _Printer:
                 print(f"       {paint(words, f.cls)}")
 
 
-def _open(path: str, args: argparse.Namespace) -> Reader:
-    if args.form == "capture":
-        return Reader(path)
-    with capture_of(path, args.link) as dump:
-        return Reader(dump)
+def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
+    source = nullcontext(path) if args.form == "capture" else capture_of(path, args.link)
+    with source as name:
+        box.enter()
+        return Reader(name, args.limits)
 
 
-def _decode(path: str, args: argparse.Namespace) -> int:
+def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
     low, high = args.frames or (1, None)
     requests, decoded, shown = Requests(), 0, 0
     printer = _Printer(path, args)
     seen: dict[str, int] = {}
     progress = Progress(path) if wanted() and not sys.stdout.isatty() else None
     try:
-        with _open(path, args) as reader:
+        with _open(path, args, box) as reader:
             for record in reader:
                 printer.see(record)
                 if high is not None and record.number > high:
@@ -171,7 +175,12 @@ def run(args: argparse.Namespace) -> int:
     """Decode."""
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
-        statuses = list(each(lambda path: _decode(path, args), args.files, args.jobs))
-    else:
-        statuses = [_decode(path, args) for path in args.files]
-    return max(3 if status is None else int(status) for status in statuses)
+        statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))
+        return max(3 if status is None else int(status) for status in statuses)
+    if args.form == "capture":
+        return _confined(args.files, args)
+    return max(_confined([path], args) for path in args.files)  # a dump becomes a capture before its reader is confined
+
+
+def _confined(paths: list[str], args: argparse.Namespace, quiet: bool = False) -> int:
+    return confined.run(paths, args, lambda box: max(_decode(path, args, box) for path in paths), quiet)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from fcvi.capture import confined
+from fcvi.capture.limits import add_options
 from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
@@ -38,6 +40,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -129,8 +132,7 @@ def _summary(count: int, table: Table) -> str:
 
 def run(args: Any) -> int:
     """List the Connections."""
-    from fcvi.flows.rows import condition, row
-    from fcvi.flows.table import Table
+    from fcvi.flows.rows import condition
 
     try:
         for text in args.filter:
@@ -139,7 +141,26 @@ def run(args: Any) -> int:
     except ValueError as e:
         print(f"fcvi flows: {e}", file=sys.stderr)
         return 2
-    table = Table(args.r_a_tov * 1000, not args.no_monitor)
+    page = bytearray()
+    status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
+    if page and status in (0, 1, 2):
+        from fcvi.engine.files import write_file
+
+        try:
+            write_file(args.html, bytes(page))
+        except OSError as e:
+            print(f"fcvi flows: {e}", file=sys.stderr)
+            return 2
+    return status
+
+
+def _list(args: Any, box: confined.Box) -> int:
+    """Where the captures are read. The page is handed over."""
+    box.enter()
+    from fcvi.flows.rows import row
+    from fcvi.flows.table import Table
+
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:
@@ -150,14 +171,10 @@ def run(args: Any) -> int:
     rows = _chosen(args, every)
     _print(args, rows, table)
     if args.html is not None:
-        from fcvi.engine.files import encoded, write_file
+        from fcvi.engine.files import encoded
         from fcvi.flows.page import page
 
-        try:
-            write_file(args.html, encoded(page(flows, rows, args.ladder)))
-        except OSError as e:
-            print(f"fcvi flows: {e}", file=sys.stderr)
-            return 2
+        box.hand_over(encoded(page(flows, rows, args.ladder)))
     if status or (args.filter and every and not rows):
         if not rows:
             print("fcvi flows: no Connection is left by --filter", file=sys.stderr)

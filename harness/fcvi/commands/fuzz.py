@@ -21,6 +21,7 @@ from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, read_json
+from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
@@ -98,7 +99,7 @@ def _write(folder: Path, found: Broken) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     (place / "finding.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
-    keep.keep(trace.of_entries(str(place), found.outcome.entries), place, "frames", comment)
+    keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place
 
 

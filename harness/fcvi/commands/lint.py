@@ -13,6 +13,8 @@ cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame ar
 Exit status: 0 nothing wrong was found, 1 violations or malformed frames, 2 a capture cannot be read to its end or nothing of
 FC-VI in it was judged.
 
+Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
+
 Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
 on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
 """
@@ -21,6 +23,8 @@ from __future__ import annotations
 
 import sys
 
+from fcvi.capture import confined
+from fcvi.capture.limits import Limits, Wishes, add_options
 from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
@@ -28,7 +32,7 @@ from fcvi.engine.words import complain, number, printable, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional, Sequence
+    from typing import Any, Callable, Optional, Sequence
 
     from fcvi.capture.reader import Record
     from fcvi.fc import codec
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
 
-class Arguments:
+class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
@@ -71,6 +75,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
     say = "Work on so many files at a time (default 1); the output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -108,6 +113,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.frames = self.fcvi = self.violations = self.malformed = self.notices = 0
+        self.not_shown = 0  # of the findings, because they are too many
 
     def add(self, other: Tally) -> None:
         """And what another saw."""
@@ -166,23 +172,45 @@ class Sarif:
         else:
             self.left_off += 1
 
-    def write(self, name: str, total: _Sum) -> int:
-        """Write the file; gives the status."""
-        from pathlib import Path
+    def plain(self) -> list[Any]:
+        """What another process may be told: lists, words and numbers."""
+        return [[[path, frame, vars(finding)] for path, frame, finding in self.found], self.left_off]
 
+    @classmethod
+    def of(cls, plain: Any) -> Sarif:
+        """From ``plain`` of a process that nobody trusts. Raises ValueError, TypeError."""
+        from fcvi.engine.results import Finding
+
+        sarif = cls()
+        found, left_off = plain
+        for path, frame, members in found[: cls.MOST]:
+            sarif.found.append((str(path), int(frame), Finding(**members)))
+        sarif.left_off = int(left_off)
+        return sarif
+
+    def text(self, total: _Sum) -> bytes:
+        """The file."""
         from fcvi import __version__
-        from fcvi.engine.files import encoded, write_file
+        from fcvi.engine.files import encoded
         from fcvi.report.sarif import of_captures
 
         summary = {**vars(total.tally), "records": total.records.as_json()}
-        text = of_captures(__version__, self.found, summary, self.left_off, total.status < 2)
-        try:
-            write_file(Path(name), encoded(text))
-        except OSError as error:
-            sys.stdout.flush()
-            complain(f"cannot write {name}: {why(error)}")
-            return 3
-        return 0
+        return encoded(of_captures(__version__, self.found, summary, self.left_off, total.status < 2))
+
+
+def _write_sarif(args: Arguments, data: bytes) -> int:
+    """Write the file of --sarif; gives the status."""
+    from pathlib import Path
+
+    from fcvi.engine.files import write_file
+
+    try:
+        write_file(Path(str(args.sarif)), data)
+    except OSError as error:
+        sys.stdout.flush()
+        complain(f"cannot write {args.sarif}: {why(error)}")
+        return 3
+    return 0
 
 
 class Stream:
@@ -190,9 +218,11 @@ class Stream:
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
+        self.limits: Limits = args.limits
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
+        self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
         self.status, self.read = 0, False
@@ -217,7 +247,7 @@ class Stream:
         self.starts.append((self.watch.frames, path))
         scan = None
         try:
-            scan = Scan(path)
+            scan = Scan(path, self.limits)
             self.read = True
             self._scan(scan)
         except ScanError as error:
@@ -237,7 +267,11 @@ class Stream:
         scan.close()
 
     def end(self) -> None:
-        """Nothing found is no good news of a capture in which nothing was looked at."""
+        """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
+        if self.tally.not_shown:
+            sys.stdout.flush()
+            more = f"{self.tally.not_shown} further findings are counted and not shown"
+            complain(f"{self.starts[-1][1]}: {more}; --limits findings=N shows more than {self.limits.findings}")
         if self.fcvi or not self.read or self.status or self.tally.violations or self.tally.malformed:
             return
         sys.stdout.flush()
@@ -281,7 +315,7 @@ class Stream:
             breaches = [self._breach(b) for b in scan.breaches()]
             whole = self.assembly.add(record) if record.kind == "frame" else []
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
-        if findings and not self.as_json:
+        if findings and not self.as_json and self.limits.shows(self._shown):
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
             seconds = (record.time_us - self._begin(scan)) / 1e6
             print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
@@ -289,6 +323,10 @@ class Stream:
             self.tally.count(finding)
             if self.sarif is not None:
                 self.sarif.add(scan.path, record.number, finding)
+            if not self.limits.shows(self._shown):
+                self.tally.not_shown += 1
+                continue
+            self._shown += 1
             print(_as_json(scan.path, record, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
 
     def _begin(self, scan: Scan) -> int:
@@ -369,12 +407,12 @@ def _judge(paths: list[str], args: Arguments) -> tuple[tuple[Any, ...], bool]:
     return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi, stream.sarif), stream.over
 
 
-def _in_order(paths: list[str]) -> list[str]:
+def _in_order(paths: list[str], limits: Limits) -> list[str]:
     """The files of a ring, in the order of their first frames; what cannot be read, or holds none yet, comes last."""
 
     def key(path: str) -> tuple[bool, int, str]:
         try:
-            time = first_time(path)
+            time = first_time(path, limits)
         except ScanError:
             time = None
         return time is None, time or 0, path
@@ -382,14 +420,57 @@ def _in_order(paths: list[str]) -> list[str]:
     return sorted(paths, key=key)
 
 
+def _in_jobs(args: Arguments) -> bool:
+    return args.jobs > 1 and len(args.files) > 1 and not args.ring
+
+
+def _elsewhere(path: str, args: Arguments) -> Optional[tuple[Any, ...]]:
+    """One file, of which the findings are printed in a confined process and the rest is handed over; None when that was lost."""
+    import json
+
+    got = bytearray()
+
+    def work(box: confined.Box) -> int:
+        box.enter()
+        tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
+        told = None if sarif is None else sarif.plain()
+        box.hand_over(json.dumps([vars(tally), vars(records), unjudged, status, read, fcvi, told]).encode())
+        return 0
+
+    if confined.take([path], args, work, got.extend, quiet=True) != 0:
+        return None
+    return _taken(bytes(got))
+
+
+def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
+    """What a confined process handed over; None for what it cannot have meant."""
+    import json
+
+    try:
+        tally, records, unjudged, status, read, fcvi, told = json.loads(data)
+        sarif = None if told is None else Sarif.of(told)
+        parts = Tally(), Records()
+        for part, members in zip(parts, (tally, records)):
+            if members.keys() != vars(part).keys():
+                return None
+            for name, value in members.items():
+                if isinstance(getattr(part, name), dict):
+                    value = {str(what): int(count) for what, count in value.items()}
+                setattr(part, name, value if isinstance(value, dict) else int(value))
+        whys = [(str(p), str(reason), int(frames), None if n is None else int(n)) for p, reason, frames, n in unjudged]
+        return *parts, whys, max(0, min(3, int(status))), bool(read), int(fcvi), sarif
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
 def _all(args: Arguments) -> _Sum:
     total = _Sum()
     if args.ring:
-        total.add(*_judge(_in_order(args.files), args)[0])
-    elif args.jobs > 1 and len(args.files) > 1:
+        total.add(*_judge(_in_order(args.files, args.limits), args)[0])
+    elif _in_jobs(args):
         from fcvi.engine.jobs import each
 
-        for parts in each(lambda path: _judge([path], args)[0], args.files, args.jobs):
+        for parts in each(lambda path: _elsewhere(path, args), args.files, args.jobs):
             total.add(*(parts or (Tally(), Records(), [], 3, False, 0)))
     else:
         for path in args.files:
@@ -406,8 +487,27 @@ def run(args: Arguments) -> int:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
+    if _in_jobs(args):
+        return _lint(args, lambda data: _write_sarif(args, data))
+    sarif = bytearray()
+
+    def work(box: confined.Box) -> int:
+        box.enter()
+        return _lint(args, lambda data: _hand(box, data))
+
+    status = confined.take(args.files, args, work, sarif.extend)
+    return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+def _hand(box: confined.Box, data: bytes) -> int:
+    box.hand_over(data)
+    return 0
+
+
+def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
+    """Where the captures are read. deliver: takes the SARIF, and gives a status."""
     total = _all(args)
-    wrote = total.sarif.write(args.sarif, total) if args.sarif else 0
+    wrote = deliver(total.sarif.text(total)) if args.sarif else 0
     tally, unjudged = total.tally, total.unjudged
     if args.json:
         import json

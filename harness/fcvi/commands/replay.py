@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
+from fcvi.capture.confined import ReaderLost
+from fcvi.capture.limits import add_options
 from fcvi.engine import declaration
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
@@ -58,6 +60,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--keep", metavar="DIR", type=Path,
                    help="Use no device; write the recording as capture and TOML, for a regression.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -73,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
     except (FileError, PicsError, ValueError) as error:
         complain(error)
         return 2
+    except ReaderLost as error:
+        if error.args[0] != 3:  # else it is said already
+            complain(f"{args.file}: {error}")
+        return 3
     try:
         outcome = _play(args, recording, given)
     except (AttachError, DutError, Unavailable) as error:
@@ -96,7 +103,7 @@ def _load(args: argparse.Namespace) -> Recording:
         side = bare.s_ids(args.side.split(",")) if args.side else None
     except ValueError as error:
         raise FileError(f"--side: {error}") from error
-    return bare.load(args.file, side, args.expect)
+    return bare.load(args.file, side, args.expect, args)
 
 
 def _play(args: argparse.Namespace, recording: Recording, given: Given) -> Outcome:

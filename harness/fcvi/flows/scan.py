@@ -6,7 +6,8 @@ from typing import Any, Iterator, Optional
 
 from _fcvi import ffi, lib
 
-from fcvi.capture.scan import ScanError, Watch
+from fcvi.capture.limits import Limits
+from fcvi.capture.scan import ScanError, Watch, hash_seed, opened
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
 LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
@@ -17,10 +18,11 @@ _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 class Scan:
     """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record."""
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True) -> None:
-        self._flows = ffi.gc(lib.fcvi_flows_open(), lib.fcvi_flows_close)
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None) -> None:
+        self._limits = limits or Limits()
+        self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
-            raise ScanError("out of memory")
+            raise ScanError(self._limits.hint("out of memory"))
         self._watch = Watch(0, r_a_tov_us) if monitor else None
         self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
         self.seen = ffi.new("struct fcvi_flow_seen *")
@@ -35,9 +37,9 @@ class Scan:
     def take(self, path: str) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
         error = ffi.new("char[]", _ERROR)
-        capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, _ERROR)
+        capture = opened(path, error, self._limits)
         if capture == ffi.NULL:
-            raise ScanError(str(ffi.string(error), errors="replace"))
+            raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
@@ -46,7 +48,7 @@ class Scan:
                 self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR
             ):
                 if status < 0:
-                    raise ScanError(f"{path}: {str(ffi.string(error), errors='replace')}")
+                    raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
                 if status == 1:
                     yield
         finally:
