@@ -15,6 +15,13 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
+/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. False: there
+ * is none. fcvi_judge_close ends it. */
+bool fcvi_judge_ahead(struct judge *judge);
+
+/** As fcvi_capture_progress. */
+void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);
+
 /** Why a record is not judged. */
 enum judge_reason {
     JUDGE_CUT,     /* it ends before its headers do, or what a link service says is cut off */

@@ -15,10 +15,24 @@ from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Sequence
 
     from fcvi.flows.rows import Row
     from fcvi.flows.table import Table
+
+
+class Arguments:
+    """What the command is told; of all but the files what holds when nothing is said."""
+
+    sort = ""
+    json = csv = openmetrics = no_monitor = False
+    html = None
+    ladder = r_a_tov = 0
+    jobs = 1
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = list(files)
+        self.filter: list[str] = []
 
 
 def add_parser(commands: Any) -> None:
@@ -39,9 +53,17 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
     p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    say = "From 2 on, read and judge at the same time (default 1); the output is the same."
+    p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
     p.set_defaults(run=run)
+
+
+def _jobs(value: str) -> int:
+    from fcvi.engine.jobs import number_of_jobs
+
+    return number_of_jobs(value)
 
 
 def _ms(value: str) -> int:
@@ -160,7 +182,7 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits)
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

@@ -22,6 +22,7 @@ on at once. - is standard input, of which findings come at once: ``tcpdump -w - 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, contextmanager
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Limits, Wishes, add_options
@@ -32,7 +33,7 @@ from fcvi.engine.words import complain, number, printable, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional, Sequence
+    from typing import Any, Callable, Iterator, Optional, Sequence
 
     from fcvi.capture.reader import Record
     from fcvi.fc import codec
@@ -46,6 +47,8 @@ class Arguments(Wishes):
 
     json = ring = False
     sarif: Optional[str] = None
+    form, link = "capture", None
+    dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
     trust = r_a_tov = 0
     jobs = 1
     paint = PLAIN
@@ -67,13 +70,17 @@ def add_parser(commands: Any) -> None:
     unknown = "(default: taken for 10000, and no breach is judged by it)."
     p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS",
                    help=f"R_A_TOV of the ports is this {unknown}")  # fmt: skip
+    what = "The files are captures (the default) or hexadecimal dumps, as `fcvi decode` reads them."
+    p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
+    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
+    p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
     p.add_argument(
         "--ring", action="store_true",
         help="The files are one stream, as dumpcap, tshark and tcpdump write rings; they are taken in the order of their first "
         "frames.",
     )  # fmt: skip
     p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
-    say = "Work on so many files at a time (default 1); the output is the same."
+    say = "Work on so many files at a time; read one file or ring while it is judged (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     add_options(p)
     p.set_defaults(run=run)
@@ -221,6 +228,8 @@ class Stream:
         self.limits: Limits = args.limits
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
+        self.dumps = args.dumps
+        self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
@@ -247,7 +256,7 @@ class Stream:
         self.starts.append((self.watch.frames, path))
         scan = None
         try:
-            scan = Scan(path, self.limits)
+            scan = self._open(path)
             self.read = True
             self._scan(scan)
         except ScanError as error:
@@ -265,6 +274,14 @@ class Stream:
         self.records.take(scan.tally)
         self.watch.frames += scan.tally.records
         scan.close()
+
+    def _open(self, path: str) -> Scan:
+        name = self.dumps.get(path, path)
+        if isinstance(name, Exception):
+            raise ScanError(str(name))
+        scan = Scan(name, self.limits, self.ahead)
+        scan.path = path
+        return scan
 
     def end(self) -> None:
         """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
@@ -431,8 +448,9 @@ def _elsewhere(path: str, args: Arguments) -> Optional[tuple[Any, ...]]:
     got = bytearray()
 
     def work(box: confined.Box) -> int:
-        box.enter()
-        tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
+        with _dumps(args, [path]):
+            box.enter()
+            tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
         told = None if sarif is None else sarif.plain()
         box.hand_over(json.dumps([vars(tally), vars(records), unjudged, status, read, fcvi, told]).encode())
         return 0
@@ -492,11 +510,30 @@ def run(args: Arguments) -> int:
     sarif = bytearray()
 
     def work(box: confined.Box) -> int:
-        box.enter()
-        return _lint(args, lambda data: _hand(box, data))
+        with _dumps(args, args.files):
+            box.enter()
+            return _lint(args, lambda data: _hand(box, data))
 
     status = confined.take(args.files, args, work, sarif.extend)
     return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+@contextmanager
+def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
+    """Hexadecimal dumps become captures before their reader is confined."""
+    if args.form == "capture":
+        yield
+        return
+    from fcvi.capture.hexdump import HexError, capture_of
+
+    with ExitStack() as stack:
+        args.dumps = {}
+        for path in paths:
+            try:
+                args.dumps[path] = stack.enter_context(capture_of(path, args.link))
+            except HexError as error:
+                args.dumps[path] = error
+        yield
 
 
 def _hand(box: confined.Box, data: bytes) -> int:
