@@ -523,13 +523,13 @@ def run(args: Arguments) -> int:
 @contextmanager
 def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
     """Hexadecimal dumps become captures before their reader is confined."""
+    args.dumps = {}
     if args.form == "capture":
         yield
         return
     from fcvi.capture.hexdump import HexError, capture_of
 
     with ExitStack() as stack:
-        args.dumps = {}
         for path in paths:
             try:
                 args.dumps[path] = stack.enter_context(capture_of(path, args.link))
