@@ -42,17 +42,20 @@ static uint16_t largest(const uint8_t *login)
     return (uint16_t)(common > most ? common : most);
 }
 
+enum { COMMON_FEATURES = 8 }; /* bytes up to them */
+
 /* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
 static struct login parameters(const struct at_hand *s)
 {
     struct login l = {.frame = s->in->number};
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+    if (s->f->payload_length < FCVI_ELS_LENGTH + COMMON_FEATURES)
         return l;
     const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
     l.lacks = fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : LACKS_S;
     if (!fcvi_LOGIN_CIRO(login))
         l.lacks |= fcvi_LOGIN_Random_Offset(login) ? LACKS_C_NOT_RANDOM : LACKS_C;
-    l.size = largest(login);
+    if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+        l.size = largest(login);
     return l;
 }
 
@@ -118,7 +121,8 @@ static void farp(struct at_hand *s, uint8_t command)
               "FCVI-7.5-20", "the responding N_Port is not the sender", s->s_id, 0);
     const struct pair *pair = mon_pair_here(s);
     const struct name *n = pair == NULL ? NULL : &pair->name[mon_pair_index(s->d_id, s->s_id)];
-    if (n != NULL && n->frame != 0 && n->frame > s->m->last_gap && n->frame < s->in->number && s->m->whole)
+    if (n != NULL && n->frame != 0 && n->frame > s->m->last_gap && n->frame < s->in->number && s->m->whole &&
+        !s->m->veiled)
         same_port(s, FCVI_AT(base, FARP, Requesting_Port_Name), fcvi_FARP_Requesting_Port_Name(p),
                   "FCVI-7.5-21", requester, n->port_name, n->frame);
 }
