@@ -31,7 +31,7 @@ from conformance.fcvi.steps.connection import (
 from conformance.fcvi.steps.failures import lose_request, lose_request_and_retry
 from conformance.fcvi.steps.traffic import flushed, post_recv
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 
 def late_answer_is_ignored(t: Scenario, setup: Setup, requirement: str) -> None:

@@ -35,7 +35,7 @@ from conformance.fcvi.steps.peers import (
 )
 from conformance.fcvi.steps.traffic import both_ways
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _VARIANTS = [Variant("", {"role": SERVER}), Variant("class2", {"role": SERVER}, "class2", {"class": 2})]
 

@@ -39,7 +39,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.failures import lose_request
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _RETRY = [
     "FCVI-8.2-b4", "FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.3-a2a", "FCVI-8.5.3-a2b",

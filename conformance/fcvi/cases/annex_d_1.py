@@ -25,7 +25,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.failures import lose_request_and_retry
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _ROLES = [(CLIENT, "client"), (SERVER, "server")]
 

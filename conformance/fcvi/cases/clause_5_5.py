@@ -27,7 +27,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 7
+PART_OF_REPORT = 7
 
 _SEQ_IDS = 260  # Messages after which every SEQ_ID has come again
 
