@@ -69,6 +69,10 @@ int fcvi_capture_protocol(uint32_t protocol, char *out, size_t size);
  * with one line in error (size bytes). */
 struct capture *fcvi_capture_open(const char *path, char *error, size_t size);
 
+/** Read no more than so many bytes of it, as they are when they are unpacked; 0: all. Then it is broken
+ * there. */
+void fcvi_capture_limit(struct capture *capture, uint64_t bytes);
+
 /** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal may have
  * come while it waited for one: ask again. */
 int fcvi_capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
@@ -81,6 +85,15 @@ bool fcvi_capture_has_next(const struct capture *capture);
 void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
 /** A file on a disk: what it holds is there at once. */
 bool fcvi_capture_is_file(const struct capture *capture);
+
+/** For who keeps records longer than until the next call: the bytes of those whose frame the capture holds
+ * itself lie in one buffer as long as fcvi_capture_has_next. It goes on in another of fcvi_capture_buffer()
+ * bytes (of malloc), which is the capture's from now on; the one so far is returned. */
+uint8_t *fcvi_capture_swap(struct capture *capture, uint8_t *other);
+/** How large the buffers of fcvi_capture_swap are, in bytes. */
+size_t fcvi_capture_buffer(void);
+/** Whether the byte lies in the buffer that the capture has now. */
+bool fcvi_capture_holds(const struct capture *capture, const uint8_t *byte);
 
 /** Close the capture and free what it holds. */
 void fcvi_capture_close(struct capture *capture);

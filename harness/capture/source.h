@@ -17,13 +17,17 @@ enum source_status {
     SOURCE_BROKEN,     /* error says how */
     SOURCE_INTERRUPTED /* by a signal, or nothing came for a while; what is there stays */
 };
-/** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. */
+/** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. The first
+ * call asks for at least UNPACK_MAGIC: what is skipped before is not looked at for compression. */
 enum { SOURCE_MOST = 1 << 19 };
 enum source_status fcvi_source_have(struct source *source, size_t count);
 
 /** From now on waiting for a pipe ends now and then, as by a signal: one that comes right before a read is
  * lost. */
 void fcvi_source_wait_briefly(struct source *source);
+
+/** Give no more than so many bytes in all; 0: all there are. */
+void fcvi_source_limit(struct source *source, uint64_t bytes);
 
 struct window {
     const uint8_t *bytes;
@@ -32,6 +36,13 @@ struct window {
 /** What is there now, until the next fcvi_source_have. */
 struct window fcvi_source_window(const struct source *source);
 void fcvi_source_skip(struct source *source, size_t count);
+
+/** Goes on in another buffer of fcvi_source_buffer() bytes, which is the source's from now on; what was taken
+ * out of the one so far, which is returned, stays in it. */
+uint8_t *fcvi_source_swap(struct source *source, uint8_t *other);
+size_t fcvi_source_buffer(void);
+/** The byte lies in the buffer. */
+bool fcvi_source_holds(const struct source *source, const uint8_t *byte);
 
 /** One line, after SOURCE_BROKEN. */
 const char *fcvi_source_why(const struct source *source);

@@ -93,13 +93,19 @@ struct fcvi_flow_tally {
     uint64_t type[256];             /* frames by TYPE */
 };
 
-/** NULL without memory. */
-struct fcvi_flows *fcvi_flows_open(void);
+/** NULL without memory. seed: of the hash tables, against captures that were made to collide. */
+struct fcvi_flows *fcvi_flows_open(uint64_t seed);
 void fcvi_flows_close(struct fcvi_flows *flows);
 
 /** Another capture is taken, as long as it stays open; the Connections stay. before: records of the files
  * before it. */
 void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before);
+
+/** A thread reads ahead and decodes the capture that was taken, of a file on a disk; what is found is the
+ * same. False: there is none. fcvi_flows_leave ends it, before the capture is closed. */
+bool fcvi_flows_ahead(struct fcvi_flows *flows);
+/** The capture that was taken is not read any more. */
+void fcvi_flows_leave(struct fcvi_flows *flows);
 
 /** As fcvi_capture_next, but passes over what is in order. 2 also when nothing was found for a while. */
 int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,

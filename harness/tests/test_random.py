@@ -20,7 +20,7 @@ from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
 from fcvi.random.against import Comparison
 from fcvi.random.campaign import Attachment, Limits, player_of, play_word, search
-from fcvi.random.decided import decisions
+from fcvi.random.decided import Decision, decisions
 from fcvi.random.shrink import shrink
 from fcvi.random.word import Word, parse
 
@@ -57,6 +57,25 @@ def test_no_conforming_device_is_accused(seed: int) -> None:
     accused = [(str(p.word), p.findings[0]) for p in found if p.findings and p.findings[0].requirement != "FCVI-5.9.2-03"]
     assert accused == []
     assert not [p.error for p in found if p.error]
+
+
+@pytest.mark.parametrize(
+    "seed,word",
+    [
+        (67, "long-discriminator: destroy rest"),  # a device with one VI: the one that was destroyed makes no room
+        (411, "request skip resp1-20 resp3 rest rest"),  # RESP3 before a late RESP2
+    ],
+)
+def test_words_that_once_accused_a_conforming_device(seed: int, word: str) -> None:
+    played = player_of(device(seed)).play(parse(word, words.LETTERS, words.SETTINGS))
+    assert (played.findings, played.error) == ([], "")
+
+
+def test_a_device_that_creates_no_vi_is_told_and_ends_nothing() -> None:
+    [broken] = [entry.fault for entry in bank() if entry.name == "rdma-served-though-disabled"]
+    assert isinstance(broken, Broken)
+    played = player_of(BankDut(broken)).play(parse("wait", words.LETTERS, words.SETTINGS))
+    assert played.findings == [] and "no frame of the device was ever seen" in played.error
 
 
 def test_the_handle_of_nobody_is_found_and_the_word_is_short() -> None:
@@ -166,3 +185,25 @@ def test_every_decision_names_letters_that_there_are() -> None:
         for glob in (*decision.letters, *decision.before):
             assert any(fnmatchcase(name, glob) for name in words.LETTERS), glob
         assert decision.reason and decision.clause
+
+
+def test_a_decision_is_about_what_came_since_all_was_over_and_about_how_not_whether() -> None:
+    decision = Decision("choice", "9.9", "why", ("b*",), ("answer*",), before=("a",), both=True)
+    sides = (("answer-1",), ("answer-2",))
+    assert decision.covers(("a", "c", "bb"), 2, "answer-1", sides)
+    assert not decision.covers(("a", "rest", "bb"), 2, "answer-1", sides)
+    assert decision.covers(("a", "rest", "a", "bb"), 3, "answer-1", sides)
+    assert not decision.covers(("a", "bb"), 1, "answer-1", (("answer-1",), ()))
+    assert not decision.covers(("a", "bb"), 1, "silence", sides)
+
+
+def test_no_decision_lets_a_connect_call_succeed_on_one_side_alone() -> None:
+    """But after a request with the unassigned handle, which may be accepted (E12)."""
+    calls = ("VipConnectAccept", "VipConnectRequest", "VipConnectPeerWait")
+    wide = [str(d) for d in decisions(words) for call in calls
+            if d.erratum != "E12" and "VipDisconnect=*" not in d.items and d.covers(
+                (*_BEFORE, d.letters[0].replace("*", "")), len(_BEFORE), f"{call}=VIP_SUCCESS")]  # fmt: skip
+    assert wide == []
+
+
+_BEFORE = tuple(name for name in words.LETTERS if name != "rest")

@@ -20,12 +20,12 @@ from conformance.fcvi.steps.connection import (
     control_setup,
     disconnect_and_answer,
     disconnect_unanswered,
-    expect_abts,
     expect_disconnect_resp,
-    expect_retry,
     send_disconnect_rqst,
-    start_request,
 )
+from conformance.fcvi.steps.failures import lose_request_and_retry
+
+PLACE = 5
 
 _ROLES = [(CLIENT, "client"), (SERVER, "server")]
 
@@ -86,14 +86,8 @@ def disconnect_failed_setup(t: Scenario) -> None:
 
     CONN_SETUP_ABORT and VI_APP_DISCON are one, FCVI_HANDLE is FFFFFFFFh, FCVI_CONNECTION_ID that of the retry.
     """
-    first = start_request(t)
-    assert first.rqst is not None
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
-    assert retry.rqst is not None and retry.call is not None
-    t.lose(retry.rqst)
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
+    _, retry = lose_request_and_retry(t)
+    assert retry.call is not None
     t.finish(retry.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     check_state(t, retry.vi, "error", "FCVI-8.5.3-a1")
     if t.params["answered"]:

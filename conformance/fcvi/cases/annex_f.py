@@ -79,7 +79,7 @@ def messages_before_resp3(t: Scenario) -> None:
     "F.3",
     "FCVI_CONNECT_RESP3 is lost and the server sends",
     clause="F",
-    requirements=["FCVI-F-03", "FCVI-F-06", "FCVI-8.3-02", "FCVI-8.4.2-f1", "FCVI-8.5.3-a", "FCVI-8.5.3-a3"],
+    requirements=["FCVI-F-03", "FCVI-F-06", "FCVI-8.4.2-f1", "FCVI-8.5.3-a", "FCVI-8.5.3-a3"],
     errata=["E74", "E75"],
     tags=["message", "setup", "loss", "timing"],
     applies="client",

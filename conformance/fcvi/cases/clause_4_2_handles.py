@@ -26,6 +26,8 @@ from conformance.fcvi.steps.connection import (
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, PRIVATE_LOOP, TOPOLOGIES, add_second_port, login
 from conformance.fcvi.steps.traffic import delivered, expect_send, post_recv, post_send, send_message
 
+PLACE = 3
+
 # ---- handles ----
 
 _MANY = 6
@@ -41,7 +43,7 @@ def _distinct(t: Scenario, values: list[int], requirement: str, what: str) -> No
     "4.2.9",
     "Handles of the connections of a port",
     clause="4.2",
-    requirements=["FCVI-4.2-09", "FCVI-5.3.2-10", "FCVI-6.8.3-02", "FCVI-6.9.3-02", "FCVI-4.2-31", "FCVI-6.8.2-08"],
+    requirements=["FCVI-4.2-09", "FCVI-5.3.2-10", "FCVI-6.8.3-02", "FCVI-6.9.3-02", "FCVI-4.2-31", "FCVI-4.2-41", "FCVI-6.8.2-08"],
     errata=["E12", "E47"],
     tags=["setup", "handles"],
     applies=f"(client or server) and send and unreliable_delivery and max_vis >= {_MANY}",

@@ -18,6 +18,8 @@ from conformance.fcvi.steps.connection import (
     start_request,
 )
 
+PLACE = 3
+
 _ROOM = 512 - 32  # Message Data in a full frame of these variants
 _SIZES = [1, _ROOM - 1, _ROOM, _ROOM + 1, 5 * _ROOM + 3]
 _ROLES = [(CLIENT, "client"), (SERVER, "server")]
@@ -130,7 +132,7 @@ def completed(t: Scenario, setup: Setup, queue: str, size: int) -> None:
     "The DUT receives Messages in Unreliable Delivery",
     clause="5.2.2",
     requirements=[
-        "FCVI-4.2-05", "FCVI-4.2-41", "FCVI-5.2.2-03", "FCVI-5.9.7.1-01", "FCVI-6.2.1-01", "FCVI-6.3.1-03",
+        "FCVI-4.2-05", "FCVI-5.2.2-03", "FCVI-5.9.7.1-01", "FCVI-6.2.1-01", "FCVI-6.3.1-03",
         "FCVI-5.4-03", "FCVI-5.3.2-05",
     ],  # fmt: skip
     errata=["E82"],

@@ -23,6 +23,8 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
+PLACE = 4
+
 _LONG = bytes(range(1, 129))
 _CHOICES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("", {}, {}),
@@ -46,7 +48,7 @@ _VARIANTS = [
     "Client-Server Connection Setup",
     clause="5.3.2",
     requirements=[
-        "FCVI-5.3.2-01", "FCVI-5.3.2-02", "FCVI-5.3.2-03", "FCVI-5.3.2-04", "FCVI-5.3.2-05", "FCVI-5.3.2-06",
+        "FCVI-5.3.2-01", "FCVI-5.3.2-02", "FCVI-5.3.2-03", "FCVI-5.3.2-04", "FCVI-5.3.2-06",
         "FCVI-5.3.1-02", "FCVI-5.3.1-03", "FCVI-5.3.1-05", "FCVI-4.2-03", "FCVI-4.2-04", "FCVI-5.3.2-07",
         "FCVI-5.3.2-08", "FCVI-5.3.2-09", "FCVI-5.3.2-11", "FCVI-4.2-27", "FCVI-4.2-33", "FCVI-4.2-35", "FCVI-5.8.4-04",
         "FCVI-5.8.4-05", "FCVI-5.8.6-01", "FCVI-5.9.2-03", "FCVI-5.9.4.4-01", "FCVI-5.9.4.4-03", "FCVI-5.9.4.5-06",

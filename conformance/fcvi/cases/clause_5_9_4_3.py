@@ -36,6 +36,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 9
+
 _RESP_ERR, _DESC_ERR, _PROT_ERR, _TRANS_ERR = 1, 2, 4, 8  # Table 6
 
 
@@ -288,7 +290,7 @@ _STATUS: list[tuple[str, dict[str, Any]]] = [
     requirements=[
         "FCVI-5.9.4.6-01", "FCVI-5.9.4.6-04", "FCVI-5.9.7.3.2-01", "FCVI-5.9.7.3.2-02", "FCVI-5.9.7.3.4-01",
         "FCVI-5.9.7.3.2-12", "FCVI-T12-4Bh", "FCVI-T12-F0h", "FCVI-T11-b2", "FCVI-T11-b3", "FCVI-6.13.1-01", "FCVI-8.1-03",
-        "FCVI-8.2-d2", "FCVI-8.2-d3", "FCVI-5.9.7.1-05", "FCVI-T10-0",
+        "FCVI-8.2-d3", "FCVI-5.9.7.1-05", "FCVI-T10-0",
     ],  # fmt: skip
     errata=["E11", "E41", "E114"],
     tags=["disconnect", "error"],

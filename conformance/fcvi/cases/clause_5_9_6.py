@@ -24,6 +24,8 @@ from conformance.fcvi.steps.messages import (
     transmit,
 )
 
+PLACE = 9
+
 _OPS = ("send", "rdma-write", "rdma-read")
 _NEEDS = "(client or server) and send and rdma_write and rdma_read"
 
@@ -74,7 +76,7 @@ def _from_tester(t: Scenario, setup: Setup, op: str, number: int) -> None:
     clause="5.9.6",
     requirements=[
         "FCVI-5.9.6-01", "FCVI-5.9.6-02", "FCVI-5.9.6-03", "FCVI-5.9.6-04", "FCVI-5.9.6-06", "FCVI-4.2-10", "FCVI-4.2-12",
-        "FCVI-4.2-13", "FCVI-4.2-16", "FCVI-4.2-41", "FCVI-6.2.2-08", "FCVI-6.4.2-08", "FCVI-6.6.2-06",
+        "FCVI-4.2-13", "FCVI-4.2-16", "FCVI-6.2.2-08", "FCVI-6.4.2-08", "FCVI-6.6.2-06",
     ],  # fmt: skip
     tags=["message", "rdma"],
     applies=_NEEDS,

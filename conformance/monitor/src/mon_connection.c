@@ -64,6 +64,7 @@ static uint16_t part(const struct at_hand *s, uint32_t byte, uint32_t size, uint
     const uint8_t *at = fcvi_assembly_part(s->f, start, byte, size);
     if (at == NULL)
         return 0;
+    FCVI_ASSERT(at >= s->f->payload && at + size <= s->f->payload + s->f->payload_length);
     *value = (uint32_t)fcvi_load(at, size);
     return (uint16_t)(at - s->fc);
 }
@@ -154,6 +155,7 @@ static void gather_address(const struct at_hand *s, uint32_t byte, struct addres
         a->rest = a->length;
         return;
     }
+    FCVI_ASSERT(a->length <= FCVI_ADDR_DISCRIM_SIZE);
     a->seen += gather_sum(s, byte + FCVI_ADDR_HOST_ADD_BYTE, FCVI_ADDR_HOST_ADD_SIZE, &a->host);
     a->rest += gather_sum(s, byte + FCVI_ADDR_DISCRIM_BYTE, a->length, &a->discriminator);
 }
@@ -176,6 +178,7 @@ void mon_connection_payload(struct at_hand *s)
 {
     struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
+    FCVI_ASSERT(s->x->group == G_SETUP);
     uint32_t value;
     if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
         return;
@@ -308,6 +311,7 @@ static void bind(struct at_hand *s)
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
 {
     const struct setup_facts *u = &x->setup;
+    FCVI_ASSERT(x->group == G_SETUP);
     if (!u->bound)
         return;
     struct endpoint *client = mon_endpoint_find(m, x->network, x->originator, u->rqst_handle);
@@ -369,6 +373,7 @@ void mon_connection_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
+    FCVI_ASSERT(x->group == G_SETUP);
     bool status = s->iu != FCVI_IU_CONNECT_RQST && fcvi_DH_CONN_STS(s->dh);
     mon_pair_of(s->m, x->network, x->originator, x->responder, true)->epoch = s->in->number;
     if (s->iu == FCVI_IU_CONNECT_RQST) {

@@ -71,6 +71,7 @@ static struct exchange *begin(struct at_hand *s, bool headless)
         x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
                            s->hint.exchange);
     }
+    FCVI_ASSERT(x->node.k0 == x_key(network, ox_id) && x->node.k1 == port_key(from, to));
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;
@@ -166,12 +167,13 @@ bool mon_exchange_of(struct at_hand *s)
     s->x = mon_pool_look(s->m, &s->m->exchanges, x_key(s->in->network, (uint16_t)fcvi_FC_OX_ID(s->fc)),
                          port_key(from, to), s->hint.exchange);
     if (s->x == NULL)
-        s->x = begin(s, !s->starts && !mon_knows_all(s->m));
+        s->x = begin(s, !s->starts && !mon_knows_exchanges(s->m));
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))
         return false;
-    s->own = &s->x->side[s->who];
-    s->far = &s->x->side[1u - s->who];
-    if (s->x->headless)
+    struct exchange *x = s->x;
+    s->own = s->who == 0 ? &x->side[0] : &x->side[1];
+    s->far = s->who == 0 ? &x->side[1] : &x->side[0];
+    if (x->headless)
         mon_unjudged(s->m, FCVI_UNJUDGED_EXCHANGE, s->in->number);
     return true;
 }
@@ -179,6 +181,7 @@ bool mon_exchange_of(struct at_hand *s)
 void mon_exchange_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
+    FCVI_ASSERT(s->own == &x->side[s->who]);
     if (s->own->frame == 0 || !x->headless)
         s->own->id = s->id;
     s->own->frame = s->in->number;

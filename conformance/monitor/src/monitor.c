@@ -20,6 +20,7 @@ static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
     p->items = (uint32_t)lay(end, (uint64_t)count * size);
     p->bound = p->items + count * p->size;
     p->slots = lay(end, (uint64_t)slots * sizeof(uint64_t));
+    FCVI_ASSERT(p->bound > p->items && count < slots); /* a search ends at an empty slot */
 }
 
 static bool limit(uint32_t *value, uint32_t normal)
@@ -92,6 +93,7 @@ void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, 
 
 static void judge_message(struct at_hand *s)
 {
+    FCVI_ASSERT(mon_is(s->iu, FCVI_IUS_MSG_RQST) == (s->who == 0));
     mon_rules_5_9(s);
     mon_rules_5_8_2(s);
     mon_rules_7_3_rights(s);
@@ -123,6 +125,7 @@ static void leave_unfollowed(struct at_hand *s)
 
 static void judge_in_place(struct at_hand *s)
 {
+    FCVI_ASSERT(s->group == s->x->group && s->own == &s->x->side[s->who] && s->far != s->own);
     mon_rules_5_5(s);
     if (s->group == G_SETUP && !mon_rules_5_3(s)) {
         leave_unfollowed(s); /* out of its place nothing else of it means anything */
@@ -224,6 +227,7 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
 {
     struct at_hand s = {
         .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    FCVI_ASSERT(frame->number != 0);
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
         m->resumed = frame->time_us;
         m->partial = true;
@@ -234,6 +238,7 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
         fcvi_monitor_gap(m);
         return;
     }
+    FCVI_ASSERT(s.fc != NULL);
     s.s_id = mon_port_at(s.fc + FCVI_FC_S_ID_BYTE);
     s.d_id = mon_port_at(s.fc + FCVI_FC_D_ID_BYTE);
     s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;

@@ -232,6 +232,7 @@ static void response(struct at_hand *s)
 
 void mon_rules_6_12(struct at_hand *s)
 {
+    FCVI_ASSERT(s->x->group == G_DISCONNECT && mon_is(s->iu, FCVI_IUS_DISCONNECT));
     if (s->iu == FCVI_IU_DISCONNECT_RQST)
         request(s);
     else

@@ -42,17 +42,20 @@ static uint16_t largest(const uint8_t *login)
     return (uint16_t)(common > most ? common : most);
 }
 
+enum { COMMON_FEATURES = 8 }; /* bytes up to them */
+
 /* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
 static struct login parameters(const struct at_hand *s)
 {
     struct login l = {.frame = s->in->number};
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+    if (s->f->payload_length < FCVI_ELS_LENGTH + COMMON_FEATURES)
         return l;
     const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
     l.lacks = fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : LACKS_S;
     if (!fcvi_LOGIN_CIRO(login))
         l.lacks |= fcvi_LOGIN_Random_Offset(login) ? LACKS_C_NOT_RANDOM : LACKS_C;
-    l.size = largest(login);
+    if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+        l.size = largest(login);
     return l;
 }
 
@@ -93,36 +96,6 @@ static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t comm
     learn_name(s, p, me);
 }
 
-static void same_port(struct at_hand *s, struct fcvi_place place, uint64_t seen, const char *id,
-                      const char *words, uint64_t wanted, uint64_t other)
-{
-    if (seen != wanted)
-        mon_report(s, place, seen, FCVI_BREACH(id, words, wanted), other);
-}
-
-/* 7.5, RFC 2625: whom a FARP names is who sends it, and whom it is sent to. The Port_Name is known from a
- * login of the two. */
-static void farp(struct at_hand *s, uint8_t command)
-{
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_FARP_LENGTH)
-        return;
-    const uint8_t *p = s->f->payload + FCVI_ELS_LENGTH;
-    uint16_t base = (uint16_t)(p - s->fc);
-    bool reply = command == FCVI_ELS_FARP_REPLY;
-    static const char requester[] = "the requesting N_Port is another";
-    same_port(s, FCVI_AT(base, FARP, Requesting_N_Port_Identifier), fcvi_FARP_Requesting_N_Port_Identifier(p),
-              reply ? "FCVI-7.5-18" : "FCVI-7.5-03", requester, reply ? s->d_id : s->s_id, 0);
-    if (!reply)
-        return;
-    same_port(s, FCVI_AT(base, FARP, Responding_N_Port_Identifier), fcvi_FARP_Responding_N_Port_Identifier(p),
-              "FCVI-7.5-20", "the responding N_Port is not the sender", s->s_id, 0);
-    const struct pair *pair = mon_pair_here(s);
-    const struct name *n = pair == NULL ? NULL : &pair->name[mon_pair_index(s->d_id, s->s_id)];
-    if (n != NULL && n->frame != 0 && n->frame > s->m->last_gap && n->frame < s->in->number && s->m->whole)
-        same_port(s, FCVI_AT(base, FARP, Requesting_Port_Name), fcvi_FARP_Requesting_Port_Name(p),
-                  "FCVI-7.5-21", requester, n->port_name, n->frame);
-}
-
 void mon_login_services(struct at_hand *s)
 {
     if (s->f->payload_length < FCVI_ELS_LENGTH)
@@ -130,7 +103,7 @@ void mon_login_services(struct at_hand *s)
     uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(s->f->payload);
     uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
     if (r_ctl == FCVI_R_CTL_ELS_REQUEST && (command == FCVI_ELS_FARP_REQ || command == FCVI_ELS_FARP_REPLY))
-        farp(s, command);
+        mon_rules_7_5(s, command);
     unsigned me = mon_pair_index(s->s_id, s->d_id), far = 1 - me;
     if (s->s_id == s->d_id)
         return;

@@ -204,7 +204,6 @@ class Vi:
     sending: bool = False
     error_at: int = 0
     closed: bool = False
-    up: bool = False  #: it has been connected
     mode: int = 1
     asked: Optional["Event"] = None  #: RESP1 to its own request of Peer-to-Peer has come: the Reason Code, or 0
     gone: bool = False
@@ -227,7 +226,6 @@ class Port:
         self.seqs: set[tuple[int, int]] = set()
         self.logged: set[int] = set()
         self.els: dict[int, Event] = {}
-        self.latest: dict[int, int] = {}  #: OX_ID of the last ELS to that port: an older PLOGI logs nobody in
         self.retries: dict[tuple[int, int], Vi] = {}
         self.cls = world.rng.choice(("3", "3", "2", "mixed"))
         self.lazy = world.rng.choice((0, 1000, 100_000, R_A_TOV // 4, R_A_TOV))
@@ -400,7 +398,7 @@ class Port:
         """A frame of an IU."""
         if x is not None and x.dead and from_originator and f.f_ctl & FIRST:
             x = None
-        if from_originator and (x is None or (f.f_ctl & FIRST and self.other(f, x))):
+        if from_originator and (x is None or (f.f_ctl & FIRST and f.raw[4] != self.kind_of(x))):
             x = Exchange(self.world, self, f.src, f.ox, False, f.cls)
             x.rx = self.rng.randrange(0xFFFE) if self.own_rx else 0xFFFF
             self.theirs[(f.src, f.ox)] = x
@@ -417,9 +415,11 @@ class Port:
         x.take(f)
 
     @staticmethod
-    def other(f: Frame, x: Exchange) -> bool:
-        """The frame is of another Message or setup than those that came: its OX_ID was used again (5.4)."""
-        return any((g.raw[4], g.raw[8:12], g.raw[28:32]) != (f.raw[4], f.raw[8:12], f.raw[28:32]) for g in x.taken.values())
+    def kind_of(x: Exchange) -> int:
+        """Opcode of the first frame that came of it."""
+        for f in x.taken.values():
+            return f.raw[4]
+        return -1
 
     def take_abts(self, f: Frame, x: Optional[Exchange], from_originator: bool) -> None:
         """BA_ACC, or nothing."""
@@ -475,11 +475,10 @@ class Port:
         self.retries = {k: v for k, v in self.retries.items() if k[0] != far}
         self.seqs = {k for k in self.seqs if k[0] != far}
 
-    def request_els(self, far: int, body: bytes) -> Step:
+    def request_els(self, far: int, body: bytes, tries: int = 3) -> Step:
         """An ELS and its answer, or None."""
         ox = self.pick_id(self.els, 0xF000, 0xFFFE)
         event = self.els[ox] = Event()
-        self.latest[far] = ox
         self.emit(Frame(self.id, far, 0x22, FIRST | END | INITIATIVE, 200, 0, ox, type=1, raw=bytearray(body)))
         came = yield (event, 2 * R_A_TOV)
         del self.els[ox]
@@ -489,7 +488,9 @@ class Port:
         """Log in."""
         self.forget(far)
         self.logged.discard(far)
-        yield from self.request_els(far, login_payload(PLOGI, self.name, self.node, 0x8002, self.world.limit + 32))
+        answer = yield from self.request_els(far, login_payload(PLOGI, self.name, self.node, 0x8002, self.world.limit + 32))
+        if answer is not None and answer[0] == LS_ACC:
+            self.logged.add(far)
 
     def logo(self, far: int) -> Step:
         """Log out."""
@@ -503,7 +504,7 @@ class Port:
         if f.r_ctl == 0x23:
             event = self.els.get(f.ox)
             if event is not None:
-                if f.raw[0] == LS_ACC and len(f.raw) > 100 and f.ox == self.latest.get(f.src):
+                if f.raw[0] == LS_ACC and len(f.raw) > 100:
                     self.logged.add(f.src)
                 event.fire(bytes(f.raw))
             return
@@ -568,7 +569,7 @@ class Port:
         elif outcome != "refused":  # in the Error state, out of which a Disconnect leads
             yield self.pause()
             if not vi.gone and self.rng.random() < 0.8:
-                yield from self.disconnect(vi, setup=not vi.up)
+                yield from self.disconnect(vi, setup=vi.far_handle == UNASSIGNED)
         else:
             self.world.at(R_A_TOV, lambda: self.release(vi))
 
@@ -616,9 +617,6 @@ class Port:
         yield self.pause(max(0, min(R_A_TOV, deadline - self.world.now)))
         if vi.gone:
             return "gone"
-        if vi.closed or vi.state == "error":
-            yield from self.abort(x)
-            return "lost"
         if self.world.now >= deadline:
             return (yield from self.expired(vi, x, retry))
         give_up = vi.mode == 1 and not refused and self.rng.random() < 0.05
@@ -626,7 +624,7 @@ class Port:
         code = 2 if give_up else head1[13]
         two = device_header(RESP2, handle, int(status) | 4 * retry, 0, (code << 16) * int(status), word7=vi.cid)
         if not refused and not give_up:
-            vi.state, vi.up = "connected", True
+            vi.state = "connected"
         if not (yield from self.iu(x, two, si=True)):
             return "gone" if vi.gone else (yield from self.late(vi, x))
         self.world.spawn(self.await_resp3(vi, x, deadline))
@@ -696,7 +694,7 @@ class Port:
             vi.state = "idle"
             self.world.at(R_A_TOV, lambda: self.release(vi))
         elif self.rng.random() < 0.8:
-            yield from self.disconnect(vi, setup=not vi.up)
+            yield from self.disconnect(vi, setup=vi.far_handle == UNASSIGNED)
 
     def choose(self, vi: Vi, x: Exchange) -> Step:
         """What a Peer that waits answers to a request: a Reason Code, 0 for an accept, or None (Table 2)."""
@@ -722,8 +720,8 @@ class Port:
         wanted = data[160 + 20 : 160 + 20 + data[160 + 3]]
         vi = next((v for v in self.vis.values() if v.mode == 2 and v.far == x.far and not v.gone and v.state == "pending"
                    and self.addresses(v.far)[1].discriminator == wanted), None)  # fmt: skip
-        mates = [v for v in self.vis.values() if v.mode == 2 and v.far == x.far and not v.gone]
-        busy = next((v for v in mates if v.state == "connected"), None)
+        of_far = (v for v in self.vis.values() if v.mode == 2 and v.far == x.far)
+        busy = next((v for v in of_far if v.state == "connected" and not v.gone), None)
         if vi is None and busy is not None and retry and busy.far_handle == handle:
             vi, reason = busy, 0
         elif vi is not None:
@@ -773,7 +771,7 @@ class Port:
         if status:
             return
         if vi.state == "pending":
-            vi.state, vi.up = "connected", True
+            vi.state = "connected"
             yield from self.live(vi)
 
     def respond(self, x: Exchange) -> Step:
@@ -806,8 +804,6 @@ class Port:
             return
         reason = 0 if known or self.rng.random() < 0.85 else self.rng.choice((1, 3, 4, 0x21, 0x22, 0xF1))
         theirs = attributes(data)
-        if known is not None and known.attrs.level != theirs.level:  # of a setup long ago
-            known = None
         vi = known
         if not reason and (vi is None or vi.gone or vi.closed or vi.state == "error"):
             vi = self.new_vi(x.far, Attributes(theirs.level, self.rng.random() < 0.7, self.rng.random() < 0.7, theirs.max_size,
@@ -834,7 +830,7 @@ class Port:
                 self.failed(vi)
                 yield self.pause()
                 if self.rng.random() < 0.5 and not vi.gone:
-                    yield from self.disconnect(vi, setup=not vi.up)
+                    yield from self.disconnect(vi, setup=True)
             return
         yield self.pause(R_A_TOV // 2)
         if x.dead or (vi is not None and vi.gone):
@@ -854,7 +850,7 @@ class Port:
             vi.state = "idle"
             return
         if vi.state == "pending":
-            vi.state, vi.up = "connected", True
+            vi.state = "connected"
             yield from self.live(vi)
 
     # ---- Messages ----
@@ -895,8 +891,8 @@ class Port:
         for i, part in enumerate(parts):
             end = i == len(parts) - 1
             has = imm is not None and (end or everywhere)
-            value = imm if has and imm is not None else 0
-            head = device_header(opcode, vi.far_handle, int(has), number, value, va, va_handle, length)
+            word = imm if has and imm is not None else 0
+            head = device_header(opcode, vi.far_handle, int(has), number, word, va, va_handle, length)
             ok = yield from self.iu(x, head, part, si=end and due, last=end and not due, pref=vi.attrs.pref)
             if not ok:
                 vi.sending = False
@@ -957,9 +953,8 @@ class Port:
         if x.dead or vi.gone or vi.state == "error":
             return
         barred = (opcode == WRITE_RQST and not vi.attrs.write) or (opcode == READ_RQST and not vi.attrs.read)
-        fault = self.rng.choice((3, 9, 15)) if self.rng.random() < 0.05 else 0
-        if barred and (total or self.rng.random() < 0.5):
-            fault = 5
+        rng = self.rng
+        fault = 5 if barred and (total or rng.random() < 0.5) else rng.choice((3, 9, 15)) if rng.random() < 0.05 else 0
         va, va_handle = int.from_bytes(head[16:24], "big"), int.from_bytes(head[24:28], "big")
         pref = self.rng.random() < 0.5
         if opcode == READ_RQST:
@@ -1001,8 +996,8 @@ class Port:
             reason = rng.choice((0, 0, 0x40, 0x49 if setup else 0x48, 0x42, 0xF3))
             flags = bool(reason) | 2 * app | 4 * setup
             handle = vi.far_handle
-            done, cid = (0, vi.cid) if setup else (vi.done, 0)
-            head = device_header(DISCONNECT_RQST, handle, flags, done, reason << 16, word7=cid)
+            number, word7 = (0, vi.cid) if setup else (vi.done, 0)
+            head = device_header(DISCONNECT_RQST, handle, flags, number, reason << 16, word7=word7)
             ok = yield from self.iu(x, head, si=True)
             got = (yield from x.get(R_A_TOV)) if ok else None
             if vi.gone:

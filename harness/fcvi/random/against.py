@@ -135,7 +135,7 @@ class Comparison:
     def _classed(self, word: Word, at: int, left: tuple[str, ...], right: tuple[str, ...]) -> Difference:
         taken: list[Decision] = []
         for item in (*left, *right):
-            decision = next((d for d in self._decisions if d.covers(word.letters, at, item)), None)
+            decision = next((d for d in self._decisions if d.covers(word.letters, at, item, (left, right))), None)
             if decision is None:
                 return Difference("undecided", word, at, left, right)
             if decision not in taken:

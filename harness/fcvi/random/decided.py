@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 FILE = "decided.toml"
+_OVER = "rest"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What devices may do differently. letters: after which of them; before: letters of which one came earlier in the word (empty:
-    any); items: what one did and the other did not. All are shell patterns.
+    """What devices may do differently. letters: after which of them; before: letters of which one came earlier in the word, since
+    all was over for the last time (empty: any); items: what one did and the other did not. All are shell patterns.
     """
 
     cls: str  # "choice" or "erratum"
@@ -25,17 +26,27 @@ class Decision:
     before: tuple[str, ...] = ()
     erratum: str = ""
     ends: bool = False  # from there on the two are in different states: the rest of the word says nothing
+    both: bool = False  # each did one of the items: they differ in how, not in whether
 
-    def covers(self, letters: tuple[str, ...], at: int, item: str) -> bool:
-        """Whether it says that devices may differ in this."""
+    def covers(self, letters: tuple[str, ...], at: int, item: str, sides: tuple[tuple[str, ...], ...] = ()) -> bool:
+        """Whether it says that devices may differ in this. sides: all that only one, and only the other did."""
         return (
             any(fnmatchcase(letters[at], glob) for glob in self.letters)
-            and any(fnmatchcase(item, glob) for glob in self.items)
-            and (not self.before or any(fnmatchcase(name, glob) for name in letters[:at] for glob in self.before))
+            and self._names(item)
+            and (not self.before or any(fnmatchcase(name, glob) for name in _since_rest(letters[:at]) for glob in self.before))
+            and (not self.both or all(any(self._names(done) for done in side) for side in sides))
         )
+
+    def _names(self, item: str) -> bool:
+        return any(fnmatchcase(item, glob) for glob in self.items)
 
     def __str__(self) -> str:
         return f"{self.erratum or self.clause}: {self.reason}"
+
+
+def _since_rest(letters: tuple[str, ...]) -> tuple[str, ...]:
+    """The letters after the last one that lets all that began be over."""
+    return letters[len(letters) - letters[::-1].index(_OVER) :] if _OVER in letters else letters
 
 
 def decisions(words: Any) -> list[Decision]:
