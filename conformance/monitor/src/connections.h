@@ -37,7 +37,7 @@ struct endpoint {
     uint8_t tainted;     /* bits of enum taint: what this Connection does is not judged */
     bool counting;       /* next is known */
     bool stray;          /* a login ended the one before it, of which Messages may come yet */
-    bool left;           /* its peer has sent a DISCONNECT_RQST */
+    bool left;           /* a DISCONNECT_RQST of its peer was answered */
     bool owed;           /* that of an earlier Connection with the same port has not: it may come yet */
     uint8_t asked_retry; /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */

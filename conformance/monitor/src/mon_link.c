@@ -20,6 +20,13 @@ static void abort_exchange(struct at_hand *s, struct exchange *x)
     }
     if (x->group == G_MESSAGE)
         mon_rules_8_4_abort(s);
+    struct endpoint *e = x->group != G_DISCONNECT
+                             ? NULL
+                             : mon_endpoint_find(s->m, x->network, x->responder, x->disconnect.handle);
+    if (e != NULL && s->who == 0) { /* its DISCONNECT_RQST may come again (E59) */
+        e->left = false;
+        e->owed = true;
+    }
     x->aborted = s->in->number;
     x->aborter = s->who;
     x->touched = s->in->time_us;

@@ -110,7 +110,6 @@ static bool may_be_late(struct endpoint *e, struct endpoint *mine)
 {
     if (e == NULL || mine == NULL)
         return false;
-    e->left = true;
     if (!e->owed)
         return false;
     e->tainted |= TAINT_LATE;
@@ -223,8 +222,10 @@ static void response(struct at_hand *s)
     mon_connection_closed(s, mine);
     struct endpoint *far =
         mine == NULL ? NULL : mon_endpoint_find(s->m, s->in->network, mine->peer, mine->peer_handle);
-    if (mine != NULL)
+    if (mine != NULL) {
         mine->answered = s->in->number;
+        mine->left = true;
+    }
     if (far != NULL && far->peer == mine->owner && far->peer_handle == mine->handle)
         far->answered = s->in->number;
 }
