@@ -19,7 +19,8 @@ _WIDTH = 100
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
-    p.add_argument("id", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("--errata", action="store_true", help="Show the register of errata by clause, with the cases that show each entry.")
     p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
     p.set_defaults(run=run)
 
@@ -83,6 +84,11 @@ def run(args: argparse.Namespace) -> int:
     if args.errata == (wanted is not None):
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
         return 2
+    if args.errata and args.json:
+        for erratum in by_clause(load_errata().values()):
+            parts = {"clause": clause_of(erratum), **parts_of(erratum)}
+            print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, **parts}))
+        return 0
     if args.errata:
         _show_register()
         return 0
@@ -104,12 +110,12 @@ def run(args: argparse.Namespace) -> int:
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
-    erratum = load_errata().get(wanted)
-    if erratum is not None and args.json:
-        print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body}))
+    found = load_errata().get(wanted)
+    if found is not None and args.json:
+        print(json.dumps({"kind": "erratum", "id": found.number, "title": found.title, "text": found.body}))
         return 0
-    if erratum is not None:
-        print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
+    if found is not None:
+        print(f"{found.number}  {found.title}\n\n{found.body}")
         return 0
     complain(f"show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases")
     return 2
