@@ -93,7 +93,7 @@ def rdma_row(variant: Variant) -> Optional[Row]:
         **row, legality.WHO: params["who"], legality.OPERATION: params["op"], legality.LENGTH: str(params["length"]),
         legality.ORDER: variant.config.get("fabric", "in-order"), legality.CUT: "one" if params["ius"] == 1 else "several",
         legality.IMMEDIATE: "without" if params["immediate"] is None else "with",
-        legality.PLACE: "odd" if params["before"] % 2 else "even",
+        legality.ALIGNMENT: "odd" if params["before"] % 2 else "even",
     }  # fmt: skip
 
 

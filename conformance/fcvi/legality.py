@@ -18,7 +18,7 @@ Part = tuple[tuple[str, str], ...]  # a combination: factors with their values, 
 
 ROLE, OPERATION, LEVEL, CLASS, ORDER = "role", "operation", "level", "class", "fabric order"
 TOPOLOGY, LOGIN, IMMEDIATE, SIZE, INFO = "topology", "login", "immediate data", "receive size", "provider information"
-WHO, TRAFFIC, LENGTH, CUT, PLACE = "who begins", "Messages before", "length", "IUs", "virtual address"
+WHO, TRAFFIC, LENGTH, CUT, ALIGNMENT = "who begins", "Messages before", "length", "IUs", "virtual address"
 LOST, EVENT, BA = "lost IU", "event", "answer to ABTS"
 _WITH_FABRIC = ("public-loop", "fabric")
 
@@ -96,7 +96,7 @@ RDMA = Model(
     {
         WHO: ("dut", "tester"), OPERATION: ("rdma-write", "rdma-read"), LEVEL: _LEVELS, CLASS: ("3", "2"),
         ORDER: ("in-order", "out-of-order"), LENGTH: ("1", "200", "501"), CUT: ("one", "several"),
-        IMMEDIATE: ("without", "with"), PLACE: ("even", "odd"),
+        IMMEDIATE: ("without", "with"), ALIGNMENT: ("even", "odd"),
     },
     (
         *MESSAGES.constraints[:2],

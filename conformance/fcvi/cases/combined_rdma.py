@@ -8,7 +8,7 @@ from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
 from fcvi.fc.scenario import Scenario
 
-from conformance.fcvi.legality import CLASS, CUT, IMMEDIATE, LENGTH, LEVEL, OPERATION, ORDER, PLACE, RDMA, Row, WHO, covering_rows
+from conformance.fcvi.legality import CLASS, CUT, IMMEDIATE, LENGTH, LEVEL, OPERATION, ORDER, ALIGNMENT, RDMA, Row, WHO, covering_rows
 from conformance.fcvi.steps.connection import REGISTRY, Setup, check_state
 from conformance.fcvi.steps.message_checks import Taken, read_header, respond, take_request
 from conformance.fcvi.steps.messages import (
@@ -40,11 +40,11 @@ _BESIDE = 5  # bytes of the region before and behind the data; odd, so that an o
 def _row(row: Row) -> Variant:
     immediate = row[IMMEDIATE] == "with"
     words = [f"{row[WHO]}-requests", row[OPERATION], row[LEVEL], f"class{row[CLASS]}", row[ORDER], f"{row[LENGTH]}-bytes"]
-    words += ["several-ius"] * (row[CUT] == "several") + ["immediate"] * immediate + ["odd-address"] * (row[PLACE] == "odd")
+    words += ["several-ius"] * (row[CUT] == "several") + ["immediate"] * immediate + ["odd-address"] * (row[ALIGNMENT] == "odd")
     config: dict[str, Any] = {"receive_size": 256, **(TOPOLOGIES[FABRIC] if row[ORDER] == OUT_OF_ORDER else {})}
     choice: dict[str, Any] = {
         "who": row[WHO], "length": int(row[LENGTH]), "ius": 2 if row[CUT] == "several" else 1,
-        "immediate": _IMMEDIATE if immediate else None, "before": _BESIDE if row[PLACE] == "odd" else _BESIDE + 1, "config": config,
+        "immediate": _IMMEDIATE if immediate else None, "before": _BESIDE if row[ALIGNMENT] == "odd" else _BESIDE + 1, "config": config,
     }  # fmt: skip
     if immediate:
         choice["applies"] = "immediate_data"

@@ -504,7 +504,7 @@ def run(args: Arguments) -> int:
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
-    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+    args.paint, args.dumps = PLAIN if args.json else paint_for(sys.stdout), {}
     if _in_jobs(args):
         return _lint(args, lambda data: _write_sarif(args, data))
     sarif = bytearray()

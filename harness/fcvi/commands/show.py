@@ -19,8 +19,9 @@ _WIDTH = 100
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
-    p.add_argument("id", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
-    p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
+    p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind; of --errata one for each entry, a line each.")
     p.set_defaults(run=run)
 
 
@@ -77,6 +78,10 @@ def _show_register() -> None:
         print()
 
 
+def _erratum_as_json(erratum: Erratum) -> str:
+    return json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body})
+
+
 def run(args: argparse.Namespace) -> int:
     """Show."""
     wanted = args.id
@@ -84,7 +89,11 @@ def run(args: argparse.Namespace) -> int:
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
         return 2
     if args.errata:
-        _show_register()
+        if args.json:
+            for entry in by_clause(load_errata().values()):
+                print(_erratum_as_json(entry))
+        else:
+            _show_register()
         return 0
     for case in load_cases():
         if wanted == case.id or wanted in case.variant_ids():
@@ -106,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
     erratum = load_errata().get(wanted)
     if erratum is not None and args.json:
-        print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body}))
+        print(_erratum_as_json(erratum))
         return 0
     if erratum is not None:
         print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
