@@ -578,7 +578,7 @@ START_TEST(text_says_what_the_tables_say)
     fcvi_print_text(&t.frame, out, sizeof out);
     ck_assert_ptr_nonnull(strstr(out, "FCVI_DISCONNECT_RESP, 56 bytes, SOFi3, EOFt, CRC ok"));
     ck_assert_ptr_nonnull(strstr(out, "4Ah  Connection Does Not Exist"));
-    ck_assert_ptr_nonnull(strstr(out, "    52  FCVI_CONNECTION_ID           00000043h"));
+    ck_assert_ptr_nonnull(strstr(out, "    52       FCVI_CONNECTION_ID           00000043h"));
     fcvi_print_summary(&t.frame, out, sizeof out);
     ck_assert_str_eq(out, "FCVI_DISCONNECT_RESP 010200>010100 OX 1240 RX 8001 CNT 0 H 0000BEEF ID 00000043 "
                           "CONN_SETUP_ABORT 4Ah Connection Does Not Exist");

@@ -86,6 +86,13 @@ void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64
 /** A file on a disk: what it holds is there at once. */
 bool fcvi_capture_is_file(const struct capture *capture);
 
+/** For who keeps records longer than until the next call: the bytes of those whose frame the capture holds
+ * itself lie in one buffer as long as fcvi_capture_has_next. It goes on in another of fcvi_capture_buffer()
+ * bytes (of malloc), which is the capture's from now on; the one so far is returned. */
+uint8_t *fcvi_capture_swap(struct capture *capture, uint8_t *other);
+size_t fcvi_capture_buffer(void);
+bool fcvi_capture_holds(const struct capture *capture, const uint8_t *byte);
+
 /** Close the capture and free what it holds. */
 void fcvi_capture_close(struct capture *capture);
 

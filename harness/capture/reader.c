@@ -24,6 +24,8 @@ struct capture {
     bool usual;    /* read in place by classic.h */
     bool streamed; /* the record last given lies in the streams' buffer */
     bool flushed;
+    bool gap;                   /* the capture says that frames are missing before the record last read */
+    struct classic_record read; /* last */
     uint64_t number, time_us;
 };
 
@@ -196,42 +198,37 @@ static int without(struct capture *c, int status, struct capture_record *out, ch
     return status;
 }
 
-/* What is not read in place, and what a stream still has; 1 when the record is in r, 2 when it is to be read
- * in place. */
-enum before { BEFORE_READ = 1, BEFORE_USUAL = 2, BEFORE_GIVEN = 3, BEFORE_NONE = 4 };
-static enum before before(struct capture *c, struct capture_record *out, struct classic_record *r, bool *gap,
-                          int *status, char *why, size_t size)
+/* What is not read in place, and what a stream still has. As fcvi_capture_next, or: the record is still to be
+ * read in place, or it is in out already. */
+enum { USUAL = 3, GIVEN = 4 };
+static int rare_next(struct capture *c, struct capture_record *out, char *why, size_t size)
 {
+    c->gap = false;
     if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
-        *status = next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
-        return BEFORE_GIVEN;
+        (void)next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
+        return GIVEN;
     }
     c->streamed = false;
-    if (c->usual)
-        return BEFORE_USUAL;
-    *status = next_other(c, r, gap, why, size);
-    return *status == 1 ? BEFORE_READ : BEFORE_NONE;
+    return c->usual ? USUAL : next_other(c, &c->read, &c->gap, why, size);
 }
 
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
-    struct classic_record r = {0};
+    const struct classic_record *r = &c->read;
     char why[PCAP_ERRBUF_SIZE];
-    bool gap = false;
-    int status = 1;
-    enum before first = !c->rare ? BEFORE_USUAL : before(c, out, &r, &gap, &status, why, sizeof why);
-    if (first == BEFORE_GIVEN)
-        return status;
-    if (first == BEFORE_USUAL)
-        status = fcvi_classic_next(&c->classic, c->source, &r, why, sizeof why);
+    int status = c->rare ? rare_next(c, out, why, sizeof why) : USUAL;
+    if (status == GIVEN)
+        return 1;
+    if (status == USUAL)
+        status = fcvi_classic_next(&c->classic, c->source, &c->read, why, sizeof why);
     if (status != 1)
         return without(c, status, out, why, error, size);
     out->number = ++c->number;
-    out->time_us = c->time_us = r.time_us;
-    fcvi_envelope_open(&c->envelope, c->linktype, r.bytes, r.length, r.original, out);
+    out->time_us = c->time_us = r->time_us;
+    fcvi_envelope_open(&c->envelope, c->linktype, r->bytes, r->length, r->original, out);
     if (out->kind == CAPTURE_PART && take_segment(c, out, why, sizeof why) < 0)
         return without(c, -1, out, why, error, size);
-    if (gap)
+    if (c->gap)
         out->unusual |= CAPTURE_GAP;
     return 1;
 }
@@ -263,6 +260,21 @@ void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *si
 bool fcvi_capture_is_file(const struct capture *c)
 {
     return fcvi_source_is_file(c->source);
+}
+
+uint8_t *fcvi_capture_swap(struct capture *c, uint8_t *other)
+{
+    return fcvi_source_swap(c->source, other);
+}
+
+size_t fcvi_capture_buffer(void)
+{
+    return fcvi_source_buffer();
+}
+
+bool fcvi_capture_holds(const struct capture *c, const uint8_t *byte)
+{
+    return fcvi_source_holds(c->source, byte);
 }
 
 void fcvi_capture_close(struct capture *c)

@@ -166,6 +166,26 @@ struct window fcvi_source_window(const struct source *s)
     return (struct window){s->bytes + s->begin, s->end - s->begin};
 }
 
+uint8_t *fcvi_source_swap(struct source *s, uint8_t *other)
+{
+    uint8_t *so_far = s->bytes;
+    s->end -= s->begin;
+    memcpy(other, so_far + s->begin, s->end);
+    s->begin = 0;
+    s->bytes = other;
+    return so_far;
+}
+
+size_t fcvi_source_buffer(void)
+{
+    return CAPACITY;
+}
+
+bool fcvi_source_holds(const struct source *s, const uint8_t *byte)
+{
+    return (uintptr_t)byte - (uintptr_t)s->bytes < CAPACITY;
+}
+
 void fcvi_source_wait_briefly(struct source *s)
 {
     s->brief = true;

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 
 def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
-    """The work of `fcvi lint FILE...`: loading argparse would take longer than all but large captures do. None: something else."""
-    if len(words) < 2 or words[0] != "lint" or any(word.startswith("-") and word != "-" for word in words):
+    """The work of `fcvi lint FILE...` and `fcvi flows FILE...`: loading argparse would take longer than all but large captures
+    do. None: something else."""
+    if len(words) < 2 or words[0] not in ("lint", "flows") or any(word.startswith("-") and word != "-" for word in words):
         return None
+    if words[0] == "flows":
+        from .commands import flows
+
+        return lambda: flows.run(flows.Arguments(words[1:]))
     from .commands import lint
 
     return lambda: lint.run(lint.Arguments(words[1:]))

@@ -1,13 +1,15 @@
 /* The table of Connections, and the pass that fills it. */
 #include "flows.h"
 
+#include "ahead.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
-    BATCH = 16,
-    RING = 16, /* Messages under way on one way at first, and at most */
+    LINE = 64,      /* of a cache */
+    RING = 16,      /* Messages under way on one way at first, and at most */
     MOST = 4096,
     PAGE = 1024, /* Connections in one piece of memory: a pointer to one stays good */
     PAGES = 1 << 14
@@ -15,13 +17,6 @@ enum {
 
 struct place {
     uint32_t network, port, handle, flow; /* flow + 1 and the side in the top bit; 0: free */
-};
-
-struct entry {
-    struct capture_record record;
-    struct fcvi_frame frame;
-    struct fcvi_monitor_hint hint;
-    bool fault, message;
 };
 
 struct fcvi_flows {
@@ -32,8 +27,9 @@ struct fcvi_flows {
     struct place *place;
     uint32_t places, used; /* places: a power of two */
     struct fcvi_flow_tally tally;
-    unsigned next, ready;
-    struct entry batch[BATCH];
+    struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
+    struct judge_entry batch[JUDGE_BATCH];
 };
 
 static const uint32_t SIDE = 0x80000000u;
@@ -57,7 +53,21 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
 {
     flows->capture = capture;
     flows->before = before;
-    flows->next = flows->ready = 0;
+    flows->next = flows->ready = flows->batch;
+}
+
+bool fcvi_flows_ahead(struct fcvi_flows *flows)
+{
+    if (fcvi_capture_is_file(flows->capture))
+        flows->ahead = fcvi_ahead_open(flows->capture);
+    return flows->ahead != NULL;
+}
+
+void fcvi_flows_leave(struct fcvi_flows *flows)
+{
+    fcvi_ahead_close(flows->ahead);
+    flows->ahead = NULL;
+    flows->next = flows->ready = flows->batch;
 }
 
 struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow)
@@ -116,14 +126,19 @@ static uint32_t hash_of(uint64_t seed, uint32_t network, uint32_t port, uint32_t
     return (uint32_t)h;
 }
 
-static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
+static struct place *place_from(const struct fcvi_flows *f, uint32_t i, uint32_t network, uint32_t port,
+                                uint32_t handle)
 {
-    uint32_t i = hash_of(f->seed, network, port, handle) & (f->places - 1);
     for (;; i = (i + 1) & (f->places - 1)) {
         struct place *p = &f->place[i];
         if (p->flow == 0 || (p->handle == handle && p->port == port && p->network == network))
             return p;
     }
+}
+
+static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
+{
+    return place_from(f, hash_of(f->seed, network, port, handle) & (f->places - 1), network, port, handle);
 }
 
 static bool grow(struct fcvi_flows *f)
@@ -501,7 +516,18 @@ static bool is_half(const struct fcvi_flow *c)
     return c->handle[0] == FCVI_UNASSIGNED || c->handle[1] == FCVI_UNASSIGNED;
 }
 
-static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen)
+/* As fcvi_flows_find, mostly without searching: a place keeps its name, and no two have the same. */
+static uint32_t flow_of(const struct fcvi_flows *f, const struct judge_entry *e, uint32_t d_id,
+                        uint32_t handle, uint8_t *side)
+{
+    const struct place *p = &f->place[e->place];
+    if (p->flow == 0 || p->handle != handle || p->port != d_id || p->network != e->record.network)
+        return fcvi_flows_find(f, e->record.network, d_id, handle, side);
+    *side = (p->flow & SIDE) != 0;
+    return (p->flow & ~SIDE) - 1;
+}
+
+static void take_message(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *v = &e->frame;
     const uint32_t network = e->record.network, d_id = (uint32_t)fcvi_FC_D_ID(v->fc),
@@ -509,7 +535,7 @@ static void take_message(struct fcvi_flows *f, const struct entry *e, struct fcv
     const uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh);
     const bool asks = v->iu <= FCVI_IU_READ_RQST;
     uint8_t to = 1;
-    uint32_t flow = fcvi_flows_find(f, network, d_id, handle, &to);
+    uint32_t flow = flow_of(f, e, d_id, handle, &to);
     const struct fcvi_flow *old = flow == FCVI_FLOW_NONE ? NULL : at(f, flow);
     if (!asks && (old == NULL ||
                   (is_half(old) && known(&old->way[to], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh)) == NULL))) {
@@ -558,50 +584,79 @@ static bool is_message(const struct fcvi_frame *v)
 }
 
 /* What a Message frame will need is fetched from memory while others are decoded. */
-static void fetch_place(const struct fcvi_flows *f, const struct entry *e)
+static void fetch_place(const struct fcvi_flows *f, struct judge_entry *e)
 {
     const uint32_t hash = hash_of(f->seed, e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
                                   (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
-    __builtin_prefetch(&f->place[hash & (f->places - 1)]);
+    e->place = hash & (f->places - 1); /* where the search begins */
+    __builtin_prefetch(&f->place[e->place]);
 }
 
-static void fetch_slot(const struct fcvi_flows *f, const struct entry *e)
+static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
 {
     const struct fcvi_frame *v = &e->frame;
-    uint8_t to = 0;
-    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
-                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
-    if (flow == FCVI_FLOW_NONE)
+    const struct place *p = place_from(f, e->place, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                       (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh));
+    if (p->flow == 0)
         return;
-    const struct fcvi_flow_way *w = &at(f, flow)->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
-    if (w->size != 0)
-        __builtin_prefetch(&w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)]);
+    e->place = (uint32_t)(p - f->place);
+    const bool to = (p->flow & SIDE) != 0;
+    const struct fcvi_flow *c = at(f, (p->flow & ~SIDE) - 1);
+    const struct fcvi_flow_way *w = &c->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
+    for (const uint8_t *line = (const uint8_t *)c; line < (const uint8_t *)(c + 1); line += LINE)
+        __builtin_prefetch(line, 1);
+    if (w->size == 0)
+        return;
+    const struct fcvi_flow_slot *s = &w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)];
+    __builtin_prefetch(s, 1);
+    __builtin_prefetch(&s->answer_next, 1); /* it may lie in two lines of the cache */
+}
+
+static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
+{
+    const bool frame = e->record.kind == CAPTURE_FRAME;
+    if (monitor != NULL && frame)
+        e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+    e->message = frame && is_message(&e->frame);
+    if (e->message)
+        fetch_place(f, e);
+}
+
+static int read_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    struct judge_entry *e = f->batch;
+    int status = 1;
+    f->next = e;
+    do {
+        status = fcvi_capture_next(f->capture, &e->record, error, size);
+        if (status != 1)
+            break;
+        fcvi_judge_decode(e);
+        expect(f, monitor, e);
+        e++;
+    } while (e < f->batch + JUDGE_BATCH && fcvi_capture_has_next(f->capture));
+    f->ready = e;
+    return e > f->batch ? 1 : status;
+}
+
+static int take_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    int status = 1;
+    const size_t count = fcvi_ahead_next(f->ahead, &f->next, JUDGE_BATCH, &status, error, size);
+    f->ready = f->next + count;
+    for (struct judge_entry *e = f->next; e < f->ready; e++)
+        expect(f, monitor, e);
+    return count > 0 ? 1 : status;
 }
 
 static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
-    f->next = f->ready = 0;
-    do {
-        struct entry *e = &f->batch[f->ready];
-        int status = fcvi_capture_next(f->capture, &e->record, error, size);
-        if (status != 1)
-            return f->ready > 0 ? 1 : status;
-        struct fcvi_findings any = {NULL, 0, 0, 0};
-        if (e->record.kind == CAPTURE_FRAME) {
-            fcvi_decode(&e->record.frame, &e->frame, &any);
-            if (monitor != NULL)
-                e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-        }
-        e->fault = any.count != 0;
-        e->message = e->record.kind == CAPTURE_FRAME && is_message(&e->frame);
+    const int status =
+        f->ahead != NULL ? take_batch(f, monitor, error, size) : read_batch(f, monitor, error, size);
+    for (struct judge_entry *e = f->next; e < f->ready; e++)
         if (e->message)
-            fetch_place(f, e);
-        f->ready++;
-    } while (f->ready < BATCH && fcvi_capture_has_next(f->capture));
-    for (unsigned i = 0; i < f->ready; i++)
-        if (f->batch[i].message)
-            fetch_slot(f, &f->batch[i]);
-    return 1;
+            fetch_slot(f, e);
+    return status;
 }
 
 static bool is_ack(const struct fcvi_frame *v)
@@ -635,7 +690,7 @@ static void count(struct fcvi_flows *f, const struct fcvi_frame *v)
         f->tally.type[fcvi_FC_TYPE(v->fc)]++;
 }
 
-static bool take(struct fcvi_flows *f, const struct entry *e, struct fcvi_flow_seen *seen,
+static bool take(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen,
                  struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                  struct fcvi_monitor_findings *breaches)
 {
@@ -688,7 +743,7 @@ int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct
         int status = flows->next < flows->ready ? 1 : fill(flows, monitor, error, size);
         if (status != 1)
             return status;
-        const struct entry *e = &flows->batch[flows->next++];
+        const struct judge_entry *e = flows->next++;
         if (!take(flows, e, seen, findings, monitor, breaches))
             continue;
         *out = e->record;

@@ -101,6 +101,12 @@ void fcvi_flows_close(struct fcvi_flows *flows);
  * before it. */
 void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before);
 
+/** A thread reads ahead and decodes the capture that was taken, of a file on a disk; what is found is the
+ * same. False: there is none. fcvi_flows_leave ends it, before the capture is closed. */
+bool fcvi_flows_ahead(struct fcvi_flows *flows);
+/** The capture that was taken is not read any more. */
+void fcvi_flows_leave(struct fcvi_flows *flows);
+
 /** As fcvi_capture_next, but passes over what is in order. 2 also when nothing was found for a while. */
 int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,
                     struct fcvi_flow_seen *seen, struct fcvi_findings *findings, struct fcvi_monitor *monitor,

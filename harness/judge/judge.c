@@ -1,21 +1,12 @@
 /* Captures judged: batches of records through the codec and the monitor. */
 #include "judge.h"
 
+#include "ahead.h"
 #include "cut.h"
 
 #include <stdlib.h>
 
 enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
-
-/* Records that are in the buffer already are taken together: what the monitor will want of one is fetched
- * while the others are decoded. */
-enum { BATCH = 16 };
-struct entry {
-    struct capture_record record;
-    struct fcvi_frame frame;
-    struct fcvi_monitor_hint hint;
-    bool fault; /* the codec has findings */
-};
 
 struct judge {
     struct capture *capture;
@@ -24,8 +15,11 @@ struct judge {
     unsigned rank;               /* as what (enum rank), */
     struct judge_count *counted; /* and where */
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
-    unsigned next, ready; /* of the batch */
-    struct entry batch[BATCH];
+    bool begun;
+    uint64_t first_us;                /* when the first record was taken */
+    struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
+    struct judge_entry batch[JUDGE_BATCH];
     struct judge_cut cut;
 };
 
@@ -36,43 +30,78 @@ struct judge *fcvi_judge_open(struct capture *capture, uint64_t before)
         return NULL;
     j->capture = capture;
     j->before = before;
+    j->next = j->ready = j->batch;
     return j;
 }
 
 void fcvi_judge_close(struct judge *judge)
 {
+    if (judge != NULL)
+        fcvi_ahead_close(judge->ahead);
     free(judge);
 }
 
-static void decode(struct entry *e)
+bool fcvi_judge_ahead(struct judge *judge)
 {
-    struct capture_record *r = &e->record;
-    struct fcvi_findings any = {NULL, 0, 0, 0};
-    if (r->kind == CAPTURE_CUT && r->whole != 0 && r->frame.length == r->whole)
-        r->kind = CAPTURE_FRAME; /* all but its CRC and EOF */
-    if (r->kind == CAPTURE_FRAME)
-        fcvi_decode(&r->frame, &e->frame, &any);
-    e->fault = any.count != 0;
+    if (fcvi_capture_is_file(judge->capture))
+        judge->ahead = fcvi_ahead_open(judge->capture);
+    return judge->ahead != NULL;
+}
+
+void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size)
+{
+    if (judge->ahead != NULL)
+        fcvi_ahead_progress(judge->ahead, read, size);
+    else
+        fcvi_capture_progress(judge->capture, read, size);
+}
+
+static void expect(const struct fcvi_monitor *monitor, struct judge_entry *e)
+{
+    if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
+        e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
+}
+
+static int fill_ahead(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    int status = 1;
+    size_t count = fcvi_ahead_next(j->ahead, &j->next, JUDGE_BATCH, &status, error, size);
+    j->ready = j->next + count;
+    for (struct judge_entry *e = j->next; e < j->ready; e++)
+        expect(monitor, e);
+    return count > 0 ? 1 : status;
 }
 
 /* At least one record, which may have to be waited for, and those behind it that are there. */
-static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+static int fill_here(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
-    j->next = j->ready = 0;
+    struct judge_entry *e = j->batch;
+    int status = 1;
+    j->next = e;
     do {
-        struct entry *e = &j->batch[j->ready];
-        int status = fcvi_capture_next(j->capture, &e->record, error, size);
+        status = fcvi_capture_next(j->capture, &e->record, error, size);
         if (status != 1)
-            return j->ready > 0 ? 1 : status;
-        decode(e);
-        if (monitor != NULL && e->record.kind == CAPTURE_FRAME)
-            e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-        j->ready++;
-    } while (j->ready < BATCH && fcvi_capture_has_next(j->capture));
-    return 1;
+            break;
+        fcvi_judge_decode(e);
+        expect(monitor, e);
+        e++;
+    } while (e < j->batch + JUDGE_BATCH && fcvi_capture_has_next(j->capture));
+    j->ready = e;
+    return e > j->batch ? 1 : status;
 }
 
-static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct entry *e, bool broken,
+static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    const int status =
+        j->ahead != NULL ? fill_ahead(j, monitor, error, size) : fill_here(j, monitor, error, size);
+    if (!j->begun && j->next < j->ready) {
+        j->begun = true;
+        j->first_us = j->next->record.time_us;
+    }
+    return status;
+}
+
+static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct judge_entry *e, bool broken,
                   struct fcvi_monitor_findings *breaches)
 {
     struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
@@ -141,7 +170,7 @@ static bool is_farp(const struct fcvi_frame *f)
 }
 
 /* Whether frames of this kind are of FC-VI, or of what it builds on. */
-static void classify(struct judge *j, const struct entry *e, struct judge_tally *t)
+static void classify(struct judge *j, const struct judge_entry *e, struct judge_tally *t)
 {
     const struct fcvi_frame *f = &e->frame;
     t->fcvi += f->kind == FCVI_KIND_IU;
@@ -153,7 +182,7 @@ static void classify(struct judge *j, const struct entry *e, struct judge_tally 
 }
 
 /* Frames that are cut off: their headers. */
-static bool judge_cut(struct judge *j, struct entry *e, struct fcvi_findings *findings,
+static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findings *findings,
                       struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
                       struct judge_tally *tally)
 {
@@ -204,7 +233,7 @@ static void note_gap(const struct capture_record *r, struct fcvi_monitor *monito
 }
 
 /* Whether the caller is to see it. */
-static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *findings,
+static bool judge_entry(struct judge *j, struct judge_entry *e, struct fcvi_findings *findings,
                         struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
                         struct judge_tally *tally)
 {
@@ -225,9 +254,11 @@ static bool judge_entry(struct judge *j, struct entry *e, struct fcvi_findings *
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);
     }
-    if (monitor != NULL)
-        watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
-    return e->fault || is_part(&e->frame) || (monitor != NULL && breaches->count > 0);
+    const bool shown = e->fault || is_part(&e->frame);
+    if (monitor == NULL)
+        return shown;
+    watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    return shown || breaches->count > 0;
 }
 
 static void take_usual(struct judge *j, struct judge_tally *t)
@@ -248,7 +279,7 @@ static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_fr
         int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
         if (status != 1)
             return status;
-        struct entry *e = &j->batch[j->next++];
+        struct judge_entry *e = j->next++;
         if (!judge_entry(j, e, findings, monitor, breaches, tally))
             continue;
         *out = e->record;
@@ -269,5 +300,6 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         breaches->count = 0;
     int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
     take_usual(j, tally);
+    tally->first_us = j->first_us;
     return status;
 }

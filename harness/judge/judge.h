@@ -15,6 +15,13 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
+/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. False: there
+ * is none. fcvi_judge_close ends it. */
+bool fcvi_judge_ahead(struct judge *judge);
+
+/** As fcvi_capture_progress. */
+void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);
+
 /** Why a record is not judged. */
 enum judge_reason {
     JUDGE_CUT,     /* it ends before its headers do, or what a link service says is cut off */
@@ -34,6 +41,7 @@ struct judge_foreign {
  * TCP segments of frames that never were whole. */
 struct judge_tally {
     uint64_t records, frames, fcvi, skipped;
+    uint64_t first_us; /* when the first record was taken, 0 before there is one */
     uint64_t services; /* frames of FARP: of FC-VI, though no IU (7.5) */
     struct judge_count judged;
     struct judge_count part; /* frames of which the headers were judged, the rest is cut off */

@@ -405,6 +405,23 @@ def test_hexadecimal_dumps(form: str, link: str, tmp_path: Path) -> None:
     frames = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and [f["iu"] for f in frames] == ["FCVI_CONNECT_RQST"] * 2, done.stderr
     assert all(f["length"] == len(RQST.data) and f["findings"] == [] for f in frames)
+    lint = fcvi("lint", "--from", "hex", str(path))
+    assert lint.returncode == 0 and "2 records: 2 judged, 0 not judged" in lint.stdout, lint.stdout + lint.stderr
+    assert lint.stdout.endswith("2 frames, 2 of them FC-VI: 0 violations, 0 malformed, 0 notices\n")
+
+
+def test_lint_judges_a_dump_as_the_capture_it_came_from(tmp_path: Path) -> None:
+    bad = bytearray(RQST.data)
+    bad[13] = 1  # DF_CTL: a Device_Header of 16 bytes
+    (tmp_path / "dump.txt").write_text(f"{RQST.data.hex()}\n{bad.hex()}\n")
+    write = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 224)
+    for data in (RQST.data, bytes(bad)):
+        write += struct.pack("<IIII", 0, 0, len(data), len(data)) + data
+    (tmp_path / "dump.pcap").write_bytes(write)
+    dump = fcvi("lint", "--from", "hex", "--json", str(tmp_path / "dump.txt"))
+    capture = fcvi("lint", "--json", str(tmp_path / "dump.pcap"))
+    assert dump.returncode == capture.returncode == 1
+    assert dump.stdout.replace("dump.txt", "dump.pcap") == capture.stdout
 
 
 BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22", "offset 5h"), ("000 11\nxx", "line 2")]
@@ -414,8 +431,9 @@ BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22",
 def test_bad_dumps_get_one_line(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.txt"
     path.write_text(text)
-    done = fcvi("decode", "--from", "hex", str(path))
-    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    for command in ("decode", "lint"):
+        done = fcvi(command, "--from", "hex", str(path))
+        assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
 # ---- hostile input ----

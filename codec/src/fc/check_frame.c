@@ -46,7 +46,7 @@ static void check_fill(const struct fcvi_frame *frame, struct fcvi_findings *f)
                     FCVI_BREACH("FCVI-5.8.1-01", "fill bytes in a frame that does not end its Sequence", 0));
 }
 
-void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)
+__attribute__((noinline)) void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const struct fcvi_input *in = &frame->input;
     check_validity(in, f);

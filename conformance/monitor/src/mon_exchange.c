@@ -170,9 +170,10 @@ bool mon_exchange_of(struct at_hand *s)
         s->x = begin(s, !s->starts && !mon_knows_all(s->m));
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))
         return false;
-    s->own = &s->x->side[s->who];
-    s->far = &s->x->side[1u - s->who];
-    if (s->x->headless)
+    struct exchange *x = s->x;
+    s->own = s->who == 0 ? &x->side[0] : &x->side[1];
+    s->far = s->who == 0 ? &x->side[1] : &x->side[0];
+    if (x->headless)
         mon_unjudged(s->m, FCVI_UNJUDGED_EXCHANGE, s->in->number);
     return true;
 }

@@ -120,10 +120,10 @@ static void check_twice(struct at_hand *s, uint32_t id)
     struct endpoint *e = mon_endpoint_make_here(s);
     const struct pair *p = mon_pair_here(s);
     uint64_t epoch = p != NULL ? p->epoch : s->m->pairs.evicted != 0 ? s->in->number : 0;
-    unsigned same = 0;
+    unsigned same = 0; /* whether any is, which compilers ask of several at once */
     for (unsigned i = 0; i < RECENT; i++)
-        same |= (unsigned)(e->recent_id[i] == id) << i;
-    for (unsigned i = 0; same >> i != 0; i++) {
+        same |= e->recent_id[i] == id;
+    for (unsigned i = 0; i < RECENT && same != 0; i++) {
         const struct recent *r = &e->recent[i];
         if (e->recent_id[i] != id || r->frame == 0 || r->sender != s->s_id || epoch > r->frame)
             continue;

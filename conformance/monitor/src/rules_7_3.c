@@ -147,10 +147,10 @@ static bool answers_all(const struct at_hand *s)
 void mon_rules_7_3_depth(struct at_hand *s)
 {
     uint32_t network = s->in->network;
-    bool response = s->who == 1 && answers_all(s), request = s->who == 0 && s->own->frame == 0;
+    bool request = s->who == 0 && s->own->frame == 0, response = !request;
     /* what was counted waits until its response, even if that seemed to begin twice and nothing else is
      * judged */
-    if (request ? !mon_exact(s->m, s->x) : !response || !s->x->waits)
+    if (request ? !mon_exact(s->m, s->x) : !s->x->waits || s->who == 0 || !answers_all(s))
         return;
     uint32_t handle = request ? (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh) : s->x->message.handle;
     struct endpoint *e = mon_endpoint_find(s->m, network, s->x->responder, handle);

@@ -156,10 +156,12 @@ def opened(path: str, error: Any, limits: Limits) -> Any:
 
 
 class Scan:
-    """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs."""
+    """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs. ahead: a second
+    thread reads and decodes meanwhile."""
 
-    def __init__(self, path: str, limits: Limits) -> None:
-        self.path, self._limits = path, limits
+    def __init__(self, path: str, limits: Limits, ahead: bool = False) -> None:
+        self.path, self._limits, self._ahead = path, limits, ahead
+        self._judge: Any = None
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._capture = opened(path, self._error, limits)
         if self._capture == ffi.NULL:
@@ -177,13 +179,18 @@ class Scan:
 
     def close(self) -> None:
         """Close the file."""
+        if self._judge is not None:
+            ffi.release(self._judge)  # it reads the file as long as it lives
+            self._judge = None
         lib.fcvi_capture_close(self._capture)
 
     def stops(self, watch: Watch, tick: Callable[[], None]) -> Iterator[None]:
         """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
-        judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
+        judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
         if judge == ffi.NULL:
             raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
+        if self._ahead:  # where there is no thread to be had it goes on without
+            lib.fcvi_judge_ahead(judge)
         while status := lib.fcvi_judge_next(
             judge, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
         ):
@@ -204,7 +211,7 @@ class Scan:
     def progress(self) -> tuple[int, int]:
         """Bytes taken of the file, and its size, 0 when that is not known."""
         numbers = ffi.new("uint64_t[2]")
-        lib.fcvi_capture_progress(self._capture, numbers, numbers + 1)
+        lib.fcvi_judge_progress(self._judge, numbers, numbers + 1)
         return numbers[0], numbers[1]
 
 

@@ -26,14 +26,14 @@ from . import run as run_command
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("certify", help="run every applicable case, leave report and certificate", description=__doc__)
+    p = commands.add_parser("certify", help="Run every applicable case, and write a report and a certificate.", description=__doc__)
     run_command.options(p, report="report")
-    p.add_argument("--sign", type=Path, metavar="KEY", help="sign the manifest of all files with this private key of OpenSSH")
-    p.add_argument("--pdf", action="store_true", help="certificate.pdf as well, by weasyprint or chromium")
-    p.add_argument("--verify", type=Path, metavar="DIR", help="run nothing: compare DIR with its certificate")
-    p.add_argument("--key", type=Path, metavar="PUB", help="with --verify: the public key that has to have signed")
-    p.add_argument("--rejudge", action="store_true", help="with --verify: judge every case again from the evidence, and compare")
-    p.add_argument("--json", action="store_true", help="with --verify: the outcome as JSON")
+    p.add_argument("--sign", type=Path, metavar="KEY", help="Sign the manifest of all files with this private key of OpenSSH.")
+    p.add_argument("--pdf", action="store_true", help="Write certificate.pdf as well, by weasyprint or chromium.")
+    p.add_argument("--verify", type=Path, metavar="DIR", help="Run nothing; compare DIR with its certificate.")
+    p.add_argument("--key", type=Path, metavar="PUB", help="With --verify: demand a signature by this public key.")
+    p.add_argument("--rejudge", action="store_true", help="With --verify: judge every case again from the evidence, and compare.")
+    p.add_argument("--json", action="store_true", help="With --verify: print the outcome as one JSON object.")
     p.set_defaults(run=run, certification=True)
 
 

@@ -27,11 +27,11 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     from .flows import _ms
 
-    p = commands.add_parser("explain", help="what went wrong in captures, in plain words", description=__doc__)
-    p.add_argument("files", metavar="CAPTURE", nargs="*")
-    p.add_argument("--json", action="store_true", help="one object for each cause and line")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
-    p.add_argument("--glossary", action="store_true", help="the words of storage systems' logs, and what they mean here")
+    p = commands.add_parser("explain", help="Say in plain words what went wrong in captures.", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
+    p.add_argument("--json", action="store_true", help="Print one object for each cause, a line each.")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
     add_options(p)
     p.set_defaults(run=run)
 

@@ -15,33 +15,55 @@ from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Sequence
 
     from fcvi.flows.rows import Row
     from fcvi.flows.table import Table
+
+
+class Arguments:
+    """What the command is told; of all but the files what holds when nothing is said."""
+
+    sort = ""
+    json = csv = openmetrics = no_monitor = False
+    html = None
+    ladder = r_a_tov = 0
+    jobs = 1
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = list(files)
+        self.filter: list[str] = []
 
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
     from pathlib import Path
 
-    p = commands.add_parser("flows", help="the Connections of captures", description=__doc__)
-    p.add_argument("files", metavar="CAPTURE", nargs="+")
-    p.add_argument("--sort", metavar="NAME", default="", help="by a column of --json; -NAME: the largest first")
+    p = commands.add_parser("flows", help="List the Connections of captures.", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("--sort", metavar="NAME", default="", help="Sort by this column of --json; with -NAME the largest comes first.")
     p.add_argument(
         "--filter", metavar="COND", action="append", default=[],
-        help="only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); several: all of them",
+        help="Show only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); of several all have to hold.",
     )  # fmt: skip
     how = p.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="one object for each Connection and line (flows.schema.json)")
-    how.add_argument("--csv", action="store_true", help="a table for spreadsheets")
-    how.add_argument("--openmetrics", action="store_true", help="samples for Prometheus")
-    p.add_argument("--html", metavar="FILE", type=Path, help="also write a page with a time line for each Connection")
-    p.add_argument("--ladder", metavar="N", type=int, default=0, help="the Connection of which the page shows the frames")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
-    p.add_argument("--no-monitor", action="store_true", help="judge nothing: only count")
+    how.add_argument("--json", action="store_true", help="Print one object for each Connection, a line each (flows.schema.json).")
+    how.add_argument("--csv", action="store_true", help="Print a table for spreadsheets.")
+    how.add_argument("--openmetrics", action="store_true", help="Print samples for Prometheus.")
+    p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
+    p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    say = "From 2 on, read and judge at the same time (default 1); the output is the same."
+    p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
+    p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
     p.set_defaults(run=run)
+
+
+def _jobs(value: str) -> int:
+    from fcvi.engine.jobs import number_of_jobs
+
+    return number_of_jobs(value)
 
 
 def _ms(value: str) -> int:
@@ -160,7 +182,7 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits)
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

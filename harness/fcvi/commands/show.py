@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import textwrap
+from dataclasses import asdict
 from typing import Any, Mapping
 
 from fcvi.engine.case import CaseInfo, load_cases
@@ -17,9 +19,10 @@ _WIDTH = 100
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("show", help="one case, requirement or erratum in words", description=__doc__)
-    p.add_argument("id", nargs="?", help="a case (C.5.9.1), a requirement (FCVI-8.5.3-a) or an erratum (E03)")
-    p.add_argument("--errata", action="store_true", help="the register of errata by clause, with the cases that show each entry")
+    p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
+    p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("--errata", action="store_true", help="Show the register of errata by clause, with the cases that show each.")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
     cases(p)
     p.set_defaults(run=run)
 
@@ -90,17 +93,26 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for case in load_cases():
         if wanted == case.id or wanted in case.variant_ids():
-            _show_case(case)
+            if args.json:
+                print(json.dumps({"kind": "case", **case.as_json()}))
+            else:
+                _show_case(case)
             return 0
     for r in load_requirements():
         if r.id == wanted:
             cases = [c.id for c in load_cases() if wanted in c.requirements]
+            if args.json:
+                print(json.dumps({**asdict(r), "observation": r.kind, "cases": cases, "kind": "requirement"}))
+                return 0
             print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
             print(_wrap(f"observable: {r.observable}"))
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
     erratum = load_errata().get(wanted)
+    if erratum is not None and args.json:
+        print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body}))
+        return 0
     if erratum is not None:
         print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
         return 0

@@ -85,10 +85,27 @@ class _Buffered(io.BufferedWriter):
 
 
 class _Text(io.TextIOWrapper):
-    """What is printed reaches a terminal without anything that plays with it."""
+    """What is printed reaches a terminal without anything that plays with it, but for colours where ``paint`` uses them."""
+
+    paints = False
 
     def write(self, text: str) -> int:
-        return super().write(text if text.isprintable() else text.translate(_CONTROLS))
+        if not text.isprintable():
+            text = _harmless(text) if self.paints else text.translate(_CONTROLS)
+        return super().write(text)
+
+
+def _harmless(text: str) -> str:
+    """The text with the colours of ``paint`` and no other control characters."""
+    import re
+
+    parts = re.split(r"(\x1b\[[0-9;]{1,4}m)", text)
+    return "".join(part if index % 2 else part.translate(_CONTROLS) for index, part in enumerate(parts))
+
+
+def allow_colour() -> None:
+    """From now on colours reach standard output."""
+    _Text.paints = True
 
 
 _standard: list[tuple[_Raw, Any]] = []

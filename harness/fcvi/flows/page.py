@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from .rows import Row
 from .table import Flow, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .rows import Row
 
 _WIDTH, _MOST_LINES, _MOST_ROWS = 600, 2000, 400
 _STYLE = """

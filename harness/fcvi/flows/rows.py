@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Callable, Iterable
+from .table import REASONS, discriminator, level
 
-from .table import REASONS, Flow, Step, Table, discriminator, level
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable
+
+    from .table import Flow, Step, Table
+
+    Row = dict[str, Any]
 
 UNKNOWN = -1  # of every number that the capture does not show
-Row = dict[str, Any]
 US_PER_KM = 5  # one way, in glass
 
 
@@ -104,6 +108,8 @@ def sort_key(name: str) -> Callable[[Row], Any]:
 
 def condition(text: str) -> Callable[[Row], bool]:
     """NAME=VALUE, !=, <, > or ~ (contains). Of a column with two values one is enough. Raises ValueError."""
+    import re
+
     match = re.fullmatch(r"(\w+)\s*(!=|=|<|>|~)\s*(.*)", text)
     if match is None or match[1] not in NAMES:
         raise ValueError(f"{text!r} is not NAME=VALUE with a NAME of: {', '.join(NAMES)}")

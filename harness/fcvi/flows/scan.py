@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional
-
 from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
 from fcvi.capture.scan import ScanError, Watch, hash_seed, opened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
 LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
@@ -16,10 +18,15 @@ _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 
 
 class Scan:
-    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record."""
+    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record.
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None) -> None:
-        self._limits = limits or Limits()
+    ahead: a second thread reads and decodes meanwhile.
+    """
+
+    def __init__(
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+    ) -> None:
+        self._limits, self._ahead = limits or Limits(), ahead
         self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
             raise ScanError(self._limits.hint("out of memory"))
@@ -42,6 +49,8 @@ class Scan:
             raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
+        if self._ahead:  # where there is no thread to be had it goes on without
+            lib.fcvi_flows_ahead(self._flows)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
         try:
             while status := lib.fcvi_flows_next(
@@ -52,6 +61,7 @@ class Scan:
                 if status == 1:
                     yield
         finally:
+            lib.fcvi_flows_leave(self._flows)
             lib.fcvi_capture_close(capture)
 
     @property

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterator, Optional
+from struct import Struct
 
 from _fcvi import lib
 
@@ -12,6 +11,11 @@ from fcvi.capture.limits import Limits
 from . import scan as why
 from .scan import NONE, Scan
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional
+
+_ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
@@ -34,6 +38,9 @@ _OLD = {
     0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
     0x19: "CONNECT_RESP2", 0x1A: "DISCONNECT_RESP",
 }  # fmt: skip
+_WITH_STATUS, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x12
+_RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
+_DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
 REASONS = {
     0x01: "No Discriminator Match", 0x02: "Connect Timeout", 0x03: "No Waiting Remote Connectionpoint", 0x04: "Connect Reject",
@@ -43,6 +50,7 @@ REASONS = {
     0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
     0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
 }  # fmt: skip
+_HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
 _FIXED = 336  # bytes of a Connect payload that are read: addresses and attributes
 
 
@@ -51,18 +59,18 @@ def number(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big")
 
 
-@dataclass(frozen=True)
 class Step:
     """A frame that the table keeps. sender, target: N_Port_ID; what: the fields that the name does not say."""
 
-    number: int
-    time_us: int
-    sender: int
-    target: int
-    name: str
-    ox_id: int
-    rx_id: int
-    what: dict[str, Any] = field(default_factory=dict)
+    __slots__ = ("number", "time_us", "sender", "target", "name", "ox_id", "rx_id", "what")
+
+    def __init__(
+        self, number: int, time_us: int, sender: int, target: int, name: str, ox_id: int, rx_id: int,
+        what: Optional[dict[str, Any]] = None,
+    ) -> None:  # fmt: skip
+        self.number, self.time_us, self.sender, self.target = number, time_us, sender, target
+        self.name, self.ox_id, self.rx_id = name, ox_id, rx_id
+        self.what: dict[str, Any] = {} if what is None else what
 
     def words(self) -> str:
         """One line."""
@@ -70,36 +78,29 @@ class Step:
         return f"{self.name} {self.sender:06X}>{self.target:06X} OX {self.ox_id:04X}{more}"
 
 
-@dataclass(eq=False)
 class Flow:
     """One Connection. Side 0 asked for it, or sent the first frame seen."""
 
-    index: int
-    network: int
-    ids: tuple[int, int]
-    mode: str = "not known"  # client-server, peer
-    addresses: list[Optional[tuple[str, bytes]]] = field(default_factory=lambda: [None, None])
-    level: int = 0
-    sizes: list[Optional[int]] = field(default_factory=lambda: [None, None])
-    connection_ids: list[int] = field(default_factory=list)
-    state: str = "open"  # asked, answered, confirmed, open, closing, closed
-    ended: str = ""  # how, in a word of ENDS; empty: not at all
-    ended_by: Optional[int] = None  # N_Port_ID of who asked for the end, where a frame says so
-    reason: Optional[int] = None  # Table 12
-    setup_seen: bool = False
-    setup_us: Optional[int] = None  # from the latest request to FCVI_CONNECT_RESP3
-    asked_us: int = 0
-    first_us: int = 0
-    first: int = 0
-    last_us: int = 0
-    last: int = 0
-    retries: int = 0
-    steps: list[Step] = field(default_factory=list)
-    steps_left_off: int = 0
-    unanswered: list[dict[str, int]] = field(default_factory=list)  # number, id, time_us, ox_id, side, iu, whole
-    unanswered_count: int = 0
-    findings: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    final: bool = False  # the C table has forgotten what is under way
+    def __init__(self, index: int, network: int, ids: tuple[int, int]) -> None:
+        self.index, self.network, self.ids = index, network, ids
+        self.mode = "not known"  # client-server, peer
+        self.addresses: list[Optional[tuple[str, bytes]]] = [None, None]
+        self.level = 0
+        self.sizes: list[Optional[int]] = [None, None]
+        self.connection_ids: list[int] = []
+        self.state = "open"  # asked, answered, confirmed, open, closing, closed
+        self.ended = ""  # how, in a word of ENDS; empty: not at all
+        self.ended_by: Optional[int] = None  # N_Port_ID of who asked for the end, where a frame says so
+        self.reason: Optional[int] = None  # Table 12
+        self.setup_seen = False
+        self.setup_us: Optional[int] = None  # from the latest request to FCVI_CONNECT_RESP3
+        self.asked_us = self.first_us = self.first = self.last_us = self.last = self.retries = 0
+        self.steps: list[Step] = []
+        self.steps_left_off = 0
+        self.unanswered: list[dict[str, int]] = []  # number, id, time_us, ox_id, side, iu, whole
+        self.unanswered_count = 0
+        self.findings: dict[tuple[str, str, str], int] = {}
+        self.final = False  # the C table has forgotten what is under way
 
     def add(self, step: Step) -> None:
         """Keep a frame."""
@@ -130,8 +131,10 @@ ENDS = (
 class Table:
     """All Connections of the captures that are taken in."""
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None) -> None:
-        self.scan = Scan(r_a_tov_us, monitor, limits)
+    def __init__(
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+    ) -> None:
+        self.scan = Scan(r_a_tov_us, monitor, limits, ahead)
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
@@ -156,23 +159,22 @@ class Table:
             self._record()
 
     def _record(self) -> None:
-        seen, scan = self.scan.seen, self.scan
-        step = None
-        if seen.why & (why.CONTROL | why.DAMAGED):
+        scan = self.scan
+        seen, time_us = scan.seen, int(scan.record.time_us)
+        bits, step = int(seen.why), None
+        if bits & (why.CONTROL | why.DAMAGED):
             step = self._control()
         flow = self._flow_of(seen.flow) if seen.flow != NONE else None
-        if seen.why & why.MERGED:
+        if bits & why.MERGED:
             gone = self.flows.pop(int(seen.other), None)
             if gone is not None and flow is not None:
                 self._inherit(flow, gone)
-        if flow is not None and seen.why & (
-            why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
-        ):
+        if flow is not None and bits & _ODD:
             flow.add(self._odd())
-        if seen.why & why.FOUND:
+        if bits & why.FOUND:
             self._found(flow if flow is not None else self._of_step(step))
-        if scan.record.time_us > self.last_us:
-            self.last_us = int(scan.record.time_us)
+        if time_us > self.last_us:
+            self.last_us = time_us
 
     def _flow_of(self, index: int) -> Flow:
         flow = self.flows.get(index)
@@ -197,10 +199,8 @@ class Table:
         return None if step is None else self._setup_of(int(self.scan.record.network), step)
 
     def _step(self, name: str, data: bytes, what: Optional[dict[str, Any]] = None) -> Step:
-        return Step(
-            self.scan.number(), int(self.scan.record.time_us), number(data, 5, 3), number(data, 1, 3), name,
-            number(data, 16, 2), number(data, 18, 2), {} if what is None else what,
-        )  # fmt: skip
+        d_id, s_id, ox_id, rx_id = _HEADER(data)
+        return Step(self.scan.number(), int(self.scan.record.time_us), s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
 
     def _odd(self) -> Step:
         seen, data, at = self.scan.seen, self.scan.data(), self.scan.device_header()
@@ -344,19 +344,18 @@ class Table:
         if len(data) < at + 16:
             return self._step("FC-VI frame without a whole Device_Header", data)
         opcode, flags = data[at + 4], data[at + 5]
-        if int(self.scan.frame.dh_length) == 16 and opcode in _OLD:
+        if data[13] & 3 == _DH16 and opcode in _OLD:
             step = self._step(f"{_OLD[opcode]} of Rev 1.0", data)
             self.old_edition.append(step)
             self._event(step)
             return step
-        name = _IU.get(opcode, f"opcode {opcode:02X}h")
+        name = _IU.get(opcode) or f"opcode {opcode:02X}h"
         what: dict[str, Any] = {"connection_id": number(data, at + 28, 4) if len(data) >= at + 32 else NONE}
-        if name in ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP"):
-            what.update(refused=flags & 1, reason=data[at + 13])
-            if name == "DISCONNECT_RQST":
-                what.update(setup_abort=flags >> 2 & 1, by_application=flags >> 1 & 1)
-        retry = flags >> 4 & 1 if name == "CONNECT_RQST" else flags >> 2 & 1 if name.startswith("CONNECT_RESP") else 0
-        what["retry"] = retry
+        if opcode in _WITH_STATUS:
+            what["refused"], what["reason"] = flags & 1, data[at + 13]
+            if opcode == _DISCONNECT_RQST:
+                what["setup_abort"], what["by_application"] = flags >> 2 & 1, flags >> 1 & 1
+        what["retry"] = flags >> _RETRY_BIT[opcode] & 1 if opcode in _RETRY_BIT else 0
         step = self._step(name, data, what)
         body = data[at + 32 :]
         if name in ("CONNECT_RQST", "CONNECT_RESP1"):

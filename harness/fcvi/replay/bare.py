@@ -72,6 +72,8 @@ def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path
         frames = _Frames(path, records, side or said_side, _time(said, "start_us", 0)).events
         config = _config(said, frames)
         listed = _listed(said, len(records), frames)
+        if not any(isinstance(e, (CallEvent, NoteEvent)) or isinstance(e, FrameEvent) and e.sender == "dut" for e in listed):
+            raise RecordingError(f"{path}: nothing to compare: no frame of the device is in it, and {beside.name} names no call")
         end = max(_time(said, "end_us", 0), max(e.time_us for e in listed))
         ignore = frozenset(_strings(said.get("ignore", []), "ignore"))
     except (KeyError, TypeError, ValueError) as error:
@@ -142,6 +144,8 @@ class _Frames:
             self.events.append(FrameEvent(before, sender, record.number, raw, record.crc))
         if not any(e.sender == "tester" for e in self.events):
             raise RecordingError(f"{path}: no frame of the side that is to be played")
+        if all(codec.decode(e.frame.data).kind == "other" for e in self.events):
+            raise RecordingError(f"{path}: nothing of FC-VI: the frames of the two sides are of other protocols")
 
     def _sender(self, index: int, record: Record) -> Optional[str]:
         if record.kind in ("fip", "foreign"):

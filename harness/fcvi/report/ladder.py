@@ -180,7 +180,7 @@ def decoded(row: Row) -> dict[str, Any]:
     bytes_, names = marks(view, row.findings)
     lines = []
     for text in view.text().splitlines():
-        parts = re.match(r"\s*(\d+)  (.*?)(?:  |$)", text)
+        parts = re.match(r"\s*(\d+)(?:\.[\d-]+)? +(.*?)(?:  |$)", text)
         lines.append(Line(text, parts is not None and (int(parts[1]), parts[2].strip()) in names))
     shown = max(_MOST_HEX, max((b for b in bytes_ if b < len(frame.data)), default=0) + 1)
     data = frame.data[:shown]

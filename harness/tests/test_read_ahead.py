@@ -1,0 +1,87 @@
+"""One capture with `--jobs 2`: a thread reads ahead, and what is said is the same to the byte."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import subprocess
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from harness.tests.field import bank
+
+ROOT = Path(__file__).resolve().parents[2]
+_HEADER = 24
+
+
+def fcvi(*words: str) -> tuple[int, str, str]:
+    """Run the command: status, output, errors."""
+    done = subprocess.run([str(ROOT / "build/fcvi"), *words], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def records_of(capture: bytes) -> list[tuple[bytes, bytes]]:
+    """Header and bytes of each record of a pcap file."""
+    found, at = [], _HEADER
+    while at < len(capture):
+        length = struct.unpack_from("<I", capture, at + 8)[0]
+        found.append((capture[at : at + 16], capture[at + 16 : at + 16 + length]))
+        at += 16 + length
+    return found
+
+
+@pytest.fixture(name="damaged", scope="module")
+def _damaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Several blocks of records, among them cut ones, ones with other bits, and ones that are missing or come twice."""
+    path = tmp_path_factory.mktemp("ahead") / "a.pcap"
+    bank.lost_response(Random("ahead")).capture(0, path)
+    whole, random = path.read_bytes(), Random(331)
+    out, records = [whole[:_HEADER]], records_of(whole)
+    while sum(map(len, out)) < 1_500_000:
+        for header, data in records:
+            odd = random.random()
+            if odd < 0.01:
+                continue
+            if odd < 0.015:
+                at = random.randrange(4, len(data))
+                data = data[:at] + bytes((data[at] ^ 1 << random.randrange(8),)) + data[at + 1 :]
+            if odd > 0.99:
+                data = data[: random.randrange(1, len(data))]
+            out += [header[:8], struct.pack("<I", len(data)), header[12:], data] * (2 if odd > 0.985 else 1)
+    return b"".join(out)
+
+
+def same(path: Path, *words: str) -> int:
+    """The status, which is the same with one job and with two, as is all that is said."""
+    one, two = fcvi(*words, str(path)), fcvi(*words, "--jobs", "2", str(path))
+    assert one == two
+    return one[0]
+
+
+def test_lint_and_flows_say_the_same_with_two_jobs(damaged: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.pcap"
+    path.write_bytes(damaged)
+    assert same(path, "lint", "--json") == 1
+    assert same(path, "lint", "--trust", "all,order") == 1
+    same(path, "flows", "--json")
+
+
+@pytest.mark.parametrize("what", ["compressed", "cut off", "no record", "empty", "no capture"])
+def test_other_files_end_the_same_way(what: str, damaged: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.pcap"
+    path.write_bytes({
+        "compressed": gzip.compress(damaged, 1), "cut off": damaged[:700_001], "no record": damaged[:_HEADER], "empty": b"",
+        "no capture": b"no capture at all" * 9,
+    }[what])  # fmt: skip
+    for command in ("lint", "flows"):
+        status = same(path, command)
+        assert status == 2 or what == "compressed"
+
+
+def test_the_same_frames_in_every_case_capture(tmp_path: Path) -> None:
+    paths = sorted(str(path) for path in (ROOT / "pcaps/cases").glob("5.*.pcapng"))[:12]
+    assert paths
+    for command in (("lint", "--ring", "--json"), ("flows", "--json")):
+        assert fcvi(*command, *paths) == fcvi(*command, "--jobs", "2", *paths)
