@@ -57,10 +57,10 @@ def {function}(t: Scenario) -> None:
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("new-case", help="the start of a case of your own, from a requirement", description=__doc__)
-    p.add_argument("about", metavar="ID", help="requirement (FCVI-8.5.3-a3) or clause (8.5.3)")
-    p.add_argument("--out", type=Path, default=Path("cases"), metavar="DIR", help="the folder (default cases); it is made")
-    p.add_argument("--id", dest="ident", metavar="NAME", help="the id of the case (default own.CLAUSE)")
+    p = commands.add_parser("new-case", help="Write the start of a case of your own, from a requirement.", description=__doc__)
+    p.add_argument("about", metavar="ID", help="This is a requirement (FCVI-8.5.3-a3) or a clause (8.5.3).")
+    p.add_argument("--out", type=Path, default=Path("cases"), metavar="DIR", help="Write it to this folder (default cases).")
+    p.add_argument("--id", dest="ident", metavar="NAME", help="Give the case this id (default own.CLAUSE).")
     p.set_defaults(run=run)
 
 

@@ -37,9 +37,9 @@ def add_parser(commands: Any) -> None:
                    help="report directory or report.json of an earlier run: only what is new fails")  # fmt: skip
     p.add_argument("--quarantine", metavar="FILE", type=Path, help="TOML: cases whose failure does not count until a date")
     cases(p)
-    p.add_argument("--watch", action="store_true", help="run again what changed whenever the device, a case or the PICS does")
-    p.add_argument("--step", action="store_true", help="virtual time: show one event at a time, and wait for Return after each")
-    p.add_argument("--debug", default="", metavar="COMMAND", help="run an exec: device under it ('gdb --args'), without timeouts")
+    p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
+    p.add_argument("--step", action="store_true", help="Show one event at a time in virtual time, and wait for Return after each.")
+    p.add_argument("--debug", default="", metavar="COMMAND", help="Run an exec: device under it ('gdb --args'), without timeouts.")
     options(p, report=None)
 
 

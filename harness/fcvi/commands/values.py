@@ -59,7 +59,7 @@ def seconds(value: str) -> float:
 
 def cases(p: ArgumentParser) -> None:
     """The option --cases."""
-    p.add_argument("--cases", metavar="DIR", type=Path, help="Take cases of your own too: the Python files of this folder.")
+    p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")
 
 
 def own_cases(args: Namespace) -> bool:
