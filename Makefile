@@ -6,6 +6,7 @@
 VERSION := $(shell sed -n 's/.*FCVI_VERSION "\(.*\)".*/\1/p' codec/src/core/*.h)
 SOVERSION := 0
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 BUILD := build
 PYTHON := /usr/bin/python3
@@ -14,7 +15,7 @@ CLANG ?= clang
 
 CFLAGS ?= -O3 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge
+INCLUDES := -Icodec/include -Irefimpl/include -Iconformance/monitor/include -Irefimpl/vipl/include -Iharness/capture -Iharness/judge -Iharness/sandbox
 # what makes a flaw hard to use: checked copies, guarded stacks, branch targets (CET), and tables that are read-only from the start
 accepts = $(shell $(CC) -Werror $(1) -E -x c /dev/null > /dev/null 2>&1 && echo '$(1)')
 FORTIFY := $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include features.h -dM -E -x c /dev/null 2> /dev/null | sed -n 's/^.define __USE_FORTIFY_LEVEL //p')
@@ -37,7 +38,7 @@ GCOVR := gcovr -r . --exclude-branches-by-pattern '.*FCVI_ASSERT.*'
 .SECONDARY:
 .PHONY: all help manual FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
         fuzz-coverage check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
-        install install-dissector uninstall fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
+        install install-dissector uninstall dist check-dist fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
 
 all: ## build everything
 
@@ -115,53 +116,70 @@ $(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC)) $(LIB_OBJ)
 
 $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # ---- install ----
 
-LIBDIR = $(DESTDIR)$(PREFIX)/lib
+# the public libraries, and what only the command uses
+LIBRARIES = $(DESTDIR)$(LIBDIR)
+PRIVATE = $(DESTDIR)$(PREFIX)/lib/fcvi
 OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all ## install under DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/fcvi/build $(DESTDIR)$(PREFIX)/include/fcvi
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBRARIES)/pkgconfig $(PRIVATE)/build $(DESTDIR)$(PREFIX)/include/fcvi
 	install -m 644 $(OURS) $(DESTDIR)$(PREFIX)/include/fcvi/
 	install -m 644 $(filter-out $(OURS),$(PUBLIC_HEADERS)) $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
-	ln -sf libfcvi-mutator.so.$(VERSION) $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION)
-	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so
+	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
+	ln -sf libfcvi-mutator.so.$(VERSION) $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION)
+	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so
 	install -m 755 $(BUILD)/fcvi-agent $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBDIR)/
-	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBDIR)/
-	ln -sf libvipl.so.$(VERSION) $(LIBDIR)/libvipl.so.$(SOVERSION)
-	ln -sf libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so
-	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBDIR)/
-	ln -sf libfcvi.so.$(VERSION) $(LIBDIR)/libfcvi.so.$(SOVERSION)
-	ln -sf libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so
+	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBRARIES)/
+	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBRARIES)/
+	ln -sf libvipl.so.$(VERSION) $(LIBRARIES)/libvipl.so.$(SOVERSION)
+	ln -sf libvipl.so.$(SOVERSION) $(LIBRARIES)/libvipl.so
+	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBRARIES)/
+	ln -sf libfcvi.so.$(VERSION) $(LIBRARIES)/libfcvi.so.$(SOVERSION)
+	ln -sf libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so
 	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
-	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBDIR)/pkgconfig/
-	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(LIBDIR))/fcvi/harness/$$f"; done
-	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(LIBDIR)/fcvi/$$f"; done
-	install -D -m 644 $(BUILD)/fcvi.lua $(LIBDIR)/fcvi/wireshark/fcvi.lua
-	git rev-parse --short HEAD > $(LIBDIR)/fcvi/harness/fcvi/commit 2> /dev/null || rm -f $(LIBDIR)/fcvi/harness/fcvi/commit
+	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBRARIES)/pkgconfig/
+	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(PRIVATE))/harness/$$f"; done
+	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
+	install -D -m 644 $(BUILD)/fcvi.lua $(PRIVATE)/wireshark/fcvi.lua
+	{ [ -e .git ] && git rev-parse HEAD 2> /dev/null || cat harness/fcvi/commit; } > $(PRIVATE)/harness/fcvi/commit
 	$(MAKE) --no-print-directory manual
 	install -d $(SHARE)/man/man1 $(SHARE)/doc/fcvi
 	install -m 644 $(BUILD)/doc/man1/*.1 $(SHARE)/man/man1/
 	install -D -m 644 $(BUILD)/doc/fcvi.bash $(SHARE)/bash-completion/completions/fcvi
 	install -D -m 644 $(BUILD)/doc/_fcvi $(SHARE)/zsh/site-functions/_fcvi
 	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/
-	install -d $(LIBDIR)/fcvi/build/python
-	install -m 755 $(BUILD)/python/*.so $(LIBDIR)/fcvi/build/python/
-	install -m 755 $(BUILD)/fcvi $(LIBDIR)/fcvi/build/fcvi
-	install -m 755 $(BUILD)/fcvi-explore $(LIBDIR)/fcvi/build/
+	install -d $(PRIVATE)/build/python
+	install -m 755 $(BUILD)/python/*.so $(PRIVATE)/build/python/
+	install -m 755 $(BUILD)/fcvi $(PRIVATE)/build/fcvi
+	install -m 755 $(BUILD)/fcvi-explore $(PRIVATE)/build/
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
 	rm -rf $(SHARE)/doc/fcvi
 	rm -f $(SHARE)/man/man1/fcvi.1 $(SHARE)/man/man1/fcvi-*.1 $(SHARE)/bash-completion/completions/fcvi $(SHARE)/zsh/site-functions/_fcvi
-	rm -rf $(LIBDIR)/fcvi $(DESTDIR)$(PREFIX)/include/fcvi $(LIBDIR)/pkgconfig/fcvi.pc $(LIBDIR)/pkgconfig/vipl.pc
-	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBDIR)/libfcvi-mutator.so $(LIBDIR)/libfcvi-mutator.so.$(SOVERSION) $(LIBDIR)/libfcvi-mutator.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBDIR)/libvipl.a $(LIBDIR)/libvipl.so $(LIBDIR)/libvipl.so.$(SOVERSION) $(LIBDIR)/libvipl.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(LIBDIR)/libfcvi.a $(LIBDIR)/libfcvi.so $(LIBDIR)/libfcvi.so.$(SOVERSION) $(LIBDIR)/libfcvi.so.$(VERSION)
+	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(LIBRARIES)/pkgconfig/fcvi.pc $(LIBRARIES)/pkgconfig/vipl.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBRARIES)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(LIBRARIES)/libvipl.so $(LIBRARIES)/libvipl.so.$(SOVERSION) $(LIBRARIES)/libvipl.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(LIBRARIES)/libfcvi.a $(LIBRARIES)/libfcvi.so $(LIBRARIES)/libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so.$(VERSION)
+
+# ---- releases ----
+
+# An archive of git has sorted names, one owner, the time of the commit, and the hash of the commit in harness/fcvi/commit; gzip -n
+# adds neither time nor name. So two runs give the same bytes, on any machine with these programs.
+DIST := $(BUILD)/fcvi-$(VERSION).tar.gz
+dist: ## the source of HEAD as a tarball, the same bytes each time: build/fcvi-VERSION.tar.gz
+	@test -e .git || { echo 'make dist: this is no clone of the repository: a tarball is made of a commit' >&2; exit 2; }
+	@git diff --quiet HEAD || echo 'make dist: what is not committed is not in the tarball' >&2
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=fcvi-$(VERSION)/ HEAD | gzip -9n > $(DIST)
+	@sha256sum $(DIST)
+
+check-dist: ## two tarballs are the same, and one builds and installs without git
+	@harness/check_dist.sh $(DIST)
 
 # ---- checks ----
 
@@ -171,18 +189,18 @@ check: ## every test; says at the end how many stages passed
 # The test programs themselves are not what has to be fast, and with -flto each would optimise the library anew. Those under
 # build/tests stand on the libraries as they are installed, those under build/san on sanitized ones, and so on.
 TEST_CFLAGS := -Og -fno-lto
-TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(FUZZ_TEST_SRC))
+TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(MUTATOR_TEST_SRC))
 $(eval $(call variant,$(BUILD)/tests/obj,$$(CC) $$(ALL_CFLAGS) $$(TEST_CFLAGS) $$(ASSERTS)))
 TEST_LINK = $(CC) $(ALL_CFLAGS) $(TEST_CFLAGS)
 $(eval $(call tests,$(BUILD)/tests,,$$(TEST_LINK),$(BUILD)/libfcvi.a))
-$(eval $(call tests,$(BUILD)/tests,fuzz/,$$(TEST_LINK),$(MUTATOR_OBJ) $(BUILD)/libfcvi.a))
+$(eval $(call tests,$(BUILD)/tests,harness/mutator/,$$(TEST_LINK),$(MUTATOR_OBJ) $(BUILD)/libfcvi.a))
 $(eval $(call tests,$(BUILD)/tests,refimpl/vipl/,$$(TEST_LINK),$(call objects,$(BUILD)/tests/obj,$(VIPL_TEST_PARTS)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a))
 
 SAN_TESTS := $(TESTS:$(BUILD)/tests/%=$(BUILD)/san/%)
 $(eval $(call variant,$(BUILD)/san/obj,$$(SAN_CC)))
 $(eval $(call archive,$(BUILD)/san/libfcvi.a,$(call objects,$(BUILD)/san/obj,$(LIB_SRC))))
 $(eval $(call tests,$(BUILD)/san,,$$(SAN_CC),$(BUILD)/san/libfcvi.a))
-$(eval $(call tests,$(BUILD)/san,fuzz/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(MUTATOR_SRC)) $(BUILD)/san/libfcvi.a))
+$(eval $(call tests,$(BUILD)/san,harness/mutator/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(MUTATOR_SRC)) $(BUILD)/san/libfcvi.a))
 $(eval $(call tests,$(BUILD)/san,refimpl/vipl/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(VIPL_TEST_PARTS)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a))
 
 COV_TESTS := $(TEST_SRC:%.c=$(BUILD)/cov/%)
@@ -227,7 +245,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) harness/ffi/calls.c
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000

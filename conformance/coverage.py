@@ -9,12 +9,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Optional
+from typing import Callable, Optional
 
 from fcvi.engine.case import Variant, load_cases
 
+from . import register_all
 from .fcvi import legality
-from .fcvi.legality import MESSAGES, SETUPS, Model, Row, legal, legal_parts, uncovered
+from .fcvi.legality import (
+    DISCONNECTS,
+    LINK_EVENTS,
+    MESSAGES,
+    MODELS,
+    RDMA,
+    RETRIES,
+    SETUPS,
+    Model,
+    Row,
+    legal,
+    legal_parts,
+    uncovered,
+)
 
 _LEVELS = {1: "unreliable", 2: "reliable-delivery", 3: "reliable-reception"}
 _SIZES = (2, 3, 4)
@@ -57,10 +71,48 @@ def setup_row(variant: Variant) -> Optional[Row]:
     return row
 
 
+def _with(*names: tuple[str, str]) -> Callable[[Variant], Optional[Row]]:
+    """The choices of a variant that has all of these parameters, each a factor of the model; None for another one."""
+
+    def row_of(variant: Variant) -> Optional[Row]:
+        row = _common(variant)
+        if row is None or not all(param in variant.params for param, _ in names):
+            return None
+        return {**row, **{factor: str(variant.params[param]) for param, factor in names}}
+
+    return row_of
+
+
+def rdma_row(variant: Variant) -> Optional[Row]:
+    """The choices of a variant with an RDMA whose bytes are counted; None for another one."""
+    params = variant.params
+    row = _common(variant)
+    if row is None or not {"who", "length", "ius", "before"} <= params.keys():
+        return None
+    return {
+        **row, legality.WHO: params["who"], legality.OPERATION: params["op"], legality.LENGTH: str(params["length"]),
+        legality.ORDER: variant.config.get("fabric", "in-order"), legality.CUT: "one" if params["ius"] == 1 else "several",
+        legality.IMMEDIATE: "without" if params["immediate"] is None else "with",
+        legality.PLACE: "odd" if params["before"] % 2 else "even",
+    }  # fmt: skip
+
+
+_ROW_OF = {
+    MESSAGES: message_row, SETUPS: setup_row, RDMA: rdma_row,
+    DISCONNECTS: _with(("first", legality.WHO), ("messages", legality.TRAFFIC)),
+    RETRIES: _with(("lost", legality.LOST), ("ba", legality.BA)),
+    LINK_EVENTS: _with(("event", legality.EVENT)),
+}  # fmt: skip
+
+
+def row_of(model: Model, variant: Variant) -> Optional[Row]:
+    """What a variant chooses of the factors of the model; None when it is of another group."""
+    return _ROW_OF[model](variant)
+
+
 def rows_of_the_suite(model: Model) -> list[Row]:
     """The legal rows of the model that the variants of all cases are."""
-    row_of = message_row if model is MESSAGES else setup_row
-    found = [row for case in load_cases() for variant in case.variants if (row := row_of(variant)) is not None]
+    found = [row for case in load_cases() for variant in case.variants if (row := row_of(model, variant)) is not None]
     return [row for row in found if all(row[n] in values for n, values in model.factors.items()) and legal(model, row)]
 
 
@@ -69,8 +121,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="conformance.coverage", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--missing", action="store_true", help="print the combinations that stand in no variant")
     options = parser.parse_args(argv)
+    register_all()
     complete = True
-    for model in (MESSAGES, SETUPS):
+    for model in MODELS:
         rows = rows_of_the_suite(model)
         factors = ", ".join(f"{name} ({len(values)})" for name, values in model.factors.items())
         print(f"{model.name}: {len(rows)} variants; {factors}")

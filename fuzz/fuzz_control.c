@@ -1,16 +1,24 @@
-/* Lines of a hostile client for the upper tester agent, over a libvipl that agrees to everything: the agent's
- * own files, as one. */
+/* Bytes of a hostile client for the upper tester agent, over a libvipl that agrees to everything: the agent's
+ * own files, as one. They come in one piece and then in small ones; both have to end alike.
+ *
+ * A first byte below 9 says who the client is and how small the pieces are; without one it is a client that
+ * has reset the agent. */
 #include "oracle.h"
 
 #include "../harness/agent/agent.c"
 #include "../harness/agent/calls_connect.c"
 #include "../harness/agent/calls_vi.c"
 #include "../harness/agent/calls_work.c"
+#define agent_line line_alone
+void agent_line(struct agent *a, const char *line, size_t length);
 #include "../harness/agent/line.c"
+#undef agent_line
 #include "../harness/agent/params.c"
 #include "../harness/agent/provider_plain.c"
+#include "../harness/agent/reader.c"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 enum { HANDLES = 1 << 20 };
 
@@ -216,6 +224,14 @@ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
 
 /* ---- the target ---- */
 
+/* What was posted completes after each line. */
+void agent_line(struct agent *a, const char *line, size_t length)
+{
+    line_alone(a, line, length);
+    for (int i = 0; i < 2; i++)
+        agent_completed(a, a->vi[0].handle, i == 1);
+}
+
 static const char reset[] =
     "{\"id\":0,\"method\":\"reset\",\"params\":{\"port_name\":\"10000000c9000002\",\"node_name\":"
     "\"20000000c9000002\",\"n_port_id\":\"010200\",\"host\":[\"fe8000000000000000000000000000b2\"],\"peer\":{"
@@ -224,26 +240,96 @@ static const char reset[] =
     "\"fe8000000000000000000000000000a1\"]},\"topology\":\"fabric\",\"fabric\":\"in-order\",\"class\":3,"
     "\"login\":\"implicit\",\"e_d_tov_us\":200000,\"r_a_tov_us\":600000,\"receive_size\":2112,\"seed\":1}}";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+enum { STRANGER = 1, TOKEN = 2, BYTE_BY_BYTE = 4, HEADERS = 8 };
+
+static const char token[] = "a token of sixteen";
+
+/* What is left of a client. */
+struct outcome {
+    bool spoken, started, closed, failed, too_long;
+    size_t memory, done;
+    unsigned messages;
+};
+
+/* Every message that went out is one JSON object in a line. */
+static unsigned said(int sink)
 {
+    static char text[1 << 20];
+    unsigned messages = 0;
+    ssize_t n = pread(sink, text, sizeof text, 0);
+    DEMAND(n >= 0);
+    for (char *at = text, *end; (end = memchr(at, '\n', (size_t)(text + n - at))) != NULL; at = end + 1) {
+        json_error_t error;
+        json_t *message = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+        DEMAND(json_is_object(message));
+        json_decref(message);
+        messages++;
+    }
+    DEMAND(n == sizeof text || n == 0 || text[n - 1] == '\n');
+    return messages;
+}
+
+static size_t piece(unsigned header, size_t at, size_t room)
+{
+    size_t length = header & BYTE_BY_BYTE ? 1 : 1 + at * 7 % 61;
+    return length < room ? length : room;
+}
+
+static void play(struct agent *a, struct reader *r, const uint8_t *data, size_t size, unsigned header,
+                 bool whole)
+{
+    for (bool open = true; open && size > 0 && !a->failed;) {
+        size_t room;
+        char *place = reader_room(r, &room);
+        DEMAND(room > 0);
+        size_t length = whole ? room : piece(header, size, room);
+        if (length > size)
+            length = size;
+        memcpy(place, data, length);
+        bool known = a->started;
+        open = reader_took(r, a, length);
+        DEMAND(known || !a->started || (a->spoken && !a->closed));
+        data += length;
+        size -= length;
+    }
+}
+
+static struct outcome of_client(const uint8_t *data, size_t size, unsigned header, bool whole)
+{
+    static struct reader reader;
     static int sink = -1;
     if (sink < 0)
-        sink = open("/dev/null", O_WRONLY);
+        sink = memfd_create("sink", 0);
+    DEMAND(sink >= 0 && ftruncate(sink, 0) == 0 && lseek(sink, 0, SEEK_SET) == 0);
     struct agent *a = agent_new(sink, NULL);
     DEMAND(a != NULL);
     a->synchronous = true;
-    agent_line(a, reset, sizeof reset - 1);
-    DEMAND(a->started);
-    while (size > 0) {
-        const uint8_t *end = memchr(data, '\n', size);
-        size_t length = end != NULL ? (size_t)(end - data) : size;
-        agent_line(a, (const char *)data, length);
-        for (int i = 0; i < 2; i++)
-            agent_completed(a, a->vi[0].handle, i == 1);
-        size -= end != NULL ? length + 1 : length;
-        data += end != NULL ? length + 1 : length;
+    if ((header & (STRANGER | TOKEN)) == 0) {
+        agent_line(a, reset, sizeof reset - 1);
+        DEMAND(a->started);
     }
-    DEMAND(a->blocked == 0);
+    a->spoken = (header & STRANGER) == 0;
+    a->token = header & TOKEN ? token : NULL;
+    a->closed = a->token != NULL;
+    reader_begin(&reader);
+    play(a, &reader, data, size, header, whole);
+    DEMAND(a->blocked == 0 && a->memory <= AGENT_MOST_MEMORY && a->done <= AGENT_MOST_DONE);
+    struct outcome o = {a->spoken,       a->started, a->closed, a->failed,
+                        reader.too_long, a->memory,  a->done,   said(sink)};
     agent_free(a);
+    return o;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    unsigned header = 0;
+    if (size > 0 && data[0] < HEADERS) {
+        header = *data++;
+        size--;
+    }
+    struct outcome whole = of_client(data, size, header, true), parts = of_client(data, size, header, false);
+    DEMAND(whole.spoken == parts.spoken && whole.started == parts.started && whole.closed == parts.closed &&
+           whole.failed == parts.failed && whole.too_long == parts.too_long && whole.memory == parts.memory &&
+           whole.done == parts.done && whole.messages == parts.messages);
     return 0;
 }

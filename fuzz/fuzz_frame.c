@@ -1,7 +1,7 @@
 /* Any bytes as an FC-2 frame: strict decoding is total, every finding points at what it is about, and what
  * finds no room is counted all the same. */
-#include "mutator/fcvi_mutator.h"
 #include "oracle.h"
+#include <fcvi_mutator.h>
 
 enum { LONGEST = 4096, MOST_FINDINGS = 4 };
 

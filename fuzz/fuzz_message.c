@@ -5,8 +5,8 @@
  * Demands: what the port sends is clean; Descriptors complete once each and in order; a Message completes
  * well only when its bytes have come and no frame of it lay outside of it (5.2.1, Annex B rules 6); in the
  * end no timer runs on. */
-#include "mutator/fcvi_mutator.h"
 #include "oracle.h"
+#include <fcvi_mutator.h>
 
 const struct fcvi_mutator_format fcvi_fuzz_format = {.frames = true};
 

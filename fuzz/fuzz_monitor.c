@@ -1,8 +1,8 @@
 /* Any stream of frames through the monitor, with every trust and little room: findings are well formed,
  * name frames that were seen and say what stands where they point, and a monitor that was copied to another
  * place in between says the same. */
-#include "mutator/fcvi_mutator.h"
 #include "oracle.h"
+#include <fcvi_mutator.h>
 
 #include <fcvi/monitor.h>
 

@@ -1,7 +1,7 @@
 /* A frame in words: text, JSON and summary of any bytes are whole, and no byte of the input breaks the JSON.
  */
-#include "mutator/fcvi_mutator.h"
 #include "oracle.h"
+#include <fcvi_mutator.h>
 
 enum { LONGEST = 4096, TEXT = 1 << 16, GUARD = '~' };
 

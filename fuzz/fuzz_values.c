@@ -1,6 +1,6 @@
 /* A frame taken apart and put together again is the frame; and looking without judging sees the same. */
-#include "mutator/fcvi_mutator.h"
 #include "oracle.h"
+#include <fcvi_mutator.h>
 
 enum { LONGEST = 4096, FINDINGS = 16 };
 

@@ -3,6 +3,7 @@
 set -eu
 build=$1 target=$2
 here=$(dirname "$0")
+[ -x "$target" ] || { echo "minimise.sh: there is no target $target: make $target builds it" >&2; exit 2; }
 name=$(basename "$target")
 name=fuzz_${name#plain-}
 out=$here/corpus/${name#fuzz_}

@@ -1,23 +1,11 @@
-# The mutator and the fuzz targets. The targets link instrumented objects; the mutator is a shared object of its own, so that
-# its codec is not instrumented and it serves AFL++ and other people's targets as it is.
+# The fuzz targets: they link instrumented objects, and the mutator (harness/mutator) as a shared object that is not.
 
-MUTATOR_SRC := $(wildcard fuzz/mutator/*.c)
-MUTATOR_OBJ := $(call objects,$(BUILD)/obj,$(MUTATOR_SRC))
-FUZZ_TEST_SRC := $(wildcard fuzz/mutator/tests/test_*.c)
 FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
-PUBLIC_HEADERS += fuzz/mutator/fcvi_mutator.h
-
-# without the entry points that fuzzing engines look for
-$(eval $(call archive,$(BUILD)/libfcvi-mutator.a,$(filter-out %/hooks.o,$(MUTATOR_OBJ))))
-
-$(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a fuzz/mutator/exports.map
-	$(CC) -shared -Wl,-soname,libfcvi-mutator.so.$(SOVERSION) -Wl,-Bsymbolic -Wl,--version-script=fuzz/mutator/exports.map $(HARDEN_LINK) $(LDFLAGS) \
-	  $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
-	ln -sf libfcvi-mutator.so $@.$(SOVERSION)
+FUZZ_INCLUDES := $(INCLUDES) -Ifuzz -Iharness/mutator
 
 FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
-FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(ASSERTS) $(INCLUDES) -Ifuzz
+FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(ASSERTS) $(FUZZ_INCLUDES)
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # What the engine does with each counter costs more than a check of the codec: blocks rather than edges, no copies of blocks (-O1),
 # and sanitizers that end the run by an option (fuzz/options.c) rather than by a jump that makes more blocks. Of the frame target itself only
@@ -31,7 +19,7 @@ FUZZ_LIBS := $(LIBS) -lpcap -ljansson -lpthread
 $(eval $(call variant,$(BUILD)/fuzz/obj,$$(CLANG) $$(FUZZ_SANITIZE) $$(FUZZ_COVERAGE) $$(FUZZ_MORE)))
 $(eval $(call archive,$(BUILD)/fuzz/libfuzzed.a,$(call objects,$(BUILD)/fuzz/obj,$(FUZZ_LIB_SRC))))
 
-# a target that says its format (fuzz/mutator/fcvi_mutator.h) gets the mutator, unless it is plain
+# a target that says its format (harness/mutator/fcvi_mutator.h) gets the mutator, unless it is plain
 FUZZ_LINK = $(CLANG) -fsanitize=fuzzer,address,undefined $< $(BUILD)/fuzz/libfuzzed.a $(BUILD)/fuzz/obj/fuzz/options.o
 $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a $(BUILD)/libfcvi-mutator.so
 	mutator=; if grep -q fcvi_fuzz_format fuzz/$*.c; then mutator='-L$(BUILD) -lfcvi-mutator -Wl,-rpath,$$ORIGIN/..'; fi; \
@@ -43,7 +31,7 @@ FUZZ_TARGETS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 	@fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(ASSERTS) $(INCLUDES) -Ifuzz
+AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(ASSERTS) $(FUZZ_INCLUDES)
 $(eval $(call variant,$(BUILD)/fuzz/of-afl,$$(AFL_CC)))
 $(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
 	$(AFL_CC) $^ $(FUZZ_LIBS) -o $@
@@ -92,7 +80,7 @@ fuzz-replay: $(REPLAYS) ## corpora and regressions of the repository through the
 FUZZCOV_CC = $(CC) -std=gnu11 -D_DEFAULT_SOURCE -O1 -g $(ASSERTS) $(INCLUDES) $(FUZZCOV)
 $(eval $(call variant,$(BUILD)/fuzzcov,$$(FUZZCOV_CC)))
 $(BUILD)/fuzzcov/%.o: private FUZZCOV := --coverage
-$(BUILD)/fuzzcov/fuzz/%.o: private FUZZCOV := -Ifuzz
+$(BUILD)/fuzzcov/fuzz/%.o: private FUZZCOV := -Ifuzz -Iharness/mutator
 $(BUILD)/fuzzcov/reach-%: $(BUILD)/fuzzcov/fuzz/fuzz_%.o $(BUILD)/fuzzcov/fuzz/replay.o $(call objects,$(BUILD)/fuzzcov,$(LIB_SRC) $(CAPTURE_SRC))
 	$(CC) $^ -lgcov $(FUZZ_LIBS) -o $@
 FUZZCOVS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/fuzzcov/reach-%,$(FUZZ_SRC))

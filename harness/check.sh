@@ -6,6 +6,7 @@ stages="all check-c check-san check-python check-types check-docs check-pcaps ch
 jobs=$(nproc)
 passed=0
 failed=0
+red=""
 for stage in $stages; do
     start=$(date +%s)
     echo "== $stage"
@@ -14,8 +15,9 @@ for stage in $stages; do
         echo "== $stage: passed in $(($(date +%s) - start)) s"
     else
         failed=$((failed + 1))
+        red="$red $stage"
         echo "== $stage: FAILED after $(($(date +%s) - start)) s"
     fi
 done
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed${red:+:$red}"
 [ "$failed" -eq 0 ]

@@ -3,12 +3,36 @@
 CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
 AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
+SANDBOX_SRC := harness/sandbox/sandbox.c
 EXTENSION := $(BUILD)/python/.built
 
 # what Python runs with in this tree
 IN_TREE = PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON)
 
 $(eval $(call archive,$(BUILD)/libfcvi-capture.a,$(CAPTURE_OBJ)))
+
+# The mutator that knows the field table: a shared object of its own, whose codec is not instrumented, so that it serves libFuzzer,
+# AFL++ and other people's targets as it is; and without the entry points that fuzzing engines look for, for `fcvi fuzz`
+MUTATOR_SRC := $(wildcard harness/mutator/*.c)
+MUTATOR_OBJ := $(call objects,$(BUILD)/obj,$(MUTATOR_SRC))
+MUTATOR_TEST_SRC := $(wildcard harness/mutator/tests/test_*.c)
+PUBLIC_HEADERS += harness/mutator/fcvi_mutator.h
+$(eval $(call archive,$(BUILD)/libfcvi-mutator.a,$(filter-out %/hooks.o,$(MUTATOR_OBJ))))
+
+$(BUILD)/libfcvi-mutator.so: $(MUTATOR_OBJ) $(BUILD)/libfcvi.a harness/mutator/exports.map
+	$(CC) -shared -Wl,-soname,libfcvi-mutator.so.$(SOVERSION) -Wl,-Bsymbolic -Wl,--version-script=harness/mutator/exports.map $(HARDEN_LINK) $(LDFLAGS) \
+	  $(MUTATOR_OBJ) $(BUILD)/libfcvi.a $(LIBS) -o $@
+	ln -sf libfcvi-mutator.so $@.$(SOVERSION)
+# the sandbox of the reader; its seccomp filter is made here, so that a reader starts without libseccomp
+$(BUILD)/make_filter: harness/sandbox/make_filter.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) -O1 $< -lseccomp -o $@
+$(BUILD)/obj/filter.c: $(BUILD)/make_filter
+	@mkdir -p $(@D)
+	$< > $@
+$(BUILD)/obj/filter.o: $(BUILD)/obj/filter.c harness/sandbox/filter.h
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+$(eval $(call archive,$(BUILD)/libfcvi-sandbox.a,$(call objects,$(BUILD)/obj,$(SANDBOX_SRC)) $(BUILD)/obj/filter.o))
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
@@ -31,7 +55,7 @@ $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -g -fPIC $(HARDEN) $(HARDEN_LINK) -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
-$(EXTENSION): harness/ffi/build.py harness/ffi/calls.c harness/ffi/calls.h $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+$(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 

@@ -110,19 +110,25 @@ START_TEST(a_payload_longer_than_any_keeps_its_length_only)
 {
     uint8_t whole[GOLDEN_MAX];
     whole_request(whole);
+    memset(whole + BEFORE, 0xA5, PAYLOAD);
     struct test t;
-    struct fcvi_assembly a = {0};
+    struct {
+        struct fcvi_assembly it;
+        uint8_t behind[300];
+    } a = {0};
     struct fcvi_finding list[MOST];
     struct fcvi_findings findings = {list, MOST, 0, 0};
     for (uint32_t i = 0; i < 4; i++) {
         struct fcvi_frame frame = part(&t, whole, 0, 300);
         for (int k = 0; k < 4; k++)
             t.bytes[20 + k] = (uint8_t)(i * 300 >> 8 * (3 - k));
-        fcvi_assembly_add(&a, &frame);
+        fcvi_assembly_add(&a.it, &frame);
     }
-    ck_assert_uint_eq(a.length, 1200);
-    fcvi_assembly_check(&a, &findings);
+    ck_assert_uint_eq(a.it.length, 1200);
+    fcvi_assembly_check(&a.it, &findings);
     ck_assert_uint_gt(findings.count, 0); /* no connect payload is that long (6.8.3) */
+    for (size_t i = 0; i < sizeof a.behind; i++)
+        ck_assert_uint_eq(a.behind[i], 0);
 }
 END_TEST
 

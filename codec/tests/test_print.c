@@ -3,6 +3,8 @@
 
 #include "quiet_check.h"
 
+#include <stdio.h>
+
 struct test {
     uint8_t bytes[GOLDEN_MAX];
     struct fcvi_frame frame;
@@ -21,64 +23,64 @@ static void load(struct test *t, const char *hex, uint8_t sof, uint8_t eof, uint
     "0000abcd 19 01 0001 00000000 00020000 00*12 00000042"
 
 #define F_CTL(first, last, initiative, offset, fill)                                                         \
-    "     9  Exchange Context             0\n"                                                               \
-    "     9  Sequence Context             0\n"                                                               \
-    "     9  First_Sequence               " first "\n"                                                       \
-    "     9  Last_Sequence                " last "\n"                                                        \
-    "     9  End_Sequence                 1\n"                                                               \
-    "     9  End_Connection               0\n"                                                               \
-    "     9  CS_CTL/Priority Enable       0\n"                                                               \
-    "     9  Sequence Initiative          " initiative "\n"                                                  \
-    "     9  X_ID Reassigned              0\n"                                                               \
-    "     9  Invalidate X_ID              0\n"                                                               \
-    "     9  ACK_Form                     0  No assistance\n"                                                \
-    "     9  Data Compression             0\n"                                                               \
-    "     9  Data Encryption              0\n"                                                               \
-    "     9  Retransmitted Sequence       0\n"                                                               \
-    "     9  Unidirectional Transmit      0\n"                                                               \
-    "     9  Continue Sequence Condition  0  No information\n"                                               \
-    "     9  Abort Sequence Condition     0\n"                                                               \
-    "     9  Relative Offset Present      " offset "\n"                                                      \
-    "     9  Exchange Reassembly          0\n"                                                               \
-    "     9  Fill Bytes                   " fill "\n"
+    "     9.23    Exchange Context             0\n"                                                          \
+    "     9.22    Sequence Context             0\n"                                                          \
+    "     9.21    First_Sequence               " first "\n"                                                  \
+    "     9.20    Last_Sequence                " last "\n"                                                   \
+    "     9.19    End_Sequence                 1\n"                                                          \
+    "     9.18    End_Connection               0\n"                                                          \
+    "     9.17    CS_CTL/Priority Enable       0\n"                                                          \
+    "     9.16    Sequence Initiative          " initiative "\n"                                             \
+    "     9.15    X_ID Reassigned              0\n"                                                          \
+    "     9.14    Invalidate X_ID              0\n"                                                          \
+    "     9.13-12 ACK_Form                     0  No assistance\n"                                           \
+    "     9.11    Data Compression             0\n"                                                          \
+    "     9.10    Data Encryption              0\n"                                                          \
+    "     9.9     Retransmitted Sequence       0\n"                                                          \
+    "     9.8     Unidirectional Transmit      0\n"                                                          \
+    "     9.7-6   Continue Sequence Condition  0  No information\n"                                          \
+    "     9.5-4   Abort Sequence Condition     0\n"                                                          \
+    "     9.3     Relative Offset Present      " offset "\n"                                                 \
+    "     9.2     Exchange Reassembly          0\n"                                                          \
+    "     9.1-0   Fill Bytes                   " fill "\n"
 
 START_TEST(text_of_a_frame)
 {
     struct test t;
     load(&t, RESP2, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
-    ck_assert_str_eq(
-        t.out, "FCVI_CONNECT_RESP2, 56 bytes, SOFi3, EOFt, CRC ok\n"
-               " Frame_Header (5.8.1)\n"
-               "     0  R_CTL                        03h  Solicited Control\n"
-               "     1  D_ID                         010200h\n"
-               "     4  PREF                         0\n"
-               "     4  CS_CTL bits 6-0              00h\n"
-               "     5  S_ID                         010100h\n"
-               "     8  TYPE                         58h  FC-VI\n" F_CTL(
-                   "0", "0", "1", "0", "0") "    12  SEQ_ID                       06h\n"
-                                            "    13  ESP_Header                   0\n"
-                                            "    13  Network_Header               0\n"
-                                            "    13  Association_Header           0\n"
-                                            "    13  Device_Header                2  32 bytes\n"
-                                            "    14  SEQ_CNT                      1\n"
-                                            "    16  OX_ID                        1234h\n"
-                                            "    18  RX_ID                        8001h\n"
-                                            "    20  Parameter                    00000000h\n"
-                                            " Device_Header (5.9.1)\n"
-                                            "    24  FCVI_HANDLE                  0000ABCDh\n"
-                                            "    28  FCVI_OPCODE                  19h  FCVI_CONNECT_RESP2\n"
-                                            "    29  RETRY                        0\n"
-                                            "    29  FCVI_CONN_INFO               0\n"
-                                            "    29  CONN_STS                     1\n"
-                                            "    30  Reserved                     0001h\n"
-                                            "    32  FCVI_MSG_ID                  00000000h\n"
-                                            "    36  Reason Code                  02h  Connect Timeout\n"
-                                            "    36  Reason Explanation           00h\n"
-                                            "    36  Vendor Unique                00h\n"
-                                            "    40  FCVI_RMT_VA                  0000000000000000h\n"
-                                            "    48  FCVI_RMT_VA_HANDLE           00000000h\n"
-                                            "    52  FCVI_CONNECTION_ID           00000042h\n");
+    ck_assert_str_eq(t.out, "FCVI_CONNECT_RESP2, 56 bytes, SOFi3, EOFt, CRC ok\n"
+                            " Frame_Header (5.8.1)\n"
+                            "     0       R_CTL                        03h  Solicited Control\n"
+                            "     1       D_ID                         010200h\n"
+                            "     4.7     PREF                         0\n"
+                            "     4.6-0   CS_CTL bits 6-0              00h\n"
+                            "     5       S_ID                         010100h\n"
+                            "     8       TYPE                         58h  FC-VI\n" F_CTL(
+                                "0", "0", "1", "0",
+                                "0") "    12       SEQ_ID                       06h\n"
+                                     "    13.6     ESP_Header                   0\n"
+                                     "    13.5     Network_Header               0\n"
+                                     "    13.4     Association_Header           0\n"
+                                     "    13.1-0   Device_Header                2  32 bytes\n"
+                                     "    14       SEQ_CNT                      1\n"
+                                     "    16       OX_ID                        1234h\n"
+                                     "    18       RX_ID                        8001h\n"
+                                     "    20       Parameter                    00000000h\n"
+                                     " Device_Header (5.9.1)\n"
+                                     "    24       FCVI_HANDLE                  0000ABCDh\n"
+                                     "    28       FCVI_OPCODE                  19h  FCVI_CONNECT_RESP2\n"
+                                     "    29.2     RETRY                        0\n"
+                                     "    29.1     FCVI_CONN_INFO               0\n"
+                                     "    29.0     CONN_STS                     1\n"
+                                     "    30       Reserved                     0001h\n"
+                                     "    32       FCVI_MSG_ID                  00000000h\n"
+                                     "    36.23-16 Reason Code                  02h  Connect Timeout\n"
+                                     "    36.15-8  Reason Explanation           00h\n"
+                                     "    36.7-0   Vendor Unique                00h\n"
+                                     "    40       FCVI_RMT_VA                  0000000000000000h\n"
+                                     "    48       FCVI_RMT_VA_HANDLE           00000000h\n"
+                                     "    52       FCVI_CONNECTION_ID           00000042h\n");
 }
 END_TEST
 
@@ -87,29 +89,30 @@ START_TEST(text_of_what_no_table_describes)
     struct test t;
     load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 aabb0010", 0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
-    ck_assert_str_eq(t.out, "FCP, 28 bytes\n"
-                            " Frame_Header (5.8.1)\n"
-                            "     0  R_CTL                        06h  Unsolicited Command\n"
-                            "     1  D_ID                         010203h\n"
-                            "     4  PREF                         0\n"
-                            "     4  CS_CTL bits 6-0              00h\n"
-                            "     5  S_ID                         010400h\n"
-                            "     8  TYPE                         08h  FCP\n" F_CTL(
-                                "1", "0", "1", "0", "0") "    12  SEQ_ID                       00h\n"
-                                                         "    13  ESP_Header                   0\n"
-                                                         "    13  Network_Header               0\n"
-                                                         "    13  Association_Header           0\n"
-                                                         "    13  Device_Header                0  None\n"
-                                                         "    14  SEQ_CNT                      0\n"
-                                                         "    16  OX_ID                        1001h\n"
-                                                         "    18  RX_ID                        FFFFh\n"
-                                                         "    20  Parameter                    00000000h\n"
-                                                         " 4 further bytes\n"
-                                                         "    24  data                         aabb0010\n");
+    ck_assert_str_eq(t.out,
+                     "FCP, 28 bytes\n"
+                     " Frame_Header (5.8.1)\n"
+                     "     0       R_CTL                        06h  Unsolicited Command\n"
+                     "     1       D_ID                         010203h\n"
+                     "     4.7     PREF                         0\n"
+                     "     4.6-0   CS_CTL bits 6-0              00h\n"
+                     "     5       S_ID                         010400h\n"
+                     "     8       TYPE                         08h  FCP\n" F_CTL(
+                         "1", "0", "1", "0", "0") "    12       SEQ_ID                       00h\n"
+                                                  "    13.6     ESP_Header                   0\n"
+                                                  "    13.5     Network_Header               0\n"
+                                                  "    13.4     Association_Header           0\n"
+                                                  "    13.1-0   Device_Header                0  None\n"
+                                                  "    14       SEQ_CNT                      0\n"
+                                                  "    16       OX_ID                        1001h\n"
+                                                  "    18       RX_ID                        FFFFh\n"
+                                                  "    20       Parameter                    00000000h\n"
+                                                  " 4 further bytes\n"
+                                                  "    24       data                         aabb0010\n");
     load(&t, "0102f3", 0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
     ck_assert_str_eq(t.out, "not a frame, 3 bytes\n"
-                            "     0  bytes                        0102f3\n");
+                            "     0       bytes                        0102f3\n");
     fcvi_print_summary(&t.frame, t.out, sizeof t.out);
     ck_assert_str_eq(t.out, "not a frame");
     fcvi_print_json(&t.frame, t.out, sizeof t.out);
@@ -133,7 +136,7 @@ START_TEST(text_has_a_heading_for_each_structure)
     for (const char *at = t.out; (at = strstr(at, "\n ")) != NULL; at++)
         headings += at[2] != ' ';
     ck_assert_uint_eq(headings, 8);
-    ck_assert_ptr_nonnull(strstr(t.out, "000102030405060708090a0b0c0d0e0f00000000"));
+    ck_assert_ptr_nonnull(strstr(t.out, "000102030405060708090a0b0c0d0e0f (112 bytes 00h follow)\n"));
     ck_assert_ptr_null(strstr(t.out, "further"));
 }
 END_TEST
@@ -146,15 +149,15 @@ START_TEST(text_of_reserved_bits_and_of_one_byte)
          "07 010100 00 010200 58 980000 02 01 0000 1234 8001 00000000 0000beef 08 80 0000 00000001 00000000",
          0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
-    ck_assert_ptr_nonnull(strstr(t.out, "\n    29  Reserved                     8h\n"));
-    ck_assert_ptr_null(strstr(t.out, "\n    30  Reserved"));
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    29.7-4   Reserved                     8h\n"));
+    ck_assert_ptr_null(strstr(t.out, "\n    30       Reserved"));
     load(&t, "03 010100 00 010200 58 980000 06 02 0001 1234 8001 00000000 00000005 1a 00 0000 00*20 00000042",
          0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out); /* without CONN_STS there is no reason to name */
-    ck_assert_ptr_nonnull(strstr(t.out, "\n    36  Reason Code                  00h\n"));
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    36.23-16 Reason Code                  00h\n"));
     load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 ab", 0, 0, 0);
     fcvi_print_text(&t.frame, t.out, sizeof t.out);
-    ck_assert_ptr_nonnull(strstr(t.out, " 1 further bytes\n    24  data                         ab\n"));
+    ck_assert_ptr_nonnull(strstr(t.out, " 1 further bytes\n    24       data                         ab\n"));
 }
 END_TEST
 
@@ -164,15 +167,17 @@ START_TEST(json_of_a_frame)
     size_t fields = 0;
     load(&t, RESP2, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
     fcvi_print_json(&t.frame, t.out, sizeof t.out);
-    const char *begins = "{\"kind\":\"iu\",\"iu\":\"FCVI_CONNECT_RESP2\",\"title\":\"FCVI_CONNECT_RESP2\","
-                         "\"length\":56,\"sof\":\"i3\",\"eof\":\"t\",\"crc\":\"ok\",\"fields\":["
-                         "{\"name\":\"R_CTL\",\"structure\":\"Frame_Header\",\"byte\":0,\"size\":1,"
-                         "\"bits\":\"7-0\",\"value\":3,\"text\":\"Solicited Control\",\"clause\":\"5.1\"},"
-                         "{\"name\":\"D_ID\",\"structure\":\"Frame_Header\",\"byte\":1,\"size\":3,"
-                         "\"bits\":\"23-0\",\"value\":66048,\"text\":null,\"clause\":\"5.8.1\"},";
-    const char *ends = "{\"name\":\"FCVI_CONNECTION_ID\",\"structure\":\"Device_Header\",\"byte\":52,"
-                       "\"size\":4,\"bits\":\"31-0\",\"value\":66,\"text\":null,\"clause\":\"5.9.10\"}],"
-                       "\"payload\":{\"byte\":56,\"length\":0},\"rest\":{\"byte\":56,\"hex\":\"\"}}";
+    const char *begins =
+        "{\"kind\":\"iu\",\"iu\":\"FCVI_CONNECT_RESP2\",\"title\":\"FCVI_CONNECT_RESP2\","
+        "\"length\":56,\"sof\":\"i3\",\"eof\":\"t\",\"crc\":\"ok\",\"fields\":["
+        "{\"name\":\"R_CTL\",\"structure\":\"Frame_Header\",\"within\":null,\"byte\":0,\"size\":1,"
+        "\"bits\":\"7-0\",\"value\":3,\"text\":\"Solicited Control\",\"clause\":\"5.1\"},"
+        "{\"name\":\"D_ID\",\"structure\":\"Frame_Header\",\"within\":null,\"byte\":1,\"size\":3,"
+        "\"bits\":\"23-0\",\"value\":66048,\"text\":null,\"clause\":\"5.8.1\"},";
+    const char *ends =
+        "{\"name\":\"FCVI_CONNECTION_ID\",\"structure\":\"Device_Header\",\"within\":null,\"byte\":52,"
+        "\"size\":4,\"bits\":\"31-0\",\"value\":66,\"text\":null,\"clause\":\"5.9.10\"}],"
+        "\"payload\":{\"byte\":56,\"length\":0},\"rest\":{\"byte\":56,\"hex\":\"\"}}";
     ck_assert_int_eq(strncmp(t.out, begins, strlen(begins)), 0);
     ck_assert_str_eq(t.out + strlen(t.out) - strlen(ends), ends);
     for (const char *at = t.out; (at = strstr(at, "},{\"name\"")) != NULL; at++)
@@ -181,7 +186,7 @@ START_TEST(json_of_a_frame)
 }
 END_TEST
 
-/* Numbers that a JSON reader would round stand as text. */
+/* Numbers of a field that a JSON reader may round stand as text, small ones too: a reader meets one type. */
 START_TEST(json_of_large_numbers_and_bytes)
 {
     struct test t;
@@ -190,13 +195,16 @@ START_TEST(json_of_large_numbers_and_bytes)
          "001fffffffffffff 00000077 00000040",
          0, 0, 0);
     fcvi_print_json(&t.frame, t.out, sizeof t.out);
-    ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":9007199254740991,"));
+    ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":\"001fffffffffffff\","));
     load(&t,
          "06 010200 00 010100 58 290000 07 02 0000 1234 ffff 00000000 0000abcd 02 00 0000 00000003 00000000 "
          "0020000000000000 00000077 00000040",
          0, 0, 0);
     fcvi_print_json(&t.frame, t.out, sizeof t.out);
     ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":\"0020000000000000\","));
+    load(&t, RESP2, 0, 0, 0);
+    fcvi_print_json(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, "\"bits\":\"63-0\",\"value\":\"0000000000000000\","));
     load(&t,
          "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 00000000 "
          "00*12 00000042 " CONNECT("00000005", ADDR_A, ADDR_B) "11223344",
@@ -204,9 +212,63 @@ START_TEST(json_of_large_numbers_and_bytes)
     fcvi_print_json(&t.frame, t.out, sizeof t.out);
     ck_assert_ptr_nonnull(strstr(t.out,
                                  "\"size\":16,\"bits\":null,\"value\":\"fe8000000000000000000000000000a1\","
-                                 "\"text\":null,\"clause\""));
+                                 "\"text\":\"fe80::a1\",\"clause\""));
     ck_assert_ptr_nonnull(strstr(t.out, "\"payload\":{\"byte\":56,\"length\":344},\"rest\":{\"byte\":396,"
                                         "\"hex\":\"11223344\"}}"));
+}
+END_TEST
+
+/* Table 15: reserved, HOST_ADD_LEN, DISCRIM_LEN, HOST_ADD, DISCRIM; addresses in words are those of RFC 5952
+ */
+START_TEST(addresses_in_words)
+{
+    static const struct {
+        const char *address, *text, *json;
+    } known[] = {
+        {"0000 10 04 20010db8000000000000000000000001 61622263 00*124", "  2001:db8::1\n",
+         "\"text\":\"2001:db8::1\""},
+        {"0000 10 04 20010db8000000000000000000000001 61622263 00*124",
+         "61622263 (124 bytes 00h follow)  \"ab\"c\"\n", "\"text\":\"ab\\\"c\""},
+        {"0000 10 03 00000000000000000000ffffc0000201 5c2000 00*125", "  ::ffff:192.0.2.1\n",
+         "\"text\":\"\\\\ \""},
+        /* of another length than an address of IPv6 has; a byte that is no character */
+        {"0000 04 02 c0000201 00*12 617f 00*126", "c0000201000000000000000000000000\n", "00\",\"text\":null"},
+        {"0000 10 02 fe8000000000000000000000000000a1 617f 00*126", "617f (126 bytes 00h follow)\n",
+         "00\",\"text\":null"},
+        {"0000 10 02 fe8000000000000000000000000000a1 1f61 00*126", "1f61 (126 bytes 00h follow)\n",
+         "00\",\"text\":null"},
+        /* no Discriminator; more than there is room for */
+        {"0000 10 00 fe8000000000000000000000000000a1 00*128", "  128 bytes 00h\n", "00\",\"text\":null"},
+        {"0000 10 81 fe8000000000000000000000000000a1 61 00*127", "61 (127 bytes 00h follow)\n",
+         "00\",\"text\":null"},
+        {"0000 10 80 fe8000000000000000000000000000a1 61*128", "aa\"\n", "aa\""},
+        {"0000 10 02 fe8000000000000000000000000000a1 617e 00*126", "  \"a~\"\n", "\"text\":\"a~\""},
+    };
+    struct test t;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char hex[2048];
+        snprintf(hex, sizeof hex, "%s%s %s",
+                 "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 "
+                 "00000000 "
+                 "00*12 00000042 00000000 0000 0001 00000005 ",
+                 known[i].address, ADDR_B ATTRS);
+        load(&t, hex, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
+        ck_assert_uint_eq(t.frame.input.length, 396);
+        fcvi_print_text(&t.frame, t.out, sizeof t.out);
+        char *local = strstr(t.out, "\n FCVI_LOC_ADDR: FCVI_NET_ADDRESS (7.2)\n");
+        char *remote = strstr(t.out, "\n FCVI_REM_ADDR: FCVI_NET_ADDRESS (7.2)\n");
+        ck_assert(local != NULL && remote != NULL && local < remote);
+        char *found = strstr(local, known[i].text);
+        ck_assert_msg(found != NULL && found < remote, "%s: %s", known[i].text, t.out);
+        fcvi_print_json(&t.frame, t.out, sizeof t.out);
+        ck_assert_msg(strstr(t.out, known[i].json) != NULL, "%s: %s", known[i].json, t.out);
+        ck_assert_ptr_nonnull(
+            strstr(t.out, "\"name\":\"DISCRIM\",\"structure\":\"FCVI_NET_ADDRESS\",\"within\":\"FCVI_"
+                          "LOC_ADDR\",\"byte\":88,"));
+        ck_assert_ptr_nonnull(
+            strstr(t.out, "\"name\":\"DISCRIM\",\"structure\":\"FCVI_NET_ADDRESS\",\"within\":\"FCVI_"
+                          "REM_ADDR\",\"byte\":236,"));
+    }
 }
 END_TEST
 
@@ -321,6 +383,7 @@ int main(void)
     tcase_add_test(tc, text_of_reserved_bits_and_of_one_byte);
     tcase_add_test(tc, json_of_a_frame);
     tcase_add_test(tc, json_of_large_numbers_and_bytes);
+    tcase_add_test(tc, addresses_in_words);
     tcase_add_test(tc, names_of_delimiters);
     tcase_add_test(tc, summaries);
     tcase_add_test(tc, no_more_than_there_is_room_for);

@@ -7,7 +7,9 @@ some factors is legal when a whole row that keeps all constraints has it.
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Callable, Iterable, Mapping
 
@@ -16,6 +18,8 @@ Part = tuple[tuple[str, str], ...]  # a combination: factors with their values, 
 
 ROLE, OPERATION, LEVEL, CLASS, ORDER = "role", "operation", "level", "class", "fabric order"
 TOPOLOGY, LOGIN, IMMEDIATE, SIZE, INFO = "topology", "login", "immediate data", "receive size", "provider information"
+WHO, TRAFFIC, LENGTH, CUT, PLACE = "who begins", "Messages before", "length", "IUs", "virtual address"
+LOST, EVENT, BA = "lost IU", "event", "answer to ABTS"
 _WITH_FABRIC = ("public-loop", "fabric")
 
 
@@ -72,7 +76,69 @@ SETUPS = Model(
     (),
     4,
 )  # fmt: skip
-MODELS = (MESSAGES, SETUPS)
+DISCONNECTS = Model(
+    "Disconnects",
+    {
+        ROLE: _ROLES, WHO: ("dut", "tester", "both"), LEVEL: _LEVELS, CLASS: ("3", "2"), TOPOLOGY: _TOPOLOGIES, LOGIN: _LOGINS,
+        TRAFFIC: ("without", "with"),
+    },
+    (),
+    4,
+)  # fmt: skip
+
+
+def _tester_sends_the_data(row: Row) -> bool:
+    return (row[OPERATION] == "rdma-write") == (row[WHO] == "tester")
+
+
+RDMA = Model(
+    "RDMA",
+    {
+        WHO: ("dut", "tester"), OPERATION: ("rdma-write", "rdma-read"), LEVEL: _LEVELS, CLASS: ("3", "2"),
+        ORDER: ("in-order", "out-of-order"), LENGTH: ("1", "200", "501"), CUT: ("one", "several"),
+        IMMEDIATE: ("without", "with"), PLACE: ("even", "odd"),
+    },
+    (
+        *MESSAGES.constraints[:2],
+        Constraint(
+            "the tester cuts what it sends itself, and a Message of one frame is one IU (5.2.3, 5.2.4)",
+            lambda r: r[CUT] == "one" or (r[LENGTH] == "501" and _tester_sends_the_data(r)),
+        ),
+    ),
+    4,
+)  # fmt: skip
+RETRIES = Model(
+    "Retries",
+    {
+        ROLE: _ROLES, LOST: ("request", "response"), BA: ("BA_ACC", "none"), CLASS: ("3", "2"), TOPOLOGY: _TOPOLOGIES,
+        LEVEL: _LEVELS, LOGIN: _LOGINS,
+    },
+    (
+        Constraint(
+            "in class 2 the originator misses the ACK of a lost request before its answer (FC-FS): 8.5.2 b) is another case",
+            lambda r: r[LOST] == "response" or r[CLASS] == "3",
+        ),
+        Constraint(
+            "only the tester may leave an ABTS without its answer (FC-FS)", lambda r: r[BA] == "BA_ACC" or r[ROLE] == "dut-client"
+        ),
+    ),
+    4,
+)  # fmt: skip
+LINK_EVENTS = Model(
+    "Link events",
+    {
+        ROLE: _ROLES, EVENT: ("logo-of-the-dut", "logo-of-the-tester", "lr", "nos", "lip"), CLASS: ("3", "2"),
+        TOPOLOGY: _TOPOLOGIES, LEVEL: _LEVELS, LOGIN: _LOGINS,
+    },
+    (
+        Constraint(
+            "a LIP is of loops, Link Reset and NOS/OLS are not (7.7.2 to 7.7.5)",
+            lambda r: r[EVENT].startswith("logo") or (r[EVENT] == "lip") == r[TOPOLOGY].endswith("loop"),
+        ),
+    ),
+    4,
+)  # fmt: skip
+MODELS = (MESSAGES, SETUPS, DISCONNECTS, RDMA, RETRIES, LINK_EVENTS)
 
 
 def legal(model: Model, row: Row) -> bool:
@@ -107,16 +173,37 @@ def uncovered(model: Model, rows: Iterable[Row], strength: int) -> set[Part]:
     )  # fmt: skip
 
 
+def _masks(model: Model, rows: tuple[Row, ...]) -> list[int]:
+    """For each row the combinations in it, of the model's strength: each combination is a bit of its own."""
+    names = list(model.factors)
+    place = [{value: i for i, value in enumerate(values)} for values in model.factors.values()]
+    values = [tuple(place[i][row[name]] for i, name in enumerate(names)) for row in rows]
+    masks, first = [0] * len(rows), 0
+    for factors in itertools.combinations(range(len(names)), model.strength):
+        sizes = [len(place[i]) for i in factors]
+        bits = [1 << first + n for n in range(math.prod(sizes))]
+        steps = [math.prod(sizes[n + 1 :]) for n in range(len(sizes))]
+        for at, row in enumerate(values):
+            masks[at] |= bits[sum(row[i] * step for i, step in zip(factors, steps))]
+        first += len(bits)
+    return masks
+
+
 @functools.cache
 def covering_rows(model: Model) -> tuple[Row, ...]:
     """Few legal rows that cover every legal combination of the model's strength: each the one that adds most, the first of
     equals; at the end those whose combinations all stand in others are left out."""
     rows = legal_rows(model)
-    number = {part: i for i, part in enumerate(sorted(legal_parts(model, model.strength)))}
-    masks = [sum(1 << number[part] for part in parts(row, model.strength)) for row in rows]
-    left, chosen = (1 << len(number)) - 1, []
+    masks = _masks(model, rows)
+    left, chosen = functools.reduce(int.__or__, masks), []
+    most = [(-mask.bit_count(), i) for i, mask in enumerate(masks)]  # what a row adds only grows less
+    heapq.heapify(most)
     while left:
-        best = max(range(len(rows)), key=lambda i: ((masks[i] & left).bit_count(), -i))
+        _, best = heapq.heappop(most)
+        adds = (-(masks[best] & left).bit_count(), best)
+        if most and adds > most[0]:
+            heapq.heappush(most, adds)
+            continue
         chosen.append(best)
         left &= ~masks[best]
     for index in list(chosen):

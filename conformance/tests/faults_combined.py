@@ -21,7 +21,8 @@ def no_immediate(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "immediate": None}
 
 
-MESSAGES, SETUPS = "5.2.combined", "5.3.2.combined"
+MESSAGES, SETUPS, DISCONNECTS = "5.2.combined", "5.3.2.combined", "5.3.5.combined"
+RDMA, RETRIES, EVENTS = "5.2.4.combined", "8.5.4.combined", "7.7.combined"
 FAULTS = [
     Fault("combined-deaf-to-sends", _first(MESSAGES, "send", "public-loop"), "FCVI-6.2.1-01", into={"SEND_RQST"}),
     Fault("combined-deaf-to-writes", _first(MESSAGES, "rdma-write", "out-of-order"), "FCVI-6.4.1-02", into={"WRITE_RQST"}),
@@ -32,4 +33,19 @@ FAULTS = [
     Fault("combined-no-resp2", _first(SETUPS, "dut-client", "public-loop", "class2"), "FCVI-6.10.1-01",
           out={"CONNECT_RESP2": drop()}),
     Fault("combined-no-resp3", _first(SETUPS, "dut-server", "256", "explicit"), "FCVI-6.11.1-01", out={"CONNECT_RESP3": drop()}),
+    Fault("combined-no-disconnect-resp", _first(DISCONNECTS, "tester-first", "class2", "messages"), "FCVI-6.13.1-01",
+          out={"DISCONNECT_RESP": drop()}),
+    Fault("combined-no-disconnect-rqst", _first(DISCONNECTS, "crossing", "private-loop"), "FCVI-8.1-03",
+          out={"DISCONNECT_RQST": drop()}),
+    Fault("combined-even-addresses", _first(RDMA, "dut-requests", "rdma-write", "odd-address"), "FCVI-6.4.2-09",
+          out={"WRITE_RQST": put("DH", "FCVI_RMT_VA", lambda va: va & ~1)}),
+    Fault("combined-deaf-to-read-resp", _first(RDMA, "dut-requests", "rdma-read", "several-ius"), "FCVI-6.7.1-02",
+          into={"READ_RESP"}),
+    Fault("combined-no-abts", _first(RETRIES, "dut-client", "no-ba-acc", "reliable-reception"), "FCVI-8.5.3-a",
+          out={"ABTS": drop()}),
+    Fault("combined-retry-unheard", _first(RETRIES, "dut-server", "response-lost", "class2"), "FCVI-6.9.1-01",
+          out={"CONNECT_RESP1": drop(2)}),
+    Fault("combined-deaf-to-logo", _first(EVENTS, "logo-of-the-tester", "class2", "public-loop"), "FCVI-7.7.1-05",
+          into={"LOGO"}),
+    Fault("combined-deaf-after-reset", _first(EVENTS, "lr", "reliable-reception", "fabric"), "FCVI-7.7.5-01", into={"SEND_RQST"}),
 ]  # fmt: skip

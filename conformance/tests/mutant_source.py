@@ -40,8 +40,8 @@ class Mutant:
     @property
     def part(self) -> str:
         """What it is counted with: the simulated Fabric and the form in which states are compared are no protocol code."""
-        place, stem = self.file.relative_to(ROOT).parts[0], self.file.stem
-        support = place == "refimpl" and (stem.startswith("fabric") or stem == "canonical")
+        path = self.file.relative_to(ROOT)
+        place, support = path.parts[0], path.parts[:3] == ("refimpl", "src", "fabric") or path.stem == "canonical"
         return "support" if support else "monitor" if place == "conformance" else place
 
     def __str__(self) -> str:

@@ -2,7 +2,8 @@
 
 A room is a folder with one purpose. The tables below are the whole rule: an arrow that is not in them points up.
 
-Usage: python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if anything does.
+Usage: PYTHONPATH=harness:. python3 -m conformance.tests.rooms [--build DIR] lists what breaks the rule and ends with status 1 if
+anything does.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ C_ROOMS = {
     "conformance/explore": "explore",
     "harness/capture": "capture",
     "harness/judge": "judge",
+    "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
-    "fuzz/mutator": "mutator",
+    "harness/mutator": "mutator",
 }
 
 # Which rooms a room may use besides itself. The names that end in .h are public headers: what stands behind them is the
@@ -67,8 +69,9 @@ C_ARROWS: dict[str, set[str]] = {
     "capture": {"codec"},
     "judge": {"codec", "monitor.h", "capture"},
     "agent": {"codec", "port.h", "vipl", "capture"},
-    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "mutator"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
     "mutator": {"codec"},
+    "sandbox": set(),
     "starters": set(),
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -97,11 +100,11 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/judge", "harness/agent", "harness/ffi"],
+    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi", "harness/mutator"],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
-ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a")
+ARCHIVES = ("libfcvi.a", "libvipl.a", "libfcvi-capture.a", "libfcvi-mutator.a", "libfcvi-sandbox.a")
 OF_COMPILERS = ("__", "_GLOBAL_")
 
 # Rooms of Python, by the longest beginning of a module's name. `fcvi` alone is the command line.
@@ -190,7 +193,8 @@ _SEARCHED = (
     "refimpl/vipl/include",
     "harness/capture",
     "harness/judge",
-    "fuzz/mutator",
+    "harness/mutator",
+    "harness/sandbox",
     "harness/ffi",
 )
 

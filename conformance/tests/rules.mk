@@ -7,7 +7,7 @@ $(eval $(call variant,$(MUT)/plain,$$(MUT_CC) -O1))
 $(eval $(call variant,$(MUT)/cov,$$(MUT_CC) -O0 --coverage))
 $(eval $(call variant,$(MUT)/san,$$(MUT_CC) $$(SANITIZE) -g0))
 # of the fuzz targets only: a mutant is compiled as C11 too
-$(MUT)/plain/fuzz/%.o: private MUT_DIALECT := -std=gnu11 -Ifuzz
+$(MUT)/plain/fuzz/%.o: private MUT_DIALECT := -std=gnu11 -Ifuzz -Iharness/mutator
 
 define mut_library
 $(MUT)/$(1)/libfcvi.so: $(call objects,$(MUT)/$(1),$(LIB_SRC))
@@ -18,7 +18,7 @@ $(eval $(call mut_library,cov,--coverage))
 $(eval $(call mut_library,san,$(SANITIZE)))
 
 MUT_LINK := -L$(MUT)/plain -lfcvi $(LIBS)
-$(MUT)/unit/fuzz/%: $(MUT)/plain/fuzz/%.o $(call objects,$(MUT)/plain,$(MUTATOR_SRC)) $(MUT)/plain/libfcvi.so
+$(MUT)/unit/harness/mutator/%: $(MUT)/plain/harness/mutator/%.o $(call objects,$(MUT)/plain,$(MUTATOR_SRC)) $(MUT)/plain/libfcvi.so
 	@mkdir -p $(@D)
 	$(CC) $(filter %.o,$^) $(MUT_LINK) $$(pkg-config --libs check) -o $@
 $(MUT)/unit/%: $(MUT)/plain/%.o $(MUT)/plain/libfcvi.so
@@ -32,14 +32,14 @@ $(MUT)/fuzz/%: $(MUT)/plain/fuzz/fuzz_%.o $(MUT)/plain/fuzz/replay.o $(CAPTURE_O
 	$(CC) $(filter %.o,$^) $(MUT_LINK) -lpcap -ljansson -lpthread -o $@
 $(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
 	$(CC) $(EXPLORE_OBJ) $(MUT_LINK) -o $@
-$(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-mutator.a
+$(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
 	@touch $@
 $(MUT)/fcvi: $(MUT)/python/.built
 	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
 	chmod 755 $@
 
-MUT_TESTS := $(patsubst %.c,$(MUT)/unit/%,$(TEST_SRC) $(FUZZ_TEST_SRC)) $(patsubst %.c,$(MUT)/vipl/%,$(VIPL_TEST_SRC))
+MUT_TESTS := $(patsubst %.c,$(MUT)/unit/%,$(TEST_SRC) $(MUTATOR_TEST_SRC)) $(patsubst %.c,$(MUT)/vipl/%,$(VIPL_TEST_SRC))
 MUT_REPLAYS := $(patsubst fuzz/fuzz_%.c,$(MUT)/fuzz/%,$(FUZZ_SRC))
 MUT_LIBS := $(foreach kind,plain cov san,$(MUT)/$(kind)/libfcvi.so)
 MUT_EVERYTHING := $(MUT_LIBS) $(MUT_TESTS) $(MUT_REPLAYS) $(MUT)/fcvi-explore $(MUT)/fcvi $(MUT)/python/.built
@@ -47,4 +47,4 @@ MUT_EVERYTHING := $(MUT_LIBS) $(MUT_TESTS) $(MUT_REPLAYS) $(MUT)/fcvi-explore $(
 MUTANTS ?= 0
 MUTANTS_ARGS ?=
 mutants: $(MUT_EVERYTHING) ## source mutants of codec, refimpl and the monitor against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
-	PYTHONPATH=. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
+	PYTHONPATH=harness:. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from conformance.coverage import main, rows_of_the_suite
+from conformance.coverage import row_of, rows_of_the_suite
 from conformance.fcvi import legality
-from conformance.fcvi.legality import MESSAGES, MODELS, SETUPS, Model, covering_rows, legal, legal_parts, legal_rows, uncovered
+from conformance.fcvi.legality import (
+    DISCONNECTS,
+    LINK_EVENTS,
+    MESSAGES,
+    MODELS,
+    RDMA,
+    RETRIES,
+    SETUPS,
+    Model,
+    covering_rows,
+    legal,
+    legal_parts,
+    legal_rows,
+    uncovered,
+)
+from fcvi.engine.case import load_cases
 from fcvi.engine.results import Verdict
 
 from .faulty import Fault, FaultyDut
@@ -22,10 +39,10 @@ def test_every_legal_combination_stands_in_a_variant(model: Model, size: int) ->
     assert uncovered(model, rows_of_the_suite(model), size) == set()
 
 
-@pytest.mark.parametrize("model,most", [(MESSAGES, 107), (SETUPS, 107)], ids=lambda v: getattr(v, "name", str(v)))
-def test_the_rows_alone_do_it_and_are_few(model: Model, most: int) -> None:
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+def test_the_rows_alone_do_it_and_are_few(model: Model) -> None:
     rows = covering_rows(model)
-    assert len(rows) <= most and all(legal(model, row) for row in rows)
+    assert len(rows) <= 107 and all(legal(model, row) for row in rows)
     assert [len(uncovered(model, rows, size)) for size in (2, 3, 4)] == [0, 0, 0]
     assert all(uncovered(model, [r for r in rows if r is not row], model.strength) for row in rows)  # none is for nothing
 
@@ -54,10 +71,30 @@ def test_what_is_legal_by_hand() -> None:
     assert len(pairs) == every - 4
 
 
-def test_the_command_prints_each_size(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    printed = capsys.readouterr().out
-    assert printed.count("100.0 %") == 6 and "4-tuples   2242 of  2242 legal ones" in printed
+def test_the_command_prints_each_size() -> None:
+    done = subprocess.run([sys.executable, "-m", "conformance.coverage"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("100.0 %") == 3 * len(MODELS) and "4-tuples   2242 of  2242 legal ones" in done.stdout
+
+
+@pytest.mark.parametrize("case,model", [("5.2.combined", MESSAGES), ("5.3.2.combined", SETUPS), ("5.3.5.combined", DISCONNECTS),
+                                        ("5.2.4.combined", RDMA), ("8.5.4.combined", RETRIES), ("7.7.combined", LINK_EVENTS)],
+                         ids=lambda v: getattr(v, "name", str(v)))  # fmt: skip
+def test_the_variants_of_the_combined_cases_are_the_covering_rows(case: str, model: Model) -> None:
+    """What a variant chooses, read back from its parameters and its configuration, is the row that it was made for."""
+    [found] = [c for c in load_cases() if c.id == case]
+    made = [{name: row[name] for name in model.factors} for v in found.variants if (row := row_of(model, v)) is not None]
+    assert made == [dict(row) for row in covering_rows(model)]
+
+
+def test_legal_disconnects_retries_and_link_events_by_hand() -> None:
+    assert len(legal_rows(DISCONNECTS)) == 2 * 3 * 3 * 2 * 4 * 2 * 2
+    elsewhere = 4 * 3 * 2  # topologies, levels, logins
+    assert len(legal_rows(RETRIES)) == elsewhere * (2 * (1 + 2) + (1 + 2))  # client with and without BA_ACC, server
+    assert len(legal_rows(LINK_EVENTS)) == 2 * 2 * 3 * 2 * (2 * 4 + 2 * 2 + 2)  # LOGO anywhere; LR and NOS; LIP
+    written = 2 * 3 * 2 * 2 * 2 * 2  # who, levels, classes, orders, Immediate Data, addresses
+    reads = 2 * 2 * 2 * 2 * 2
+    assert len(legal_rows(RDMA)) == 3 * written + written // 2 + 3 * reads + reads // 2  # three lengths, and one in several IUs
 
 
 class WrongWhere(FaultyDut):

@@ -3,7 +3,7 @@
 set -eu
 clang=$1 build=$2
 here=$(dirname "$0")
-"$clang" -g -fsanitize=fuzzer,address -I"$here/../mutator" "$here/your_parser.c" -L"$build" -lfcvi-mutator -Wl,-rpath,"$PWD/$build" \
+"$clang" -g -fsanitize=fuzzer,address -I"$here/../../harness/mutator" "$here/your_parser.c" -L"$build" -lfcvi-mutator -Wl,-rpath,"$PWD/$build" \
   -o "$build/fuzz/your_parser"
 if "$build/fuzz/your_parser" -seed=1 -max_len=704 -runs=3000000 -artifact_prefix="$build/fuzz/example-" > "$build/fuzz/example.log" 2>&1; then
   echo "the mutator did not find the defect of the example" >&2

@@ -2,7 +2,7 @@
 # What OSS-Fuzz and ClusterFuzzLite run: CC, CFLAGS, CXX, CXXFLAGS, LIB_FUZZING_ENGINE, SRC, WORK and OUT come from them.
 # ONLY="fuzz_frame fuzz_iu" builds these targets alone, SEEDS=no makes no seeds; check.sh asks for both.
 cd "$SRC/fcvi"
-includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Ifuzz"
+includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Iharness/mutator -Ifuzz"
 tools() { env -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CPPFLAGS -u LD_PRELOAD -u CC -u CXX make -s CC=gcc "$@"; }
 
 # What is no target runs on the machine that builds, so it has neither the sanitizers nor the compiler of the targets.

@@ -1,5 +1,4 @@
 /* Endpoints and memory. */
-#define _GNU_SOURCE
 #include "agent.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* fcvi-agent: serves one client after another on a Unix socket or a TCP port, or one on standard input and
  * output. Who may be a client: the same user through a Unix socket, any local process through a loopback
  * port, and whoever knows the token through anything else. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): struct ucred */
 #include "agent.h"
 #include "leave.h"
+#include "reader.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +32,7 @@ static const char usage[] =
     "--on puts the reference port on an Ethernet interface; a vendor's NIC is on its own wire.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
-    "--idle: a client that says nothing for so long is let go (default 3600).\n"
+    "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n"
     "Exit status: 0 the client has gone or a signal came, 2 wrong usage or no such address, 3 a line too "
     "long.\n";
 
@@ -90,61 +91,42 @@ static enum event await(const struct options *o, int source, int64_t until)
     }
 }
 
-struct lines {
-    char text[AGENT_LONGEST_LINE];
-    size_t have;
-    int status;
-};
-
 /* Take in what there is. False when the client has gone or is to go. */
-static bool take(struct agent *a, int source, struct lines *l)
+static bool take(struct agent *a, int source, struct reader *r)
 {
-    ssize_t n = read(source, l->text + l->have, sizeof l->text - l->have);
+    size_t room;
+    char *place = reader_room(r, &room);
+    ssize_t n = read(source, place, room);
     if (n < 0 && errno == EINTR)
         return true;
-    if (n <= 0)
-        return false;
-    l->have += (size_t)n;
-    if (!a->spoken && l->text[0] != '{') /* a browser, or something else that is lost */
-        return false;
-    for (char *end; !a->failed && (end = memchr(l->text, '\n', l->have)) != NULL;) {
-        size_t length = (size_t)(end - l->text);
-        agent_line(a, l->text, length);
-        l->have -= length + 1;
-        memmove(l->text, end + 1, l->have);
-    }
-    if (l->have < sizeof l->text)
-        return !a->failed;
-    agent_refuse(a, NULL, AGENT_PARSE, "a line of over 65536 bytes");
-    l->status = 3;
-    return false;
+    return n > 0 && reader_took(r, a, (size_t)n);
 }
 
 /* Read lines until the client goes. Returns 0, 3 when a line was too long, or -1 when the process is to end.
  */
 static int serve(const struct options *o, int source, int sink)
 {
-    static struct lines l;
+    static struct reader reader;
     struct agent *a = agent_new(sink, o->device);
     if (a == NULL)
         return 3;
-    l.have = 0;
-    l.status = 0;
+    bool ended = false;
+    reader_begin(&reader);
     a->spoken = o->listening < 0;
     a->token = o->token[0] != '\0' ? o->token : NULL;
     a->closed = a->token != NULL;
-    int64_t began = now_ms();
+    int64_t began = now_ms(), first_ms = o->idle_ms < FIRST_LINE_MS ? o->idle_ms : FIRST_LINE_MS;
     for (bool open = true; open && !a->failed;) {
         bool known = a->spoken && !a->closed;
-        enum event event = await(o, source, known ? now_ms() + o->idle_ms : began + FIRST_LINE_MS);
+        enum event event = await(o, source, known ? now_ms() + o->idle_ms : began + first_ms);
         if (event == ENDED)
-            l.status = -1;
+            ended = true;
         else if (event == SILENT)
             agent_refuse(a, NULL, AGENT_NOT_RESET, "silent for too long");
-        open = event == READY && take(a, source, &l);
+        open = event == READY && take(a, source, &reader);
     }
     agent_free(a);
-    return l.status;
+    return ended ? -1 : reader.too_long ? 3 : 0;
 }
 
 /* A socket that nobody serves any more may go. */
@@ -222,7 +204,7 @@ static int listen_tcp(char *host, bool token)
 static bool is_welcome(int client, bool token)
 {
     struct ucred peer;
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof peer, room = sizeof address;
     if (token || getsockname(client, (struct sockaddr *)(void *)&address, &room) != 0 ||
         address.ss_family != AF_UNIX)
@@ -320,7 +302,7 @@ static bool read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.idle_ms = 3600 * 1000, .listening = -1};
+    struct options o = {.idle_ms = 3600 * 1000L, .listening = -1};
     char why[512];
     sigset_t ends;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {

@@ -69,6 +69,10 @@ int fcvi_capture_protocol(uint32_t protocol, char *out, size_t size);
  * with one line in error (size bytes). */
 struct capture *fcvi_capture_open(const char *path, char *error, size_t size);
 
+/** Read no more than so many bytes of it, as they are when they are unpacked; 0: all. Then it is broken
+ * there. */
+void fcvi_capture_limit(struct capture *capture, uint64_t bytes);
+
 /** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal may have
  * come while it waited for one: ask again. */
 int fcvi_capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);

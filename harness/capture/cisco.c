@@ -80,7 +80,7 @@ void fcvi_envelope_boardwalk(struct envelope *e, uint64_t source, struct envelop
     if ((flags & HAS_LENGTH) != 0 && length >= WORD + CRC) {
         length -= WORD;
         said = (size_t)fcvi_load(trailer - WORD, 4) * 4;
-        said = said > CAPTURE_LONGEST * 2 ? 0 : said;
+        said = said > (size_t)CAPTURE_LONGEST * 2 ? 0 : said;
     }
     open_body(b.at + HEADER, length, flags, said, out);
     out->frame.sof = sof;

@@ -95,7 +95,7 @@ static struct capture_record *add(struct fcip *f, const uint8_t *bytes, size_t l
 static void emit(struct fcip *f, struct side *s, size_t have, size_t length)
 {
     const uint8_t *b = s->bytes, *fc = b + HEADER + DELIMITER;
-    size_t inside = length - HEADER - 2 * DELIMITER - CRC;
+    size_t inside = length - HEADER - 2 * (size_t)DELIMITER - CRC;
     size_t there = have - HEADER - DELIMITER < inside ? have - HEADER - DELIMITER : inside;
     struct capture_record *r = add(f, fc, there);
     if (r == NULL)

@@ -247,6 +247,11 @@ bool fcvi_capture_has_next(const struct capture *c)
     return c->rare ? rare_has_next(c) : fcvi_classic_has(c->source);
 }
 
+void fcvi_capture_limit(struct capture *c, uint64_t bytes)
+{
+    fcvi_source_limit(c->source, bytes);
+}
+
 void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *size)
 {
     fcvi_source_progress(c->source, read, size);

@@ -25,6 +25,7 @@ struct source {
     int fd;
     bool file, over, brief;
     uint64_t read, size, unpacked;
+    uint64_t given, most;  /* bytes that came, and that may come (0: any) */
     struct unpack *unpack; /* NULL: as it is */
     uint8_t *bytes;
     size_t begin, end;
@@ -124,6 +125,12 @@ static enum source_status fill(struct source *s)
     }
     s->over = n == 0;
     s->end += (size_t)n;
+    s->given += (uint64_t)n;
+    if (s->most != 0 && s->given > s->most) {
+        snprintf(s->why, sizeof s->why, "has more than %llu MiB; --limits bytes=MIB reads more",
+                 (unsigned long long)(s->most >> 20));
+        return SOURCE_BROKEN;
+    }
     return s->unpack == NULL ? SOURCE_READY : bounded(s, (size_t)n);
 }
 
@@ -182,6 +189,11 @@ bool fcvi_source_holds(const struct source *s, const uint8_t *byte)
 void fcvi_source_wait_briefly(struct source *s)
 {
     s->brief = true;
+}
+
+void fcvi_source_limit(struct source *s, uint64_t bytes)
+{
+    s->most = bytes;
 }
 
 void fcvi_source_skip(struct source *s, size_t count)

@@ -25,6 +25,9 @@ enum source_status fcvi_source_have(struct source *source, size_t count);
  * lost. */
 void fcvi_source_wait_briefly(struct source *source);
 
+/** Give no more than so many bytes in all; 0: all there are. */
+void fcvi_source_limit(struct source *source, uint64_t bytes);
+
 struct window {
     const uint8_t *bytes;
     size_t length;

@@ -42,6 +42,11 @@ def helps_of(command: argparse.ArgumentParser) -> dict[str, str]:
     return {}
 
 
+def phrase(sentence: str) -> str:
+    """What stands behind the dash of NAME: the sentence of --help without its capital and its full stop."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
 def options_of(command: argparse.ArgumentParser) -> list[argparse.Action]:
     """The options that a user sees."""
     return [a for a in command._actions if a.option_strings and a.help != argparse.SUPPRESS]
@@ -120,7 +125,7 @@ def pages() -> dict[str, str]:
     helps = helps_of(top)
     found = {"fcvi.1": page("fcvi", "conformance suite for FC-VI", top)}
     for name, command in actions_of(top).items():
-        found[f"fcvi-{name}.1"] = page(f"fcvi-{name}", helps[name], command)
+        found[f"fcvi-{name}.1"] = page(f"fcvi-{name}", phrase(helps[name]), command)
     return found
 
 

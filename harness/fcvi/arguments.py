@@ -40,13 +40,15 @@ def version() -> str:
 
     here = Path(__file__).resolve().parent
     try:
-        commit = (here / "commit").read_text(encoding="ascii").strip()
+        commit = (here / "commit").read_text(encoding="ascii").strip()[:12]
     except OSError:
+        commit = ""
+    if commit.startswith("$"):  # what `git archive` would have replaced: this is a working tree
         commit = ""
     tree = here.parent.parent
     if not commit and (tree / ".git").exists():
         try:
-            asked = ["git", "-C", str(tree), "rev-parse", "--short", "HEAD"]
+            asked = ["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"]
             commit = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             pass
@@ -57,7 +59,10 @@ class Version(argparse.Action):
     """--version: asks for the commit only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from .capture.confined import active
+
         print(f"fcvi {version()}")
+        print(f"captures are read under {', '.join(active())}" if active() else "captures cannot be confined on this kernel")
         parser.exit()
 
 
@@ -125,7 +130,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         formatter_class=RawFormatter,
     )
     top.add_argument("--version", action=Version, nargs=0, dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
-                     help="print the version, with the commit where it is known, and exit")  # fmt: skip
+                     help="Print the version, with the commit where it is known, and exit.")  # fmt: skip
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for module in modules(command):
         module.add_parser(commands)

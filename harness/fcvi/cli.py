@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 
 from .engine import interrupt, output
-from .engine.words import UsageError, complain, why
+from .engine.status import status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,27 +36,12 @@ def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[],
 
 
 def _status(words: Sequence[str], standards: Callable[[], None]) -> int:
-    """Do the work. Whatever goes wrong is one line and a documented status."""
-    try:
-        work = _without_options(words) or _parsed(words, standards)
+    def work() -> int:
+        command = _without_options(words) or _parsed(words, standards)
         gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
-        return work()
-    except SystemExit as stop:  # of argparse, which has said why
-        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
-    except KeyboardInterrupt as stop:
-        complain(f"interrupted by {interrupt.words(stop)}")
-    except MemoryError:
-        complain("out of memory")
-    except OSError as error:
-        complain(f"{error.filename}: {why(error)}" if error.filename is not None else why(error))
-    except UsageError as error:  # a folder of FCVI_STANDARDS that is no standard
-        complain(why(error))
-        return 2
-    except Exception as defect:  # whoever looks for it asks for more; what the user gets is one line
-        if os.environ.get("FCVI_TRACEBACK"):
-            raise
-        complain(f"defect of the suite: {type(defect).__name__}: {why(defect)[:300]}; FCVI_TRACEBACK=1 shows where")
-    return 3
+        return command()
+
+    return status_of(work)
 
 
 def main(argv: Optional[Sequence[str]] = None, standards: Callable[[], None] = lambda: None) -> int:

@@ -23,12 +23,14 @@ INCLUDES = [
     ROOT / "conformance/monitor/include",
     ROOT / "harness/capture",
     ROOT / "harness/judge",
-    ROOT / "fuzz/mutator",
+    ROOT / "harness/mutator",
+    ROOT / "harness/sandbox",
     ROOT / "harness/ffi",
 ]
 HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/vip_codes.h", "fcvi/port.h",
-    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "fcvi_mutator.h", "calls.h",
+    "fcvi/fabric.h", "fcvi/monitor.h", "capture.h", "judge.h", "cut.h", "flows.h", "live.h", "sandbox.h",
+    "fcvi_mutator.h", "calls.h", "reports.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
@@ -55,12 +57,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--shared", type=Path, help="where a libfcvi.so is, to link instead of libfcvi.a")
     args = parser.parse_args()
-    static = ["libfcvi-mutator.a", "libfcvi-capture.a", *([] if args.shared else ["libfcvi.a"])]
+    static = ["libfcvi-mutator.a", "libfcvi-capture.a", "libfcvi-sandbox.a", *([] if args.shared else ["libfcvi.a"])]
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source(
         "_fcvi",
-        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c"]),
+        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c", "reports.c"]),
         include_dirs=[str(path) for path in INCLUDES],
         extra_objects=[str((args.build / name).resolve()) for name in static],
         libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],

@@ -21,7 +21,7 @@ struct place {
 
 struct fcvi_flows {
     struct capture *capture;
-    uint64_t before;
+    uint64_t before, seed;
     struct fcvi_flow *page[PAGES];
     uint32_t count;
     struct place *place;
@@ -34,11 +34,12 @@ struct fcvi_flows {
 
 static const uint32_t SIDE = 0x80000000u;
 
-struct fcvi_flows *fcvi_flows_open(void)
+struct fcvi_flows *fcvi_flows_open(uint64_t seed)
 {
     struct fcvi_flows *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
+    f->seed = seed;
     f->places = 1024;
     f->place = calloc(f->places, sizeof *f->place);
     if (f->place == NULL) {
@@ -114,9 +115,11 @@ void fcvi_flows_close(struct fcvi_flows *flows)
 
 /* ---- where the Connection of a frame is ---- */
 
-static uint32_t hash_of(uint32_t network, uint32_t port, uint32_t handle)
+static uint32_t hash_of(uint64_t seed, uint32_t network, uint32_t port, uint32_t handle)
 {
-    uint64_t h = ((uint64_t)port << 32 | handle) + (uint64_t)network * 0x9E3779B97F4A7C15u;
+    uint64_t h = (((uint64_t)port << 32 | handle) ^ seed) + (uint64_t)network * 0x9E3779B97F4A7C15u;
+    h ^= h >> 32;
+    h *= 0xD6E8FEB86659FD93u;
     h ^= h >> 32;
     h *= 0xD6E8FEB86659FD93u;
     h ^= h >> 32;
@@ -135,7 +138,7 @@ static struct place *place_from(const struct fcvi_flows *f, uint32_t i, uint32_t
 
 static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
 {
-    return place_from(f, hash_of(network, port, handle) & (f->places - 1), network, port, handle);
+    return place_from(f, hash_of(f->seed, network, port, handle) & (f->places - 1), network, port, handle);
 }
 
 static bool grow(struct fcvi_flows *f)
@@ -583,7 +586,7 @@ static bool is_message(const struct fcvi_frame *v)
 /* What a Message frame will need is fetched from memory while others are decoded. */
 static void fetch_place(const struct fcvi_flows *f, struct judge_entry *e)
 {
-    const uint32_t hash = hash_of(e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
+    const uint32_t hash = hash_of(f->seed, e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
                                   (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
     e->place = hash & (f->places - 1); /* where the search begins */
     __builtin_prefetch(&f->place[e->place]);
@@ -667,8 +670,7 @@ static bool is_ack(const struct fcvi_frame *v)
 static bool is_control(const struct fcvi_frame *v)
 {
     switch (v->kind) {
-    case FCVI_KIND_IU:
-        return true; /* an opcode that Table 1 does not have is shown too */
+    case FCVI_KIND_IU: /* an opcode that Table 1 does not have is shown too */
     case FCVI_KIND_BLS:
     case FCVI_KIND_ELS:
         return true;

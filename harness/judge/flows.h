@@ -93,8 +93,8 @@ struct fcvi_flow_tally {
     uint64_t type[256];             /* frames by TYPE */
 };
 
-/** NULL without memory. */
-struct fcvi_flows *fcvi_flows_open(void);
+/** NULL without memory. seed: of the hash tables, against captures that were made to collide. */
+struct fcvi_flows *fcvi_flows_open(uint64_t seed);
 void fcvi_flows_close(struct fcvi_flows *flows);
 
 /** Another capture is taken, as long as it stays open; the Connections stay. before: records of the files

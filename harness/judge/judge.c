@@ -15,6 +15,8 @@ struct judge {
     unsigned rank;               /* as what (enum rank), */
     struct judge_count *counted; /* and where */
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
+    bool begun;
+    uint64_t first_us;                /* when the first record was taken */
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
@@ -71,10 +73,8 @@ static int fill_ahead(struct judge *j, const struct fcvi_monitor *monitor, char 
 }
 
 /* At least one record, which may have to be waited for, and those behind it that are there. */
-static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+static int fill_here(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
-    if (j->ahead != NULL)
-        return fill_ahead(j, monitor, error, size);
     struct judge_entry *e = j->batch;
     int status = 1;
     j->next = e;
@@ -88,6 +88,17 @@ static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error
     } while (e < j->batch + JUDGE_BATCH && fcvi_capture_has_next(j->capture));
     j->ready = e;
     return e > j->batch ? 1 : status;
+}
+
+static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+{
+    const int status =
+        j->ahead != NULL ? fill_ahead(j, monitor, error, size) : fill_here(j, monitor, error, size);
+    if (!j->begun && j->next < j->ready) {
+        j->begun = true;
+        j->first_us = j->next->record.time_us;
+    }
+    return status;
 }
 
 static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct judge_entry *e, bool broken,
@@ -292,5 +303,6 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
         breaches->count = 0;
     int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
     take_usual(j, tally);
+    tally->first_us = j->first_us;
     return status;
 }

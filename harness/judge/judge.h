@@ -41,6 +41,7 @@ struct judge_foreign {
  * TCP segments of frames that never were whole. */
 struct judge_tally {
     uint64_t records, frames, fcvi, skipped;
+    uint64_t first_us; /* when the first record was taken, 0 before there is one */
     uint64_t services; /* frames of FARP: of FC-VI, though no IU (7.5) */
     struct judge_count judged;
     struct judge_count part; /* frames of which the headers were judged, the rest is cut off */

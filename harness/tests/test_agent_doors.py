@@ -112,6 +112,43 @@ def test_a_silent_client_shuts_nobody_out() -> None:
     assert agent.end(signal.SIGHUP) == 0
 
 
+@pytest.mark.parametrize("first", [b"", b'{"jsonrpc"'], ids=["nothing", "half a line"])
+def test_a_client_that_never_ends_its_first_line_is_let_go(first: bytes) -> None:
+    port = free_port()
+    agent = Agent("--idle", "1", f"tcp::{port}")
+    with client(port) as s:
+        s.sendall(first)
+        assert b"silent" in said(s)
+    assert agent.end() == 0
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_pieces_of_lines_are_put_together(size: int, port: int) -> None:
+    lines = b"".join(json.dumps({**HELLO, "id": number}).encode() + b"\n" for number in range(20))
+    with client(port) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(0, len(lines), size):
+            s.sendall(lines[at : at + size])
+        answers = s.makefile("rb")
+        assert [json.loads(answers.readline())["id"] for _ in range(20)] == list(range(20))
+
+
+def test_a_line_without_an_end_closes(port: int) -> None:
+    with client(port) as s:
+        assert "result" in ask(s, HELLO)
+        try:
+            s.sendall(b"{" * 65536 * 3)
+        except ConnectionError:
+            pass
+        assert said(s).count(b"\n") <= 1
+    for _ in range(200):  # until it has noticed that the first has gone
+        with client(port) as s:
+            s.sendall(json.dumps(HELLO).encode() + b"\n")
+            if b"result" in s.makefile("rb").readline():
+                return
+    raise AssertionError("nobody else is served")
+
+
 def test_a_token(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import re
 import shlex
@@ -146,6 +147,37 @@ def test_every_command_has_a_page_that_names_every_option() -> None:
         for action in manual.options_of(command):
             for option in action.option_strings:
                 assert option.replace("-", "\\-") in page, f"fcvi {words}: the page lacks {option}"
+
+
+#: Their options are still to be put into sentences.
+_FRAGMENTS = ("run", "certify")
+
+
+def test_every_line_of_help_is_a_sentence() -> None:
+    """A capital, a verb's worth of words and a full stop; nothing is left without a word."""
+    lines = dict(manual.helps_of(parser()))
+    for words, command in manual._every():
+        lines |= {f"{words} {name}": text for name, text in manual.helps_of(command).items()}
+        for action in (a for a in command._actions if a.dest != "help" and not isinstance(a, argparse._SubParsersAction)):
+            if words not in _FRAGMENTS and action.help != argparse.SUPPRESS:
+                lines[f"{words} {'/'.join(action.option_strings) or action.metavar or action.dest}"] = action.help or ""
+    wrong = [f"{where}: {text}" for where, text in lines.items() if not re.match(r"[A-Z`].* .*\.$", text, re.S)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_help_manual_and_completion_say_the_same() -> None:
+    helps, pages = manual.helps_of(parser()), manual.pages()
+    top = " ".join(fcvi("--help").stdout.split())
+    for name, sentence in helps.items():
+        assert f"{name} {sentence}" in top
+        title = f"fcvi\\-{name} \\- {manual.phrase(sentence)}".replace("-", "\\-").replace("\\\\-", "\\-")
+        assert title in pages[f"fcvi-{name}.1"], name
+        assert manual._roff(sentence) in pages["fcvi.1"]
+        assert name in manual.bash() and name in manual.zsh()
+    for words, command in manual._every():
+        page = pages[f"fcvi-{words.split()[0]}.1"]
+        for action in manual.options_of(command) + manual.arguments_of(command):
+            assert manual._roff(manual._help(action)) in page, f"fcvi {words}: {action.help}"
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")

@@ -19,6 +19,7 @@ from fcvi.attack.mutator import mutate
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import bare, keep, trace
 from fcvi.replay.play import Player
+from fcvi.engine.record import entries_of
 from fcvi.engine.runner import load_catalogue
 
 from .conftest import CONNECT_RQST, ROOT, fcvi
@@ -160,7 +161,7 @@ def test_findings_are_written_and_repeated(tmp_path: Path) -> None:
 def test_a_finding_is_a_regression_for_replay(tmp_path: Path) -> None:
     """The device does again as it did; one that does right is seen to differ."""
     found = first_finding(Forgetful(), "connected-server", 400)
-    kept = keep.keep(trace.of_entries("finding", found.outcome.entries), tmp_path, "frames", "stuck")
+    kept = keep.keep(trace.of_entries("finding", entries_of(found.outcome.lines)), tmp_path, "frames", "stuck")
     assert [path.name for path in kept] == ["frames.pcapng", "frames.toml"]
     recording = bare.load(kept[0], None, None)
     same, other = (Player(dut, recording, dict(recording.config), 100_000, frozenset()).run() for dut in (Forgetful(), RefDut()))

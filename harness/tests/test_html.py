@@ -81,7 +81,7 @@ def test_the_failure_is_told_with_its_bytes_marked(failing: Path) -> None:
     case = case[: case.index("</article>")]
     assert 'class="v fail"' in case and "FCVI-6.9.3-01" in case and case.count("first difference") == 1
     first = case[case.index('<tr class="first">') :]
-    assert re.search(r"<mark>\s+62  FCVI_REVISION\s+0000h</mark>", first)
+    assert re.search(r"<mark>\s+62\s+FCVI_REVISION\s+0000h</mark>", first)
     line = next(found for found in re.findall(r"^.*$", first, re.M) if re.match(r"\s*48  (?:[0-9a-f]{2} )", found))
     assert re.fullmatch(r"\s*48  (?:[0-9a-f]{2} ){14}<mark>00 00</mark>", line), line
     assert "FCVI_CONNECT_RESP1" in first and "required <b>0001h</b>" in first

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as Tree
@@ -290,12 +289,65 @@ def test_the_gitlab_template_says_what_fcvi_understands() -> None:
     assert template["fcvi-report"]["artifacts"]["reports"]["junit"] == f"{args.out}/junit.xml"
 
 
-def test_the_container_file_names_packages_that_the_suite_needs() -> None:
-    text = (PIPELINE / "Containerfile").read_text()
-    assert "./bootstrap build" in text and 'ENTRYPOINT ["fcvi"]' in text and "USER fcvi" in text
-    assert re.search(r"^install\b.*:", (ROOT / "Makefile").read_text(), re.M), "the file uses make install"
+CONTAINER = (PIPELINE / "Containerfile").read_text()
+
+
+def _steps() -> list[tuple[str, str]]:
+    """The instructions of the container file and what follows each, continued lines joined."""
+    text = re.sub(r"^#.*\n", "", CONTAINER, flags=re.M).replace("\\\n", " ")
+    return [(words[0], words[1]) for line in text.splitlines() if line.strip() for words in [line.split(None, 1)]]
+
+
+def _packages() -> list[str]:
+    found = re.search(r"no-install-recommends install (.*?) && ", " ".join(" ".join(rest for _, rest in _steps()).split()))
+    assert found is not None
+    return found[1].split()
+
+
+def test_the_container_file_has_a_base_that_a_digest_replaces() -> None:
+    steps = _steps()
+    assert {name for name, _ in steps} <= {"ARG", "FROM", "WORKDIR", "COPY", "RUN", "USER", "ENTRYPOINT"}
+    assert steps[0] == ("ARG", "BASE=docker.io/library/debian:12-slim"), "12 is what bootstrap is made for"
+    assert [rest.split()[0] for name, rest in steps if name == "FROM"] == ["${BASE}", "${BASE}"]
+    assert "--build-arg BASE=" in CONTAINER and "@sha256:" in CONTAINER
+    assert (steps[-1], ("USER", "fcvi") in steps) == (("ENTRYPOINT", '["fcvi"]'), True), "nothing runs as root"
+
+
+def test_the_container_file_copies_what_there_is() -> None:
+    copies = [rest.split() for name, rest in _steps() if name == "COPY"]
+    assert copies == [[".", "."], ["--from=build", "/out/", "/"]]
+    (build,) = (rest for name, rest in _steps() if name == "RUN" and "bootstrap" in rest)
+    assert build.split()[0] == "./bootstrap" and os.access(ROOT / "bootstrap", os.X_OK)
+    assert "make install DESTDIR=/out PREFIX=/usr" in build
+    assert re.search(r"^install\b.*:", (ROOT / "Makefile").read_text(), re.M)
+    assert "build" in (ROOT / ".dockerignore").read_text().split(), "what was built for another system stays outside"
+
+
+def test_the_container_file_names_packages_that_there_are() -> None:
     if shutil.which("apt-cache") is None:
         pytest.skip("no Debian here")
-    packages = shlex.split(re.search(r"install \\\n\s+(.*?) \\\n", text)[1])  # type: ignore[index]
+    packages = _packages()
     done = subprocess.run(["apt-cache", "show", "--no-all-versions", *packages], capture_output=True, text=True, check=False)
     assert [p for p in packages if f"Package: {p}\n" not in done.stdout] == []
+
+
+def _needed() -> set[str]:
+    """The libraries that what make install installs is linked to."""
+    built = [ROOT / "build" / name for name in ("fcvi-agent", "fcvi-explore", "libfcvi.so", "libvipl.so", "libfcvi-mutator.so")]
+    found = set()
+    for path in [*built, *(ROOT / "build/python").glob("*.so")]:
+        said = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+        found |= set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
+    return found
+
+
+def test_the_container_has_each_library_that_is_needed() -> None:
+    if shutil.which("dpkg-query") is None:
+        pytest.skip("no Debian here")
+    everywhere = {"libc6", "libgcc-s1", "libstdc++6"}  # the first two are essential, the third comes with libtins
+    for library in sorted(_needed()):
+        said = subprocess.run(["dpkg-query", "-S", f"*/{library}"], capture_output=True, text=True, check=False).stdout
+        owners = {line.split(":")[0] for line in said.splitlines()}
+        assert owners & {*everywhere, *_packages()}, f"{library} is of {owners}, which the container file does not install"
+    modules = ("cffi", "jinja2", "rich")
+    assert all(any(module in package for package in _packages()) for module in modules)

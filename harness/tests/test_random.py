@@ -59,6 +59,25 @@ def test_no_conforming_device_is_accused(seed: int) -> None:
     assert not [p.error for p in found if p.error]
 
 
+@pytest.mark.parametrize(
+    "seed,word",
+    [
+        (67, "long-discriminator: destroy rest"),  # a device with one VI: the one that was destroyed makes no room
+        (411, "request skip resp1-20 resp3 rest rest"),  # RESP3 before a late RESP2
+    ],
+)
+def test_words_that_once_accused_a_conforming_device(seed: int, word: str) -> None:
+    played = player_of(device(seed)).play(parse(word, words.LETTERS, words.SETTINGS))
+    assert (played.findings, played.error) == ([], "")
+
+
+def test_a_device_that_creates_no_vi_is_told_and_ends_nothing() -> None:
+    [broken] = [entry.fault for entry in bank() if entry.name == "rdma-served-though-disabled"]
+    assert isinstance(broken, Broken)
+    played = player_of(BankDut(broken)).play(parse("wait", words.LETTERS, words.SETTINGS))
+    assert played.findings == [] and "no frame of the device was ever seen" in played.error
+
+
 def test_the_handle_of_nobody_is_found_and_the_word_is_short() -> None:
     player = player_of(FaultyDut(UNASSIGNED_HANDLE))
     found, _ = search(player, Attachment("ref"), 1, 1, Limits(60_000, findings=1), lambda tally: None)

@@ -137,13 +137,16 @@ size_t fcvi_encode(const struct fcvi_values *values, uint8_t *out, size_t capaci
 
 /* ---- text ---- */
 
-/** One frame in words, several lines, each field with its byte offset. Like snprintf: writes at most capacity
- *  bytes with the final NUL and returns the length that the whole text has. */
+/** One frame in words, several lines, each field with its byte offset, and with its bits where it is a part
+ * of its bytes. Like snprintf: writes at most capacity bytes with the final NUL and returns the length that
+ * the whole text has. */
 size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity);
 
 /** One JSON object (no newline):
- * {"kind","iu","length","sof","eof","crc","fields":[{"name","structure","byte",
- *  "size","bits":"hi-lo","value","text"}],"payload":{"byte","length"},...}. As fcvi_print_text. */
+ * {"kind","iu","length","sof","eof","crc","fields":[{"name","structure","within","byte",
+ *  "size","bits":"hi-lo","value","text","clause"}],"payload":{"byte","length"},...}. As fcvi_print_text.
+ * "within" is the field that the structure is, such as FCVI_LOC_ADDR, or null. "value" is a number for a
+ * field of up to 53 bits and hexadecimal text for a longer one, whatever it holds. */
 size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacity);
 
 /** One line: "FCVI_CONNECT_RQST 010100>010200 OX 1001 RX FFFF CNT 0 ID 00000001 RETRY". As fcvi_print_text.

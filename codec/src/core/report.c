@@ -6,6 +6,8 @@ void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, 
                        enum fcvi_class cls, const char *requirement, const char *erratum, const char *message,
                        const char *required, uint64_t required_value)
 {
+    FCVI_ASSERT(cls <= FCVI_MALFORMED && requirement != NULL && message != NULL);
+    FCVI_ASSERT(findings->capacity == 0 || findings->list != NULL);
     if (findings->worst < 1u + (unsigned)cls)
         findings->worst = 1u + (unsigned)cls;
     if (findings->count++ >= findings->capacity)

@@ -7,6 +7,7 @@ static void add(struct fcvi_values *out, const struct fcvi_field *field, size_t 
                 const uint8_t *bytes)
 {
     FCVI_ASSERT(out->count < FCVI_MAX_VALUES);
+    FCVI_ASSERT(base + field->byte + field->size <= out->length);
     struct fcvi_value *value = &out->list[out->count++];
     const uint8_t *at = bytes + base + field->byte;
     *value = (struct fcvi_value){.field = (uint16_t)index, .base = (uint16_t)base};
@@ -20,6 +21,7 @@ static void take(struct fcvi_values *out, const struct fcvi_field *table,
                  const struct fcvi_structure_info *structures, enum fcvi_structure structure, uint8_t iu,
                  size_t base, const uint8_t *bytes)
 {
+    FCVI_ASSERT(structure < FCVI_S_COUNT && iu <= FCVI_IU_NONE);
     for (size_t i = structures[structure].first; table[i].structure == structure; i++) {
         const struct fcvi_field *field = &table[i];
         if (field->kind == FCVI_F_GROUP || (field->ius >> iu & 1u) == 0)
@@ -40,6 +42,7 @@ void fcvi_take(struct fcvi_values *out, enum fcvi_structure structure, uint8_t i
 
 static void put(const struct fcvi_value *value, const struct fcvi_field *field, uint8_t *out)
 {
+    FCVI_ASSERT(field->kind != FCVI_F_BLOB || value->bytes != NULL);
     uint8_t *at = out + value->base + field->byte;
     if (field->kind == FCVI_F_BLOB) {
         for (size_t i = 0; i < field->size; i++)
@@ -61,8 +64,10 @@ size_t fcvi_encode(const struct fcvi_values *values, uint8_t *out, size_t capaci
     const struct fcvi_field *table = fcvi_field_table(&count);
     for (size_t i = 0; i < values->rest_offset; i++)
         out[i] = 0;
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->count; i++) {
+        FCVI_ASSERT(values->list[i].field < count);
         put(&values->list[i], &table[values->list[i].field], out);
+    }
     for (size_t i = 0; i < values->rest_length; i++)
         out[values->rest_offset + i] = values->rest[i];
     return values->length;

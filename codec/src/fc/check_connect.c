@@ -1,4 +1,5 @@
 /* Payload of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP1: Tables 13 to 18 (6.8.3, 6.9.3, 7.2, 7.3). */
+#include "../core/assert.h"
 #include "../core/report.h"
 #include "fc.h"
 
@@ -100,6 +101,8 @@ static void check_reserved(enum fcvi_iu iu, const uint8_t *p, uint16_t base, str
 void fcvi_check_connect(enum fcvi_iu iu, const uint8_t *dh, const uint8_t *payload, size_t length,
                         uint16_t base, struct fcvi_findings *f)
 {
+    FCVI_ASSERT(iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1);
+    FCVI_ASSERT(dh != NULL && (payload != NULL || length == 0));
     bool request = iu == FCVI_IU_CONNECT_RQST;
     bool info = request ? fcvi_DH_RQST_FCVI_CONN_INFO(dh) : fcvi_DH_RESP_FCVI_CONN_INFO(dh);
     check_length(iu, info, length, base, f);

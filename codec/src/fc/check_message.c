@@ -1,5 +1,6 @@
 /* A quick look that passes nearly every good frame of a Message: what passes has no finding, what does not
  * goes through every check in its turn. It knows fewer things to be right than they do, never more. */
+#include "../core/assert.h"
 #include "../core/report.h"
 #include "f_ctl.h"
 #include "fc.h"
@@ -67,6 +68,7 @@ bool fcvi_is_good_message(const struct fcvi_frame *frame)
 {
     if (frame->iu > FCVI_IU_READ_RESP || frame->dh_length != shapes[frame->iu].dh_length)
         return false;
+    FCVI_ASSERT(frame->kind == FCVI_KIND_IU && frame->dh != NULL);
     const struct shape *shape = &shapes[frame->iu];
     const uint8_t *fc = frame->fc, *dh = frame->dh;
     uint32_t f_ctl = (uint32_t)fcvi_FC_F_CTL(fc), flags = (uint32_t)fcvi_DH_FCVI_FLAGS(dh);

@@ -43,6 +43,7 @@ static enum fcvi_kind kind_of(const uint8_t *fc)
 static const uint8_t *step(const uint8_t **at, const uint8_t *end, size_t size)
 {
     const uint8_t *start = *at;
+    FCVI_ASSERT(start <= end);
     if ((size_t)(end - start) < size) {
         *at = end;
         return NULL;
@@ -78,6 +79,7 @@ static void take_apart(struct fcvi_frame *out, const uint8_t *fc, const uint8_t 
     uint8_t fill = (uint8_t)fcvi_FC_Fill_Bytes(fc);
     if (fill > length || kind == FCVI_KIND_LINK_CONTROL)
         fill = 0;
+    FCVI_ASSERT(payload + length == end && fill <= length);
     out->fc = fc;
     out->kind = (uint8_t)kind;
     out->payload = payload;
@@ -89,6 +91,7 @@ static void take_apart(struct fcvi_frame *out, const uint8_t *fc, const uint8_t 
 
 void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcvi_findings *findings)
 {
+    FCVI_ASSERT(in->bytes != NULL || in->length == 0);
     memset(out, 0, offsetof(struct fcvi_frame, input));
     out->kind = FCVI_KIND_MALFORMED;
     out->iu = FCVI_IU_NONE;

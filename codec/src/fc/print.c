@@ -1,5 +1,8 @@
 /* Frames in words and as JSON, driven by the field table. */
+#include "../core/assert.h"
+#include "../core/table.h"
 #include "fc.h"
+#include "words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
     va_start(arguments, format);
     int n = vsnprintf(room > 0 ? t->out + t->length : NULL, room, format, arguments);
     va_end(arguments);
+    FCVI_ASSERT(n >= 0);
     t->length += (size_t)n;
 }
 
@@ -82,6 +86,7 @@ static const char *crc_name(uint8_t crc)
 
 static void say_number(struct text *t, const struct fcvi_field *field, uint64_t u)
 {
+    FCVI_ASSERT(field->lo <= field->hi && field->hi < 64);
     unsigned bits = field->hi - field->lo + 1u;
     if (field->kind == FCVI_F_DEC || bits < 4)
         say(t, "%" PRIu64, u);
@@ -89,12 +94,46 @@ static void say_number(struct text *t, const struct fcvi_field *field, uint64_t 
         say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);
 }
 
+/* A long run of zeros tells nobody anything; how long it is does. */
+static void say_bytes(struct text *t, const uint8_t *bytes, size_t size)
+{
+    enum { SHORT = 16 };
+    size_t shown = size;
+    while (size > SHORT && shown > 0 && bytes[shown - 1] == 0)
+        shown--;
+    say_hex(t, bytes, shown);
+    if (shown == 0)
+        say(t, "%zu bytes 00h", size);
+    else if (shown < size)
+        say(t, " (%zu bytes 00h follow)", size - shown);
+}
+
+/* byte, or byte.bits where the field is a part of its bytes */
+static void say_where(struct text *t, const struct fcvi_field *field, unsigned base)
+{
+    unsigned byte = base + field->byte, last = field->size * 8u - 1u;
+    say(t, "  %4u", byte);
+    if (field->kind == FCVI_F_BLOB || (field->hi == last && field->lo == 0))
+        say(t, "       ");
+    else if (field->hi == field->lo)
+        say(t, ".%-6u", field->hi);
+    else
+        say(t, ".%u-%-*u", field->hi, field->hi > 9 ? 3 : 4, field->lo);
+}
+
 static void text_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
                           const struct fcvi_value *v)
 {
-    say(t, "  %4u  %-28s ", v->base + field->byte, field->name);
+    say_where(t, field, v->base);
+    say(t, "%-28s ", field->name);
     if (field->kind == FCVI_F_BLOB) {
-        say_hex(t, v->bytes, field->size);
+        char words[FCVI_WORDS_MAX];
+        size_t length = fcvi_words_of_bytes(v, words);
+        say_bytes(t, v->bytes, field->size);
+        if (length > 0 && v->field == FCVI_INDEX_ADDR_DISCRIM)
+            say(t, "  \"%.*s\"", (int)length, words);
+        else if (length > 0)
+            say(t, "  %.*s", (int)length, words);
     } else {
         say_number(t, field, v->u);
         const char *meaning = fcvi_meaning(frame, field, v->u);
@@ -120,17 +159,22 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         say(&t, ", CRC %s", crc_name(frame->input.crc));
     say(&t, "\n");
     if (fcvi_values_of(frame, &values) != 0) {
-        say(&t, "     0  bytes                        ");
+        say(&t, "     0       bytes                        ");
         say_hex(&t, frame->input.bytes, frame->input.length);
         say(&t, "\n");
         return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
+    struct fcvi_places places = {{0}};
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_value *v = &values.list[i];
         const struct fcvi_field *field = &table[v->field];
-        if (field->structure != structure || v->base != base)
-            say(&t, " %s (%s)\n", structures[field->structure].name, structures[field->structure].clause);
+        if (field->structure != structure || v->base != base) {
+            const char *place = fcvi_place_of(&places, field->structure, v->base);
+            const struct fcvi_structure_info *info = &structures[field->structure];
+            bool named = place != NULL && strcmp(place, info->name) != 0;
+            say(&t, " %s%s%s (%s)\n", named ? place : "", named ? ": " : "", info->name, info->clause);
+        }
         structure = field->structure;
         base = v->base;
         bool silent = field->kind == FCVI_F_RSVD && v->u == 0;
@@ -138,7 +182,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
             text_of_value(&t, frame, field, v);
     }
     if (values.rest_length > 0) {
-        say(&t, " %zu further bytes\n  %4zu  data                         ", values.rest_length,
+        say(&t, " %zu further bytes\n  %4zu       data                         ", values.rest_length,
             values.rest_offset);
         say_hex(&t, values.rest, values.rest_length);
         say(&t, "\n");
@@ -146,18 +190,33 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     return t.length;
 }
 
-static void json_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
-                          const struct fcvi_value *v, const char *structure)
+static void json_of_bytes(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v)
 {
-    say(t, "{\"name\":\"%s\",\"structure\":\"%s\",\"byte\":%u,\"size\":%u,", field->name, structure,
-        v->base + field->byte, field->size);
+    char words[FCVI_WORDS_MAX];
+    size_t length = fcvi_words_of_bytes(v, words);
+    say(t, "\"bits\":null,\"value\":\"");
+    say_hex(t, v->bytes, field->size);
+    say(t, length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
+    for (size_t i = 0; i < length; i++)
+        say(t, words[i] == '"' || words[i] == '\\' ? "\\%c" : "%c", words[i]);
+    say(t, length > 0 ? "\"" : "");
+}
+
+/* place: the field that the structure is, as FCVI_LOC_ADDR is a FCVI_NET_ADDRESS; NULL when it stands for
+ * itself */
+static void json_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+                          const struct fcvi_value *v, const char *structure, const char *place)
+{
+    enum { EXACT = 53 }; /* bits of a number that every JSON reader keeps */
+    say(t, "{\"name\":\"%s\",\"structure\":\"%s\",", field->name, structure);
+    say(t, place != NULL ? "\"within\":\"%s\"," : "\"within\":null,", place);
+    say(t, "\"byte\":%u,\"size\":%u,", v->base + field->byte, field->size);
     if (field->kind == FCVI_F_BLOB) {
-        say(t, "\"bits\":null,\"value\":\"");
-        say_hex(t, v->bytes, field->size);
-        say(t, "\",\"text\":null");
+        json_of_bytes(t, field, v);
     } else {
         say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
-        if (v->u < 1ULL << 53) /* numbers that every JSON reader keeps */
+        /* the field decides, not its value: a reader meets one type */
+        if (field->hi - field->lo < EXACT)
             say(t, "\"value\":%" PRIu64 ",", v->u);
         else
             say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
@@ -181,10 +240,15 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
         fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
     if (fcvi_values_of(frame, &values) != 0)
         values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
+    struct fcvi_places places = {{0}};
+    const char *place = NULL;
     for (size_t i = 0; i < values.count; i++) {
-        const struct fcvi_field *field = &table[values.list[i].field];
+        const struct fcvi_value *v = &values.list[i];
+        const struct fcvi_field *field = &table[v->field];
         say(&t, i > 0 ? "," : "");
-        json_of_value(&t, frame, field, &values.list[i], structures[field->structure].name);
+        if (i == 0 || field->structure != table[v[-1].field].structure || v->base != v[-1].base)
+            place = fcvi_place_of(&places, field->structure, v->base);
+        json_of_value(&t, frame, field, v, structures[field->structure].name, place);
     }
     say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
         frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,

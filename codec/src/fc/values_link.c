@@ -1,5 +1,6 @@
 /* The payloads of Extended Link Services and of the Name Server as values: which structures follow the
  * command word or the CT header (FC-FS, RFC 2625, FC-GS). */
+#include "../core/assert.h"
 #include "../core/values.h"
 #include "fc.h"
 
@@ -38,6 +39,7 @@ static size_t length_of(unsigned structure)
 /* Pages of an RSCN, as many as it says itself that there are; what finds no room stays with the rest. */
 static size_t take_pages(struct fcvi_values *out, const uint8_t *bytes, size_t base, size_t end)
 {
+    FCVI_ASSERT(base >= FCVI_ELS_LENGTH && base <= end);
     const uint8_t *els = bytes + base - FCVI_ELS_LENGTH;
     uint64_t word = fcvi_ELS_ELS_Word_0(els);
     size_t said = base - FCVI_ELS_LENGTH + (word & 0xFFFF);
@@ -55,6 +57,7 @@ size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, si
 {
     const uint8_t *bytes = frame->input.bytes;
     size_t end = base + frame->payload_length;
+    FCVI_ASSERT(end <= frame->input.length);
     if (frame->payload_length < FCVI_ELS_LENGTH)
         return base;
     fcvi_take(out, FCVI_S_ELS, FCVI_IU_NONE, base, bytes);
@@ -108,6 +111,7 @@ size_t fcvi_take_ct(struct fcvi_values *out, const struct fcvi_frame *frame, siz
 {
     const uint8_t *bytes = frame->input.bytes, *ct = frame->payload;
     size_t end = base + frame->payload_length;
+    FCVI_ASSERT(end <= frame->input.length && frame->payload_length >= FCVI_CT_LENGTH);
     fcvi_take(out, FCVI_S_CT, FCVI_IU_NONE, base, bytes);
     base += FCVI_CT_LENGTH;
     uint64_t command = fcvi_CT_CT_Command(ct);

@@ -46,6 +46,8 @@ from conformance.fcvi.steps.peers import (
     start_peer,
 )
 
+PLACE = 2
+
 _CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("class3", "class3", {}), ("class2", "class2", {"class": 2}))
 _FABRICS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("in-order", "", {}),

@@ -32,6 +32,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 11
+
 _ROOM = 256 - 32
 _SIZE = 3 * _ROOM + 40  # four frames
 _R_CTL = {"P_BSY": class2.P_BSY, "F_BSY": class2.F_BSY, "P_RJT": class2.P_RJT, "F_RJT": class2.F_RJT}

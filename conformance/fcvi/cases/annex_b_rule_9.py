@@ -19,6 +19,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 11
+
 _VARIANTS = variants(levels=("reliable-reception",), ops=("send", "rdma-write"), classes=(3, 2)) + variants(
     levels=RELIABLE, ops=("rdma-read",), classes=(3, 2), choices=[("rdma-read", {})]
 )

@@ -25,6 +25,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 8
+
 RELIABLE = ("reliable-delivery", "reliable-reception")
 REASONS = (TRANSPORT_ERROR, *range(0x41, 0x49))
 

@@ -30,6 +30,8 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.traffic import flushed, post_recv
 
+PLACE = 5
+
 
 def late_answer_is_ignored(t: Scenario, setup: Setup, requirement: str) -> None:
     """An accepting RESP1 for a setup that failed draws no RESP2 (8.5.3 a, rule 1)."""

@@ -30,6 +30,8 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.traffic import flushed, post_recv
 
+PLACE = 5
+
 _T3 = ["FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a"]
 
 

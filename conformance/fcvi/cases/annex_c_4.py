@@ -35,6 +35,8 @@ from conformance.fcvi.steps.peers import (
 )
 from conformance.fcvi.steps.traffic import both_ways
 
+PLACE = 5
+
 _VARIANTS = [Variant("", {"role": SERVER}), Variant("class2", {"role": SERVER}, "class2", {"class": 2})]
 
 

@@ -36,6 +36,8 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.traffic import expect_send, post_send
 
+PLACE = 5
+
 _MESSAGES = "unreliable_delivery and send"
 
 

@@ -29,6 +29,8 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
+PLACE = 5
+
 
 @case(
     REGISTRY,

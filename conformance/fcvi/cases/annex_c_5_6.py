@@ -25,6 +25,8 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 
+PLACE = 5
+
 
 @case(
     REGISTRY,

@@ -17,6 +17,8 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
+PLACE = 5
+
 CLIENT_REQUIREMENTS = [
     "FCVI-C-R2-a", "FCVI-C.5.2-07", "FCVI-C.5.2-09", "FCVI-8.2-b2", "FCVI-8.3-02", "FCVI-8.3-05",
     "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.4-01",

@@ -37,6 +37,8 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
+PLACE = 5
+
 _RETRY = [
     "FCVI-8.2-b4", "FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.3-a2a", "FCVI-8.5.3-a2b",
     "FCVI-8.5.4-01", "FCVI-8.5.4-a1", "FCVI-8.5.4-a2", "FCVI-8.5.4-a3", "FCVI-5.9.4.4-04", "FCVI-5.9.4.5-05",

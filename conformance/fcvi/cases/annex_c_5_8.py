@@ -29,6 +29,8 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
+PLACE = 5
+
 
 @case(
     REGISTRY,

@@ -26,6 +26,8 @@ from conformance.fcvi.steps.connection import (
     start_request,
 )
 
+PLACE = 5
+
 _ROLES = [(CLIENT, "client"), (SERVER, "server")]
 
 

@@ -21,6 +21,8 @@ from conformance.fcvi.steps.connection import (
     send_disconnect_rqst,
 )
 
+PLACE = 5
+
 _ANY_STATUS = tuple(range(0x40, 0x4C))
 
 
@@ -51,15 +53,16 @@ def disconnect_both(t: Scenario) -> None:
     """
     setup = connect(t)
     if t.params["order"] == "dut-first":
-        _dut_first(t, setup)
+        dut_first(t, setup)
     elif t.params["order"] == "tester-first":
-        _tester_first(t, setup)
+        tester_first(t, setup)
     else:
-        _crossing(t, setup)
+        crossing(t, setup)
     check_state(t, setup.vi, "idle", "FCVI-8.2-e1")
 
 
-def _dut_first(t: Scenario, setup: Setup) -> None:
+def dut_first(t: Scenario, setup: Setup) -> None:
+    """VipDisconnect, and a Disconnect of the tester's that comes too late to end anything."""
     disconnect_and_answer(t, setup)
     exchange = send_disconnect_rqst(t, handle=setup.dut_handle, connection_id=0, abort=0)
     # E68: Idle may answer without status, with 4Ah or with 4Bh; the handle may be forgotten with 4Ah
@@ -69,7 +72,8 @@ def _dut_first(t: Scenario, setup: Setup) -> None:
     _no_callback(t, setup)
 
 
-def _tester_first(t: Scenario, setup: Setup) -> None:
+def tester_first(t: Scenario, setup: Setup) -> None:
+    """A Disconnect of the tester's, and VipDisconnect on the VI in Error."""
     exchange = send_disconnect_rqst(t, handle=setup.dut_handle, connection_id=0, abort=0)
     expect_disconnect_resp(t, exchange, connection_id=0, abort=0, handle=setup.tester_handle)
     check_state(t, setup.vi, "error", "FCVI-8.2-d3")
@@ -77,7 +81,8 @@ def _tester_first(t: Scenario, setup: Setup) -> None:
     disconnect_and_answer(t, setup, reasons=_ANY_STATUS, resp_reason=DOES_NOT_EXIST)
 
 
-def _crossing(t: Scenario, setup: Setup) -> None:
+def crossing(t: Scenario, setup: Setup) -> None:
+    """Both ask before either has an answer."""
     call = t.start("VipDisconnect", vi=setup.vi)
     rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
     check_disconnect_rqst(t, rqst, setup, abort=0, reasons=_ANY_STATUS, handle=setup.tester_handle)

@@ -21,6 +21,8 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
+PLACE = 2
+
 
 @case(
     REGISTRY,

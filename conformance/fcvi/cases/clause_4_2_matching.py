@@ -37,6 +37,8 @@ from conformance.fcvi.steps.connection import (
     tester_host,
 )
 
+PLACE = 3
+
 
 _FOREIGN, _SECOND_OWN = "20010db80000000000000000000000ee", "20010db80000000000000000000000b2"
 _TWO_HOSTS = ["fe8000000000000000000000000000b2", _SECOND_OWN]

@@ -27,6 +27,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 7
+
 _BOTH = "rdma_read and rdma_write and (client or server)"
 
 

@@ -23,6 +23,8 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
+PLACE = 4
+
 _LONG = bytes(range(1, 129))
 _CHOICES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("", {}, {}),

@@ -36,6 +36,8 @@ from conformance.fcvi.steps.peers import (
     start_peer,
 )
 
+PLACE = 1
+
 FIRST, SECOND = "dut-first", "dut-second"
 _EXCHANGE_1 = ["FCVI-5.3.3-01", "FCVI-5.3.3-03", "FCVI-5.3.3-04", "FCVI-5.3.3-05", "FCVI-5.3.3-06"]
 _EXCHANGE_2 = ["FCVI-5.3.3-02", "FCVI-5.3.3-07", "FCVI-5.3.3-08", "FCVI-5.3.3-09"]

@@ -27,6 +27,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 7
+
 _SEQ_IDS = 260  # Messages after which every SEQ_ID has come again
 
 

@@ -36,6 +36,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 9
+
 _RESP_ERR, _DESC_ERR, _PROT_ERR, _TRANS_ERR = 1, 2, 4, 8  # Table 6
 
 

@@ -24,6 +24,8 @@ from conformance.fcvi.steps.messages import (
     transmit,
 )
 
+PLACE = 9
+
 _OPS = ("send", "rdma-write", "rdma-read")
 _NEEDS = "(client or server) and send and rdma_write and rdma_read"
 

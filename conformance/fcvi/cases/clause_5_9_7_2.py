@@ -30,6 +30,8 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 
+PLACE = 4
+
 _SERVER_PARAMS = {"role": SERVER}
 
 

@@ -37,6 +37,8 @@ from conformance.fcvi.steps.connection import (
 from conformance.fcvi.steps.message_checks import take_request
 from conformance.fcvi.steps.messages import expect_good, post, prepare, register, transmit, variants
 
+PLACE = 9
+
 _ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
 _RETRY_RQST, _INFO_RQST, _RETRY_RESP, _INFO_RESP = 0x10, 0x08, 4, 2  # Tables 7 and 9
 

@@ -42,6 +42,8 @@ from .clause_7_7_1 import wait_from
 from conformance.fcvi.steps.messages import state_of
 from conformance.fcvi.steps.ius import check_header, check_payload, check_status
 
+PLACE = 4
+
 _LONG = bytes(range(0x81, 0x100)) + b"\x00"
 _HOSTS = {"host": ["00112233445566778899aabbccddeeff"], "peer": {"host": ["ffeeddccbbaa99887766554433221100"]}}
 _LEVELS = (

@@ -32,6 +32,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 9
+
 _PIECE, _SIZE = 16, 6 * 16
 _ORDERS: list[tuple[str, dict[str, Any]]] = [
     ("reversed", {"order": [5, 4, 3, 2, 1, 0], "ius": 1}),

@@ -25,6 +25,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 6
+
 _RELIABLE = ("reliable-delivery", "reliable-reception")
 _SMALL: dict[str, Any] = {"sizes": [1, 62]}
 _FRAMES: dict[str, Any] = {"sizes": [2 * 224, 3 * 224 + 3], "config": {"receive_size": 256}}

@@ -27,6 +27,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 8
+
 _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("one-iu", {"sizes": [224, 3 * 224 + 3], "cut": Cut(), "config": {"receive_size": 256}}),
     ("two-ius", {"sizes": [225, 3 * 224], "cut": Cut(ius=2), "config": {"receive_size": 256}}),

@@ -35,6 +35,8 @@ from conformance.fcvi.steps.neighbours import (
     taken,
 )
 
+PLACE = 4
+
 
 #: Offsets in the FARP payload behind the command word, and lengths (RFC 2625, FC-FS).
 _FARP = {

@@ -18,6 +18,8 @@ from conformance.fcvi.steps.neighbours import (
     taken,
 )
 
+PLACE = 4
+
 # ---- the Name Server ----
 
 _WITH_SERVER = (FABRIC, PUBLIC_LOOP)

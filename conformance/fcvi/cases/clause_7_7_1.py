@@ -45,6 +45,8 @@ from conformance.fcvi.steps.neighbours import (
 )
 from conformance.fcvi.steps.traffic import both_ways
 
+PLACE = 2
+
 ROLES: tuple[tuple[str, str, Callable[[Scenario], Setup]], ...] = (
     (CLIENT, "client", connect_dut_client),
     (SERVER, "server", connect_dut_server),
@@ -106,6 +108,15 @@ def server_after_logout(t: Scenario) -> Setup:
     return connect_dut_server(t)
 
 
+def logged_out_by(t: Scenario, who: str) -> None:
+    """LOGO of the DUT's or of the tester's."""
+    if who == "dut":
+        t.link_event("logo")
+        t.expect("LOGO", "FCVI-7.7.1-05", why="when the DUT is told to log out")
+    else:
+        logo(t)
+
+
 def again(t: Scenario, requirement: str) -> None:
     """Positive control: in the role of the variant a further setup succeeds, after PLOGI."""
     if t.params["role"] == CLIENT:
@@ -143,11 +154,7 @@ def logout(t: Scenario) -> None:
     A PLOGI comes before the next FC-VI IU.
     """
     first, second = connect_as(t), connect_as(t)
-    if t.params["by"] == "dut":
-        t.link_event("logo")
-        t.expect("LOGO", "FCVI-7.7.1-05", why="when the DUT is told to log out")
-    else:
-        logo(t)
+    logged_out_by(t, str(t.params["by"]))
     for setup in (first, second):
         ended(t, setup.vi, "FCVI-7.7.1-05")
     if t.pics["send"]:

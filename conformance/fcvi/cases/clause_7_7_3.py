@@ -22,6 +22,8 @@ from conformance.fcvi.steps.neighbours import (
 )
 from conformance.fcvi.steps.traffic import answer_send, expect_send, post_send
 
+PLACE = 4
+
 MESSAGES = "loop and send and unreliable_delivery"
 
 
@@ -129,6 +131,11 @@ def _private(role: str, pics: str, name: str, params: dict[str, Any], extra: str
 )
 def private_loop(t: Scenario) -> None:
     """No FC-VI IU between the LIP and the end of ADISC, which the DUT sends or answers; then the connection may go on."""
+    private_loop_validated(t)
+
+
+def private_loop_validated(t: Scenario) -> None:
+    """What 7.7.3 says: no FC-VI IU between the LIP and the end of ADISC, which the DUT sends or answers; then all may go on."""
     setup = connect_as(t)
     hold_adisc(t)
     t.link_event("lip")

@@ -23,6 +23,8 @@ from .clause_7_7_3 import (
 from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.neighbours import PUBLIC_LOOP, TOPOLOGIES, add_second_port, login, no_fc_vi
 
+PLACE = 4
+
 
 def send_fan(t: Scenario, names: dict[str, str]) -> None:
     """FAN of the FL_Port."""
@@ -68,6 +70,11 @@ def _public(role: str, pics: str, name: str, params: dict[str, Any], peer: Optio
 )
 def public_loop(t: Scenario) -> None:
     """No FC-VI IU between the LIP and FAN; with the same FL_Port and AL_PA the connection may go on."""
+    public_loop_validated(t)
+
+
+def public_loop_validated(t: Scenario) -> None:
+    """What 7.7.4 says: no FC-VI IU between the LIP and FAN; with the same FL_Port and AL_PA the connection may go on."""
     know_fabric(t, _lip_and_fan)
     setup = connect_as(t)
     t.link_event("lip")

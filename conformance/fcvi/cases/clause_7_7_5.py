@@ -28,6 +28,8 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, count, login
 
+PLACE = 4
+
 _MESSAGES = "send and unreliable_delivery"
 
 
@@ -64,6 +66,11 @@ def flogi_of(t: Scenario) -> Received:
 )
 def same_fabric(t: Scenario) -> None:
     """FLOGI comes before any FC-VI IU. With the same Fabric and N_Port Identifier the connection may go on."""
+    fabric_login_again(t)
+
+
+def fabric_login_again(t: Scenario) -> None:
+    """What 7.7.5 says: FLOGI comes before any FC-VI IU. With the same Fabric and N_Port Identifier the connection may go on."""
     know_fabric(t, _nos)
     setup = connect_as(t)
     hold_flogi(t)

@@ -20,6 +20,8 @@ from conformance.fcvi.steps.connection import (
     expect_disconnect_resp,
 )
 
+PLACE = 4
+
 _LATER: dict[str, Any] = {"SEQ_CNT": 5}  # frames before it are missing
 _ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
 _CAUSES = (0x40, *range(0x41, 0x4C))

@@ -34,6 +34,8 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
+PLACE = 9
+
 
 @case(
     REGISTRY,

@@ -66,7 +66,8 @@ _IMMEDIATE = 0xA1B2C3D4
 _REMOTE = (0x1122334455660000, 0x00001234)
 
 
-def _needed(row: Row) -> str:
+def needed_by(row: Row) -> str:
+    """The PICS items that the topology and the login of a row need."""
     return " and ".join(e for e in (NEEDS[row[TOPOLOGY]], "explicit_login" if row[LOGIN] == "explicit" else "") if e)
 
 
@@ -74,7 +75,7 @@ def _message_row(row: Row) -> Variant:
     config: dict[str, Any] = {**TOPOLOGIES[row[TOPOLOGY]], "login": row[LOGIN], "receive_size": 256}
     immediate = row[IMMEDIATE] == "with"
     choice: dict[str, Any] = {"immediate": _IMMEDIATE if immediate else None}
-    needed = " and ".join(e for e in (_needed(row), "immediate_data" if immediate else "") if e)
+    needed = " and ".join(e for e in (needed_by(row), "immediate_data" if immediate else "") if e)
     if needed:
         choice["applies"] = needed
     made = variants(
@@ -89,7 +90,7 @@ def _words(row: Row) -> list[str]:
     return words + (["immediate"] if row[IMMEDIATE] == "with" else [])
 
 
-def _log_in(t: Scenario) -> None:
+def log_in(t: Scenario) -> None:
     """The client logs in; the tester is one where the DUT is the server."""
     if t.config["login"] == "explicit" and t.params["role"] != CLIENT:
         login(t)
@@ -111,7 +112,7 @@ def messages_combined(t: Scenario) -> None:
     Role, operation, Reliability Level, class, Fabric order, topology, login and Immediate Data: every legal combination of any
     four of them is in one of the variants. Where the Fabric keeps no order, the tester's frames come in another.
     """
-    _log_in(t)
+    log_in(t)
     setup = connect(t)
     said, heard = _EACH_WAY[t.params["op"]]
     said(t, setup, 1)
@@ -120,12 +121,14 @@ def messages_combined(t: Scenario) -> None:
     t.control("Messages passed both ways")
 
 
-def _mixed(t: Scenario, sent: Sent) -> None:
+def mixed(t: Scenario, sent: Sent) -> None:
+    """The frames of a Message of the tester, in another order where the Fabric keeps none."""
     frames = sent.frames
     transmit(t, frames[1:] + frames[:1] if t.config["fabric"] == OUT_OF_ORDER else frames)
 
 
-def _same(t: Scenario, seen: bytes, wanted: bytes, requirement: str) -> None:
+def same(t: Scenario, seen: bytes, wanted: bytes, requirement: str) -> None:
+    """The data of a Message are those that were sent."""
     t.require(seen == wanted, requirement, "the data are not those of the Message", f"{len(seen)} bytes {seen[:12].hex()}",
               f"{len(wanted)} bytes {wanted[:12].hex()}")  # fmt: skip
 
@@ -147,7 +150,7 @@ def _say_read(t: Scenario, setup: Setup, number: int) -> None:
     taken = take_request(t, setup, Message("rdma-read", number, va=_REMOTE[0], region=_REMOTE[1], total=_BYTES))
     _answer_read(t, setup, taken, data)
     expect_good(t, setup.vi, "send", "FCVI-6.7.1-02", length=_BYTES)
-    _same(t, memory(t, target), data, "FCVI-6.7.1-02")
+    same(t, memory(t, target), data, "FCVI-6.7.1-02")
 
 
 def _answer_read(t: Scenario, setup: Setup, taken: Taken, data: bytes) -> None:
@@ -158,7 +161,7 @@ def _answer_read(t: Scenario, setup: Setup, taken: Taken, data: bytes) -> None:
 
 
 def _heard(t: Scenario, setup: Setup, sent: Sent) -> None:
-    _mixed(t, sent)
+    mixed(t, sent)
     if level_of(t) == RR:
         expect_response(t, setup, sent)
 
@@ -168,7 +171,7 @@ def _hear_send(t: Scenario, setup: Setup, number: int) -> None:
     post(t, setup.vi, "recv", buffer)
     _heard(t, setup, prepare(t, setup, Message("send", number, data, immediate)))
     _told(t, setup)
-    _same(t, memory(t, buffer), data, "FCVI-6.2.1-01")
+    same(t, memory(t, buffer), data, "FCVI-6.2.1-01")
 
 
 def _told(t: Scenario, setup: Setup) -> None:
@@ -187,7 +190,7 @@ def _hear_write(t: Scenario, setup: Setup, number: int) -> None:
     if immediate is not None:
         _told(t, setup)
     t.until(lambda: memory(t, target) == data, t.ulp_timeout_us)
-    _same(t, memory(t, target), data, "FCVI-6.4.1-02")
+    same(t, memory(t, target), data, "FCVI-6.4.1-02")
 
 
 def _hear_read(t: Scenario, setup: Setup, number: int) -> None:
@@ -195,14 +198,14 @@ def _hear_read(t: Scenario, setup: Setup, number: int) -> None:
     source = register(t, _BYTES, read=True, data=data)
     sent = prepare(t, setup, Message("rdma-read", number, va=source.va, region=source.handle, total=_BYTES))
     transmit(t, sent.frames)
-    _same(t, b"".join(iu.payload for iu in take_read_response(t, setup, sent)), data, "FCVI-6.7.1-02")
+    same(t, b"".join(iu.payload for iu in take_read_response(t, setup, sent)), data, "FCVI-6.7.1-02")
 
 
 _EACH_WAY = {"send": (_say, _hear_send), "rdma-write": (_say, _hear_write), "rdma-read": (_say_read, _hear_read)}
 
 # ---- Connection Setups ----
 
-_LEVEL_PICS = {
+LEVEL_PICS = {
     "unreliable": "unreliable_delivery", "reliable-delivery": "reliable_delivery", "reliable-reception": "reliable_reception",
 }  # fmt: skip
 
@@ -213,7 +216,7 @@ def _setup_row(row: Row) -> Variant:
     config = {
         **TOPOLOGIES[row[TOPOLOGY]], "class": int(row[CLASS]), "login": row[LOGIN], "receive_size": int(row[SIZE]),
     }  # fmt: skip
-    pics = [row[ROLE].removeprefix("dut-"), f"class{row[CLASS]}", _LEVEL_PICS[row[LEVEL]], _needed(row)]
+    pics = [row[ROLE].removeprefix("dut-"), f"class{row[CLASS]}", LEVEL_PICS[row[LEVEL]], needed_by(row)]
     params = {
         "role": row[ROLE], "info": row[INFO] == "with", "attributes": {"FCVI_RELIABILITY_LVL": LEVELS[row[LEVEL]]},
     }  # fmt: skip
@@ -236,7 +239,7 @@ def setups_combined(t: Scenario) -> None:
     Role, class, topology, Reliability Level, receive size (one to three frames of an IU), login and provider information in
     the tester's IU: every legal combination of any four of them is in one of the variants.
     """
-    _log_in(t)
+    log_in(t)
     info = bool(t.params["info"])
     if t.params["role"] == CLIENT:
         setup = start_request(t)

@@ -110,6 +110,7 @@ def destroy(world: World) -> None:
     call = world.start("VipDestroyVi", 1, vi=world.slot.vi)
     if call.done and call.returned() == "VIP_SUCCESS":
         gone = world.slot
+        world.t.vis.remove(gone.vi)
         world.fresh()
         world.slots.remove(gone)
 

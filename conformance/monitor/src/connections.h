@@ -20,7 +20,8 @@ enum { RECENT = 8 };
 enum taint {
     TAINT_BREACH = 1, /* its setup broke a rule */
     TAINT_PEERS = 2,  /* it may be in another setup, too, and only one of them completes */
-    TAINT_UNSEEN = 4  /* the same, but of the other nothing was seen */
+    TAINT_UNSEEN = 4, /* the same, but of the other nothing was seen */
+    TAINT_LATE = 8    /* a Disconnect came that may be of an earlier Connection of its handle */
 };
 
 /** One Endpoint by the handle that its port gave it. What every Message needs stands first. */
@@ -35,6 +36,8 @@ struct endpoint {
     bool firm;                  /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
     uint8_t tainted;            /* bits of enum taint: what this Connection does is not judged */
     bool counting;              /* next is known */
+    bool left;                  /* its peer has sent a DISCONNECT_RQST */
+    bool owed;                  /* that of an earlier Connection with the same port has not: it may come yet */
     uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
@@ -130,6 +133,16 @@ static inline bool mon_endpoint_gone(struct at_hand *s, const struct endpoint *e
     const struct pair *p =
         here ? mon_pair_here(s) : mon_pair_of(s->m, s->in->network, e->owner, e->peer, false);
     return p == NULL || p->voided > e->bound; /* NULL: it made room for others */
+}
+/** The other port has sent the sender a setup IU that was not followed: it may have given any handle and any
+ *  FCVI_CONNECTION_ID. */
+static inline bool mon_far_unfollowed(struct at_hand *s)
+{
+    const struct pair *p = mon_pair_here(s);
+    bool far = p != NULL && p->unfollowed[mon_pair_index(s->d_id, s->s_id)] != 0;
+    if (far)
+        mon_unjudged(s->m, FCVI_UNJUDGED_BREACH, s->in->number);
+    return far;
 }
 /** The response at hand answers the request that was seen. */
 bool mon_message_linked(struct at_hand *s);

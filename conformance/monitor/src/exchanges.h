@@ -54,6 +54,7 @@ struct setup_facts {
     uint8_t reason;                        /* Reason Code of RESP1 when it refused */
     bool registered;                       /* the handle of its request is known to be asked for */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
+    bool has_rqst_pref, has_resp_pref;
 };
 
 struct message_facts {

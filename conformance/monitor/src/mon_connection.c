@@ -61,6 +61,7 @@ static uint16_t part(const struct at_hand *s, uint32_t byte, uint32_t size, uint
     const uint8_t *at = fcvi_assembly_part(s->f, start, byte, size);
     if (at == NULL)
         return 0;
+    FCVI_ASSERT(at >= s->f->payload && at + size <= s->f->payload + s->f->payload_length);
     *value = (uint32_t)fcvi_load(at, size);
     return (uint16_t)(at - s->fc);
 }
@@ -151,6 +152,7 @@ static void gather_address(const struct at_hand *s, uint32_t byte, struct addres
         a->rest = a->length;
         return;
     }
+    FCVI_ASSERT(a->length <= FCVI_ADDR_DISCRIM_SIZE);
     a->seen += gather_sum(s, byte + FCVI_ADDR_HOST_ADD_BYTE, FCVI_ADDR_HOST_ADD_SIZE, &a->host);
     a->rest += gather_sum(s, byte + FCVI_ADDR_DISCRIM_BYTE, a->length, &a->discriminator);
 }
@@ -173,6 +175,7 @@ void mon_connection_payload(struct at_hand *s)
 {
     struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
+    FCVI_ASSERT(s->x->group == G_SETUP);
     uint32_t value;
     if (!request && s->iu != FCVI_IU_CONNECT_RESP1)
         return;
@@ -181,8 +184,10 @@ void mon_connection_payload(struct at_hand *s)
                  request ? &u->rqst_depth : &u->resp_depth);
     if (o->handle_bytes == ALL_FOUR)
         *(request ? &u->has_rqst_handle : &u->has_resp_handle) = true;
-    if (part(s, PREF, 1, &value))
+    if (part(s, PREF, 1, &value)) {
         *(request ? &u->rqst_pref : &u->resp_pref) = (uint8_t)value;
+        *(request ? &u->has_rqst_pref : &u->has_resp_pref) = true;
+    }
     s->level_at = part(s, LEVEL, 1, &value);
     if (s->level_at != 0) {
         *(request ? &u->rqst_level : &u->resp_level) = (uint8_t)value;
@@ -211,6 +216,8 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
     bool crosses = elsewhere(s, e, peer, peer_handle);
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
+        e->owed |= e->bound != 0 && e->peer == peer && !e->left && !mon_endpoint_gone(s, e);
+        e->left = false;
         e->speaks = e->closed = e->closed_at = e->last = 0;
         e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
@@ -235,10 +242,20 @@ static void take_offers(struct endpoint *e, const struct offer *own, uint32_t de
     e->peer_flags = peer->has_flags ? peer->flags : UINT8_MAX;
 }
 
+/* Of an FCVI_PREF that no frame showed (E44) nothing is demanded: this is neither of its values. */
+enum { PREF_UNKNOWN = 0xFF };
+
+static uint8_t pref_of(const struct setup_facts *u, bool request)
+{
+    if (!(request ? u->has_rqst_pref : u->has_resp_pref))
+        return PREF_UNKNOWN;
+    return request ? u->rqst_pref : u->resp_pref;
+}
+
 static void bind_client(struct at_hand *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
-    bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, u->rqst_pref);
+    bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, pref_of(u, true));
     take_offers(client, &u->rqst_offer, u->rqst_depth, &u->resp_offer);
 }
 
@@ -248,7 +265,7 @@ static void bind_unseen(struct at_hand *s, struct endpoint *server)
     const struct setup_facts *u = &s->x->setup;
     if (server->firm && alive(s, server))
         return;
-    bind_endpoint(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, s->x->originator, FCVI_UNASSIGNED, u->resp_level, pref_of(u, false));
     server->tainted |= TAINT_UNSEEN;
 }
 
@@ -279,7 +296,7 @@ static void bind(struct at_hand *s)
         bind_unseen(s, server);
         return;
     }
-    bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, u->resp_pref);
+    bind_endpoint(s, server, x->originator, u->rqst_handle, u->resp_level, pref_of(u, false));
     take_offers(server, &u->resp_offer, u->resp_depth, &u->rqst_offer);
     bind_own_request(s, mon_endpoint_make(s, x->originator, u->rqst_handle));
     u->bound = true;
@@ -288,6 +305,7 @@ static void bind(struct at_hand *s)
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
 {
     const struct setup_facts *u = &x->setup;
+    FCVI_ASSERT(x->group == G_SETUP);
     if (!u->bound)
         return;
     struct endpoint *client = mon_endpoint_find(m, x->network, x->originator, u->rqst_handle);
@@ -349,6 +367,7 @@ void mon_connection_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
+    FCVI_ASSERT(x->group == G_SETUP);
     bool status = s->iu != FCVI_IU_CONNECT_RQST && fcvi_DH_CONN_STS(s->dh);
     mon_pair_of(s->m, x->network, x->originator, x->responder, true)->epoch = s->in->number;
     if (s->iu == FCVI_IU_CONNECT_RQST) {

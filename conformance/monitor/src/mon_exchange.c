@@ -71,6 +71,7 @@ static struct exchange *begin(struct at_hand *s, bool headless)
         x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
                            s->hint.exchange);
     }
+    FCVI_ASSERT(x->node.k0 == x_key(network, ox_id) && x->node.k1 == port_key(from, to));
     x->born = s->in->number;
     x->touched = s->in->time_us;
     x->originator = from;
@@ -134,14 +135,14 @@ static bool take_loosely(struct at_hand *s)
 static bool take_exactly(struct at_hand *s)
 {
     struct exchange *x = s->x;
+    bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
+    if (x->group == s->group && !other && x->side[s->who].refused != 0)
+        return true; /* a frame that was sent back may come again */
     if (answers_again(s)) {
         begin_answer(s);
         return true;
     }
     bool ended = x->over != 0 || x->aborted != 0 || (s->starts && logged_out(s));
-    bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
-    if (x->group == s->group && !other && x->side[s->who].refused != 0)
-        return true; /* a frame that was sent back may come again */
     bool again = s->who == 0 && fcvi_FC_SEQ_CNT(s->fc) == 0 && other && ended;
     if (s->starts && !ended && (other || x->group != s->group))
         mon_rules_5_4_reuse(s);
@@ -180,6 +181,7 @@ bool mon_exchange_of(struct at_hand *s)
 void mon_exchange_note(struct at_hand *s)
 {
     struct exchange *x = s->x;
+    FCVI_ASSERT(s->own == &x->side[s->who]);
     if (s->own->frame == 0 || !x->headless)
         s->own->id = s->id;
     s->own->frame = s->in->number;

@@ -4,6 +4,7 @@
 void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
                 uint64_t other)
 {
+    FCVI_ASSERT(s->s_id <= 0xFFFFFF && other <= s->in->number);
     s->misplaced |= place.byte == FCVI_FC_SEQ_CNT_BYTE || place.byte == FCVI_FC_Parameter_BYTE;
     if (s->x != NULL && rule.cls != FCVI_NOTICE)
         s->x->tainted |= (uint8_t)(1u << s->who);
@@ -20,6 +21,7 @@ void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struc
 struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
                                                 enum fcvi_monitor_unjudged reason)
 {
+    FCVI_ASSERT(reason < FCVI_UNJUDGED_COUNT);
     if (reason != FCVI_UNJUDGED_EVICTED)
         return m->unjudged[reason];
     uint64_t evicted = m->exchanges.evicted + m->endpoints.evicted + m->setups.evicted +
@@ -38,5 +40,6 @@ const char *fcvi_monitor_unjudged_text(enum fcvi_monitor_unjudged reason)
         [FCVI_UNJUDGED_BREACH] = "the other side had broken a rule in this Exchange",
         [FCVI_UNJUDGED_EVICTED] = "more goes on at once than the monitor has room for",
     };
+    FCVI_ASSERT(reason < FCVI_UNJUDGED_COUNT);
     return words[reason];
 }

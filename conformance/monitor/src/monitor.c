@@ -20,6 +20,7 @@ static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
     p->items = (uint32_t)lay(end, (uint64_t)count * size);
     p->bound = p->items + count * p->size;
     p->slots = lay(end, (uint64_t)slots * sizeof(uint64_t));
+    FCVI_ASSERT(p->bound > p->items && count < slots); /* a search ends at an empty slot */
 }
 
 static bool limit(uint32_t *value, uint32_t normal)
@@ -92,6 +93,7 @@ void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, 
 
 static void judge_message(struct at_hand *s)
 {
+    FCVI_ASSERT(mon_is(s->iu, FCVI_IUS_MSG_RQST) == (s->who == 0));
     mon_rules_5_9(s);
     mon_rules_5_8_2(s);
     mon_rules_7_3_rights(s);
@@ -112,11 +114,23 @@ static void judge_setup(struct at_hand *s)
     mon_connection_note(s);
 }
 
+/* A setup IU out of its place is not followed, but who receives it may take the handle that it gives, or the
+ * setup that it asks for (5.3.1, 5.4). */
+static void leave_unfollowed(struct at_hand *s)
+{
+    if (s->group == G_SETUP)
+        mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true)
+            ->unfollowed[mon_pair_index(s->s_id, s->d_id)] = s->in->number;
+}
+
 static void judge_in_place(struct at_hand *s)
 {
+    FCVI_ASSERT(s->group == s->x->group && s->own == &s->x->side[s->who] && s->far != s->own);
     mon_rules_5_5(s);
-    if (s->group == G_SETUP && !mon_rules_5_3(s))
-        return; /* out of its place nothing else of it means anything */
+    if (s->group == G_SETUP && !mon_rules_5_3(s)) {
+        leave_unfollowed(s); /* out of its place nothing else of it means anything */
+        return;
+    }
     mon_rules_5_8(s);
     mon_rules_7_7(s);
     if (s->group == G_MESSAGE)
@@ -129,10 +143,16 @@ static void judge_in_place(struct at_hand *s)
 
 static void judge_iu(struct at_hand *s)
 {
-    if (!mon_exchange_of(s))
+    if (!mon_exchange_of(s)) {
+        leave_unfollowed(s);
         return;
-    if (mon_rules_5_6(s) && mon_rules_5_4(s))
-        judge_in_place(s);
+    }
+    if (mon_rules_5_6(s)) {
+        if (mon_rules_5_4(s))
+            judge_in_place(s);
+        else
+            leave_unfollowed(s);
+    }
     mon_exchange_note(s);
 }
 
@@ -207,6 +227,7 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
 {
     struct at_hand s = {
         .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    FCVI_ASSERT(frame->number != 0);
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
         m->resumed = frame->time_us;
         m->partial = true;
@@ -217,6 +238,7 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
         fcvi_monitor_gap(m);
         return;
     }
+    FCVI_ASSERT(s.fc != NULL);
     s.s_id = mon_port_at(s.fc + FCVI_FC_S_ID_BYTE);
     s.d_id = mon_port_at(s.fc + FCVI_FC_D_ID_BYTE);
     s.who = fcvi_FC_Exchange_Context(s.fc) ? 1 : 0;

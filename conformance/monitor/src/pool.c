@@ -37,6 +37,7 @@ static void line_up(struct fcvi_monitor *m, struct pool *p, struct node *n)
 
 void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
 {
+    FCVI_ASSERT(hash == mon_hash(m, k0, k1));
     const uint64_t *slots = slots_of(m, p);
     for (uint32_t i = hash & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
         if ((uint32_t)(slots[i] >> 32) != hash)
@@ -52,6 +53,7 @@ void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_
 
 static void put(struct fcvi_monitor *m, const struct pool *p, const struct node *n)
 {
+    FCVI_ASSERT(n->place >= p->items && n->place < p->bound);
     uint64_t *slots = slots_of(m, p);
     uint32_t i = n->hash & p->mask;
     while (slots[i] != 0)
@@ -80,6 +82,7 @@ static void take_out(struct fcvi_monitor *m, const struct pool *p, const struct 
 
 void mon_pool_clear(struct fcvi_monitor *m, struct pool *p)
 {
+    FCVI_ASSERT(p->mask != 0 && (p->mask & (p->mask + 1)) == 0);
     memset(slots_of(m, p), 0, ((size_t)p->mask + 1) * sizeof(uint64_t));
     p->fresh = p->items;
     p->oldest = p->newest = NONE;
@@ -111,6 +114,7 @@ static void fetch_next(struct fcvi_monitor *m, const struct pool *p)
 
 static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
 {
+    FCVI_ASSERT(p->oldest != NONE && p->newest != NONE);
     struct node *n = mon_pool_at(m, p->oldest);
     take_out(m, p, n);
     unline(m, p, n);
@@ -121,6 +125,7 @@ static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
 
 void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
 {
+    FCVI_ASSERT(hash == mon_hash(m, k0, k1));
     bool fresh = p->fresh < p->bound;
     struct node *n = fresh ? mon_pool_at(m, p->fresh) : make_room(m, p);
     uint32_t place = fresh ? p->fresh : n->place;

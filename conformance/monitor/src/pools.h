@@ -36,6 +36,16 @@ struct pool {
     uint32_t oldest, newest;
 };
 
+enum { MON_FARPS = 16 }; /* ports whose FARP-REQs are remembered; those of further ones are not judged */
+
+/** The FARP-REQs of a port. */
+struct farp {
+    uint64_t frame, name; /* the first one's, and the Requesting N_Port Port_Name */
+    uint32_t network, port;
+    uint8_t codes, action;
+    bool several; /* a later one had something else there */
+};
+
 struct fcvi_monitor {
     struct fcvi_monitor_config config;
     struct fcvi_monitor_count unjudged[FCVI_UNJUDGED_COUNT];
@@ -48,6 +58,7 @@ struct fcvi_monitor {
     bool knows_r_a_tov;
     bool whole; /* nothing is missing and nothing out of order, gaps apart */
     struct pool exchanges, endpoints, setups, sequences, pairs;
+    struct farp farp[MON_FARPS];
 };
 
 void mon_pool_clear(struct fcvi_monitor *m, struct pool *p);
@@ -91,6 +102,7 @@ static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 /** The entry is the one used last. */
 static inline void mon_pool_touch(struct fcvi_monitor *m, struct pool *p, struct node *n)
 {
+    FCVI_ASSERT(n->place >= p->items && n->place < p->bound);
     if (n->newer == NONE)
         return;
     mon_pool_at(m, n->newer)->older = n->older;

@@ -31,10 +31,11 @@ void mon_rules_5_8_2(struct at_hand *s);      /* Preference */
 void mon_rules_7_3_depth(struct at_hand *s);  /* Messages without confirmation */
 /** A Message that waits makes room for another Exchange: its response will not be known for one. */
 void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x);
-void mon_rules_7_7(struct at_hand *s);       /* no FC-VI after a logout */
-void mon_rules_8_4(struct at_hand *s);       /* handles in use */
-void mon_rules_8_4_abort(struct at_hand *s); /* a Message is aborted */
-void mon_rules_8_5(struct at_hand *s);       /* retries and FCVI_CONNECTION_IDs */
+void mon_rules_7_5(struct at_hand *s, uint8_t command); /* FARP-REQ, FARP-REPLY */
+void mon_rules_7_7(struct at_hand *s);                  /* no FC-VI after a logout */
+void mon_rules_8_4(struct at_hand *s);                  /* handles in use */
+void mon_rules_8_4_abort(struct at_hand *s);            /* a Message is aborted */
+void mon_rules_8_5(struct at_hand *s);                  /* retries and FCVI_CONNECTION_IDs */
 
 void mon_link_services(struct at_hand *s); /* ABTS, BA_ACC */
 void mon_link_control(struct at_hand *s);  /* ACK, busy, reject */

@@ -62,6 +62,7 @@ static bool check_one_kind(struct at_hand *s)
 static bool check_answer(struct at_hand *s)
 {
     const struct message_facts *t = &s->x->message;
+    FCVI_ASSERT(t->iu < sizeof answers / sizeof answers[0]);
     if (s->who == 0)
         return true;
     if (t->request == 0 && mon_exact(s->m, s->x)) {

@@ -3,13 +3,14 @@
 
 /* 4.2, 5.4 (FCVI-4.2-02): an OX_ID names one Exchange at a time. The originator knows its own Exchanges, so
  * whatever was lost it cannot begin another while it has neither ended nor aborted the first, nor got an end.
- * Only a whole view shows that no end was seen; a Disconnect or a logout may have freed it. */
+ * Only a whole view shows that no end was seen; a Disconnect or a logout may have freed it, and so may an end
+ * that the other side did not mark as one (6.3.1). */
 void mon_rules_5_4_reuse(struct at_hand *s)
 {
     const struct exchange *x = s->x;
     struct pair *p = mon_pair_of(s->m, s->in->network, x->originator, x->responder, false);
     bool freed = p != NULL ? p->disconnected > x->born || p->voided > x->born : s->m->pairs.evicted != 0;
-    if (x->side[0].frame == 0 || freed)
+    if (x->side[0].frame == 0 || freed || (x->tainted & 2u) != 0)
         return;
     mon_report(s, FC(OX_ID), x->ox_id,
                FCVI_BREACH_IN_WORDS(s->group == G_MESSAGE ? "FCVI-4.2-02" : "FCVI-4.2-03",

@@ -9,12 +9,14 @@ static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
 }
 
 /* FCVI-5.5-06, 7.7.1: an abort of its Exchange, or a logout, has closed the Sequence, be it the last of its
- * side or an earlier one. Of an Exchange that made room for another nobody knows. */
+ * side or an earlier one; frames of the Sequence that were under way when the ABTS was sent change nothing.
+ * Of an Exchange that made room for another, or was answered twice, nobody knows. */
 static bool ended_with_exchange(struct at_hand *s, const struct sequence *q)
 {
     const struct exchange *x = mon_pool_find(s->m, &s->m->exchanges, q->x0, q->x1);
     const struct pair *p = mon_pair_here(s);
-    return x == NULL || x->born > q->frame || x->aborted > q->frame || (p != NULL && p->voided > q->frame);
+    return x == NULL || x->born > q->frame || x->aborted != 0 || x->headless ||
+           (p != NULL && p->voided > q->frame);
 }
 
 /* FCVI-5.5-02, -04, -05: class 3: closed when the last frame was sent; class 2: when every frame has its ACK.

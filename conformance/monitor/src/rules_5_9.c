@@ -14,6 +14,8 @@ static void unknown_handle(struct at_hand *s)
     const struct pair *p = mon_pair_here(s);
     if (!mon_knows_all(s->m))
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+    else if (mon_far_unfollowed(s))
+        return;
     else if (p == NULL || p->connections == 0)
         breach(s, "FCVI-4.2-01", "a Message without a Connection between the ports",
                "a Connection Setup before", 0);
@@ -83,8 +85,9 @@ static struct endpoint *check_handle(struct at_hand *s)
         return NULL;
     }
     if (e->peer != s->s_id) {
-        breach(s, "FCVI-5.9.2-01", "the handle is that of a Connection with another port",
-               "the handle of the Remote Endpoint", e->bound);
+        if (!mon_far_unfollowed(s))
+            breach(s, "FCVI-5.9.2-01", "the handle is that of a Connection with another port",
+                   "the handle of the Remote Endpoint", e->bound);
         return NULL;
     }
     check_own_end(s, e);
@@ -133,6 +136,7 @@ static void check_twice(struct at_hand *s, uint32_t id)
                    r->frame);
         return;
     }
+    FCVI_ASSERT(e->slot < RECENT);
     e->recent_id[e->slot % RECENT] = id;
     e->recent[e->slot % RECENT] = (struct recent){s->in->time_us, s->in->number, s->s_id, s->x->ox_id};
     e->slot = (uint8_t)((e->slot + 1) % RECENT);

@@ -5,7 +5,7 @@
 static void check_subject(struct at_hand *s, const struct endpoint *e)
 {
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    bool known = mon_knows_all(s->m);
+    bool known = mon_knows_all(s->m) && !mon_far_unfollowed(s);
     if (!fcvi_DH_CONN_SETUP_ABORT(s->dh)) {
         if (known && (e == NULL || e->bound == 0))
             mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh),
@@ -102,6 +102,20 @@ static void check_completed(struct at_hand *s, const struct endpoint *a, const c
     mon_report(s, DH(s, FCVI_MSG_ID), seen, rule, a->bound);
 }
 
+/* D.2: who has answered a Disconnect sends its own when its application likes, and by then the handle may serve
+ * another Connection of the same two ports (8.4.2 f, E68): whose Disconnect this is nobody can tell. */
+static bool may_be_late(struct endpoint *e, struct endpoint *mine)
+{
+    if (e == NULL || mine == NULL)
+        return false;
+    e->left = true;
+    if (!e->owed)
+        return false;
+    e->tainted |= TAINT_LATE;
+    mine->tainted |= TAINT_LATE;
+    return true;
+}
+
 static void request(struct at_hand *s)
 {
     struct disconnect_facts *d = &s->x->disconnect;
@@ -115,11 +129,15 @@ static void request(struct at_hand *s)
     if (e != NULL && e->bound != 0 && e->peer == s->s_id)
         mine = mon_endpoint_find(s->m, s->in->network, s->s_id, e->peer_handle);
     check_subject(s, e);
-    if (d->abort) {
-        check_setup_handle(s);
-        check_established(s, e, mine);
+    if (may_be_late(e, mine)) {
+        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
+    } else {
+        if (d->abort) {
+            check_setup_handle(s);
+            check_established(s, e, mine);
+        }
+        check_completed(s, mine, "FCVI-6.12.2-11");
     }
-    check_completed(s, mine, "FCVI-6.12.2-11");
     mon_connection_closed(s, mine);
 }
 
@@ -192,7 +210,8 @@ static void response(struct at_hand *s)
         mon_unjudged(s->m, FCVI_UNJUDGED_REQUEST, s->in->number);
         return;
     }
-    if (mine != NULL && (mine->bound == 0 || mine->peer != s->d_id))
+    /* within R_A_TOV of the request the handle may have come to serve another Connection (8.4.2 f) */
+    if (mine != NULL && (mine->bound == 0 || mine->peer != s->d_id || mine->bound > d->rqst))
         mine = NULL;
     if (mon_far_good(s)) {
         repeat(s);
@@ -210,6 +229,7 @@ static void response(struct at_hand *s)
 
 void mon_rules_6_12(struct at_hand *s)
 {
+    FCVI_ASSERT(s->x->group == G_DISCONNECT && mon_is(s->iu, FCVI_IUS_DISCONNECT));
     if (s->iu == FCVI_IU_DISCONNECT_RQST)
         request(s);
     else

@@ -159,6 +159,7 @@ static void response(struct at_hand *s)
 
 void mon_rules_6_2(struct at_hand *s)
 {
+    FCVI_ASSERT(s->x->group == G_MESSAGE);
     if (s->who == 0)
         request(s);
     else

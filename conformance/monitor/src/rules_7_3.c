@@ -127,6 +127,7 @@ void mon_rules_5_8_2(struct at_hand *s)
 
 void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x)
 {
+    FCVI_ASSERT(x->group == G_MESSAGE && x->waits);
     struct endpoint *e = mon_endpoint_find(m, x->network, x->responder, x->message.handle);
     if (e != NULL && e->unconfirmed > 0 && e->peer == x->originator && e->bound <= x->born)
         e->unconfirmed--;

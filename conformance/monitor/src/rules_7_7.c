@@ -96,37 +96,6 @@ static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t comm
     learn_name(s, p, me);
 }
 
-static void same_port(struct at_hand *s, struct fcvi_place place, uint64_t seen, const char *id,
-                      const char *words, uint64_t wanted, uint64_t other)
-{
-    if (seen != wanted)
-        mon_report(s, place, seen, FCVI_BREACH(id, words, wanted), other);
-}
-
-/* 7.5, RFC 2625: whom a FARP names is who sends it, and whom it is sent to. The Port_Name is known from a
- * login of the two. */
-static void farp(struct at_hand *s, uint8_t command)
-{
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_FARP_LENGTH)
-        return;
-    const uint8_t *p = s->f->payload + FCVI_ELS_LENGTH;
-    uint16_t base = (uint16_t)(p - s->fc);
-    bool reply = command == FCVI_ELS_FARP_REPLY;
-    static const char requester[] = "the requesting N_Port is another";
-    same_port(s, FCVI_AT(base, FARP, Requesting_N_Port_Identifier), fcvi_FARP_Requesting_N_Port_Identifier(p),
-              reply ? "FCVI-7.5-18" : "FCVI-7.5-03", requester, reply ? s->d_id : s->s_id, 0);
-    if (!reply)
-        return;
-    same_port(s, FCVI_AT(base, FARP, Responding_N_Port_Identifier), fcvi_FARP_Responding_N_Port_Identifier(p),
-              "FCVI-7.5-20", "the responding N_Port is not the sender", s->s_id, 0);
-    const struct pair *pair = mon_pair_here(s);
-    const struct name *n = pair == NULL ? NULL : &pair->name[mon_pair_index(s->d_id, s->s_id)];
-    if (n != NULL && n->frame != 0 && n->frame > s->m->last_gap && n->frame < s->in->number && s->m->whole &&
-        !s->m->veiled)
-        same_port(s, FCVI_AT(base, FARP, Requesting_Port_Name), fcvi_FARP_Requesting_Port_Name(p),
-                  "FCVI-7.5-21", requester, n->port_name, n->frame);
-}
-
 void mon_login_services(struct at_hand *s)
 {
     if (s->f->payload_length < FCVI_ELS_LENGTH)
@@ -134,7 +103,7 @@ void mon_login_services(struct at_hand *s)
     uint8_t command = (uint8_t)fcvi_ELS_ELS_Command(s->f->payload);
     uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
     if (r_ctl == FCVI_R_CTL_ELS_REQUEST && (command == FCVI_ELS_FARP_REQ || command == FCVI_ELS_FARP_REPLY))
-        farp(s, command);
+        mon_rules_7_5(s, command);
     unsigned me = mon_pair_index(s->s_id, s->d_id), far = 1 - me;
     if (s->s_id == s->d_id)
         return;
@@ -146,7 +115,8 @@ void mon_login_services(struct at_hand *s)
     if (p == NULL || r_ctl != FCVI_R_CTL_ELS_REPLY || p->els[far] == 0 ||
         p->els_ox_id[far] != fcvi_FC_OX_ID(s->fc))
         return;
-    p->epoch = s->in->number;
+    /* what the sender sent before the PLOGI or LOGO reached it is over as well (7.7.1) */
+    p->epoch = p->voided = s->m->voided = s->in->number;
     if (command == FCVI_ELS_LS_ACC && p->els[far] == FCVI_ELS_PLOGI) {
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);

@@ -82,6 +82,7 @@ void mon_rules_8_4(struct at_hand *s)
 void mon_rules_8_4_abort(struct at_hand *s)
 {
     struct exchange *x = s->x;
+    FCVI_ASSERT(x->group == G_MESSAGE);
     bool timed_out = s->m->knows_r_a_tov && s->in->time_us >= x->touched &&
                      s->in->time_us - x->touched >= s->m->config.r_a_tov_us && x->side[0].cls == 3;
     if (x->waits)

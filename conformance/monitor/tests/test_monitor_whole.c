@@ -488,12 +488,72 @@ START_TEST(farps_name_their_ports)
     expect(&s, WHOLE, "FCVI-7.5-20", 3, "a FARP-REPLY for another port");
     put(f->bytes, BODY + 5, 3, B);
     put(f->bytes, BODY + 8, 8, 5);
-    expect(&s, WHOLE, "FCVI-7.5-21", 3, "a FARP-REPLY with another Port_Name");
+    expect(&s, WHOLE, NULL, 0,
+           "a FARP-REPLY with another Port_Name than the login, from whose port the LIP took the AL_PA");
     f->bytes[24] = 0x54;
     put(f->bytes, BODY + 1, 3, B);
     expect(&s, WHOLE, NULL, 0, "a FARP-REQ");
     put(f->bytes, BODY + 1, 3, A);
     expect(&s, WHOLE, "FCVI-7.5-03", 3, "a FARP-REQ for another port");
+}
+END_TEST
+
+/* RFC 2625 5.3: fields that the reply has unchanged, whichever FC-4 of the port sends it. */
+START_TEST(farp_replies_repeat_what_was_asked)
+{
+    static const struct {
+        unsigned at, bytes;
+        const char *requirement;
+    } field[] = {{BODY, 1, "FCVI-7.5-17"}, {BODY + 4, 1, "FCVI-7.5-19"}, {BODY + 8, 8, "FCVI-7.5-21"}};
+    for (unsigned i = 0; i < 3; i++) {
+        struct stream s = stream();
+        for (unsigned n = 0; n < 3; n++) { /* two FARP-REQs and the reply */
+            struct made *f = els(&s, n == 2 ? 0x55 : 0x54, n == 2 ? B : A, false, 76);
+            put(f->bytes, BODY, 1, 4);
+            put(f->bytes, BODY + 1, 3, A);
+            put(f->bytes, BODY + 4, 1, 2);
+            put(f->bytes, BODY + 5, 3, n == 2 ? B : 0);
+        }
+        expect(&s, WHOLE, NULL, 0, "a FARP-REPLY");
+        put(s.frame[2].bytes, field[i].at, field[i].bytes, 1);
+        expect(&s, WHOLE, field[i].requirement, 3, "a FARP-REPLY with something else");
+        expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, NULL, 0,
+               "the same, where the beginning may be missing");
+        put(s.frame[1].bytes, field[i].at, field[i].bytes, 1);
+        expect(&s, WHOLE, NULL, 0, "a FARP-REPLY to one of two FARP-REQs that differ");
+        put(s.frame[1].bytes, field[i].at, field[i].bytes, i == 0 ? 4 : i == 1 ? 2 : 0);
+        struct made ask = s.frame[0], again = s.frame[1], reply = s.frame[2];
+        s.count = 0;
+        login(&s);
+        put(s.frame[0].bytes, BODY + 16, 8, 1); /* Port_Name */
+        s.frame[2] = ask, s.frame[3] = again, s.frame[4] = reply;
+        s.count = 5;
+        expect(&s, WHOLE, i == 2 ? NULL : field[i].requirement, i == 2 ? 0 : 5,
+               "a FARP-REPLY with the name of the login");
+    }
+}
+END_TEST
+
+/* What is not remembered is not judged: the ports that ask first are. */
+START_TEST(farps_of_many_ports)
+{
+    struct stream s = stream();
+    for (uint32_t n = 0; n < 20; n++) {
+        struct made *f = frame(&s, 0x22, 0x010100 + n, B, 0x01, FIRST | END | INITIATIVE, 0x5001, 76);
+        f->bytes[24] = 0x54;
+        put(f->bytes, BODY + 1, 3, 0x010100 + n);
+        put(f->bytes, BODY, 1, 4);
+    }
+    for (unsigned n = 0; n < 20; n += 19) {
+        struct made *f = frame(&s, 0x22, B, 0x010100 + n, 0x01, FIRST | END | INITIATIVE, 0x5002, 76);
+        f->bytes[24] = 0x55;
+        put(f->bytes, BODY + 1, 3, 0x010100 + n);
+        put(f->bytes, BODY + 5, 3, B);
+        put(f->bytes, BODY, 1, n == 0 ? 4 : 1);
+    }
+    expect(&s, WHOLE, NULL, 0, "a FARP-REPLY to a port that is not remembered");
+    put(s.frame[20].bytes, BODY, 1, 1);
+    expect(&s, WHOLE, "FCVI-7.5-17", 21, "a FARP-REPLY to one that is");
 }
 END_TEST
 
@@ -517,6 +577,8 @@ int main(void)
     tcase_add_test(t, retries_follow_an_abort);
     tcase_add_test(t, logouts_end_connections_for_good);
     tcase_add_test(t, farps_name_their_ports);
+    tcase_add_test(t, farp_replies_repeat_what_was_asked);
+    tcase_add_test(t, farps_of_many_ports);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_ENV);

@@ -15,7 +15,7 @@ from fcvi.fc import codec
 from . import mutator
 from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import Dut, DutError, Unavailable
-from fcvi.engine.record import Entry, RecordingDut
+from fcvi.engine.record import RecordingDut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import TraceFrame
@@ -43,7 +43,7 @@ class Outcome:
     kind: str = ""
     reason: str = ""
     trace: list[TraceFrame] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)  # all that passed, calls too
+    lines: list[str] = field(default_factory=list)  # of evidence: all that passed, calls too
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Attack:
     def _run(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
         self._dut.take()
         outcome = self._run_once(seed, state, given, sent)
-        outcome.entries = self._dut.take()
+        outcome.lines = self._dut.take()
         return outcome
 
     def _run_once(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:

@@ -1,4 +1,4 @@
-"""The field-aware mutator of fuzz/mutator, for one frame at a time."""
+"""The field-aware mutator of harness/mutator, for one frame at a time."""
 
 from __future__ import annotations
 

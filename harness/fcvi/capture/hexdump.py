@@ -44,6 +44,9 @@ def capture_of(path: str, link: Optional[str]) -> Iterator[str]:
             file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link or link_of(frames[0])]))
             for frame in frames:
                 file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+        only_read = os.open(f"/proc/self/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
+        os.close(number)
+        number = only_read
         yield f"/proc/self/fd/{number}"
     finally:
         os.close(number)

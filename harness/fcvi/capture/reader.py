@@ -11,7 +11,8 @@ from _fcvi import ffi, lib
 from fcvi.engine.results import Finding
 from fcvi.fc import codec
 
-from .scan import protocol_name
+from .limits import Limits
+from .scan import opened, protocol_name
 
 _ERROR_SIZE, _FINDINGS = 512, 64
 KINDS = ("frame", "cut", "fip", "foreign", "malformed", "part")
@@ -64,12 +65,12 @@ def findings_of_cut(record: Record) -> list[Finding]:
 class Reader:
     """An open capture. Iterating gives every record; ``fcvi.scan`` stops only where something is wrong."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, limits: Optional[Limits] = None) -> None:
+        self.path, self._limits = path, limits or Limits()
         self._error = ffi.new("char[]", _ERROR_SIZE)
-        self._capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        self._capture = opened(path, self._error, self._limits)
         if self._capture == ffi.NULL:
-            raise CaptureError(ffi.string(self._error).decode(errors="replace"))
+            raise CaptureError(self._why())
         self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
 
     def __enter__(self) -> Reader:
@@ -90,9 +91,12 @@ class Reader:
         lib.fcvi_capture_progress(self._capture, numbers, numbers + 1)
         return numbers[0], numbers[1]
 
+    def _why(self) -> str:
+        return self._limits.hint(ffi.string(self._error).decode(errors="replace"))
+
     def _check(self, status: int) -> int:
         if status < 0:
-            raise CaptureError(f"{self.path}: {ffi.string(self._error).decode(errors='replace')}")
+            raise CaptureError(f"{self.path}: {self._why()}")
         return status
 
     def __iter__(self) -> Iterator[Record]:

@@ -6,7 +6,13 @@ load than the capture to read.
 
 from __future__ import annotations
 
+import os
+
 from _fcvi import ffi, lib
+
+from fcvi.engine.words import UsageError, number
+
+from .limits import Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,6 +107,17 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
 
 
+def hash_seed() -> int:
+    """Of the hash tables, so that nobody can make a capture whose frames collide. FCVI_HASH_SEED=N repeats a run."""
+    said = os.environ.get("FCVI_HASH_SEED")
+    if not said:
+        return int.from_bytes(os.urandom(8), "little")
+    seed = number(said, 0, (1 << 64) - 1)
+    if seed is None:
+        raise UsageError(f"FCVI_HASH_SEED: {said[:40]!r} is no number from 0 to 2**64 - 1")
+    return seed
+
+
 class Watch:
     """The monitor of one stream of frames."""
 
@@ -108,7 +125,7 @@ class Watch:
         config = ffi.new("struct fcvi_monitor_config *")
         config.limits.exchanges, config.limits.endpoints = _EXCHANGES, _ENDPOINTS
         config.limits.setups = config.limits.sequences = config.limits.pairs = _EXCHANGES // 4
-        config.trust, config.r_a_tov_us = trust, r_a_tov_us
+        config.trust, config.r_a_tov_us, config.seed = trust, r_a_tov_us, hash_seed()
         size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
         self._memory = _uncleared("uint64_t[]", size // 8 + 9)  # pages that are not used are never there
         aligned = self._memory + -int(ffi.cast("uintptr_t", self._memory)) % _LINE // 8
@@ -130,15 +147,23 @@ class Watch:
         return found
 
 
+def opened(path: str, error: Any, limits: Limits) -> Any:
+    """An open capture (struct capture), NULL with a line in error."""
+    capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, len(error))
+    if capture != ffi.NULL:
+        lib.fcvi_capture_limit(capture, limits.bytes_most())
+    return capture
+
+
 class Scan:
     """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs. ahead: a second
     thread reads and decodes meanwhile."""
 
-    def __init__(self, path: str, ahead: bool = False) -> None:
-        self.path, self._ahead = path, ahead
+    def __init__(self, path: str, limits: Limits, ahead: bool = False) -> None:
+        self.path, self._limits, self._ahead = path, limits, ahead
         self._judge: Any = None
         self._error = ffi.new("char[]", _ERROR_SIZE)
-        self._capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), self._error, _ERROR_SIZE)
+        self._capture = opened(path, self._error, limits)
         if self._capture == ffi.NULL:
             raise ScanError(self._why())
         self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
@@ -150,7 +175,7 @@ class Scan:
         self.tally = ffi.new("struct judge_tally *")
 
     def _why(self) -> str:
-        return str(ffi.string(self._error), errors="replace")
+        return self._limits.hint(str(ffi.string(self._error), errors="replace"))
 
     def close(self) -> None:
         """Close the file."""
@@ -163,7 +188,7 @@ class Scan:
         """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
         judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
         if judge == ffi.NULL:
-            raise ScanError(f"{self.path}: out of memory")
+            raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
         if self._ahead:  # where there is no thread to be had it goes on without
             lib.fcvi_judge_ahead(judge)
         while status := lib.fcvi_judge_next(
@@ -190,11 +215,11 @@ class Scan:
         return numbers[0], numbers[1]
 
 
-def first_time(path: str) -> Optional[int]:
+def first_time(path: str, limits: Limits) -> Optional[int]:
     """When the first record was taken, None without one. Raises ScanError."""
     error = ffi.new("char[]", _ERROR_SIZE)
     record = ffi.new("struct capture_record *")
-    capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, _ERROR_SIZE)
+    capture = opened(path, error, limits)
     if capture == ffi.NULL:
         raise ScanError(str(ffi.string(error), errors="replace"))
     while (status := lib.fcvi_capture_next(capture, record, error, _ERROR_SIZE)) == 2:  # a pipe in which nothing is yet

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line, write_file
 from fcvi.report import certificate, manifest, verify as verification
 from . import run as run_command
@@ -25,14 +26,14 @@ from . import run as run_command
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("certify", help="run every applicable case, leave report and certificate", description=__doc__)
+    p = commands.add_parser("certify", help="Run every applicable case, and write a report and a certificate.", description=__doc__)
     run_command.options(p, report="report")
-    p.add_argument("--sign", type=Path, metavar="KEY", help="sign the manifest of all files with this private key of OpenSSH")
-    p.add_argument("--pdf", action="store_true", help="certificate.pdf as well, by weasyprint or chromium")
-    p.add_argument("--verify", type=Path, metavar="DIR", help="run nothing: compare DIR with its certificate")
-    p.add_argument("--key", type=Path, metavar="PUB", help="with --verify: the public key that has to have signed")
-    p.add_argument("--rejudge", action="store_true", help="with --verify: judge every case again from the evidence, and compare")
-    p.add_argument("--json", action="store_true", help="with --verify: the outcome as JSON")
+    p.add_argument("--sign", type=Path, metavar="KEY", help="Sign the manifest of all files with this private key of OpenSSH.")
+    p.add_argument("--pdf", action="store_true", help="Write certificate.pdf as well, by weasyprint or chromium.")
+    p.add_argument("--verify", type=Path, metavar="DIR", help="Run nothing; compare DIR with its certificate.")
+    p.add_argument("--key", type=Path, metavar="PUB", help="With --verify: demand a signature by this public key.")
+    p.add_argument("--rejudge", action="store_true", help="With --verify: judge every case again from the evidence, and compare.")
+    p.add_argument("--json", action="store_true", help="With --verify: print the outcome as one JSON object.")
     p.set_defaults(run=run, certification=True)
 
 
@@ -43,10 +44,22 @@ def run(args: argparse.Namespace) -> int:
     if args.shard != (1, 1):
         print("fcvi: --shard: a certification runs every case; share a run out instead", file=sys.stderr)
         return 2
+    if args.resume is not None and _lacks_a_signature_only(args):
+        args.report = args.resume
+        return _finished(args)
     status = run_command.run(args)
     done = _finished(args)
     _tell_of_strangers(args.report)
     return done or status
+
+
+def _lacks_a_signature_only(args: argparse.Namespace) -> bool:
+    """A certification that was cut off when all was written but what --sign or --pdf adds."""
+    try:
+        whole = "incomplete" not in load_run(args.resume) and (args.resume / certificate.JSON).is_file()
+        return whole and bool(args.sign or args.pdf)
+    except FileError:
+        return False  # the run says why
 
 
 def _finished(args: argparse.Namespace) -> int:

@@ -5,8 +5,13 @@ adapter (Boardwalk) and MDS header or FCIP, as they are or compressed by gzip, z
 standard input, of which frames are told as they come. --from hex reads hexadecimal dumps instead: one frame a line, or lines
 with offsets as xxd, hexdump -C and text2pcap have them.
 
+Times in words count from the first record of the file, those of --json from 1970 on. A field that is a part of its bytes has its
+bits behind the offset: 9.13-12 is bits 13 to 12 of what begins at byte 9. An address of IPv6 and a Discriminator of printable
+characters stand in words beside their bytes. Several files have their names before each frame. On a terminal there is colour,
+unless NO_COLOR is set.
+
 Of a frame that the snap length cut off what is found in its headers is said. Exit status: 0, or 2 when a capture cannot be read
-to its end or holds no FC-2 frame.
+to its end, holds no FC-2 frame, or none of the records that --frames names.
 """
 
 from __future__ import annotations
@@ -14,31 +19,38 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import nullcontext
 from typing import Any, Optional
 
 from fcvi.fc import codec
+from fcvi.capture import confined
 from fcvi.capture.hexdump import HexError, capture_of
+from fcvi.capture.limits import add_options
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
+from fcvi.engine.paint import PLAIN, Paint, paint_for
+from fcvi.engine.results import Finding
 from fcvi.engine.progress import Progress, wanted
-from fcvi.engine.words import complain, number
+from fcvi.engine.words import complain, number, printable
 from fcvi.fc.requests import Requests
 
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("decode", help="frames of captures in words or JSON", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+")
+    p = commands.add_parser("decode", help="Print the frames of captures in words or JSON.", description=__doc__)
+    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
     form = p.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one object per frame and line")
-    form.add_argument("--summary", action="store_true", help="one line per frame")
-    what = "what the files are (default capture)"
+    form.add_argument("--json", action="store_true", help="Print one object for each frame, a line each.")
+    form.add_argument("--summary", action="store_true", help="Print one line for each frame.")
+    what = "The files are captures (the default) or hexadecimal dumps."
     p.add_argument("--from", dest="form", choices=("capture", "hex"), default="capture", help=what)
-    link = "what a hexadecimal dump's frames begin with: frame, delimited (SOF to EOF), ethernet; default: as they look"
+    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
-    p.add_argument("--frames", type=_range, metavar="A-B", help="only these record numbers: 3, 3-7 or 3-")
-    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="files at a time (1); the output is the same")
+    p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
+                   help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -62,47 +74,69 @@ def _words(record: Record) -> str:
     return "FIP" if record.kind == "fip" else f"foreign: {record.protocol}"
 
 
-def _print(path: str, record: Record, answers: int, args: argparse.Namespace) -> None:
-    frame = codec.decode(record.data, record.sof, record.eof, record.crc, answers)
-    decoded = record.kind in ("frame", "cut")
-    findings = findings_of_cut(record) if record.kind == "cut" else frame.findings
-    if args.json:
-        entry: dict[str, Any] = {"file": path, "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
-        if decoded:
-            entry.update(frame.json())
-            entry["findings"] = [f.as_json() for f in findings]
+class _Printer:
+    """Prints the records of one file."""
+
+    def __init__(self, path: str, args: argparse.Namespace) -> None:
+        self._path, self._args = path, args
+        self._paint: Paint = args.paint
+        self._begin: Optional[int] = None
+
+    def see(self, record: Record) -> None:
+        """The first record is where time begins."""
+        if self._begin is None:
+            self._begin = record.time_us
+
+    def show(self, record: Record, answers: int) -> None:
+        """One record. answers: the request that it answers (``Requests``)."""
+        frame = codec.decode(record.data, record.sof, record.eof, record.crc, answers)
+        findings = findings_of_cut(record) if record.kind == "cut" else frame.findings
+        if self._args.json:
+            print(json.dumps(self._object(record, frame, findings)))
         else:
-            entry["problem"] = record.problem or None
-            entry["protocol"] = record.protocol or None
-        print(json.dumps(entry))
-        return
-    head = f"{record.number:>6} {record.time_us / 1e6:>14.6f} "
-    cut = " (cut off in the capture)" if record.kind == "cut" else ""
-    if not decoded:
-        print(head + _words(record))
-    elif args.summary:
-        print(head + frame.summary() + cut)
-    else:
-        print(head + frame.text().rstrip("\n").replace("\n", "\n       ") + cut)
-        for f in findings:
-            print(f"       ! {f.requirement} [{f.cls}] {f.message}: seen {f.seen}, required {f.required}")
+            self._say(record, frame, findings)
+
+    def _object(self, record: Record, frame: codec.Frame, findings: list[Finding]) -> dict[str, Any]:
+        entry: dict[str, Any] = {"file": self._path, "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
+        if record.kind in ("frame", "cut"):
+            return {**entry, **frame.json(), "findings": [f.as_json() for f in findings]}
+        return {**entry, "problem": record.problem or None, "protocol": record.protocol or None}
+
+    def _say(self, record: Record, frame: codec.Frame, findings: list[Finding]) -> None:
+        paint = self._paint
+        file = f"{printable(self._path)}: " if len(self._args.files) > 1 else ""
+        seconds = (record.time_us - (self._begin or 0)) / 1e6
+        head = paint(f"{file}{record.number:>6} {seconds:>12.6f} ", "place")
+        cut = " (cut off in the capture)" if record.kind == "cut" else ""
+        if record.kind not in ("frame", "cut"):
+            print(head + paint(_words(record), "quiet"))
+        elif self._args.summary:
+            print(head + frame.summary() + cut)
+        else:
+            title, *lines = frame.text().splitlines()
+            print("\n       ".join([head + paint(title, "title") + cut, *lines]))
+            for f in findings:
+                words = f"! {f.requirement} [{f.cls}] {f.message}: seen {f.seen}, required {f.required}"
+                print(f"       {paint(words, f.cls)}")
 
 
-def _open(path: str, args: argparse.Namespace) -> Reader:
-    if args.form == "capture":
-        return Reader(path)
-    with capture_of(path, args.link) as dump:
-        return Reader(dump)
+def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
+    source = nullcontext(path) if args.form == "capture" else capture_of(path, args.link)
+    with source as name:
+        box.enter()
+        return Reader(name, args.limits)
 
 
-def _decode(path: str, args: argparse.Namespace) -> int:
+def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
     low, high = args.frames or (1, None)
-    requests, decoded = Requests(), 0
+    requests, decoded, shown = Requests(), 0, 0
+    printer = _Printer(path, args)
     seen: dict[str, int] = {}
     progress = Progress(path) if wanted() and not sys.stdout.isatty() else None
     try:
-        with _open(path, args) as reader:
+        with _open(path, args, box) as reader:
             for record in reader:
+                printer.see(record)
                 if high is not None and record.number > high:
                     break
                 answers = requests.see(record.data) if record.kind == "frame" else 0
@@ -110,7 +144,8 @@ def _decode(path: str, args: argparse.Namespace) -> int:
                 words = _words(record) if record.kind in ("fip", "foreign", "part") else record.kind
                 seen[words] = seen.get(words, 0) + 1
                 if record.number >= low:
-                    _print(path, record, answers, args)
+                    printer.show(record, answers)
+                    shown += 1
                 if not reader.is_file:
                     sys.stdout.flush()
                 if gone():
@@ -127,15 +162,25 @@ def _decode(path: str, args: argparse.Namespace) -> int:
     if decoded == 0 and args.frames is None:
         sys.stdout.flush()
         has = ", ".join(f"{count} {words}" for words, count in seen.items()) or "no records"
-        print(f"fcvi: {path}: no FC-2 frame was decoded: the capture has {has}", file=sys.stderr)
+        complain(f"{path}: no FC-2 frame was decoded: the capture has {has}")
+        return 2
+    if shown == 0 and args.frames is not None and not gone():
+        sys.stdout.flush()
+        complain(f"{path}: --frames: the capture has {sum(seen.values())} records, none of them from {low} on")
         return 2
     return 0
 
 
 def run(args: argparse.Namespace) -> int:
     """Decode."""
+    args.paint = PLAIN if args.json else paint_for(sys.stdout)
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
-        statuses = list(each(lambda path: _decode(path, args), args.files, args.jobs))
-    else:
-        statuses = [_decode(path, args) for path in args.files]
-    return max(3 if status is None else int(status) for status in statuses)
+        statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))
+        return max(3 if status is None else int(status) for status in statuses)
+    if args.form == "capture":
+        return _confined(args.files, args)
+    return max(_confined([path], args) for path in args.files)  # a dump becomes a capture before its reader is confined
+
+
+def _confined(paths: list[str], args: argparse.Namespace, quiet: bool = False) -> int:
+    return confined.run(paths, args, lambda box: max(_decode(path, args, box) for path in paths), quiet)

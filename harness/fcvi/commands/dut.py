@@ -20,12 +20,12 @@ from .values import seconds
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("dut", help="test the adapter of a device against the DUT protocol", description=__doc__)
+    p = commands.add_parser("dut", help="Test the adapter of a device against the DUT protocol.", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
-    check = actions.add_parser("check", help="test an adapter", description=__doc__)
-    check.add_argument("dut", metavar="SPEC", help="exec:COMMAND, unix:PATH or tcp:HOST:PORT")
-    check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="how long an answer may take (default 5)")
-    check.add_argument("--json", action="store_true", help="one object with every check")
+    check = actions.add_parser("check", help="Test an adapter, before any case runs.", description=__doc__)
+    check.add_argument("dut", metavar="SPEC", help="This is the device: exec:COMMAND, unix:PATH or tcp:HOST:PORT.")
+    check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
+    check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
 
 

@@ -20,12 +20,13 @@ from fcvi.fc.configuration import base_config
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("endpoint", help="serve the reference endpoint as a DUT", description=__doc__)
-    p.add_argument("--listen", metavar="ADDR", help="unix:PATH or tcp:HOST:PORT instead of standard input and output")
-    p.add_argument("--clock", choices=("virtual", "real"), default="virtual", help="whose time the port lives in")
-    p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]", help="an Ethernet interface for the frames")
-    p.add_argument("--control", metavar="ADDR", help="with --on: unix:PATH or tcp:HOST:PORT of the control plane")
-    p.add_argument("--config", metavar="FILE", type=Path, help="with --on, without --control: params of reset as JSON")
+    p = commands.add_parser("endpoint", help="Serve the reference endpoint as a device.", description=__doc__)
+    p.add_argument("--listen", metavar="ADDR", help="Serve unix:PATH or tcp:HOST:PORT, and not standard input and output.")
+    p.add_argument("--clock", choices=("virtual", "real"), default="virtual", help="The port lives in virtual or in real time.")
+    p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]", help="Send and receive frames on this Ethernet interface.")
+    p.add_argument("--control", metavar="ADDR", help="With --on: serve the control plane at unix:PATH or tcp:HOST:PORT.")
+    p.add_argument("--config", metavar="FILE", type=Path,
+                   help="With --on, without --control: take the params of reset from this JSON.")  # fmt: skip
     p.set_defaults(run=run)
 
 

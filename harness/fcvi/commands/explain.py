@@ -12,6 +12,9 @@ from __future__ import annotations
 import json
 import sys
 
+from fcvi.capture import confined
+from fcvi.capture.limits import add_options
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -24,11 +27,12 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     from .flows import _ms
 
-    p = commands.add_parser("explain", help="what went wrong in captures, in plain words", description=__doc__)
-    p.add_argument("files", metavar="CAPTURE", nargs="*")
-    p.add_argument("--json", action="store_true", help="one object for each cause and line")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
-    p.add_argument("--glossary", action="store_true", help="the words of storage systems' logs, and what they mean here")
+    p = commands.add_parser("explain", help="Say in plain words what went wrong in captures.", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
+    p.add_argument("--json", action="store_true", help="Print one object for each cause, a line each.")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -66,11 +70,6 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
 
 def run(args: Any) -> int:
     """Explain."""
-    from fcvi.flows.causes import explain
-    from fcvi.flows.table import Table
-
-    from .flows import none_of_ours, taken
-
     if args.glossary:
         from fcvi.flows.glossary import GLOSSARY
 
@@ -80,7 +79,17 @@ def run(args: Any) -> int:
     if not args.files:
         print("fcvi explain: no capture named; see `fcvi explain --help`", file=sys.stderr)
         return 2
-    table = Table(args.r_a_tov * 1000)
+    return confined.run(args.files, args, lambda box: _explain(args, box))
+
+
+def _explain(args: Any, box: confined.Box) -> int:
+    box.enter()
+    from fcvi.flows.causes import explain
+    from fcvi.flows.table import Table
+
+    from .flows import none_of_ours, taken
+
+    table = Table(args.r_a_tov * 1000, limits=args.limits)
     status = taken("explain", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

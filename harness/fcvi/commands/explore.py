@@ -25,24 +25,28 @@ from .values import whole
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("explore", help="every interleaving of two reference ports", description=__doc__)
-    p.add_argument("scenarios", metavar="SCENARIO", nargs="*", help="default: all; a name with / is a variant (--list)")
-    p.add_argument("--list", action="store_true", help="the scenarios")
-    p.add_argument("--json", action="store_true", help="one object for each scenario and line; a violation has its path")
+    p = commands.add_parser("explore", help="Try every interleaving of two reference ports.", description=__doc__)
+    p.add_argument("scenarios", metavar="SCENARIO", nargs="*",
+                   help="Explore this scenario (default all); a name with / is a variant (--list).")  # fmt: skip
+    p.add_argument("--list", action="store_true", help="List the scenarios, and end.")
+    p.add_argument("--json", action="store_true", help="Print one object for each scenario, a line each; a violation has its path.")
     for name, default, words in (
-        ("losses", 2, "frames that may be lost"),
-        ("duplications", 0, "frames that may arrive twice"),
-        ("reorderings", 1, "frames that may overtake others"),
-        ("races", 0, "timers that may expire though a frame or a call is due"),
+        ("losses", 2, "So many frames may be lost"),
+        ("duplications", 0, "So many frames may arrive twice"),
+        ("reorderings", 1, "So many frames may overtake others"),
+        ("races", 0, "So many timers may expire though a frame or a call is due"),
     ):
-        p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} ({default})")
-    p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order")
-    p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="class of service")
-    p.add_argument("--no-reduction", action="store_true", help="without partial-order reduction")
-    p.add_argument("--memory", type=whole(1, 1 << 20), default=1024, metavar="MIB", help="for the states (1024)")
-    p.add_argument("--states", type=whole(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N", help="at most so many")
-    p.add_argument("--jobs", type=whole(1, 256), default=1, metavar="N", help="scenarios at a time (1)")
-    p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="where captures and diagrams go (.)")
+        p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} (default {default}).")
+    p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order",
+                   help="The Fabric delivers frames in this order (default out-of-order).")  # fmt: skip
+    p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="Use this class of service.")
+    p.add_argument("--no-reduction", action="store_true", help="Explore without partial-order reduction.")
+    p.add_argument("--memory", type=whole(1, 1 << 20), default=1024, metavar="MIB",
+                   help="Use so much memory for the states (default 1024).")  # fmt: skip
+    p.add_argument("--states", type=whole(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N",
+                   help="Visit no more states than this.")  # fmt: skip
+    p.add_argument("--jobs", type=whole(1, 256), default=1, metavar="N", help="Explore so many scenarios at a time (default 1).")
+    p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="Write captures and diagrams there (default .).")
     p.set_defaults(run=run)
 
 
@@ -63,7 +67,8 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
 def _say(outcome: Outcome, as_json: bool) -> None:
     s = outcome.summary
     if as_json:
-        print(json.dumps({**s, "path": outcome.path} if outcome.violation else s), flush=True)
+        none = {"rule": None, "text": None, "steps": None}  # members are there whatever was found
+        print(json.dumps({**none, **s, "path": outcome.path if outcome.violation else None}), flush=True)
         return
     words = {"none": "nothing found", "bound": "a bound was reached"}.get(s["result"]) or f"{s['rule']}: {s['text']}"
     numbers = f"{s['states']:>9} {s['transitions']:>9} {s['ends']:>6} {s['depth']:>5} {s['states_per_second']:>9.0f}"
@@ -87,7 +92,8 @@ def _explore(args: argparse.Namespace) -> int:
             return 2
     if args.list:
         for scenario in known:
-            print(f"{scenario.name:<22} {scenario.title}")
+            listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
+            print(listed if args.json else f"{scenario.name:<22} {scenario.title}")
         return 0
     if not args.json:
         print(f"{'scenario':<22} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)

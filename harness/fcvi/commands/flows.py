@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from fcvi.capture import confined
+from fcvi.capture.limits import add_options
 from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
@@ -37,23 +39,24 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     from pathlib import Path
 
-    p = commands.add_parser("flows", help="the Connections of captures", description=__doc__)
-    p.add_argument("files", metavar="CAPTURE", nargs="+")
-    p.add_argument("--sort", metavar="NAME", default="", help="by a column of --json; -NAME: the largest first")
+    p = commands.add_parser("flows", help="List the Connections of captures.", description=__doc__)
+    p.add_argument("files", metavar="CAPTURE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("--sort", metavar="NAME", default="", help="Sort by this column of --json; with -NAME the largest comes first.")
     p.add_argument(
         "--filter", metavar="COND", action="append", default=[],
-        help="only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); several: all of them",
+        help="Show only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); of several all have to hold.",
     )  # fmt: skip
     how = p.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="one object for each Connection and line (flows.schema.json)")
-    how.add_argument("--csv", action="store_true", help="a table for spreadsheets")
-    how.add_argument("--openmetrics", action="store_true", help="samples for Prometheus")
-    p.add_argument("--html", metavar="FILE", type=Path, help="also write a page with a time line for each Connection")
-    p.add_argument("--ladder", metavar="N", type=int, default=0, help="the Connection of which the page shows the frames")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports, where no FLOGI shows it")
-    say = "from 2 on reading and judging are done at a time (default 1); the output is the same"
+    how.add_argument("--json", action="store_true", help="Print one object for each Connection, a line each (flows.schema.json).")
+    how.add_argument("--csv", action="store_true", help="Print a table for spreadsheets.")
+    how.add_argument("--openmetrics", action="store_true", help="Print samples for Prometheus.")
+    p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
+    p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
+    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    say = "From 2 on, read and judge at the same time (default 1); the output is the same."
     p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
-    p.add_argument("--no-monitor", action="store_true", help="judge nothing: only count")
+    p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -151,8 +154,7 @@ def _summary(count: int, table: Table) -> str:
 
 def run(args: Any) -> int:
     """List the Connections."""
-    from fcvi.flows.rows import condition, row
-    from fcvi.flows.table import Table
+    from fcvi.flows.rows import condition
 
     try:
         for text in args.filter:
@@ -161,7 +163,26 @@ def run(args: Any) -> int:
     except ValueError as e:
         print(f"fcvi flows: {e}", file=sys.stderr)
         return 2
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.jobs > 1)
+    page = bytearray()
+    status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
+    if page and status in (0, 1, 2):
+        from fcvi.engine.files import write_file
+
+        try:
+            write_file(args.html, bytes(page))
+        except OSError as e:
+            print(f"fcvi flows: {e}", file=sys.stderr)
+            return 2
+    return status
+
+
+def _list(args: Any, box: confined.Box) -> int:
+    """Where the captures are read. The page is handed over."""
+    box.enter()
+    from fcvi.flows.rows import row
+    from fcvi.flows.table import Table
+
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:
@@ -172,14 +193,10 @@ def run(args: Any) -> int:
     rows = _chosen(args, every)
     _print(args, rows, table)
     if args.html is not None:
-        from fcvi.engine.files import encoded, write_file
+        from fcvi.engine.files import encoded
         from fcvi.flows.page import page
 
-        try:
-            write_file(args.html, encoded(page(flows, rows, args.ladder)))
-        except OSError as e:
-            print(f"fcvi flows: {e}", file=sys.stderr)
-            return 2
+        box.hand_over(encoded(page(flows, rows, args.ladder)))
     if status or (args.filter and every and not rows):
         if not rows:
             print("fcvi flows: no Connection is left by --filter", file=sys.stderr)

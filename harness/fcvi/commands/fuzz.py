@@ -21,6 +21,7 @@ from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, read_json
+from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
@@ -33,21 +34,25 @@ _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay coul
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("fuzz", help="attack a DUT with mutated frames and minimise what breaks it", description=__doc__)
-    p.add_argument("--dut", required=True, metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...]")
-    p.add_argument("--agent", default="", metavar="SPEC", help="with --dut fcoe: the upper tester: exec:, unix: or tcp:")
-    p.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first batch; the next has the next (default 1)")
-    p.add_argument("--batches", type=counted, default=100, metavar="N", help="how many (default 100)")
-    p.add_argument("--frames", type=counted, default=12, metavar="N", help="mutated frames in a batch (default 12)")
-    p.add_argument("--state", action="append", metavar="NAME", help="only in this state; may be repeated")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="end after so long, even if batches are left")
-    p.add_argument("--findings", type=counted, default=10, metavar="N", help="end after so many (default 10)")
-    p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
-    p.add_argument("--repeat", type=Path, metavar="FILE", help="only the steps of this earlier finding")
-    p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p = commands.add_parser("fuzz", help="Attack a device with mutated frames, and cut down what breaks it.", description=__doc__)
+    p.add_argument("--dut", required=True, metavar="SPEC",
+                   help="Attack this device: ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...].")  # fmt: skip
+    p.add_argument("--agent", default="", metavar="SPEC", help="With --dut fcoe: this is the upper tester: exec:, unix: or tcp:.")
+    p.add_argument("--seed", type=seed, default=1, metavar="N",
+                   help="The first batch has this seed, the next the next (default 1).")  # fmt: skip
+    p.add_argument("--batches", type=counted, default=100, metavar="N", help="Play so many batches (default 100).")
+    p.add_argument("--frames", type=counted, default=12, metavar="N", help="A batch has so many mutated frames (default 12).")
+    p.add_argument("--state", action="append", metavar="NAME", help="Attack only in this state; the option may be repeated.")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if batches are left.")
+    p.add_argument("--findings", type=counted, default=10, metavar="N", help="End after so many findings (default 10).")
+    p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    p.add_argument("--repeat", type=Path, metavar="FILE", help="Play only the steps of this earlier finding.")
+    p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
+                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
     p.set_defaults(run=run)
 
 
@@ -94,7 +99,7 @@ def _write(folder: Path, found: Broken) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     (place / "finding.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
-    keep.keep(trace.of_entries(str(place), found.outcome.entries), place, "frames", comment)
+    keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place
 
 

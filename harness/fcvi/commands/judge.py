@@ -21,11 +21,11 @@ from fcvi.engine.runner import exit_status
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("judge", help="verdicts again from a report's evidence, without a DUT", description=__doc__)
-    p.add_argument("directory", metavar="DIR", type=Path, help="report directory of fcvi run or certify")
-    p.add_argument("--out", metavar="DIR2", type=Path, help="write all files there, and only compare DIR")
-    p.add_argument("--json", action="store_true", help="the computed report.json on standard output")
-    p.add_argument("--quiet", action="store_true", help="no text report")
+    p = commands.add_parser("judge", help="Compute the verdicts again from the evidence of a report.", description=__doc__)
+    p.add_argument("directory", metavar="DIR", type=Path, help="This is a report directory of fcvi run or certify.")
+    p.add_argument("--out", metavar="DIR2", type=Path, help="Write all files there, and only compare DIR.")
+    p.add_argument("--json", action="store_true", help="Print the computed report.json.")
+    p.add_argument("--quiet", action="store_true", help="Print no text report.")
     p.set_defaults(run=run)
 
 

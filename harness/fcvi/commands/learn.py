@@ -36,22 +36,26 @@ _ROLES = ("server", "server-timers", "client", "client-timers", "peer")
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("learn", help="the state machine of a DUT, by active learning", description=__doc__)
-    p.add_argument("what", nargs="*", metavar="diff A B", help="compare two machines instead of learning one")
-    p.add_argument("--dut", metavar="SPEC", help="ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT")
-    p.add_argument("--role", choices=_ROLES, default="server", help="whose alphabet (default server)")
-    p.add_argument("--letters", metavar="A,B,...", help="another alphabet; fcvi random --letters lists the letters that there are")
-    p.add_argument("--settings", metavar="A,B,...", default="", help="settings of the device (class2, reception, ...)")
-    p.add_argument("--depth", type=counted, default=2, metavar="N", help="letters beyond what is known to test (default 2)")
-    p.add_argument("--queries", type=counted, metavar="N", help="most words to play")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="most time to take")
-    p.add_argument("--answers", type=Path, metavar="FILE", help="answers of earlier runs; this run's are added")
-    p.add_argument("--out", type=Path, metavar="DIR", help="where machine.json, machine.dot and machine.svg are written")
-    p.add_argument("--most", type=counted, default=20, metavar="N", help="diff: most differences to print (default 20)")
-    p.add_argument("--json", action="store_true", help="the machine, or one object for each difference and line")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p = commands.add_parser("learn", help="Learn the state machine of a device by asking it.", description=__doc__)
+    p.add_argument("what", nargs="*", metavar="diff A B", help="Compare two machines instead of learning one.")
+    p.add_argument("--dut", metavar="SPEC", help="Learn this device: ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT.")
+    p.add_argument("--role", choices=_ROLES, default="server", help="Use the alphabet of this role (default server).")
+    p.add_argument("--letters", metavar="A,B,...", help="Use these letters; fcvi random --letters lists those that there are.")
+    p.add_argument("--settings", metavar="A,B,...", default="", help="Set the device so (class2, reception, ...).")
+    p.add_argument("--depth", type=counted, default=2, metavar="N", help="Test so many letters beyond what is known (default 2).")
+    p.add_argument("--queries", type=counted, metavar="N", help="Play no more words than this.")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="Take no more time than this.")
+    p.add_argument("--answers", type=Path, metavar="FILE",
+                   help="Read the answers of earlier runs there, and add those of this run.")  # fmt: skip
+    p.add_argument("--out", type=Path, metavar="DIR", help="Write machine.json, machine.dot and machine.svg there.")
+    p.add_argument("--most", type=counted, default=20, metavar="N",
+                   help="With diff: print no more differences than this (default 20).")  # fmt: skip
+    p.add_argument("--json", action="store_true", help="Print the machine, or one object for each difference, a line each.")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
+                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
     p.set_defaults(run=run)
 
 

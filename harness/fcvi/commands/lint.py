@@ -4,11 +4,16 @@ A capture may begin anywhere, miss frames and show them out of order: unless --t
 itself is reported. What could not be judged is said at the end. Frames of different VLANs, VSANs or FCIP links belong to
 different Fabrics.
 
+Times count from the first record of the stream, those of --json from 1970 on. On a terminal there is colour, unless NO_COLOR is
+set. --sarif writes the findings as SARIF 2.1.0, for code hosts and viewers.
+
 Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
 Exit status: 0 nothing wrong was found, 1 violations or malformed frames, 2 a capture cannot be read to its end or nothing of
 FC-VI in it was judged.
+
+Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
 
 Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
 on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
@@ -17,14 +22,18 @@ on at once. - is standard input, of which findings come at once: ``tcpdump -w - 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, contextmanager
 
+from fcvi.capture import confined
+from fcvi.capture.limits import Limits, Wishes, add_options
 from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
-from fcvi.engine.words import complain, number, printable
+from fcvi.engine.paint import PLAIN, paint_for
+from fcvi.engine.words import complain, number, printable, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional, Sequence
+    from typing import Any, Callable, Iterator, Optional, Sequence
 
     from fcvi.capture.reader import Record
     from fcvi.fc import codec
@@ -33,13 +42,16 @@ if TYPE_CHECKING:
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
 
-class Arguments:
+class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
+    sarif: Optional[str] = None
     form, link = "capture", None
+    dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
     trust = r_a_tov = 0
     jobs = 1
+    paint = PLAIN
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = list(files)
@@ -47,26 +59,30 @@ class Arguments:
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("lint", help="strict check of captures", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+")
-    p.add_argument("--json", action="store_true", help="one object per finding and line, then a summary")
+    p = commands.add_parser("lint", help="Check every frame of captures strictly.", description=__doc__)
+    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then a summary.")
     p.add_argument(
         "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
-        help="comma list of what is certain of the capture: all (no frame is missing), start (no Connection is older), "
-        "order (as sent), once (the Fabric delivers none twice), or whole for all of it",
+        help="This is certain of the capture, as a comma list: all (no frame is missing), start (no Connection is older), "
+        "order (as sent), once (the Fabric delivers none twice), or whole for all of it.",
     )  # fmt: skip
-    unknown = "(default: taken for 10000, and no breach is judged by it)"
-    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS", help=f"R_A_TOV of the ports {unknown}")
-    what = "hex: hexadecimal dumps instead of captures, as `fcvi decode` reads them (default: capture)"
+    unknown = "(default: taken for 10000, and no breach is judged by it)."
+    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS",
+                   help=f"R_A_TOV of the ports is this {unknown}")  # fmt: skip
+    what = "The files are captures (the default) or hexadecimal dumps, as `fcvi decode` reads them."
     p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
-    link = "what a dump's frames begin with: frame, delimited (SOF to EOF), ethernet; default: as they look"
+    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
     p.add_argument(
         "--ring", action="store_true",
-        help="the files are one stream, as dumpcap, tshark and tcpdump write rings: taken in the order of their first frames",
+        help="The files are one stream, as dumpcap, tshark and tcpdump write rings; they are taken in the order of their first "
+        "frames.",
     )  # fmt: skip
-    say = "files at a time; of one file, or of a ring, reading and judging at a time (default 1); the output is the same"
+    p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
+    say = "Work on so many files at a time; read one file or ring while it is judged (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -104,6 +120,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.frames = self.fcvi = self.violations = self.malformed = self.notices = 0
+        self.not_shown = 0  # of the findings, because they are too many
 
     def add(self, other: Tally) -> None:
         """And what another saw."""
@@ -146,19 +163,81 @@ class Assembly:
         return self.parts.pop(key).check()
 
 
+class Sarif:
+    """Findings for --sarif, of which a code host takes so many."""
+
+    MOST = 5000
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, int, Finding]] = []
+        self.left_off = 0
+
+    def add(self, path: str, frame: int, finding: Finding) -> None:
+        """One finding."""
+        if len(self.found) < self.MOST:
+            self.found.append((path, frame, finding))
+        else:
+            self.left_off += 1
+
+    def plain(self) -> list[Any]:
+        """What another process may be told: lists, words and numbers."""
+        return [[[path, frame, vars(finding)] for path, frame, finding in self.found], self.left_off]
+
+    @classmethod
+    def of(cls, plain: Any) -> Sarif:
+        """From ``plain`` of a process that nobody trusts. Raises ValueError, TypeError."""
+        from fcvi.engine.results import Finding
+
+        sarif = cls()
+        found, left_off = plain
+        for path, frame, members in found[: cls.MOST]:
+            sarif.found.append((str(path), int(frame), Finding(**members)))
+        sarif.left_off = int(left_off)
+        return sarif
+
+    def text(self, total: _Sum) -> bytes:
+        """The file."""
+        from fcvi import __version__
+        from fcvi.engine.files import encoded
+        from fcvi.report.sarif import of_captures
+
+        summary = {**vars(total.tally), "records": total.records.as_json()}
+        return encoded(of_captures(__version__, self.found, summary, self.left_off, total.status < 2))
+
+
+def _write_sarif(args: Arguments, data: bytes) -> int:
+    """Write the file of --sarif; gives the status."""
+    from pathlib import Path
+
+    from fcvi.engine.files import write_file
+
+    try:
+        write_file(Path(str(args.sarif)), data)
+    except OSError as error:
+        sys.stdout.flush()
+        complain(f"cannot write {args.sarif}: {why(error)}")
+        return 3
+    return 0
+
+
 class Stream:
     """The files of one stream of frames: one after the other, under one monitor."""
 
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
-        self.form, self.link = args.form, args.link
+        self.limits: Limits = args.limits
+        self.paint = args.paint
+        self.sarif = Sarif() if args.sarif else None
+        self.dumps = args.dumps
         self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
+        self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000)
         self.status, self.read = 0, False
         self.starts: list[tuple[int, str]] = []  # frames before each file
         self.over = False  # the user has seen enough
+        self.begin: Optional[int] = None
 
     def unjudged(self) -> list[tuple[str, str, int, Optional[int]]]:
         """What could not be judged: file of the first frame, reason, how many, the first."""
@@ -187,6 +266,8 @@ class Stream:
             self.watch.gap()
         if scan is None:
             return
+        if scan.tally.records:
+            self._begin(scan)
         self.tally.frames += scan.tally.frames
         self.tally.fcvi += scan.tally.fcvi
         self.fcvi += scan.tally.fcvi + scan.tally.services
@@ -195,20 +276,19 @@ class Stream:
         scan.close()
 
     def _open(self, path: str) -> Scan:
-        if self.form == "capture":
-            return Scan(path, self.ahead)
-        from fcvi.capture.hexdump import HexError, capture_of
-
-        try:
-            with capture_of(path, self.link) as dump:
-                scan = Scan(dump, self.ahead)
-        except HexError as error:
-            raise ScanError(str(error)) from error
+        name = self.dumps.get(path, path)
+        if isinstance(name, Exception):
+            raise ScanError(str(name))
+        scan = Scan(name, self.limits, self.ahead)
         scan.path = path
         return scan
 
     def end(self) -> None:
-        """Nothing found is no good news of a capture in which nothing was looked at."""
+        """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
+        if self.tally.not_shown:
+            sys.stdout.flush()
+            more = f"{self.tally.not_shown} further findings are counted and not shown"
+            complain(f"{self.starts[-1][1]}: {more}; --limits findings=N shows more than {self.limits.findings}")
         if self.fcvi or not self.read or self.status or self.tally.violations or self.tally.malformed:
             return
         sys.stdout.flush()
@@ -252,12 +332,25 @@ class Stream:
             breaches = [self._breach(b) for b in scan.breaches()]
             whole = self.assembly.add(record) if record.kind == "frame" else []
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
-        if findings and not self.as_json:
+        if findings and not self.as_json and self.limits.shows(self._shown):
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
-            print(f"{printable(scan.path)}: frame {record.number} at {record.time_us / 1e6:.6f}: {title}")
+            seconds = (record.time_us - self._begin(scan)) / 1e6
+            print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
         for finding in findings:
             self.tally.count(finding)
-            print(_as_json(scan.path, record, finding) if self.as_json else _as_text(finding))
+            if self.sarif is not None:
+                self.sarif.add(scan.path, record.number, finding)
+            if not self.limits.shows(self._shown):
+                self.tally.not_shown += 1
+                continue
+            self._shown += 1
+            print(_as_json(scan.path, record, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
+
+    def _begin(self, scan: Scan) -> int:
+        """When the first record of the stream was taken, in microseconds."""
+        if self.begin is None:
+            self.begin = int(scan.tally.first_us)
+        return self.begin
 
     def _breach(self, breach: Any) -> Finding:
         from dataclasses import replace
@@ -296,6 +389,7 @@ class _Sum:
         self.unjudged: list[tuple[str, str, int, Optional[int]]] = []
         self.status, self.read = 0, False
         self.fcvi = 0
+        self.sarif = Sarif()
 
     def add(
         self,
@@ -305,8 +399,12 @@ class _Sum:
         status: int,
         read: bool,
         fcvi: int,
+        sarif: Optional[Sarif] = None,
     ) -> None:
         """And one more."""
+        for path, frame, finding in sarif.found if sarif is not None else ():
+            self.sarif.add(path, frame, finding)
+        self.sarif.left_off += sarif.left_off if sarif is not None else 0
         self.fcvi += fcvi
         self.tally.add(tally)
         self.records.add(records)
@@ -323,15 +421,15 @@ def _judge(paths: list[str], args: Arguments) -> tuple[tuple[Any, ...], bool]:
         if stream.over:
             break
     stream.end()
-    return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi), stream.over
+    return (stream.tally, stream.records, stream.unjudged(), stream.status, stream.read, stream.fcvi, stream.sarif), stream.over
 
 
-def _in_order(paths: list[str]) -> list[str]:
+def _in_order(paths: list[str], limits: Limits) -> list[str]:
     """The files of a ring, in the order of their first frames; what cannot be read, or holds none yet, comes last."""
 
     def key(path: str) -> tuple[bool, int, str]:
         try:
-            time = first_time(path)
+            time = first_time(path, limits)
         except ScanError:
             time = None
         return time is None, time or 0, path
@@ -339,14 +437,58 @@ def _in_order(paths: list[str]) -> list[str]:
     return sorted(paths, key=key)
 
 
+def _in_jobs(args: Arguments) -> bool:
+    return args.jobs > 1 and len(args.files) > 1 and not args.ring
+
+
+def _elsewhere(path: str, args: Arguments) -> Optional[tuple[Any, ...]]:
+    """One file, of which the findings are printed in a confined process and the rest is handed over; None when that was lost."""
+    import json
+
+    got = bytearray()
+
+    def work(box: confined.Box) -> int:
+        with _dumps(args, [path]):
+            box.enter()
+            tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
+        told = None if sarif is None else sarif.plain()
+        box.hand_over(json.dumps([vars(tally), vars(records), unjudged, status, read, fcvi, told]).encode())
+        return 0
+
+    if confined.take([path], args, work, got.extend, quiet=True) != 0:
+        return None
+    return _taken(bytes(got))
+
+
+def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
+    """What a confined process handed over; None for what it cannot have meant."""
+    import json
+
+    try:
+        tally, records, unjudged, status, read, fcvi, told = json.loads(data)
+        sarif = None if told is None else Sarif.of(told)
+        parts = Tally(), Records()
+        for part, members in zip(parts, (tally, records)):
+            if members.keys() != vars(part).keys():
+                return None
+            for name, value in members.items():
+                if isinstance(getattr(part, name), dict):
+                    value = {str(what): int(count) for what, count in value.items()}
+                setattr(part, name, value if isinstance(value, dict) else int(value))
+        whys = [(str(p), str(reason), int(frames), None if n is None else int(n)) for p, reason, frames, n in unjudged]
+        return *parts, whys, max(0, min(3, int(status))), bool(read), int(fcvi), sarif
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
 def _all(args: Arguments) -> _Sum:
     total = _Sum()
     if args.ring:
-        total.add(*_judge(_in_order(args.files), args)[0])
-    elif args.jobs > 1 and len(args.files) > 1:
+        total.add(*_judge(_in_order(args.files, args.limits), args)[0])
+    elif _in_jobs(args):
         from fcvi.engine.jobs import each
 
-        for parts in each(lambda path: _judge([path], args)[0], args.files, args.jobs):
+        for parts in each(lambda path: _elsewhere(path, args), args.files, args.jobs):
             total.add(*(parts or (Tally(), Records(), [], 3, False, 0)))
     else:
         for path in args.files:
@@ -362,7 +504,47 @@ def run(args: Arguments) -> int:
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
+    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+    if _in_jobs(args):
+        return _lint(args, lambda data: _write_sarif(args, data))
+    sarif = bytearray()
+
+    def work(box: confined.Box) -> int:
+        with _dumps(args, args.files):
+            box.enter()
+            return _lint(args, lambda data: _hand(box, data))
+
+    status = confined.take(args.files, args, work, sarif.extend)
+    return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+@contextmanager
+def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
+    """Hexadecimal dumps become captures before their reader is confined."""
+    args.dumps = {}
+    if args.form == "capture":
+        yield
+        return
+    from fcvi.capture.hexdump import HexError, capture_of
+
+    with ExitStack() as stack:
+        for path in paths:
+            try:
+                args.dumps[path] = stack.enter_context(capture_of(path, args.link))
+            except HexError as error:
+                args.dumps[path] = error
+        yield
+
+
+def _hand(box: confined.Box, data: bytes) -> int:
+    box.hand_over(data)
+    return 0
+
+
+def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
+    """Where the captures are read. deliver: takes the SARIF, and gives a status."""
     total = _all(args)
+    wrote = deliver(total.sarif.text(total)) if args.sarif else 0
     tally, unjudged = total.tally, total.unjudged
     if args.json:
         import json
@@ -379,4 +561,4 @@ def run(args: Arguments) -> int:
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
             )
-    return total.status or (1 if tally.violations or tally.malformed else 0)
+    return wrote or total.status or (1 if tally.violations or tally.malformed else 0)

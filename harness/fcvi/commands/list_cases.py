@@ -13,9 +13,9 @@ from fcvi.engine.select import SelectionError, select
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("list", help="the cases, with requirements and applicability", description=__doc__)
-    p.add_argument("--select", metavar="EXPR", help="as for run")
-    p.add_argument("--json", action="store_true", help="an array of objects")
+    p = commands.add_parser("list", help="List the cases, with requirements and applicability.", description=__doc__)
+    p.add_argument("--select", metavar="EXPR", help="List only what this selects, as for fcvi run.")
+    p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
     p.set_defaults(run=run)
 
 

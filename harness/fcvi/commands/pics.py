@@ -28,16 +28,16 @@ from fcvi.report import certificate, proforma
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("pics", help="write or check the PICS of a device", description=__doc__)
+    p = commands.add_parser("pics", help="Write or check the PICS of a device.", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
-    n = actions.add_parser("new", help="a commented file with every item", description=__doc__)
-    n.add_argument("--dut", metavar="SPEC", help="fill it with what this device claims in hello; as for fcvi run")
-    n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="answer time of the device (default 5)")
-    n.add_argument("--out", type=Path, metavar="FILE", help="write it there (must not exist) instead of standard output")
+    n = actions.add_parser("new", help="Write a commented file with every item.", description=__doc__)
+    n.add_argument("--dut", metavar="SPEC", help="Fill it with what this device, named as for fcvi run, claims in hello.")
+    n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
+    n.add_argument("--out", type=Path, metavar="FILE", help="Write to this file, which must not exist, and not to standard output.")
     n.set_defaults(run=new)
-    c = actions.add_parser("check", help="review a file", description=__doc__)
-    c.add_argument("file", metavar="FILE", type=Path)
-    c.add_argument("--json", action="store_true", help="the outcome as JSON")
+    c = actions.add_parser("check", help="Review a file.", description=__doc__)
+    c.add_argument("file", metavar="FILE", type=Path, help="This is the PICS file.")
+    c.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
     c.set_defaults(run=check)
 
 

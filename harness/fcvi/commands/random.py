@@ -34,21 +34,24 @@ _SHOWN_EVERY_S = 0.5
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("random", help="random words against a DUT, judged without any case", description=__doc__)
-    p.add_argument("--dut", default="ref", metavar="SPEC", help="ref (the default), exec:COMMAND, unix:PATH, tcp:HOST:PORT")
-    p.add_argument("--against", metavar="SPEC", help="a second device: class the differences between the two")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the words; the same seed makes the same ones (default 1)")
-    p.add_argument("--steps", type=counted, default=20_000, metavar="N", help="letters in all (default 20000)")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="end after so long, even if letters are left")
-    p.add_argument("--findings", type=counted, default=50, metavar="N", help="end after so many (default 50)")
-    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
-    p.add_argument("--word", metavar="WORD", help="only this word, as a finding prints it, with its --seed")
-    p.add_argument("--letters", action="store_true", help="print the letters and settings that there are, and end")
-    p.add_argument("--out", type=Path, metavar="DIR", help="where findings are written")
-    p.add_argument("--json", action="store_true", help="one object for each finding and line, then the summary")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
+    p = commands.add_parser("random", help="Play random words to a device, and judge it without any case.", description=__doc__)
+    p.add_argument("--dut", default="ref", metavar="SPEC",
+                   help="Play to this device: ref (the default), exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
+    p.add_argument("--against", metavar="SPEC", help="Play to this second device too, and class the differences between the two.")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="The same seed makes the same words (default 1).")
+    p.add_argument("--steps", type=counted, default=20_000, metavar="N", help="Play so many letters in all (default 20000).")
+    p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if letters are left.")
+    p.add_argument("--findings", type=counted, default=50, metavar="N", help="End after so many findings (default 50).")
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="Use so many processes (ref and exec: only).")
+    p.add_argument("--word", metavar="WORD", help="Play only this word, as a finding prints it, with its --seed.")
+    p.add_argument("--letters", action="store_true", help="Print the letters and settings that there are, and end.")
+    p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
+                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
     p.set_defaults(run=run)
 
 

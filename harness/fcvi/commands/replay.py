@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
+from fcvi.capture.confined import ReaderLost
+from fcvi.capture.limits import add_options
 from fcvi.engine import declaration
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
@@ -36,22 +38,29 @@ _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "incon
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("replay", help="play a capture to a DUT and compare what comes back", description=__doc__)
-    p.add_argument("file", metavar="FILE", type=Path)
-    p.add_argument("--dut", default="ref", metavar="SPEC", help="as for fcvi run; default ref")
-    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:, as for fcvi run")
-    p.add_argument("--side", metavar="S_ID,...", help="the side to play, by its N_Port Identifiers, when the file does not say")
-    p.add_argument("--expect", metavar="TOML", type=Path, help="calls of a bare capture (default: FILE's name with .toml)")
-    p.add_argument("--ignore", metavar="NAME,...", default="", help="more fields, members or frames that may differ; also order")
-    p.add_argument("--out", metavar="CAPTURE", type=Path, help="write what crossed the wire now, differences as comments")
-    p.add_argument("--pics", metavar="TOML", type=Path, help="the lab's PIXIT: addresses and timers now")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV now; default as recorded, 600 with a real clock")
-    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV now")
-    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how long to wait for what is late; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
-    p.add_argument("--offline", action="store_true", help="no DUT: judge the recorded case again (exit status as fcvi run)")
-    p.add_argument("--keep", metavar="DIR", type=Path, help="no DUT: write the recording as capture and TOML, for a regression")
-    p.add_argument("--json", action="store_true", help="the outcome as one JSON object")
+    p = commands.add_parser("replay", help="Play a capture to a device, and compare what comes back.", description=__doc__)
+    p.add_argument("file", metavar="FILE", type=Path, help="This is the capture or the trace to play.")
+    p.add_argument("--dut", default="ref", metavar="SPEC", help="Play to this device, named as for fcvi run (default ref).")
+    p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe:, named as for fcvi run.")
+    p.add_argument("--side", metavar="S_ID,...",
+                   help="Play the side with these N_Port Identifiers, when the file does not say which.")  # fmt: skip
+    p.add_argument("--expect", metavar="TOML", type=Path,
+                   help="Read the calls of a bare capture there (default: FILE's name with .toml).")  # fmt: skip
+    p.add_argument("--ignore", metavar="NAME,...", default="",
+                   help="Let these fields, members or frames differ too; `order` is one of them.")  # fmt: skip
+    p.add_argument("--out", metavar="CAPTURE", type=Path, help="Write what crossed the wire now, with differences as comments.")
+    p.add_argument("--pics", metavar="TOML", type=Path, help="Take the addresses and timers of now from the PIXIT in this file.")
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS",
+                   help="R_A_TOV is this now (default as recorded, 600 with a real clock).")  # fmt: skip
+    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV is this now (default as recorded).")
+    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="Wait so long for what is late (default R_A_TOV / 10).")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+    p.add_argument("--offline", action="store_true", help="Use no device; judge the recorded case again (exit status as fcvi run).")
+    p.add_argument("--keep", metavar="DIR", type=Path,
+                   help="Use no device; write the recording as capture and TOML, for a regression.")  # fmt: skip
+    p.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
+    add_options(p)
     p.set_defaults(run=run)
 
 
@@ -67,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
     except (FileError, PicsError, ValueError) as error:
         complain(error)
         return 2
+    except ReaderLost as error:
+        if error.args[0] != 3:  # else it is said already
+            complain(f"{args.file}: {error}")
+        return 3
     try:
         outcome = _play(args, recording, given)
     except (AttachError, DutError, Unavailable) as error:
@@ -90,7 +103,7 @@ def _load(args: argparse.Namespace) -> Recording:
         side = bare.s_ids(args.side.split(",")) if args.side else None
     except ValueError as error:
         raise FileError(f"--side: {error}") from error
-    return bare.load(args.file, side, args.expect)
+    return bare.load(args.file, side, args.expect, args)
 
 
 def _play(args: argparse.Namespace, recording: Recording, given: Given) -> Outcome:

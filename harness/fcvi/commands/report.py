@@ -28,21 +28,23 @@ from fcvi.report import certificate_files, derived, diff, matrix, merge, text
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("report", help="compare, join or tabulate the reports of runs", description=__doc__)
+    p = commands.add_parser("report", help="Compare, join or tabulate the reports of runs.", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
-    d = actions.add_parser("diff", help="what changed from run A to run B", description=__doc__)
-    d.add_argument("a", metavar="A", type=Path, help="report directory or report.json")
-    d.add_argument("b", metavar="B", type=Path)
-    d.add_argument("--json", action="store_true", help="the differences as JSON")
+    d = actions.add_parser("diff", help="Show what changed from run A to run B.", description=__doc__)
+    d.add_argument("a", metavar="A", type=Path, help="This is a report directory or a report.json.")
+    d.add_argument("b", metavar="B", type=Path, help="This is the run to compare with A.")
+    d.add_argument("--json", action="store_true", help="Print the differences as one JSON object.")
     d.set_defaults(run=run)
-    m = actions.add_parser("merge", help="join the parts of a run (--shard) and judge the whole", description=__doc__)
-    m.add_argument("--out", metavar="DIR", type=Path, required=True, help="where the joined report goes; new or empty")
-    m.add_argument("--quiet", action="store_true", help="no text report")
-    m.add_argument("parts", metavar="PART", type=Path, nargs="+", help="report directory of a part")
+    m = actions.add_parser("merge", help="Join the parts of a run (--shard), and judge the whole.", description=__doc__)
+    m.add_argument("--out", metavar="DIR", type=Path, required=True,
+                   help="Write the joined report there; the directory has to be new or empty.")  # fmt: skip
+    m.add_argument("--quiet", action="store_true", help="Print no text report.")
+    m.add_argument("parts", metavar="PART", type=Path, nargs="+", help="This is the report directory of a part.")
     m.set_defaults(run=join)
-    t = actions.add_parser("matrix", help="several runs beside each other: HTML and CSV", description=__doc__)
-    t.add_argument("--out", metavar="DIR", type=Path, required=True, help="where matrix.html and matrix.csv go")
-    t.add_argument("runs", metavar="RUN", nargs="+", help="[NAME=]report directory or report.json, oldest first")
+    t = actions.add_parser("matrix", help="Set several runs beside each other, as HTML and CSV.", description=__doc__)
+    t.add_argument("--out", metavar="DIR", type=Path, required=True, help="Write matrix.html and matrix.csv there.")
+    t.add_argument("runs", metavar="RUN", nargs="+",
+                   help="This is a report directory or a report.json, perhaps after NAME=; the oldest is first.")  # fmt: skip
     t.set_defaults(run=tabulate)
 
 

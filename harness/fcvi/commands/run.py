@@ -29,7 +29,7 @@ from .values import DEFAULTS, budget, milliseconds, seconds, seed
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("run", help="run the selected cases against a DUT", description=__doc__)
+    p = commands.add_parser("run", help="Run the selected cases against a device.", description=__doc__)
     p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
@@ -173,6 +173,7 @@ def run(args: argparse.Namespace) -> int:
             return 2
         return _run(args, folder)
     finally:
+        interrupt.release()
         if folder is not None:
             folder.close()
 
@@ -199,8 +200,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         report.last_words = explain.last_words(read_file(chosen.log))
     for line in waive.apply(report, *waivers):
         complain(line)
-    with interrupt.held():
-        return finish(args, report, chosen.store, folder)
+    return finish(args, report, chosen.store, folder)
 
 
 def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]], str, list[waive.Entry]]:
@@ -253,6 +253,7 @@ def finish(
         _write(args, report, store, folder)
     except OSError as error:
         failed = error
+    interrupt.release()  # whoever reads what is printed may be slow
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None and failed is None:
@@ -264,7 +265,7 @@ def finish(
         complain(f"--report {args.report}: cannot write there: {why(failed)}")
         return 3
     if report.interrupted:
-        again = f"; fcvi run --resume {args.report} goes on" if store is not None else ""
+        again = f"; fcvi run --resume {args.report} goes on" if store is not None and store.begun else ""
         complain(f"interrupted by {report.interrupted}: not every case has run{again}")
         return 3
     return exit_status(report)

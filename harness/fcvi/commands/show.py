@@ -1,13 +1,16 @@
-"""``fcvi show``: one case, requirement or erratum in words."""
+"""``fcvi show``: one case, requirement or erratum in words, or the whole register of errata."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import textwrap
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Mapping
 
 from fcvi.engine.case import CaseInfo, load_cases
-from fcvi.engine.catalogue import load_errata, load_requirements
+from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
+from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
 
 _WIDTH = 100
@@ -15,8 +18,9 @@ _WIDTH = 100
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    p = commands.add_parser("show", help="one case, requirement or erratum in words", description=__doc__)
-    p.add_argument("id", help="a case (C.5.9.1), a requirement (FCVI-8.5.3-a) or an erratum (E03)")
+    p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
+    p.add_argument("id", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
     p.set_defaults(run=run)
 
 
@@ -44,22 +48,66 @@ def _show_case(case: CaseInfo) -> None:
             print(f"    {number} {errata[number].title}")
 
 
+def _absent(erratum: Erratum, parts: Mapping[str, str], part: str) -> str:
+    """What stands for a part that an entry does not have. A document erratum needs none: no verdict depends on it."""
+    if severity_of(erratum) == "D" or part not in ("send", "receive", "verdict"):
+        return ""
+    if part == "verdict":
+        return "as the parts above say"
+    return "as the verdict says" if "verdict" in parts else "nothing that a device could do wrong"
+
+
+def _show_register() -> None:
+    """Every entry by clause, with what it says of sending, of receiving and of the verdict, and the cases that show it."""
+    cases = load_cases()
+    clause = None
+    for erratum in by_clause(load_errata().values()):
+        if clause_of(erratum) != clause:
+            clause = clause_of(erratum)
+            print(f"{clause or 'other documents'}\n")
+        print(textwrap.fill(f"{erratum.number} {erratum.title}", _WIDTH, initial_indent="  ", subsequent_indent="      "))
+        parts = parts_of(erratum)
+        shown = ", ".join(c.id for c in cases if erratum.number in c.errata)
+        if shown:
+            parts["shown by"] = f"{shown}; {parts['shown by']}" if "shown by" in parts else shown
+        for part in PARTS:
+            words = parts.get(part, _absent(erratum, parts, part))
+            if words:
+                print(textwrap.fill(f"{part + ':':10}{words}", _WIDTH, initial_indent="    ", subsequent_indent=" " * 14))
+        print()
+
+
 def run(args: argparse.Namespace) -> int:
     """Show."""
     wanted = args.id
+    if args.errata == (wanted is not None):
+        complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
+        return 2
+    if args.errata:
+        _show_register()
+        return 0
     for case in load_cases():
         if wanted == case.id or wanted in case.variant_ids():
-            _show_case(case)
+            if args.json:
+                print(json.dumps({"kind": "case", **case.as_json()}))
+            else:
+                _show_case(case)
             return 0
     for r in load_requirements():
         if r.id == wanted:
             cases = [c.id for c in load_cases() if wanted in c.requirements]
+            if args.json:
+                print(json.dumps({**asdict(r), "observation": r.kind, "cases": cases, "kind": "requirement"}))
+                return 0
             print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
             print(_wrap(f"observable: {r.observable}"))
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
     erratum = load_errata().get(wanted)
+    if erratum is not None and args.json:
+        print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body}))
+        return 0
     if erratum is not None:
         print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
         return 0

@@ -19,6 +19,9 @@ class Unit(Protocol):
     def params(self) -> dict[str, Any]:
         """As the DUT protocol has it."""
 
+    def text(self) -> str:
+        """The same as JSON without white space."""
+
 
 class DutError(Exception):
     """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault.

@@ -13,10 +13,11 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
-from .record import Entry
+from .record import Entry, text_of
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
 
@@ -25,7 +26,6 @@ RUN = "run.json"
 JOURNAL = "cases.jsonl"
 CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
 _VERSION = 1
-_ENCODE = json.JSONEncoder(separators=(",", ":")).encode  # made once: a trace has many lines
 
 
 class EvidenceError(FileError):
@@ -46,9 +46,8 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 
 
 def _trace(result: Result) -> tuple[str, bytes]:
-    head = {"trace": _VERSION, "case": result.id}
-    lines = [_ENCODE(entry) for entry in [head, *(result.evidence or ())]]
-    return f"{FOLDER}/{stem(result.id)}.jsonl", ("\n".join(lines) + "\n").encode()
+    lines = [text_of({"trace": _VERSION, "case": result.id}), *(result.evidence or ()), ""]
+    return f"{FOLDER}/{stem(result.id)}.jsonl", "\n".join(lines).encode()
 
 
 def names(report: RunReport) -> list[str]:
@@ -104,6 +103,11 @@ class Store:
         self.failed: Optional[OSError] = None
         self._unsynced: list[str] = []
         self._synced = time.monotonic()
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run that is cut off from here on can be gone on with."""
+        return self._journal is not None
 
     def begin(self, report: RunReport, selected: Sequence[str], options: Mapping[str, Any], resumed: bool) -> None:
         """What is going to be run."""
@@ -171,15 +175,18 @@ def _no_link(directory: Path) -> None:
 
 
 def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
-    """The cases of a run that was cut off: those that are done, and an error for each other."""
+    """The cases of a run that was cut off: those that are done, and an error for each other.
+
+    The power may have taken a line, or a part of it, and left anything in its place: what is no case tells of none.
+    """
     path = directory / FOLDER / JOURNAL
     done: dict[str, dict[str, Any]] = {}
     lines = read_file(path).split(b"\n")[:-1] if path.exists() else []  # the last may be half a line
-    for number, line in enumerate(lines, 1):
-        entry = parse_json(line, f"{path}: line {number}")
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-            raise EvidenceError(f"{path}: line {number} is no case")
-        done[entry["id"]] = entry
+    for line in lines:
+        with suppress(FileError):
+            entry = parse_json(line, str(path))
+            if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                done[entry["id"]] = entry
     selected = incomplete.get("selected") if isinstance(incomplete, dict) else None
     if not isinstance(selected, list) or not all(isinstance(ident, str) for ident in selected):
         raise EvidenceError(f"{directory / FOLDER / RUN}: does not say what was selected")

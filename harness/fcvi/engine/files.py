@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
+import re
 import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Sequence
 
 from . import strict
 from .words import printable, why
@@ -33,7 +35,9 @@ def write_file(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
+_FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of _write_in
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -74,6 +78,14 @@ class Folder:
         except OSError as error:
             self.close()
             raise OSError(error.errno, "another fcvi is writing there") from error
+        self._tidy("")
+
+    def _tidy(self, name: str) -> None:
+        """Take away what a writer that was killed left half written: nobody else writes there now."""
+        for found in os.listdir(self._folders[name]):
+            if _SCRATCH.fullmatch(found):
+                with suppress(OSError):
+                    os.unlink(found, dir_fd=self._folders[name])
 
     def _folder(self, name: str) -> int:
         if name not in self._folders:
@@ -84,6 +96,7 @@ class Folder:
                 self._folders[name] = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=base)
             except OSError as error:
                 raise OSError(error.errno, f"{name} is a link or no folder") from error
+            self._tidy(name)
         return self._folders[name]
 
     def refuse_link(self, name: str) -> None:
@@ -113,8 +126,10 @@ class Folder:
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=folder)
 
-    def sync(self, names: Iterable[str]) -> None:
+    def sync(self, names: Sequence[str]) -> None:
         """What was written is on the disk when this returns. Raises OSError."""
+        if len(names) > _FEW and self._sync_all():
+            return
         folders = set()
         for name in names:
             folder, last = self._split(name)
@@ -126,6 +141,12 @@ class Folder:
             folders.add(folder)
         for folder in folders:
             os.fsync(folder)
+
+    def _sync_all(self) -> bool:
+        """The whole file system at once, which many files are a hundred times faster with; false when it cannot say that it did."""
+        with suppress(OSError, AttributeError):
+            return bool(ctypes.CDLL(None).syncfs(self._folders[""]) == 0)
+        return False
 
     def check(self) -> None:
         """Raises OSError when the directory was taken away meanwhile."""

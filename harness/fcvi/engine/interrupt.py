@@ -1,17 +1,17 @@
 """SIGINT, SIGTERM and SIGHUP alike: what is under way ends, and what is done is kept.
 
-The first one interrupts; those that come while the report is written are left alone.
+The first one interrupts; those that come while the report is written are left alone. What has to be done whole or not at all,
+such as writing a finished case down and counting it, defers the first one until it is done.
 """
 
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Iterator, Optional
+    from typing import Optional
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -20,28 +20,70 @@ class Interrupted(KeyboardInterrupt):
     """A signal that ends the command. Its text is the name of the signal."""
 
 
+_depth = 0  # of deferred()
+_pending: Optional[str] = None  # the signal that came meanwhile
+
+
 def _stop(number: int, _frame: Optional[FrameType]) -> None:
-    for one in SIGNALS:
-        signal.signal(one, signal.SIG_IGN)
-    raise Interrupted(signal.Signals(number).name)
+    global _pending
+    hold()
+    name = signal.Signals(number).name
+    if _depth == 0:
+        raise Interrupted(name)
+    _pending = name
 
 
 def install() -> None:
-    """Whoever started us may have chosen to ignore one (nohup): then so do we."""
+    """For a process of its own. Whoever started us may have chosen to ignore one (nohup): then so do we."""
+    global _depth, _pending
+    _depth, _pending = 0, None
     for one in SIGNALS:
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, _stop)
+            _ours.add(one)
 
 
-@contextmanager
-def held() -> Iterator[None]:
-    """Leave them alone for a while: what is done is being written down."""
-    before = {one: signal.signal(one, signal.SIG_IGN) for one in SIGNALS}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+_ours: set[signal.Signals] = set()
+
+
+def hold() -> None:
+    """Leave them alone from now on: what is done is being written down. The handlers of other programs stay."""
+    for one in _ours:
+        signal.signal(one, signal.SIG_IGN)
+
+
+def release() -> None:
+    """Heed them again: what had to be written is written."""
+    for one in _ours:
+        signal.signal(one, _stop)
+
+
+class _Deferred:
+    """See deferred(). A signal is either before it, and nothing of it has happened, or after it, and all of it has."""
+
+    def __enter__(self) -> None:
+        global _depth
+        _depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _depth, _pending
+        _depth -= 1
+        if _depth == 0 and _pending is not None:
+            name, _pending = _pending, None
+            raise Interrupted(name)
+
+
+_DEFERRED = _Deferred()  # made once: every line that is printed is in one
+
+
+def deferred() -> _Deferred:
+    """What stands in it is done whole: an interrupt comes at its end."""
+    return _DEFERRED
+
+
+def pending() -> bool:
+    """Whether a signal waits for the end of what is deferred."""
+    return _pending is not None
 
 
 def words(error: BaseException) -> str:

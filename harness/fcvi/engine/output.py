@@ -9,13 +9,18 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
+import stat
 import sys
+
+from . import interrupt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
 _SIZE = 1 << 16
+_PATIENCE_S = 0.1  # for which an interrupt waits for a reader that does not read
 #: Control characters but line break and tabulator: none of them is ever ours.
 _CONTROLS = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))} | {
     n: f"\\u{n:04x}" for n in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -29,6 +34,7 @@ class _Raw(io.RawIOBase):
         super().__init__()
         self._descriptor, self.lost, self.gone = descriptor, lost, False
         self.wrote = False
+        self._is_file = lost is None and stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     def writable(self) -> bool:
         return True
@@ -44,28 +50,62 @@ class _Raw(io.RawIOBase):
         view = memoryview(data)
         while len(view) and self.lost is None and not self.gone:
             try:
-                view = view[os.write(self._descriptor, view) :]
+                if self._is_file:
+                    view = view[os.write(self._descriptor, view) :]
+                elif self._has_room():
+                    view = view[os.write(self._descriptor, view[: select.PIPE_BUF]) :]  # does not block
+                else:
+                    self.gone = True
             except BlockingIOError:
-                _wait(self._descriptor)
+                continue
             except BrokenPipeError:
                 self.gone = True
             except OSError as error:
                 self.lost = error
         return len(data)
 
+    def _has_room(self) -> bool:
+        """Wait until a pipe or terminal takes more. False: its reader does not read, and an interrupt waits."""
+        while not select.select([], [self._descriptor], [], _PATIENCE_S)[1]:
+            if interrupt.pending():
+                return False
+        return True
 
-def _wait(descriptor: int) -> None:
-    """Until a pipe that somebody made non-blocking takes more."""
-    import select
 
-    select.select([], [descriptor], [], 1.0)
+class _Buffered(io.BufferedWriter):
+    """What was written is not written again after an interrupt that came in the middle of it."""
+
+    def write(self, data: Any) -> int:
+        with interrupt.deferred():
+            return super().write(data)
+
+    def flush(self) -> None:
+        with interrupt.deferred():
+            super().flush()
 
 
 class _Text(io.TextIOWrapper):
-    """What is printed reaches a terminal without anything that plays with it."""
+    """What is printed reaches a terminal without anything that plays with it, but for colours where ``paint`` uses them."""
+
+    paints = False
 
     def write(self, text: str) -> int:
-        return super().write(text if text.isprintable() else text.translate(_CONTROLS))
+        if not text.isprintable():
+            text = _harmless(text) if self.paints else text.translate(_CONTROLS)
+        return super().write(text)
+
+
+def _harmless(text: str) -> str:
+    """The text with the colours of ``paint`` and no other control characters."""
+    import re
+
+    parts = re.split(r"(\x1b\[[0-9;]{1,4}m)", text)
+    return "".join(part if index % 2 else part.translate(_CONTROLS) for index, part in enumerate(parts))
+
+
+def allow_colour() -> None:
+    """From now on colours reach standard output."""
+    _Text.paints = True
 
 
 _standard: list[tuple[_Raw, Any]] = []
@@ -95,11 +135,16 @@ def install() -> None:
         raw = _Raw(descriptor, lost)
         encoding = getattr(old, "encoding", None) or "utf-8"
         kind = _Text if name == "stdout" else io.TextIOWrapper  # a bar on standard error plays with the terminal
-        buffered = io.BufferedWriter(raw, _SIZE)
+        buffered = _Buffered(raw, _SIZE)
         lines = name == "stderr" or raw.isatty()
         text = kind(buffered, encoding, "backslashreplace", line_buffering=lines)
         setattr(sys, name, text)
         _standard.append((raw, text))
+
+
+def owned() -> bool:
+    """Whether this process is the command's own, and no caller's of Python."""
+    return bool(_standard)
 
 
 def gone() -> bool:

@@ -6,6 +6,7 @@ libpcap writes no pcapng, and only pcapng has comments on frames. The format is 
 
 from __future__ import annotations
 
+import functools
 import struct
 
 from .files import encoded
@@ -47,19 +48,32 @@ def _words(finding: Finding) -> str:
            f"required {finding.required}"  # fmt: skip
 
 
-def _packet(frame: TraceFrame, line: Line) -> bytes:
-    data = line.captured(frame)
+def _comments(frame: TraceFrame) -> bytes:
+    if not frame.note and not frame.findings:
+        return b""
     comments = [frame.note] if frame.note else []
     comments += [_words(finding) for finding in frame.findings]
-    options = b"".join(_option(_OPT_COMMENT, _text(words)) for words in comments)
+    return b"".join([_option(_OPT_COMMENT, _text(words)) for words in comments])
+
+
+def _packet(frame: TraceFrame, line: Line) -> bytes:
+    data = line.captured(frame)
     inbound = frame.sender == "dut"
-    options += _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if inbound else 2)) + bytes(4)
+    options = _comments(frame) + _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if inbound else 2)) + bytes(4)
     high, low = divmod(frame.time_us, 1 << 32)
     head = struct.pack("<IIIII", _SIDES.index(frame.sender), high, low, len(data), len(data))
     return _block(6, head + data + bytes(-len(data) % 4) + options)
 
 
+@functools.cache
+def _interfaces(linktype: int) -> bytes:
+    return b"".join([_interface(side, linktype) for side in _SIDES])
+
+
 def capture(frames: list[TraceFrame], comment: str, line: Line) -> bytes:
     """The file: one interface for each side with the linktype of the line, findings as comments on the frames that caused them."""
-    blocks = [_section(comment), *(_interface(side, line.linktype) for side in _SIDES), *(_packet(frame, line) for frame in frames)]
-    return b"".join(blocks)
+    if line.packets is not None:
+        packets = line.packets(frames, [_comments(frame) for frame in frames])
+    else:
+        packets = b"".join([_packet(frame, line) for frame in frames])
+    return _section(comment) + _interfaces(line.linktype) + packets

@@ -39,11 +39,17 @@ class Line:
 
     linktype: as pcapng has it. captured: the bytes of a unit in a capture. decode: the unit in words; with its checksum when
     the flag is set.
+
+    A wire that has many units to write does it a case at a time. packets: the units as Enhanced Packet Blocks of pcapng, given
+    the options that stand before the flags in each. brief: of each unit its summary, and with the flag its fields that are not
+    zero, both escaped for HTML.
     """
 
     linktype: int
     captured: Callable[[TraceFrame], bytes]
     decode: Callable[[TraceFrame, bool], View]
+    packets: Optional[Callable[[Sequence[TraceFrame], Sequence[bytes]], bytes]] = None
+    brief: Optional[Callable[[Sequence[TraceFrame], bool], list[tuple[str, str]]]] = None
 
 
 def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,40 @@
 """Keeps what passed between the suite and a DUT, so that a verdict can be computed again without the DUT.
 
 One entry for each operation: what the suite asked, and what the device had said by the end of it. That order is all a
-case can see, whatever the transport and the clock. Nobody changes params and results once they were handed over, so they
-are kept as they are.
+case can see, whatever the transport and the clock. An entry is a line of JSON as soon as the operation is over: evidence is
+most of what a report costs, and its lines are long.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import json
+from json import encoder
+from typing import Any, Callable, Iterable
 
 from .pixit import Pixit
-from .attachment import Dut, DutError, Reply, Unavailable
+from .attachment import Dut, DutError, Notification, Reply, Unavailable
 
 Entry = dict[str, Any]
+
+
+def _encode() -> Callable[[object], str]:
+    """JSON without white space. What JSONEncoder.encode makes anew for every line is made once, where this Python has it in C."""
+    plain = json.JSONEncoder(separators=(",", ":"))
+    make = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return plain.encode
+    quote = getattr(encoder, "encode_basestring_ascii")
+    parts = make(None, plain.default, quote, None, ":", ",", False, False, True)
+    return lambda value: "".join(parts(value, 0))
+
+
+text_of = _encode()
+
+
+def entries_of(lines: Iterable[str]) -> list[Entry]:
+    """The entries of lines that were noted."""
+    return [json.loads(line) for line in lines]
 
 
 class RecordingDut(Dut):
@@ -23,7 +44,7 @@ class RecordingDut(Dut):
         super().__init__()
         self._inner = inner
         self.inbox = inner.inbox
-        self._entries: list[Entry] = []
+        self._lines: list[str] = []
         self._open: list[tuple[int, Reply]] = []
         self._number = 0
         self._known = 0
@@ -38,77 +59,72 @@ class RecordingDut(Dut):
     def _see(self) -> None:
         self.now_us, self.next_us, self.knows_next = self._inner.now_us, self._inner.next_us, self._inner.knows_next
 
-    def take(self) -> list[Entry]:
+    def take(self) -> list[str]:
         """What was noted since the last call of this method."""
-        taken, self._entries, self._open = self._entries, [], []
+        taken, self._lines, self._open = self._lines, [], []
         return taken
 
-    def _begin(self, entry: Entry) -> Entry:
-        self._known = len(self.inbox)
-        self._entries.append(entry)
-        return entry
-
-    def _end(self, entry: Entry) -> None:
+    def _end(self, asked: str, failure: str = "") -> None:
+        """Note an operation. asked: the beginning of its line."""
         self._see()
-        entry["now"] = self.now_us
-        if self.knows_next:
-            entry["next"] = self.next_us
+        due = "" if not self.knows_next else ',"next":null' if self.next_us is None else f',"next":{self.next_us}'
+        notes = done = ""
         if len(self.inbox) > self._known:
-            entry["notes"] = [
-                [n.method, n.params, n.earliest_us, n.time_us]
-                for n in itertools.islice(self.inbox, self._known, None)
-            ]
-        done = [[number, _answer(reply), reply.time_us] for number, reply in self._open if reply.done]
-        if done:
-            entry["done"] = done
-            self._open = [(number, reply) for number, reply in self._open if not reply.done]
+            notes = f',"notes":[{",".join([_note(n) for n in itertools.islice(self.inbox, self._known, None)])}]'
+        if self._open:
+            answers = [[number, _answer(reply), reply.time_us] for number, reply in self._open if reply.done]
+            if answers:
+                done = f',"done":{text_of(answers)}'
+                self._open = [(number, reply) for number, reply in self._open if not reply.done]
+        self._lines.append(f'{asked},"now":{self.now_us}{due}{notes}{done}{failure}}}')
 
-    def _failed(self, entry: Entry, error: Exception) -> None:
-        self._end(entry)
-        entry["unavailable" if isinstance(error, Unavailable) else "error"] = str(error)
+    def _failed(self, asked: str, error: Exception) -> None:
+        kind = "unavailable" if isinstance(error, Unavailable) else "error"
+        self._end(asked, f',"{kind}":{text_of(str(error))}')
+
+    def _do(self, asked: str, work: Callable[..., Any], *given: Any) -> Any:
+        """Do the work; note it when it fails."""
+        self._known = len(self.inbox)
+        try:
+            return work(*given)
+        except (DutError, Unavailable) as error:
+            self._failed(asked, error)
+            raise
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._number += 1
-        entry = self._begin({"op": "request", "n": self._number, "method": method, "params": params})
-        try:
-            reply = self._inner.request(method, params)
-        except (DutError, Unavailable) as error:
-            self._failed(entry, error)
-            raise
+        asked = f'{{"op":"request","n":{self._number},"method":{text_of(method)},"params":{text_of(params)}'
+        reply: Reply = self._do(asked, self._inner.request, method, params)
         self._open.append((self._number, reply))
-        self._end(entry)
+        self._end(asked)
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        entry = self._begin({"op": "notify", "method": method, "params": params})
-        try:
-            self._inner.notify(method, params)
-        except (DutError, Unavailable) as error:
-            self._failed(entry, error)
-            raise
-        self._end(entry)
+        asked = f'{{"op":"notify","method":{text_of(method)},"params":{text_of(params)}'
+        self._do(asked, self._inner.notify, method, params)
+        self._end(asked)
+
+    def send_frame(self, frame: Any) -> None:
+        asked = f'{{"op":"notify","method":"frame","params":{frame.text()}'
+        self._do(asked, self._inner.send_frame, frame)
+        self._end(asked)
 
     def advance(self, us: int) -> None:
-        entry = self._begin({"op": "advance", "us": us})
-        try:
-            self._inner.advance(us)
-        except (DutError, Unavailable) as error:
-            self._failed(entry, error)
-            raise
-        self._end(entry)
+        asked = f'{{"op":"advance","us":{us}'
+        self._do(asked, self._inner.advance, us)
+        self._end(asked)
 
     def reset(self, config: dict[str, Any]) -> None:
         self._open = []
         self._number = 0
-        entry = self._begin({"op": "reset", "params": config})
+        asked = f'{{"op":"reset","params":{text_of(config)}'
         self._known = 0
         try:
             self._inner.reset(config)
         except (DutError, Unavailable) as error:
-            self._known = min(self._known, len(self.inbox))
-            self._failed(entry, error)
+            self._failed(asked, error)
             raise
-        self._end(entry)
+        self._end(asked)
 
     def settled(self, pixit: Pixit) -> Pixit:
         return self._inner.settled(pixit)
@@ -119,6 +135,12 @@ class RecordingDut(Dut):
 
     def close(self) -> None:
         self._inner.close()
+
+
+def _note(note: Notification) -> str:
+    if note.frame is not None:
+        return f'["{note.method}",{note.frame.text()},{note.earliest_us},{note.time_us}]'
+    return text_of([note.method, note.params, note.earliest_us, note.time_us])
 
 
 def _answer(reply: Reply) -> dict[str, Any]:

@@ -115,8 +115,8 @@ class Result:
     untimely: bool = False
     #: How many times as long the timers were, as it was tried again on a busy host.
     slower: int = 1
-    #: What passed between suite and DUT (dut.record), when it was kept; None when the case did not run.
-    evidence: Optional[list[dict[str, Any]]] = None
+    #: What passed between suite and DUT (engine/record.py), a line each, when it was kept; None when the case did not run.
+    evidence: Optional[list[str]] = None
     protocol: str = ""  # the name of the case's standard; "": the first that is registered
 
     def forget(self) -> None:

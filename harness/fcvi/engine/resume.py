@@ -10,10 +10,11 @@ from . import pics as pics_module, rejudge
 from .case import load_cases
 from .catalogue import load_catalogue
 from .deviation import Deviation
-from .evidence import FOLDER, RUN, EvidenceError, load_run
-from .files import damage
+from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
+from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
+from .results import Verdict
 from .runner import Resume, RunOptions
 
 
@@ -24,11 +25,21 @@ def resume(directory: Path, options: RunOptions) -> RunOptions:
     try:
         if run["suite"] != {"version": __version__, "catalogue_sha256": load_catalogue().sha256}:
             raise EvidenceError(f"{where}: the run is of another version of the suite: run it anew")
+        if "incomplete" not in run and all(entry.get("not_run") == "error" for entry in run["cases"]):
+            raise EvidenceError(f"{where}: none of its cases has run: run it anew")
         if "incomplete" not in run:
-            raise EvidenceError(f"{where}: the run is complete; there is nothing to go on with")
+            raise EvidenceError(f"{where}: the run is complete: fcvi judge {directory} writes what is missing of its report")
         return _resumed(directory, run, options)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{where}: damaged: {damage(error)}") from error
+
+
+def _has_trace(directory: Path, ident: str) -> bool:
+    try:
+        load_trace(directory, ident)
+    except FileError:
+        return False
+    return True
 
 
 def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOptions:
@@ -39,6 +50,8 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
             raise EvidenceError(f"{directory / FOLDER / RUN}: this suite has no case {entry['id']}"[:300])
         if entry.get("not_run") != "error":
             result = rejudge.judged(directory, run, entry, *known[entry["id"]])
+            if result.verdict is Verdict.ERROR and not _has_trace(directory, result.id):
+                continue  # the power took it
             result.wall_us = int(entry["wall_us"])
             results[result.id] = result
     dut, incomplete = run["dut"], run["incomplete"]

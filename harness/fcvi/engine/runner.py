@@ -279,9 +279,10 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
         worker = _Worker(dut, _pics(options, dut), _pixit(options, dut), load_catalogue().levels, options)
         for case, variant in mine:
             result = worker.run(case, variant)
-            if store is not None:
-                store.keep(result)
-            hand_over((result, store.failed if store is not None else None))
+            with interrupt.deferred():  # what is in the evidence is in the report, and the other way round
+                if store is not None:
+                    store.keep(result)
+                hand_over((result, store.failed if store is not None else None))
     finally:
         dut.close()
         if store is not None and store.failed is None:
@@ -335,7 +336,8 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         done[result.id] = result
         on_result(len(done), len(chosen), result)
 
-    try:
+    def run_all() -> None:
+        nonlocal dut, options
         dut = _attach(options)
         if dut.clock == "real":
             options = replace(options, jitter_us=jitter.measure())
@@ -352,9 +354,16 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
             worker = _Worker(dut, pics, pixit, catalogue.levels, options)
             for case, variant in left:
                 result = worker.run(case, variant)
-                if options.store is not None:
-                    options.store.keep(result)
-                take(result)
+                with interrupt.deferred():
+                    if options.store is not None:
+                        options.store.keep(result)
+                    take(result)
+
+    try:
+        try:
+            run_all()
+        finally:
+            interrupt.hold()  # what is done from here on is told whole
     except DutError as error:  # nothing to attach, or the addresses that were left open could not be found
         if not done:
             _none_can_run(report, chosen, error)
@@ -362,15 +371,23 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
             if not report.unattached and case.variant_id(variant) not in done:
                 take(error_result(case, case.variant_id(variant), str(error)))
     except KeyboardInterrupt as stop:
-        report.interrupted = interrupt.words(stop)
+        report.interrupted = interrupt.words(stop) if len(done) < len(chosen) else ""
     finally:
         if dut is not None:
             dut.close()
-    why = CUT_OFF if report.interrupted else "not run: the process that was to run it ended"
+    why = _why_not(options, report)
     if not report.unattached:
         report.results = [done.get(c.variant_id(v)) or error_result(c, c.variant_id(v), why) for c, v in chosen]
     conclude(report, list(_deviations(options)), catalogue.levels)
     return report
+
+
+def _why_not(options: RunOptions, report: RunReport) -> str:
+    """Why a case has no result."""
+    if not report.interrupted:
+        return "not run: the process that was to run it ended"
+    goes_on = options.store is not None and options.store.begun
+    return CUT_OFF if goes_on else f"not run: the run was cut off by {report.interrupted}"
 
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:

@@ -80,7 +80,8 @@ def run(work: Work, shares: int, take: Callable[[Any], None]) -> None:
     running: list[_Share] = []
     try:
         for number in range(shares):
-            running.append(_Share(work, number, [share.out for share in running]))
+            with interrupt.deferred():
+                running.append(_Share(work, number, [share.out for share in running]))
         _collect(running, take, None)
     except KeyboardInterrupt:
         _tell(running, signal.SIGTERM)
@@ -108,8 +109,9 @@ def _collect(running: list[_Share], take: Callable[[Any], None], until: float | 
             if not ready:
                 return
             for key, _ in ready:
-                found, more = key.data.read()
-                if not more:
-                    selector.unregister(key.fd)
-                for result in found:
-                    take(result)
+                with interrupt.deferred():  # what has been read is counted
+                    found, more = key.data.read()
+                    if not more:
+                        selector.unregister(key.fd)
+                    for result in found:
+                        take(result)

@@ -54,6 +54,12 @@ class RawFrame:
 
         return to_params(self)
 
+    def text(self) -> str:
+        """The params as JSON without white space."""
+        from .notation import to_text
+
+        return to_text(self)
+
 
 @dataclass(slots=True)
 class Envelope:

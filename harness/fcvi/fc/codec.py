@@ -302,19 +302,6 @@ def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int =
     return frame
 
 
-def check_connect(iu: str, dh: bytes, payload: bytes, byte: int) -> list[Finding]:
-    """Check the complete payload of a connect IU that came in several frames."""
-    found = ffi.new("struct fcvi_finding[]", _CAPACITY)
-    findings = ffi.new("struct fcvi_findings *", {"list": found, "capacity": _CAPACITY})
-    index = list(IUS).index(iu)
-    header = ffi.from_buffer(dh.ljust(32, b"\0"))
-    body = ffi.from_buffer(payload)
-    lib.fcvi_check_connect(
-        index, ffi.cast("uint8_t *", header), ffi.cast("uint8_t *", body), len(payload), byte, findings
-    )
-    return [finding_of(found[i]) for i in range(min(findings.count, _CAPACITY))]
-
-
 class Assembly:
     """A connect IU that comes in several frames of one Sequence (E44), put together by the codec."""
 
@@ -323,10 +310,7 @@ class Assembly:
 
     def add(self, frame: Frame) -> bool:
         """Take the next frame of the Sequence, one of a connect IU; true when it ends the Sequence."""
-        view, keep = ffi.new("struct fcvi_frame *"), ffi.from_buffer(frame.data)
-        source = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
-        lib.fcvi_decode(source, view, ffi.NULL)
-        return bool(lib.fcvi_assembly_add(self._assembly, view))
+        return bool(lib.fcvi_assembly_add(self._assembly, frame.view))
 
     def check(self) -> list[Finding]:
         """The findings of the whole; none when a part is missing or one frame held it all."""

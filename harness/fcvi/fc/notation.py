@@ -23,6 +23,16 @@ def to_params(frame: RawFrame) -> dict[str, Any]:
     return params
 
 
+_SOF_TEXT = {code: f',"sof":"{name}"' for code, name in NAME_BY_SOF.items()}
+_EOF_TEXT = {code: f',"eof":"{name}"' for code, name in NAME_BY_EOF.items()}
+
+
+def to_text(frame: RawFrame) -> str:
+    """The params as JSON."""
+    crc = "ok" if frame.crc_ok else "bad"
+    return f'{{"hex":"{frame.data.hex()}","crc":"{crc}"{_SOF_TEXT.get(frame.sof, "")}{_EOF_TEXT.get(frame.eof, "")}}}'
+
+
 def has_words(frame: RawFrame) -> bool:
     """Whether the params say all that the frame is, and may be sent."""
     return frame.sof in NAME_BY_SOF and frame.eof in NAME_BY_EOF and len(frame.data) <= LONGEST_FRAME

@@ -314,7 +314,7 @@ class Tester:
                 numbers, frames = [*(n for n, _ in before), number], [*(v for _, v in before), view]
                 payload = b"".join(v.payload for v in frames)
         received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload)
-        if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1"):
+        if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1") and all(part.iu == kind for part in frames):
             self._check_connect(received)
         self.inbox.append(received)
         if self.second_port is None:
@@ -345,14 +345,10 @@ class Tester:
 
     def _check_connect(self, received: Received) -> None:
         """A connect payload that came in several frames (E44) is checked when it is whole."""
-        first, offset = received.frames[0], 0
+        whole = codec.Assembly()
         for part in received.frames:
-            if part.get("FC", "Parameter") != offset:
-                return  # one was lost on the way: the rest says nothing
-            offset += len(part.payload)
-        found = codec.check_connect(
-            received.kind, first.data[first.dh_offset : first.payload_offset], received.payload, first.payload_offset
-        )
+            whole.add(part)
+        found = whole.check()
         entry = self.trace[received.numbers[-1] - 1]
         located = [replace(f, frame=received.numbers[-1], time_us=received.time_us) for f in found]
         entry.findings.extend(located)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from _fcvi import ffi, lib
 
-from fcvi.capture.scan import ScanError, Watch
+from fcvi.capture.limits import Limits
+from fcvi.capture.scan import ScanError, Watch, hash_seed, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +18,18 @@ _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 
 
 class Scan:
-    """Captures as one stream; ahead: a second thread reads and decodes meanwhile. After each step ``record``, ``frame`` and ``seen`` describe the record."""
+    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record.
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, ahead: bool = False) -> None:
-        self._ahead = ahead
-        self._flows = ffi.gc(lib.fcvi_flows_open(), lib.fcvi_flows_close)
+    ahead: a second thread reads and decodes meanwhile.
+    """
+
+    def __init__(
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+    ) -> None:
+        self._limits, self._ahead = limits or Limits(), ahead
+        self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
-            raise ScanError("out of memory")
+            raise ScanError(self._limits.hint("out of memory"))
         self._watch = Watch(0, r_a_tov_us) if monitor else None
         self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
         self.seen = ffi.new("struct fcvi_flow_seen *")
@@ -38,9 +44,9 @@ class Scan:
     def take(self, path: str) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
         error = ffi.new("char[]", _ERROR)
-        capture = lib.fcvi_capture_open(path.encode(errors="surrogateescape"), error, _ERROR)
+        capture = opened(path, error, self._limits)
         if capture == ffi.NULL:
-            raise ScanError(str(ffi.string(error), errors="replace"))
+            raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
         if self._ahead:  # where there is no thread to be had it goes on without
@@ -51,7 +57,7 @@ class Scan:
                 self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR
             ):
                 if status < 0:
-                    raise ScanError(f"{path}: {str(ffi.string(error), errors='replace')}")
+                    raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
                 if status == 1:
                     yield
         finally:

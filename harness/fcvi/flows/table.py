@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from struct import Struct
 
+from _fcvi import lib
+
+from fcvi.capture.limits import Limits
+
 from . import scan as why
 from .scan import NONE, Scan
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 _ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
+_PARTS = 4096  # connect IUs under way at once
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
     0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
@@ -126,8 +131,10 @@ ENDS = (
 class Table:
     """All Connections of the captures that are taken in."""
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, ahead: bool = False) -> None:
-        self.scan = Scan(r_a_tov_us, monitor, ahead)
+    def __init__(
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+    ) -> None:
+        self.scan = Scan(r_a_tov_us, monitor, limits, ahead)
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
@@ -387,7 +394,7 @@ class Table:
             return step, None
         if ends:
             return first, so_far + body
-        if len(self._parts) < 4096:
+        if len(self._parts) < _PARTS and offset + len(body) <= lib.FCVI_ASSEMBLY_ROOM:
             self._parts[key] = (first, so_far + body)
         return first, None
 

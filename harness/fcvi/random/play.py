@@ -97,7 +97,7 @@ class Player:
         except DutError as error:
             played.error = str(error)
             self.dut.restart()
-        except (Inconclusive, Unimplemented):
+        except (Failed, Inconclusive, Unimplemented):  # Failed: the first VI was refused
             pass
         played.word = Word(settings, tuple(letters), seed)
         if t is not None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.record import RecordingDut
+from fcvi.engine.record import RecordingDut, entries_of
 from fcvi.replay import keep, trace
 
 from .campaign import Found
@@ -67,7 +67,7 @@ def write(directory: Path, player: Player, found: Found) -> Path:
     recording = Player(recorder, player.pics, player.pixit, player.levels)
     recorder.take()
     recording.play(word)
-    entries = recorder.take()
+    entries = entries_of(recorder.take())
     comment = f"{first.requirement}: {first.message} (seen {first.seen}, required {first.required}); the word is {word}"
     keep.keep(trace.of_entries(str(place), entries), place, "word", comment)
     words = {key: _plain(value) for key, value in as_json(found).items()}

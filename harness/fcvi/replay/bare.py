@@ -32,7 +32,9 @@ from typing import Any, Mapping, Optional
 
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
-from fcvi.capture.reader import CaptureError, Reader, Record
+from fcvi.capture import handed
+from fcvi.capture.limits import Wishes
+from fcvi.capture.reader import CaptureError, Record
 from fcvi.engine.files import damage, read_file
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.pixit import Pixit
@@ -56,13 +58,16 @@ _MOST_FRAMES = 1_000_000
 _LONGEST = 24 + 2112
 
 
-def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path]) -> Recording:
-    """The recording. side: S_IDs of the tester, None when the file says. Raises FileError."""
+def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path], wishes: Any = Wishes()) -> Recording:
+    """The recording. side: S_IDs of the tester, None when the file says. wishes: --limits and --no-sandbox.
+
+    Raises FileError, and ReaderLost when the process that reads the capture was ended.
+    """
     beside = expectations or path.with_suffix(".toml")
     said = _toml(beside) if expectations is not None or beside.is_file() else {}
     where = str(beside)
     try:
-        records = _records(path)
+        records = _records(path, wishes)
         said_side = _side(said)
         frames = _Frames(path, records, side or said_side, _time(said, "start_us", 0)).events
         config = _config(said, frames)
@@ -105,16 +110,13 @@ def _side(said: Mapping[str, Any]) -> Optional[frozenset[int]]:
     return s_ids(_strings(said["side"], "side")) if "side" in said else None
 
 
-def _records(path: Path) -> list[Record]:
-    records = []
+def _records(path: Path, wishes: Any) -> list[Record]:
     try:
-        with Reader(str(path)) as reader:
-            for record in reader:
-                records.append(record)
-                if len(records) > _MOST_FRAMES:
-                    raise RecordingError(f"{path}: over {_MOST_FRAMES} frames")
+        records = handed.records(str(path), _MOST_FRAMES, wishes)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
+    if len(records) > _MOST_FRAMES:
+        raise RecordingError(f"{path}: over {_MOST_FRAMES} frames")
     return records
 
 

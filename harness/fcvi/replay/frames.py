@@ -52,9 +52,16 @@ class Field:
     def words(self) -> str:
         """The value."""
         if isinstance(self.value, int):
-            digits = f"{self.value:X}h"
+            high, _, low = (self.bits or "0-0").partition("-")
+            digits = f"{self.value:0{(int(high) - int(low)) // 4 + 1}X}h"
             return f"{digits} ({self.text})" if self.text else digits
         return str(self.value)
+
+
+def _number(field: dict[str, Any]) -> object:
+    """What a field holds: a number, also where JSON has it as text so that nothing rounds it; else bytes in hexadecimal."""
+    value = field["value"]
+    return int(value, 16) if field["bits"] is not None and isinstance(value, str) else value
 
 
 class View:
@@ -69,7 +76,7 @@ class View:
         self.fields = [
             Field(
                 f["name"], f["structure"], f["byte"], f["bits"], raw.data[f["byte"] : f["byte"] + f["size"]],
-                f["value"], f["text"],
+                _number(f), f["text"],
             )
             for f in said.get("fields", [])
         ]  # fmt: skip

@@ -84,10 +84,9 @@ def _rank(result: Result) -> int:
 
 def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
     """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
-    rows = ladder.rows(result)
     if fields != "all" and not result.findings and explanation is None:
-        left_off = max(0, len(rows) - ladder.MOST_ROWS)
-        return plain.render(result, rows[: ladder.MOST_ROWS], left_off, fields == "set", explain.clauses())
+        return plain.render(result, fields == "set", explain.clauses())
+    rows = ladder.rows(result)
     page: str = environment().get_template("case.html.j2").render(
         r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
         capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
@@ -213,7 +212,9 @@ def render(report: RunReport) -> str:
     listed: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for i in order:  # failures first, what does not apply last and folded
         r = report.results[i]
-        entry = {"r": r, "detail": details.get(i), "place": places.get(i), "capture": stem(r.id) + ".pcapng"}
+        place = places.get(i)
+        whole = Markup(plain.article(r, place, anchor(r.id))) if place is not None and not r.reason and not r.qualifier else None
+        entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
     return env.get_template("report.html.j2").render(

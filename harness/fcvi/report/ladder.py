@@ -40,7 +40,7 @@ class Row:
 
 def rows(result: Result) -> list[Row]:
     """The rows of a case in their order; the first one that broke a requirement is marked."""
-    wire = _wire(result) if result.frames else None
+    wire = wire_of(result) if result.frames else None
     found = [_of_frame(number, frame, wire) for number, frame in enumerate(result.frames, 1) if wire is not None]
     for finding in result.findings:  # what the case found out about a frame is not in the frame's own list
         if finding.frame is not None and 0 < finding.frame <= len(found):
@@ -67,7 +67,8 @@ def rows(result: Result) -> list[Row]:
     return merged
 
 
-def _wire(result: Result) -> Optional[Wire]:
+def wire_of(result: Result) -> Optional[Wire]:
+    """The wire of the case's standard."""
     line = protocol_of(result.protocol).line
     return line() if line is not None else None
 
@@ -162,7 +163,12 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
 def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
     assert row.view is not None
-    lines = row.view.text().splitlines()
+    return not_zero(row.view.text())
+
+
+def not_zero(text: str) -> str:
+    """Those lines of a decoded frame."""
+    lines = text.splitlines()
     return "\n".join([line[:_LONGEST_LINE] for line in lines if not line.endswith(_ZERO) or line.rstrip("0h")[-1:] != " "])
 
 
@@ -174,7 +180,7 @@ def decoded(row: Row) -> dict[str, Any]:
     bytes_, names = marks(view, row.findings)
     lines = []
     for text in view.text().splitlines():
-        parts = re.match(r"\s*(\d+)  (.*?)(?:  |$)", text)
+        parts = re.match(r"\s*(\d+)(?:\.[\d-]+)? +(.*?)(?:  |$)", text)
         lines.append(Line(text, parts is not None and (int(parts[1]), parts[2].strip()) in names))
     shown = max(_MOST_HEX, max((b for b in bytes_ if b < len(frame.data)), default=0) + 1)
     data = frame.data[:shown]

@@ -5,20 +5,23 @@ Every string that comes from a device or a file goes through ``escape``.
 
 from __future__ import annotations
 
-from typing import Mapping
+import functools
+from collections import deque
+from typing import Mapping, Optional, Sequence
 from urllib.parse import quote
 
 from markupsafe import escape as markup
 
 from fcvi.engine.evidence import stem
-from fcvi.engine.results import Result
+from fcvi.engine.protocol import Line
+from fcvi.engine.results import Expectation, Result, TraceFrame
 from . import ladder, words
 
 _HEAD = (
     '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th>'
     '<th scope="col">Seen</th></tr></thead><tbody>'
 )
-_ARROW = {"tester": ("left stimulus", "tester to DUT"), "dut": ("right", "DUT to tester")}
+_OUT, _IN = ("left stimulus", "tester to DUT"), ("right", "DUT to tester")
 
 
 def escape(text: object) -> str:
@@ -29,40 +32,85 @@ def escape(text: object) -> str:
     return plain
 
 
-def _expected(row: ladder.Row, clauses: Mapping[str, str]) -> str:
-    if row.number and row.sender == "tester":
-        return f'<span class="arrow left stimulus"><span class="sr">tester to DUT: </span>{escape(row.name)}</span>'
-    if row.expected == "continued":
+@functools.lru_cache(maxsize=4096)
+def _awaited(what: str, requirement: str, clause: str, arrow: bool) -> str:
+    """What a case waited for, with the requirement that it owes to."""
+    if what == "continued":
         return '<span class="small">continued</span>'
-    if not row.expected:
-        return '<span class="small">not awaited; held against the rules that always hold</span>' if row.number else ""
-    what = escape(row.expected)
-    if (row.number or row.missing) and not row.silence:
+    what = escape(what)
+    if arrow:
         what = f'<span class="arrow right"><span class="sr">DUT to tester: </span>{what}</span>'
-    clause = f", clause {escape(clauses[row.requirement])}" if row.requirement in clauses else ""
-    return f'{what}\n<span class="small">{escape(row.requirement)}{clause}</span>'
+    return f'{what}\n<span class="small">{escape(requirement)}{f", clause {escape(clause)}" if clause else ""}</span>'
 
 
-def _seen(row: ladder.Row) -> str:
-    if not row.number:
-        return escape(row.seen)
-    shape, way = _ARROW["tester" if row.sender == "tester" else "dut"]
-    note = f' <span class="small">({escape(row.note)})</span>' if row.note else ""
+_time = functools.lru_cache(maxsize=4096)(words.duration)
+
+
+def _brief(frames: Sequence[TraceFrame], line: Line, fields: bool) -> list[tuple[str, str]]:
+    """Summary and fields of each frame, escaped."""
+    if line.brief is not None:
+        return line.brief(frames, fields)
+    views = [line.decode(frame, False) for frame in frames]
+    return [(escape(view.summary()), escape(ladder.not_zero(view.text())) if fields else "") for view in views]
+
+
+def _rows(result: Result, fields: bool, clauses: Mapping[str, str]) -> tuple[list[str], int]:
+    """The rows of the ladder, and how many were left off."""
+    line = ladder.wire_of(result) if result.frames else None
+    count = len(result.frames) if line is not None else 0
+    owed: dict[int, Expectation] = {}
+    for expectation in result.expectations:
+        for number in expectation.frames:
+            owed[number] = expectation
+    waited = (e for e in result.expectations if not e.frames and e.after <= count)
+    beside = deque(sorted(waited, key=lambda e: e.after))
+    briefs = _brief(result.frames[: ladder.MOST_ROWS], line, fields) if line is not None else []
+    left_off = max(0, count + len(beside) - ladder.MOST_ROWS)
+    rows: list[str] = []
+    for number in range(count + 1):
+        if number and len(rows) < ladder.MOST_ROWS:
+            rows.append(_of_frame(number, result.frames[number - 1], briefs[number - 1], owed.get(number), fields, clauses))
+        while beside and beside[0].after == number and len(rows) < ladder.MOST_ROWS:
+            rows.append(_of_silence(beside.popleft(), clauses))
+        if len(rows) == ladder.MOST_ROWS:
+            break
+    return rows, left_off
+
+
+def _of_silence(e: Expectation, clauses: Mapping[str, str]) -> str:
+    what = _awaited(e.words, e.requirement, clauses.get(e.requirement, ""), not e.silence)
+    seen = "none" if e.silence else "nothing"
+    return f'<tr><td class="t">{_time(e.time_us)}</td><td class="e">{what}</td><td class="s">{seen}</td></tr>'
+
+
+def _of_frame(
+    number: int, frame: TraceFrame, brief: tuple[str, str], owed: Optional[Expectation], fields: bool, clauses: Mapping[str, str]
+) -> str:
+    name, _, summary = brief[0].partition(" ")
+    if frame.sender == "tester":
+        what, shape, way = f'<span class="arrow left stimulus"><span class="sr">tester to DUT: </span>{name}</span>', *_OUT
+    else:
+        shape, way = _IN
+        if owed is None:
+            what = '<span class="small">not awaited; held against the rules that always hold</span>'
+        else:
+            said = owed.words if number == owed.frames[0] else "continued"
+            what = _awaited(said, owed.requirement, clauses.get(owed.requirement, ""), not owed.silence)
+    note = f' <span class="small">({escape(frame.note)})</span>' if frame.note else ""
+    shown = (
+        f'<details><summary class="small">frame {number}: fields that are not zero</summary>'
+        f'<pre tabindex="0">{brief[1]}</pre></details>'
+    ) if fields else ""
     return (
-        f'<span class="arrow {shape}{" lost" if row.lost else ""}"><span class="sr">{way}: </span>{escape(row.name)}</span>\n'
-        f'<span class="mono small">{row.number}: {escape(row.summary)}</span>{note}'
+        f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e">{what}</td><td class="s">'
+        f'<span class="arrow {shape}{" lost" if frame.lost else ""}"><span class="sr">{way}: </span>{name}</span>\n'
+        f'<span class="mono small">{number}: {summary}</span>{note}{shown}</td></tr>'
     )
 
 
-def _fields(row: ladder.Row) -> str:
-    return (
-        f'<details><summary class="small">frame {row.number}: fields that are not zero</summary>'
-        f'<pre tabindex="0">{escape(ladder.fields_set(row))}</pre></details>'
-    )
-
-
-def render(result: Result, rows: list[ladder.Row], left_off: int, fields: bool, clauses: Mapping[str, str]) -> str:
-    """The body of a case without findings. rows: those that are shown; fields: whether each frame shows its own."""
+def render(result: Result, fields: bool, clauses: Mapping[str, str]) -> str:
+    """The body of a case without findings. fields: whether each frame shows its own."""
+    rows, left_off = _rows(result, fields, clauses)
     ident = escape(result.id)
     name = stem(result.id) + ".pcapng"
     capture = f'Capture: <a href="{escape(quote(name))}">{escape(name)}</a>. ' if result.frames else ""
@@ -77,11 +125,7 @@ def render(result: Result, rows: list[ladder.Row], left_off: int, fields: bool, 
             f'<table class="ladder"><caption>Ladder of {ident}: the DUT is on the left of each diagram, '
             f"the tester on the right.</caption>{_HEAD}"
         )
-        for row in rows:
-            time = words.duration(row.time_us) if row.time_us is not None else ""
-            shown = _fields(row) if fields and row.number else ""
-            cells = f'<td class="e">{_expected(row, clauses)}</td><td class="s">{_seen(row)}{shown}</td>'
-            parts.append(f'<tr><td class="t">{time}</td>{cells}</tr>')
+        parts += rows
         parts.append("</tbody></table>")
     if left_off:
         parts.append(f'<p class="small">{left_off} more rows are in the capture.</p>')
@@ -90,3 +134,15 @@ def render(result: Result, rows: list[ladder.Row], left_off: int, fields: bool, 
         title = "steps of the case and calls at the DUT"
         parts.append(f'<details><summary class="small">{title}</summary><ol class="steps">{steps}</ol></details>')
     return "\n".join(parts) + "\n</div>"
+
+
+def article(result: Result, place: tuple[int, int], anchor: str) -> str:
+    """The entry of a case that passed and gave no reason; its body is in a pack, at this place."""
+    ident, title = escape(result.id), escape(result.title)
+    said = escape(f"{result.id} {result.title} {' '.join(result.broken)}".lower())
+    verdict = result.verdict.value
+    return (
+        f'<article class="case" id="{escape(anchor)}" data-verdict="{verdict}" data-words="{said}">\n'
+        f'<details data-pack="{place[0]}" data-at="{place[1]}"><summary><span class="v {verdict}">{verdict}</span> '
+        f"<b>{ident}</b> {title}\n</summary></details>\n</article>"
+    )

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping, Optional
 from urllib.parse import quote
 
 from fcvi.engine.evidence import stem
-from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.results import Finding, Result, RunReport, Verdict
 from . import explain, words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -38,11 +38,13 @@ def rules(idents: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def log(
-    version: str, results: list[dict[str, Any]], properties: Mapping[str, Any], date: str = "", errors: Iterable[str] = ()
-) -> str:
-    """The file: one run of one tool. errors: why it could not do its work."""
-    told = [{"level": "error", "message": {"text": text}} for text in errors]
-    invocation: dict[str, Any] = {"executionSuccessful": not told}
+    version: str, results: list[dict[str, Any]], properties: Mapping[str, Any], date: str = "", errors: Iterable[str] = (),
+    notes: Iterable[str] = (),
+) -> str:  # fmt: skip
+    """The file: one run of one tool. errors: why it could not do its work; notes: what else a reader has to know."""
+    failed = [{"level": "error", "message": {"text": text}} for text in errors]
+    told = [*failed, *({"level": "note", "message": {"text": text}} for text in notes)]
+    invocation: dict[str, Any] = {"executionSuccessful": not failed}
     invocation |= {"startTimeUtc": date} if date else {}
     invocation |= {"toolExecutionNotifications": told} if told else {}
     driver = {"name": "fcvi", "version": version, "rules": rules(r["ruleId"] for r in results)}
@@ -92,3 +94,25 @@ def render(report: RunReport) -> str:
     properties = {"dut": report.attachment, "seed": report.seed, "summary": report.summary()}
     errors = [report.error, *report.last_words] if report.error else []
     return log(report.suite_version, results, properties, report.date, errors)
+
+
+_CLASSES = {"violation": "error", "malformed": "error", "notice": "note"}
+
+
+def of_captures(
+    version: str, findings: Iterable[tuple[str, int, Finding]], summary: Mapping[str, Any], left_off: int, whole: bool
+) -> str:
+    """The findings of ``fcvi lint``, each with its file and the number of its record.
+
+    left_off: how many more there are; whole: each capture was read to its end and judged.
+    """
+    made = []
+    for file, number, f in findings:
+        where = "" if f.byte is None else f" at byte {f.byte} of the frame" + (f" bits {f.bits}" if f.bits else "")
+        text = f"frame {number}: {f.message}{where}: seen {f.seen}, required {f.required}"
+        entry = result_of(f.requirement, _CLASSES.get(f.cls, "warning"), text, file, f"frame {number}")
+        entry["properties"] = {"class": f.cls, "frame": number, **({"erratum": f.erratum} if f.erratum else {})}
+        made.append(entry)
+    notes = [f"{left_off} more findings are not in this file"] if left_off else []
+    errors = [] if whole else ["a capture could not be read to its end, or nothing of FC-VI in it was judged"]
+    return log(version, made, {"summary": dict(summary)}, errors=errors, notes=notes)

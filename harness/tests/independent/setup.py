@@ -57,6 +57,7 @@ class ClientSetup:
         self.exchange: Optional["Exchange"] = None
         self.connection_id, self.retries, self.retry = 0, 0, False
         self.resp1: Optional[Iu] = None
+        self.answered = False  # by RESP2: a RESP3 that comes before it confirms nothing
         self.answer: Optional[ConnectPayload] = None
         self.t1: Optional[Timer] = None
         self.t3: Optional[Timer] = None
@@ -88,6 +89,7 @@ class ClientSetup:
             self.connection_id = port.new_connection_id()
         reuse = self.exchange.ox_id if self.exchange and bad("retry-same-ox-id") else None
         self.resp1 = self.answer = None
+        self.answered = False
         self.exchange = port.open_exchange(reuse)
         self.exchange.on_iu, self.exchange.on_error = self._received, self._failed
         self.vi.connection_id = self.connection_id
@@ -129,7 +131,7 @@ class ClientSetup:
             self.vi.remote_handle = self.answer.handle if self.vi.receiving else self.vi.remote_handle
             exchange = self.exchange
             later(self.port, "resp2_delay", lambda: self._answer_resp1(exchange))
-        elif iu.opcode == RESP3 and self.resp1 is not None and not self.port.bad("resp3-ignored"):
+        elif iu.opcode == RESP3 and self.answered and not self.port.bad("resp3-ignored"):
             self._finish(iu)
 
     def _refused(self) -> int:
@@ -144,6 +146,7 @@ class ClientSetup:
     def _answer_resp1(self, exchange: Optional["Exchange"]) -> None:
         if exchange is None or exchange is not self.exchange:
             return
+        self.answered = True
         code = self._refused()
         if not self.owns_vi():
             self._send_resp2(0 if self.port.bad("no-timeout-status") else TIMEOUT)

@@ -1,0 +1,77 @@
+"""What reading captures may take of this host, and what is said when that is not enough."""
+
+from __future__ import annotations
+
+from fcvi.engine.words import number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST = 1 << 40
+
+
+class Limits:
+    """0 stands for no limit."""
+
+    memory = 8192  #: MiB of address space
+    cpu = 86_400  #: seconds of processor time
+    output = 0  #: MiB of a file that standard output or error goes to
+    bytes = 0  #: MiB of each capture, unpacked
+    findings = 1_000_000  #: of each stream of frames that are shown; all are counted
+
+    def bytes_most(self) -> int:
+        """Of a capture, in bytes."""
+        return self.bytes << 20
+
+    def shows(self, findings: int) -> bool:
+        """Whether one more than so many findings is shown."""
+        return not self.findings or findings < self.findings
+
+    def hint(self, words: str) -> str:
+        """The same words; what could not get memory is told how it may."""
+        if not words.endswith("out of memory") and "out of memory for" not in words:
+            return words
+        return f"{words}; the reader may take {self.memory} MiB: --limits memory=MIB gives it more" if self.memory else words
+
+
+class Wishes:
+    """What a command is told about reading captures, when it is told nothing."""
+
+    limits = Limits()
+    no_sandbox = False
+
+
+NAMES = ("memory", "cpu", "output", "bytes", "findings")
+
+
+def parse(text: str) -> Limits:
+    """``NAME=NUMBER,...``. Raises ValueError."""
+    limits = Limits()
+    for word in text.split(","):
+        name, _, value = word.partition("=")
+        found = number(value, 0, _MOST)
+        if name not in NAMES or found is None:
+            raise ValueError(f"{word[:40]!r} is no limit; write NAME=NUMBER with a NAME of {', '.join(NAMES)}")
+        setattr(limits, name, found)
+    return limits
+
+
+def _argument(text: str) -> Limits:
+    from argparse import ArgumentTypeError
+
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def add_options(parser: Any) -> None:
+    """--limits and --no-sandbox, of every command that reads captures."""
+    parser.add_argument(
+        "--limits", type=_argument, default=Limits(), metavar="NAME=N,...",
+        help=f"what reading may take, 0 for no limit: memory (MiB, default {Limits.memory}), cpu (seconds, {Limits.cpu}), "
+        "output (MiB of each file that is printed to, 0), bytes (MiB of each capture when it is unpacked, 0), "
+        f"findings (shown of each file, {Limits.findings})",
+    )  # fmt: skip
+    parser.add_argument("--no-sandbox", action="store_true", help="read captures in this process, with all rights of the user")

@@ -1,0 +1,35 @@
+"""What ends a command: whatever goes wrong is one line and a documented status."""
+
+from __future__ import annotations
+
+import os
+
+from . import interrupt
+from .words import UsageError, complain, why
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+
+def status_of(work: Callable[[], int], quiet: bool = False) -> int:
+    """Do the work; its exit status. quiet: somebody else tells of an interrupt."""
+    try:
+        return work()
+    except SystemExit as stop:  # of argparse, which has said why
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
+    except KeyboardInterrupt as stop:
+        if not quiet:
+            complain(f"interrupted by {interrupt.words(stop)}")
+    except MemoryError:
+        complain("out of memory")
+    except OSError as error:
+        complain(f"{error.filename}: {why(error)}" if error.filename is not None else why(error))
+    except UsageError as error:  # a folder of FCVI_STANDARDS that is no standard
+        complain(why(error))
+        return 2
+    except Exception as defect:  # whoever looks for it asks for more; what the user gets is one line
+        if os.environ.get("FCVI_TRACEBACK"):
+            raise
+        complain(f"defect of the suite: {type(defect).__name__}: {why(defect)[:300]}; FCVI_TRACEBACK=1 shows where")
+    return 3
