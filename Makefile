@@ -86,7 +86,7 @@ include codec/rules.mk refimpl/rules.mk
 include conformance/rules.mk
 LIB_SRC := $(CODEC_SRC) $(PORT_SRC) $(MONITOR_SRC)
 LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
-include harness/rules.mk
+include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
 all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
@@ -218,7 +218,7 @@ check-c: $(TESTS) ## C unit tests
 check-san: $(SAN_TESTS) ## the same under ASan and UBSan
 	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
 
-PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/tests harness/case_captures.py conformance fuzz
+PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/release harness/tests harness/case_captures.py conformance fuzz
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
 	flake8 --config setup.cfg $(PY_DIRS)

@@ -7,7 +7,7 @@ here=$(dirname "$0")
 short=${name#fuzz_}
 # A connect IU has 652 bytes; more of a frame is Message Data.
 case $short in
-capture) length=8192 ;;
+capture | unpack) length=8192 ;;
 message) length=1000 ;;
 monitor) length=1600 ;;
 port | pair) length=600 ;;

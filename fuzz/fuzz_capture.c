@@ -1,27 +1,16 @@
 /* Capture files: any bytes as pcap or pcapng. Each read ends, with a record, the end or one line that says
  * what is broken; every record is counted once. What ends with A1h to A5h comes through a socket, its first 1
- * to 5 bytes alone and all that follow, filled up with zeros, at once. */
+ * to 5 bytes alone and all that follow, filled up with zeros, at once. What ends with B0h to BFh comes in
+ * pieces too, however many, and is counted as the whole file is. */
 #define _GNU_SOURCE
 #include "judge.h"
+
+#include "deliver.h"
 #include "oracle.h"
 
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-enum { LONGEST = 1 << 16, FINDINGS = 8, ERROR = 256, PIECE = 1 << 17, EXCHANGES = 64 };
+enum { LONGEST = 1 << 20, FINDINGS = 8, ERROR = 256, PIECE = 1 << 17, EXCHANGES = 64, MOST = 4 << 20 };
 
 const char fcvi_fuzz_allocates = 1;
-
-static int in_memory(const uint8_t *data, size_t size)
-{
-    static int fd = -1;
-    if (fd < 0)
-        fd = memfd_create("capture", 0);
-    if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
-        abort();
-    return fd;
-}
 
 /* On standard input: two messages, of which each read gives one. */
 static void in_two(const uint8_t *data, size_t size, size_t first)
@@ -59,35 +48,28 @@ static struct fcvi_monitor *monitor(void)
     return m;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static struct judge_tally judged(const char *path, int *end)
 {
-    char path[64], error[ERROR] = "";
-    struct capture_record record;
+    char error[ERROR] = "";
+    struct capture_record record = {0};
     struct fcvi_frame frame;
     struct fcvi_finding list[FINDINGS];
     struct fcvi_findings findings = {list, FINDINGS, 0, 0};
     struct judge_tally tally = {0};
-    if (size == 0 || size > LONGEST)
-        return 0;
-    size_t first = data[size - 1] - 0xA0u;
-    if (first >= 1 && first <= 5 && first < size) {
-        in_two(data, size, first);
-        snprintf(path, sizeof path, "-");
-    } else {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", in_memory(data, size));
-    }
-    struct capture *capture = fcvi_capture_open(path, error, sizeof error);
-    if (capture == NULL) {
-        DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
-        return 0;
-    }
     struct fcvi_monitor_finding found[FINDINGS];
     struct fcvi_monitor_findings breaches = {found, FINDINGS, 0};
+    struct capture *capture = fcvi_capture_open(path, error, sizeof error);
+    *end = -2;
+    if (capture == NULL) {
+        DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
+        return tally;
+    }
+    fcvi_capture_limit(capture, MOST);
     struct fcvi_monitor *watch = monitor();
     struct judge *judge = fcvi_judge_open(capture, 0);
     DEMAND(judge != NULL);
     int status = 1;
-    for (uint64_t last = 0; status == 1; last = record.number) {
+    for (uint64_t last = 0; status > 0; last = status == 1 ? record.number : last) {
         status =
             fcvi_judge_next(judge, &record, &frame, &findings, watch, &breaches, &tally, error, sizeof error);
         DEMAND(status != 1 || record.number >= last);
@@ -96,5 +78,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     DEMAND(counted(&tally) <= tally.records);
     fcvi_judge_close(judge);
     fcvi_capture_close(capture);
+    *end = status;
+    return tally;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[DELIVER_NAME];
+    int end, other;
+    if (size == 0 || size > LONGEST)
+        return 0;
+    size_t first = data[size - 1] - 0xA0u;
+    if (first >= 1 && first <= 5 && first < size && size - first <= PIECE) {
+        in_two(data, size, first);
+        (void)judged("-", &end);
+        return 0;
+    }
+    deliver_file(data, size, path);
+    struct judge_tally whole = judged(path, &end);
+    if (data[size - 1] >> 4 != 0xB || size < 2)
+        return 0;
+    if (!deliver_pieces(data, size, data[size - 2], data[size - 1] & 0xF))
+        return 0;
+    struct judge_tally cut = judged("-", &other);
+    DEMAND(other == end && memcmp(&cut, &whole, sizeof cut) == 0);
     return 0;
 }

@@ -2,7 +2,7 @@
 # Every test of the project, stage by stage. Ends with "N passed, N failed", counted over the stages.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-stages="all check-c check-san check-python check-types check-docs check-pcaps check-speed format-check check-tidy coverage check-install fuzz-smoke fuzz-replay certify"
+stages="all check-c check-san check-python check-types check-docs check-pcaps check-speed format-check check-tidy coverage check-install check-dist fuzz-smoke fuzz-replay certify"
 jobs=$(nproc)
 passed=0
 failed=0

@@ -62,6 +62,8 @@ CHOICES: dict[str, Choice] = {
     "disconnect-vendor-code": Choice("E11", "out DISCONNECT_RQST:if(DISC_CONN_STS=0) DISC_CONN_STS=1 Reason_Code=0xf1"),
     "disconnect-no-status": Choice("5.9.4.6", "out DISCONNECT_RQST:if(DISC_CONN_STS=1) "
                                    "DISC_CONN_STS=0 Reason_Code=0 Vendor_Unique=0"),
+    "nothing-said-of-unknown": Choice("E170", "out DISCONNECT_RESP:if(DISC_CONN_STS=1) "
+                                      "DISC_CONN_STS=0 Reason_Code=0 Vendor_Unique=0"),
     # delays
     "slow-responses": Choice("8.3", delay_us=_delays(9_500_000, "SEND_RESP WRITE_RESP") | _delays(200_000, "READ_RESP")),
     "slow-completions": Choice("VI-ARCH 6.3", delay_us=_delays(9_000_000, "completion")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.dut.base import Reply
 from fcvi.fc import codec
@@ -11,6 +11,7 @@ from fcvi.fc import codec
 from .odd import Odd, OddDut
 
 _RSCN, _FARP_REQ, _ELS_REQUEST = 0x61, 0x54, 0x22
+_ABTS, _BA_ACC, _MESSAGE_DATA = 0x81, 0x84, 0x01  # R_CTL
 _AT_ONCE = ("send", "rdma-write")
 
 
@@ -51,6 +52,32 @@ class CompletesWhenSent(OddDut):
             self._told.remove(params["vi"])
             return
         super()._emit(method, params)
+
+
+class RecoversFirst(OddDut):
+    """Between its ABTS and the BA_ACC it begins no other Message (5.5, FC-FS)."""
+
+    _held: Optional[list[dict[str, Any]]] = None
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._held = None
+        super().reset(config)
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        super().notify(method, params)
+        if method == "frame" and params["hex"].startswith(f"{_BA_ACC:02x}"):
+            held, self._held = self._held or [], None
+            for late in held:
+                super()._emit("frame", late)
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        frame = params["hex"] if method == "frame" else ""
+        if frame.startswith(f"{_ABTS:02x}") and self._held is None:
+            self._held = []
+        if self._held is not None and frame.startswith(f"{_MESSAGE_DATA:02x}"):
+            self._held.append(params)
+        else:
+            super()._emit(method, params)
 
 
 class DeafToRscn(OddDut):

@@ -119,6 +119,7 @@ PY_ROOMS = {
     "fcvi.engine.strict": "files",
     "fcvi.engine.words": "files",
     "fcvi.engine.output": "files",
+    "fcvi.engine.interrupt": "files",
     "fcvi.engine": "engine",
     "fcvi.fc": "fc",
     "fcvi.fc.codec": "codec",

@@ -36,3 +36,22 @@ def test_lint_accuses_no_conforming_session(tmp_path: Path) -> None:
     known = {word for name, why in judge.known().items() if name.endswith("false alarm") for word in why.split()}
     alarms = judge_sessions(tmp_path, 1, 400, every=False)
     assert [(name, trust, f["requirement"]) for name, trust, f in alarms if f["requirement"] not in known] == []
+
+
+#: Breaches that no conforming port answers as the captures show it: the other port echoes what it did not get.
+ANSWERED_AS_IF_RIGHT = {"msg_id_skips-SEND", "msg_id_skips-WRITE", "msg_id_skips-READ", "msg_id_skips-BACK"}
+
+
+@pytest.mark.parametrize("trust", ["whole", ""])
+def test_four_in_five_breaches_of_the_headers_are_found_in_64_bytes_a_frame(trust: str, tmp_path: Path) -> None:
+    there, found, accused = judge.judge_cut(tmp_path, 64, trust)
+    assert there >= 250
+    assert found >= 0.8 * there, (found, there)
+    assert set(accused) <= ANSWERED_AS_IF_RIGHT
+
+
+@pytest.mark.parametrize("snap", [64, 80])
+def test_lint_accuses_no_conforming_session_that_is_cut_off(snap: int, tmp_path: Path) -> None:
+    known = {word for name, why in judge.known().items() if name.endswith("false alarm") for word in why.split()}
+    alarms = judge_sessions(tmp_path, 1, 150, every=False, snap=snap)
+    assert [(name, trust, f["requirement"]) for name, trust, f in alarms if f["requirement"] not in known] == []

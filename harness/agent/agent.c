@@ -12,6 +12,7 @@ struct agent *agent_new(int sink, const char *device)
 {
     struct agent *a = calloc(1, sizeof *a);
     pthread_mutexattr_t recursive;
+    pthread_condattr_t monotonic;
     if (a == NULL)
         return NULL;
     a->sink = sink;
@@ -23,7 +24,10 @@ struct agent *agent_new(int sink, const char *device)
     pthread_mutex_init(&a->out, &recursive);
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&a->gate, NULL);
-    pthread_cond_init(&a->passed, NULL);
+    pthread_condattr_init(&monotonic); /* somebody may set the other clock */
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->passed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&a->unblocked, NULL);
     return a;
 }

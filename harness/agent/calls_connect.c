@@ -48,7 +48,7 @@ void agent_waits(void)
 static void await_waiting(struct agent *a, unsigned long number)
 {
     struct timespec moment;
-    clock_gettime(CLOCK_REALTIME, &moment);
+    clock_gettime(CLOCK_MONOTONIC, &moment);
     moment.tv_nsec += MOMENT_NS;
     moment.tv_sec += moment.tv_nsec / 1000000000;
     moment.tv_nsec %= 1000000000;

@@ -90,7 +90,9 @@ bool fcvi_capture_is_file(const struct capture *capture);
  * itself lie in one buffer as long as fcvi_capture_has_next. It goes on in another of fcvi_capture_buffer()
  * bytes (of malloc), which is the capture's from now on; the one so far is returned. */
 uint8_t *fcvi_capture_swap(struct capture *capture, uint8_t *other);
+/** How large the buffers of fcvi_capture_swap are, in bytes. */
 size_t fcvi_capture_buffer(void);
+/** Whether the byte lies in the buffer that the capture has now. */
 bool fcvi_capture_holds(const struct capture *capture, const uint8_t *byte);
 
 /** Close the capture and free what it holds. */

@@ -17,7 +17,8 @@ enum source_status {
     SOURCE_BROKEN,     /* error says how */
     SOURCE_INTERRUPTED /* by a signal, or nothing came for a while; what is there stays */
 };
-/** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. */
+/** Have at least count bytes (at most SOURCE_MOST) at source_bytes(); fewer only at the end. The first
+ * call asks for at least UNPACK_MAGIC: what is skipped before is not looked at for compression. */
 enum { SOURCE_MOST = 1 << 19 };
 enum source_status fcvi_source_have(struct source *source, size_t count);
 

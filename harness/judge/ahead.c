@@ -1,6 +1,5 @@
 /* Blocks of records between a thread that reads and whoever judges. The only place of the harness in C that
  * starts a thread. */
-#define _POSIX_C_SOURCE 200809L
 #include "ahead.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { FC_HEADER = 24 };
+enum { FC_HEADER = 24, ELS_COMMAND = 4 };
 
 /* The view of the frame with so many bytes, of which those that are missing are zero. */
 static void view(struct judge_cut *cut, const struct capture_record *r, size_t length,
@@ -14,11 +14,27 @@ static void view(struct judge_cut *cut, const struct capture_record *r, size_t l
     fcvi_decode(&in, frame, findings);
 }
 
+/* The IU is this frame alone (E44). */
+static bool is_one_frame(const struct fcvi_frame *f)
+{
+    return fcvi_FC_End_Sequence(f->fc) && fcvi_FC_Parameter(f->fc) == 0;
+}
+
+/* A login, or an answer that may be one's. */
+static bool is_login(const struct fcvi_frame *f)
+{
+    enum { LS_ACC = 0x02, PLOGI = 0x03 };
+    return f->payload == f->fc + FC_HEADER && f->payload_length >= ELS_COMMAND &&
+           (f->payload[0] == LS_ACC || f->payload[0] == PLOGI);
+}
+
 /* Where the headers end that must be whole before the frame says anything; 0: it says nothing. */
 static size_t needed(const struct fcvi_frame *f)
 {
     if (f->kind == FCVI_KIND_IU)
         return f->dh == NULL ? 0 : (size_t)(f->payload - f->fc);
+    if (f->kind == FCVI_KIND_ELS)
+        return is_login(f) ? FC_HEADER + ELS_COMMAND : 0;
     return f->kind == FCVI_KIND_LINK_CONTROL || f->kind == FCVI_KIND_OTHER ? FC_HEADER : 0;
 }
 
@@ -96,7 +112,12 @@ enum judge_cut_extent fcvi_judge_cut(struct judge_cut *cut, const struct capture
         judge_whole_length(cut, r, headers, findings);
     else
         judge_of_any_length(cut, r, headers, findings);
-    bool alone = !known || is_connect(frame);
     view(cut, r, known ? r->whole : there, frame, NULL);
-    return alone ? JUDGE_CUT_ALONE : JUDGE_CUT_HEADERS;
+    if (!known || (is_connect(frame) && !is_one_frame(frame)))
+        return JUDGE_CUT_ALONE;
+    if (!is_connect(frame) && frame->kind != FCVI_KIND_ELS)
+        return JUDGE_CUT_HEADERS;
+    const size_t payload = there - (size_t)(frame->payload - frame->fc);
+    frame->payload_length = (uint32_t)(payload < frame->payload_length ? payload : frame->payload_length);
+    return JUDGE_CUT_VEILED;
 }

@@ -8,7 +8,10 @@ enum judge_cut_extent {
     JUDGE_CUT_NOTHING, /* the headers are not whole, or it is a link service, which says nothing without its
                           payload */
     JUDGE_CUT_FOREIGN, /* another FC-4's */
-    JUDGE_CUT_ALONE,   /* by itself only: how long the frame was is not known, or it sets up a Connection */
+    JUDGE_CUT_ALONE,   /* by itself only: how long the frame was is not known, or it holds a part of a connect
+                          payload */
+    JUDGE_CUT_VEILED,  /* all but its payload, which would say of a login or a Connection more than others do;
+                          the view has what is there of it */
     JUDGE_CUT_HEADERS  /* all but its payload */
 };
 

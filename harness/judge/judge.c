@@ -193,7 +193,8 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
         classify(j, e, tally);
         return false;
     }
-    if (extent != JUDGE_CUT_HEADERS && monitor != NULL)
+    const bool followed = extent == JUDGE_CUT_HEADERS || extent == JUDGE_CUT_VEILED;
+    if (!followed && monitor != NULL)
         fcvi_monitor_gap(monitor);
     if (extent == JUDGE_CUT_NOTHING) {
         count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r);
@@ -202,10 +203,12 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
     tally->frames++;
     classify(j, e, tally);
     count(&tally->part, r->number);
-    if (monitor != NULL && extent == JUDGE_CUT_HEADERS) {
+    if (monitor != NULL && followed) {
         struct fcvi_monitor_frame seen = {&e->frame, j->before + r->number, r->time_us, r->network,
                                           findings->worst > 1u + FCVI_NOTICE};
         fcvi_monitor_frame(monitor, &seen, breaches);
+        if (extent == JUDGE_CUT_VEILED)
+            fcvi_monitor_veiled(monitor);
     }
     return findings->count != 0 || (monitor != NULL && breaches->count > 0);
 }

@@ -31,6 +31,13 @@ def test_the_first_cause_is_right_and_nobody_is_accused(tmp_path: Path) -> None:
     assert sum(v.said == "exact" for v in found) >= 0.75 * len(found)
 
 
+def test_captures_that_no_rule_was_made_for_are_explained_as_well(tmp_path: Path) -> None:
+    """Other seeds, each from both ports. What is beyond the capture point looks like several causes, and is one of them."""
+    found = [bank.judge(e, seed, where, tmp_path) for e in bank.BANK for seed in (1000, 1001, 1002) for where in (0, 1)]
+    assert not [v for v in found if v.accused or v.said == "wrong"]
+    assert sum(v.said == "exact" for v in found) >= 0.75 * len(found)
+
+
 def test_a_capture_without_a_fault_has_no_cause(tmp_path: Path) -> None:
     assert not [words for seed in range(30) if (words := bank.judge_healthy(seed, tmp_path))]
 

@@ -142,7 +142,8 @@ MODES = [
     "frame-bad", "frame-none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all",
     "result-bad", "honest",
 ]  # fmt: skip
-SOCKETS = ["flood", "flood-line", "nan", "deep", "half", "silent", "slow", "other-id", "hello-escape", "trickle"]
+TCP = ["flood", "flood-line", "nan", "deep", "half", "silent", "slow", "other-id", "hello-escape", "trickle"]
+UNIX = ["flood-tiny", "flood-spaces", "closed", "utf8", "deeper", "twice", "die", "bool-id", "frames-step", "hello-nan", "http"]
 
 
 def marked(word: str) -> list[str]:
@@ -160,10 +161,17 @@ def marked(word: str) -> list[str]:
 def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """A run against the device, with its peak memory checked and what is left over looked for."""
     script = (
-        "import json, resource, subprocess, sys\n"
+        "import ctypes, json, os, resource, subprocess, sys, time\n"
+        "ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n"  # what the run leaves behind, zombies as well, becomes this one's child
         "done = subprocess.run(sys.argv[1:], capture_output=True, text=True, errors='replace', timeout=120)\n"
         "used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
-        "print(json.dumps([done.returncode, done.stdout, done.stderr, used]))"
+        "until = time.monotonic() + 2\n"
+        "left = True\n"
+        "while left and time.monotonic() < until:\n"
+        "    left = open(f'/proc/self/task/{os.getpid()}/children').read().split()\n"
+        "    time.sleep(0.02 if left else 0)\n"
+        "print(json.dumps([done.returncode, done.stdout, done.stderr, used,\n"
+        "                  [open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[0] for pid in left]]))"
     )
     words = [str(FCVI), "run", "--dut", spec, "--select", SELECT, "--report", str(place), "--rpc-timeout", "1", "--budget", BUDGET]
     words += more
@@ -171,8 +179,10 @@ def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True,
         env={**os.environ, "FCVI_MARK": str(place)},
     )  # fmt: skip
-    status, out, err, used = json.loads(done.stdout)
+    status, out, err, used, children = json.loads(done.stdout)
     assert used < 300_000, f"{used} KiB"
+    # A device that kills its keeper leaves dead processes to init.
+    assert not children or (spec.endswith(" kill-parent") and set(children) == {"Z"}), f"left: {children}"
     until = time.monotonic() + 2
     while (left := marked(f"FCVI_MARK={place}\0")) and time.monotonic() < until:
         time.sleep(0.05)
@@ -207,9 +217,13 @@ def test_exec(mode: str, device: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture(name="served")
-def _served(device: Path) -> Iterator[tuple[int, str]]:
-    """A port at which each client gets a device of its own."""
-    listening = socket.create_server(("127.0.0.1", 0))
+def _served(device: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str]]]:
+    """Where each client gets a device of its own, and the mode of the next."""
+    unix = request.param == "unix"
+    listening = socket.socket(socket.AF_UNIX) if unix else socket.create_server(("127.0.0.1", 0))
+    if unix:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen()
     children: list[subprocess.Popen[bytes]] = []
     mode: list[str] = []
 
@@ -223,18 +237,18 @@ def _served(device: Path) -> Iterator[tuple[int, str]]:
             client.close()
 
     threading.Thread(target=serve, daemon=True).start()
-    yield listening.getsockname()[1], mode  # type: ignore[misc]
+    yield f"unix:{tmp_path}/s" if unix else f"tcp:127.0.0.1:{listening.getsockname()[1]}", mode
     listening.close()
     for child in children:
         child.kill()
         child.wait()
 
 
-@pytest.mark.parametrize("mode", SOCKETS)
-def test_tcp(mode: str, served: tuple[int, list[str]], tmp_path: Path) -> None:
+@pytest.mark.parametrize("served, mode", [*(("tcp", m) for m in TCP), *(("unix", m) for m in UNIX)], indirect=["served"])
+def test_sockets(served: tuple[str, list[str]], mode: str, tmp_path: Path) -> None:
     served[1].append(mode)
     place = tmp_path / "r"
-    check(run(f"tcp:127.0.0.1:{served[0]}", place), place)
+    check(run(served[0], place), place)
 
 
 def test_two_jobs_end_whole(device: Path, tmp_path: Path) -> None:

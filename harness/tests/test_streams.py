@@ -141,6 +141,14 @@ def test_broken_compressed_captures_get_one_line(how: str, tmp_path: Path) -> No
         assert json.loads(lines[-1])["summary"]["frames"] < len(frames)
 
 
+def test_what_is_packed_twice_is_not_unpacked(tmp_path: Path) -> None:
+    """A few bytes of nested archives would become gigabytes."""
+    path = tmp_path / "twice.gz"
+    path.write_bytes(gzip.compress(gzip.compress(BAD_CRC.read_bytes())))
+    status, lines, error = lint(str(path))
+    assert (status, lines) == (2, []) and "packed twice" in error and len(error.splitlines()) == 1
+
+
 # ---- pcap in place and through libpcap ----
 
 

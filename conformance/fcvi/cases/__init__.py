@@ -1,8 +1,8 @@
 """The cases, one module per clause; a case's id is the standard's own number. Every module here is found: none is listed.
 
-Reports have the cases of a module together, in the order in which they are declared. A module says with PLACE which part of
-a report it belongs to: connections come first, Messages later. Modules of one part, and those without a PLACE behind all
-parts, follow by their clause.
+Reports have the cases of a module together, in the order in which they are declared. A module says with PART_OF_REPORT
+which part of a report it belongs to: connections come first, Messages later. Modules of one part, and those without one
+behind all parts, follow by their clause.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from conformance.fcvi.steps.connection import REGISTRY
 def _by_place(module: ModuleType) -> tuple[float, list[tuple[bool, int, str]]]:
     """Its part, then its name with numbers as numbers: 5.9 comes before 5.10."""
     words = module.__name__.rpartition(".")[2].split("_")
-    return getattr(module, "PLACE", math.inf), [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words]
+    return getattr(module, "PART_OF_REPORT", math.inf), [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words]
 
 
 @functools.cache

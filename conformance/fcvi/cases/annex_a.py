@@ -46,7 +46,7 @@ from conformance.fcvi.steps.peers import (
     start_peer,
 )
 
-PLACE = 2
+PART_OF_REPORT = 2
 
 _CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("class3", "class3", {}), ("class2", "class2", {"class": 2}))
 _FABRICS: tuple[tuple[str, str, dict[str, Any]], ...] = (

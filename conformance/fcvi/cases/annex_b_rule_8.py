@@ -32,7 +32,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 11
+PART_OF_REPORT = 11
 
 _ROOM = 256 - 32
 _SIZE = 3 * _ROOM + 40  # four frames

@@ -19,7 +19,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 11
+PART_OF_REPORT = 11
 
 _VARIANTS = variants(levels=("reliable-reception",), ops=("send", "rdma-write"), classes=(3, 2)) + variants(
     levels=RELIABLE, ops=("rdma-read",), classes=(3, 2), choices=[("rdma-read", {})]

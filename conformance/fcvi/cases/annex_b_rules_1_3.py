@@ -25,7 +25,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 8
+PART_OF_REPORT = 8
 
 RELIABLE = ("reliable-delivery", "reliable-reception")
 REASONS = (TRANSPORT_ERROR, *range(0x41, 0x49))

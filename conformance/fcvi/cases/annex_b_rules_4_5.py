@@ -10,7 +10,7 @@ from .annex_b_rules_1_3 import RELIABLE
 from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.messages import LEVELS, OUT_OF_ORDER, prepare, reliable, transmit, variants
 
-PLACE = 10
+PART_OF_REPORT = 10
 
 _SKIPS = [("first-frame", {"frames": range(0, 4)}), ("later-frame", {"frames": range(1, 4)})]
 

@@ -14,7 +14,7 @@ from .annex_b_rules_1_3 import RELIABLE
 from conformance.fcvi.steps.connection import REGISTRY, tester_abts
 from conformance.fcvi.steps.messages import IN_ORDER, LEVELS, OUT_OF_ORDER, expect_connected, reliable, variants
 
-PLACE = 10
+PART_OF_REPORT = 10
 
 _SEQUENCE_ERRORS = [("relative-offset", {"error": "offset"}), ("aborted", {"error": "abts"})]
 

@@ -28,9 +28,10 @@ from conformance.fcvi.steps.connection import (
     start_request,
     start_wait,
 )
+from conformance.fcvi.steps.failures import lose_request, lose_request_and_retry
 from conformance.fcvi.steps.traffic import flushed, post_recv
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 
 def late_answer_is_ignored(t: Scenario, setup: Setup, requirement: str) -> None:
@@ -70,8 +71,7 @@ def late_frames(t: Scenario) -> None:
         disconnect_and_answer(t, first, reasons=(TRANSPORT_ERROR, SETUP_TIMEOUT))
         control_setup(t)
         return
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
+    lose_request(t, first)
     retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
     if t.params["when"] == "retry":
         late_answer_is_ignored(t, first, "FCVI-8.5.3-a")
@@ -131,15 +131,9 @@ def late_resp2(t: Scenario) -> None:
 )
 def id_rests(t: Scenario) -> None:
     """Within R_A_TOV of the failure no FCVI_CONNECT_RQST has an FCVI_CONNECTION_ID of the setup that failed."""
-    first = start_request(t)
-    assert first.rqst is not None and first.call is not None
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
-    assert retry.rqst is not None
-    t.lose(retry.rqst)
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
-    t.finish(first.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
+    first, retry = lose_request_and_retry(t)
+    assert retry.call is not None
+    t.finish(retry.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     disconnect_and_answer(t, retry, abort=1, reasons=(SETUP_TIMEOUT, TRANSPORT_ERROR), handle=UNASSIGNED)
     resting = {first.connection_id, retry.connection_id}
     for _ in range(4):

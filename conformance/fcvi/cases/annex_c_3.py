@@ -28,9 +28,10 @@ from conformance.fcvi.steps.connection import (
     start_request,
     take_resp2,
 )
+from conformance.fcvi.steps.failures import lose_request
 from conformance.fcvi.steps.traffic import flushed, post_recv
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _T3 = ["FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a"]
 
@@ -173,14 +174,12 @@ def retry_fails(t: Scenario) -> None:
     post_recv(t, vi)
     first = start_request(t, vi=vi)
     assert first.rqst is not None and first.call is not None
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
+    lose_request(t, first)
     retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
     assert retry.rqst is not None
     t.require(not first.call.done, "FCVI-C.5.1-01", "VipConnectRequest returned before its retry failed", "returned",
               "blocked")  # fmt: skip
-    t.lose(retry.rqst)
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
+    lose_request(t, retry)
     t.finish(first.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     check_state(t, vi, "error", "FCVI-8.5.3-a1")
     flushed(t, vi, "FCVI-C-R4-d")

@@ -36,7 +36,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.traffic import expect_send, post_send
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _MESSAGES = "unreliable_delivery and send"
 

@@ -29,7 +29,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 
 @case(

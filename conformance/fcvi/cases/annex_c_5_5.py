@@ -26,7 +26,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.traffic import FLUSHED, delivered, expect_send, post_recv, post_send, send_message
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _MESSAGES = "unreliable_delivery and send"
 _RELIABLE = {"attributes": {"FCVI_RELIABILITY_LVL": 3}}

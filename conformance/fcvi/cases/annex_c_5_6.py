@@ -25,7 +25,7 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 
 @case(

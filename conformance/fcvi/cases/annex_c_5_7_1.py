@@ -17,7 +17,7 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 CLIENT_REQUIREMENTS = [
     "FCVI-C-R2-a", "FCVI-C.5.2-07", "FCVI-C.5.2-09", "FCVI-8.2-b2", "FCVI-8.3-02", "FCVI-8.3-05",

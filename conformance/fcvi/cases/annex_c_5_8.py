@@ -29,7 +29,7 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 
 @case(

@@ -32,7 +32,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _T3_CONNECTED = [
     "FCVI-8.2-d3", "FCVI-8.3-02", "FCVI-8.3-05", "FCVI-8.5.2-b", "FCVI-8.5.3-a", "FCVI-8.5.3-a3", "FCVI-C-R5-a",

@@ -14,19 +14,18 @@ from conformance.fcvi.steps.connection import (
     SERVER,
     SETUP_TIMEOUT,
     TRANSPORT_ERROR,
+    check_reason,
     check_state,
     connect,
     control_setup,
     disconnect_and_answer,
     disconnect_unanswered,
-    expect_abts,
     expect_disconnect_resp,
-    expect_retry,
     send_disconnect_rqst,
-    start_request,
 )
+from conformance.fcvi.steps.failures import lose_request_and_retry
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _ROLES = [(CLIENT, "client"), (SERVER, "server")]
 
@@ -87,14 +86,8 @@ def disconnect_failed_setup(t: Scenario) -> None:
 
     CONN_SETUP_ABORT and VI_APP_DISCON are one, FCVI_HANDLE is FFFFFFFFh, FCVI_CONNECTION_ID that of the retry.
     """
-    first = start_request(t)
-    assert first.rqst is not None
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
-    assert retry.rqst is not None and retry.call is not None
-    t.lose(retry.rqst)
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
+    _, retry = lose_request_and_retry(t)
+    assert retry.call is not None
     t.finish(retry.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     check_state(t, retry.vi, "error", "FCVI-8.5.3-a1")
     if t.params["answered"]:
@@ -116,7 +109,7 @@ def disconnect_failed_setup(t: Scenario) -> None:
         "FCVI-D-R3-a1", "FCVI-D-R3-a3", "FCVI-5.3.5-02", "FCVI-5.9.4.6-04", "FCVI-5.9.4.6-06", "FCVI-5.9.7.3.2-11",
         "FCVI-5.9.10-06", "FCVI-6.13.1-01", "FCVI-6.13.2-05", "FCVI-6.13.2-11", "FCVI-T12-4Ah",
     ],  # fmt: skip
-    errata=["E03", "E05", "E06"],
+    errata=["E03", "E05", "E06", "E170"],
     tags=["disconnect"],
     applies="client or server",
     variants=[
@@ -147,8 +140,7 @@ def disconnect_unknown(t: Scenario) -> None:
         t.equal(resp, "FCVI_HANDLE", UNASSIGNED, "FCVI-6.13.2-03")
     else:  # E06: the body has no rule, annex D fills the gap
         t.equal(resp, "FCVI_HANDLE", UNASSIGNED, "FCVI-D-R3-a1")
-    if t.equal(resp, "DISC_CONN_STS", 1, "FCVI-5.9.7.3.2-11"):
-        t.equal(resp, "Reason_Code", DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
+    check_reason(t, resp, DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
     if setup is not None:
         check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     else:
@@ -164,7 +156,7 @@ def disconnect_unknown(t: Scenario) -> None:
         "FCVI-D-R6-a1", "FCVI-D-R6-a2", "FCVI-D-R6-a3", "FCVI-5.3.5-02", "FCVI-5.9.4.6-04", "FCVI-5.9.4.6-06",
         "FCVI-5.9.7.3.2-09", "FCVI-6.13.1-01", "FCVI-6.13.2-02", "FCVI-6.13.2-05", "FCVI-6.13.2-11", "FCVI-T12-48h",
     ],  # fmt: skip
-    errata=["E05"],
+    errata=["E05", "E170"],
     tags=["disconnect"],
     applies="client or server",
     variants=[
@@ -182,5 +174,4 @@ def disconnect_mixed(t: Scenario) -> None:
     resp = expect_disconnect_resp(
         t, exchange, connection_id=connection_id, abort=1, app=app, handle=setup.tester_handle
     )
-    if t.equal(resp, "DISC_CONN_STS", 1, "FCVI-5.9.7.3.2-09"):
-        t.equal(resp, "Reason_Code", PROTOCOL_ERROR, "FCVI-5.9.7.3.2-09")
+    check_reason(t, resp, PROTOCOL_ERROR, "FCVI-5.9.7.3.2-09", (DOES_NOT_EXIST,))

@@ -21,7 +21,7 @@ from conformance.fcvi.steps.connection import (
     send_disconnect_rqst,
 )
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _ANY_STATUS = tuple(range(0x40, 0x4C))
 

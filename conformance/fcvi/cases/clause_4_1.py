@@ -16,7 +16,7 @@ from conformance.fcvi.steps.neighbours import UNHURRIED, count, expect_accept
 from conformance.fcvi.steps.messages import post, register
 from conformance.fcvi.steps.traffic import both_ways
 
-PLACE = 3
+PART_OF_REPORT = 3
 
 _SEQUENCES = 255  # active at once between two ports (4.1)
 _POSTED = 300

@@ -21,7 +21,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
-PLACE = 2
+PART_OF_REPORT = 2
 
 
 @case(

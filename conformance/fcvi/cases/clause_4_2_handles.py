@@ -26,7 +26,7 @@ from conformance.fcvi.steps.connection import (
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, PRIVATE_LOOP, TOPOLOGIES, add_second_port, login
 from conformance.fcvi.steps.traffic import delivered, expect_send, post_recv, post_send, send_message
 
-PLACE = 3
+PART_OF_REPORT = 3
 
 # ---- handles ----
 

@@ -37,7 +37,7 @@ from conformance.fcvi.steps.connection import (
     tester_host,
 )
 
-PLACE = 3
+PART_OF_REPORT = 3
 
 
 _FOREIGN, _SECOND_OWN = "20010db80000000000000000000000ee", "20010db80000000000000000000000b2"

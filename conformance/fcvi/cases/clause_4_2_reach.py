@@ -13,7 +13,7 @@ from conformance.fcvi.steps.messages import deliver, expect_good, memory, post, 
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, TOPOLOGIES, login
 from conformance.fcvi.steps.traffic import both_ways
 
-PLACE = 3
+PART_OF_REPORT = 3
 
 _TYPE = 0x58  # of FC-VI (5.8.3)
 _LEVELS = (

@@ -9,7 +9,7 @@ from fcvi.fc.scenario import Scenario
 from .clause_5_2_2 import completed, connected, descriptor_of
 from conformance.fcvi.steps.connection import CLIENT, REGISTRY, SERVER
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _FRAMES = 4
 

@@ -18,7 +18,7 @@ from conformance.fcvi.steps.connection import (
     start_request,
 )
 
-PLACE = 3
+PART_OF_REPORT = 3
 
 _ROOM = 512 - 32  # Message Data in a full frame of these variants
 _SIZES = [1, _ROOM - 1, _ROOM, _ROOM + 1, 5 * _ROOM + 3]

@@ -27,7 +27,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 7
+PART_OF_REPORT = 7
 
 _BOTH = "rdma_read and rdma_write and (client or server)"
 

@@ -23,7 +23,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _LONG = bytes(range(1, 129))
 _CHOICES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

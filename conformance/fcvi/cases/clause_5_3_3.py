@@ -36,7 +36,7 @@ from conformance.fcvi.steps.peers import (
     start_peer,
 )
 
-PLACE = 1
+PART_OF_REPORT = 1
 
 FIRST, SECOND = "dut-first", "dut-second"
 _EXCHANGE_1 = ["FCVI-5.3.3-01", "FCVI-5.3.3-03", "FCVI-5.3.3-04", "FCVI-5.3.3-05", "FCVI-5.3.3-06"]

@@ -27,7 +27,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 7
+PART_OF_REPORT = 7
 
 _SEQ_IDS = 260  # Messages after which every SEQ_ID has come again
 
@@ -138,7 +138,8 @@ def _take_of(t: Scenario, setup: Setup, message: Message) -> None:
 def unacknowledged_sequence(t: Scenario) -> None:
     """The ACK of one Message is held back while another VI sends 260: none has the SEQ_ID of the open Sequence.
 
-    Nor has the next Message between the ABTS that follows and its BA_ACC.
+    Nor has the next Message between the ABTS that follows and its BA_ACC, if one comes. Which SEQ_ID is next is not said:
+    a DUT whose turn is that of the open Sequence may wait until that is recovered.
     """
     slow, busy = open_connection(t), open_connection(t)
     held: list[Any] = []
@@ -158,12 +159,19 @@ def unacknowledged_sequence(t: Scenario) -> None:
     seq_id = held[0][0].get("FC", "SEQ_ID")
     region, since = register(t, 4), t.now_us
     post(t, busy.vi, "send", region)
-    t.until(lambda: any(r.dh("FCVI_HANDLE") == busy.tester_handle for r in _sends(t)), t.pixit.e_d_tov_us // 2)
-    if not any(r.dh("FCVI_HANDLE") == busy.tester_handle for r in _sends(t)):
+    t.until(lambda: _waiting(t, busy), t.pixit.e_d_tov_us // 2)
+    if not _waiting(t, busy):
         raise Inconclusive("the DUT sends nothing at all while an ACK is missing (end-to-end credit)")
     _take_one(t, busy, 1, seq_id, "FCVI-5.5-05")
-    for number in range(2, _SEQ_IDS + 1):
-        _send_one(t, busy, region, number, seq_id)
+    number, waits = 1, False
+    while number < _SEQ_IDS and not waits:
+        number += 1
+        post(t, busy.vi, "send", region)
+        t.until(lambda: _waiting(t, busy) or t.peek(["ABTS"]) is not None, t.ulp_timeout_us)
+        waits = not _waiting(t, busy)
+        if waits:
+            break
+        _take_one(t, busy, number, seq_id, "FCVI-5.5-05")
         if t.now_us - since > t.pixit.e_d_tov_us // 2:
             break  # a slow device: the Sequence would be recovered soon
     t.control("Messages of another VI were acknowledged and completed")
@@ -171,15 +179,22 @@ def unacknowledged_sequence(t: Scenario) -> None:
     abts = t.peek(["ABTS"])
     if abts is not None:
         abts.taken = True
-        _send_one(t, busy, region, number + 1, seq_id, "FCVI-5.5-06")
+        if not waits:
+            number += 1
+            post(t, busy.vi, "send", region)
+        t.until(lambda: _waiting(t, busy), t.pixit.e_d_tov_us // 4)
+        waits = not _waiting(t, busy)
+        if not waits:
+            _take_one(t, busy, number, seq_id, "FCVI-5.5-06")
         t.tester.send_ba_acc(abts)
         t.settle()
+        if waits:  # what it held back may have any SEQ_ID now
+            _take_one(t, busy, number, None, "FCVI-5.5-05")
     t.tolerate("SEND_RQST")
 
 
-def _send_one(t: Scenario, setup: Setup, region: Any, number: int, seq_id: object, requirement: str = "FCVI-5.5-05") -> None:
-    post(t, setup.vi, "send", region)
-    _take_one(t, setup, number, seq_id, requirement)
+def _waiting(t: Scenario, setup: Setup) -> bool:
+    return any(r.dh("FCVI_HANDLE") == setup.tester_handle for r in _sends(t))
 
 
 def _sends(t: Scenario) -> list[Received]:

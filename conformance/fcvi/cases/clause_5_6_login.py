@@ -24,7 +24,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.neighbours import ask_login, logo
 
-PLACE = 7
+PART_OF_REPORT = 7
 
 _INVALID_PARAMETER = 0x20
 _FEATURES: list[tuple[str, dict[str, int]]] = [

@@ -31,7 +31,7 @@ from conformance.fcvi.steps.messages import expect_response, prepare, transmit
 from conformance.fcvi.steps.neighbours import UNHURRIED
 from conformance.fcvi.steps.traffic import answer_send, delivered, expect_send, post_recv, post_send
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _FCVI_PREF = 316  # its byte in the connect payload (Tables 13, 14, 16 and 18)
 _RR = {"FCVI_RELIABILITY_LVL": 3}

@@ -36,7 +36,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 9
+PART_OF_REPORT = 9
 
 _RESP_ERR, _DESC_ERR, _PROT_ERR, _TRANS_ERR = 1, 2, 4, 8  # Table 6
 

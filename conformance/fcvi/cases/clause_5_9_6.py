@@ -24,7 +24,7 @@ from conformance.fcvi.steps.messages import (
     transmit,
 )
 
-PLACE = 9
+PART_OF_REPORT = 9
 
 _OPS = ("send", "rdma-write", "rdma-read")
 _NEEDS = "(client or server) and send and rdma_write and rdma_read"

@@ -30,7 +30,7 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _SERVER_PARAMS = {"role": SERVER}
 

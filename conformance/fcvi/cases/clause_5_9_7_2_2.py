@@ -36,7 +36,7 @@ from conformance.fcvi.steps.connection import (
 from conformance.fcvi.steps.messages import expect_error, post, prepare, register, transmit
 from conformance.fcvi.steps.neighbours import ask_login, expect_accept, login
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _BITS: dict[str, dict[str, int]] = {
     "no-s": {"CIRO": 1, "Random_Offset": 0, "SEQ_CNT_S": 0},

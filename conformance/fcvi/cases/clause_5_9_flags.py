@@ -22,7 +22,6 @@ from conformance.fcvi.steps.connection import (
     connect_dut_client,
     connect_dut_server,
     disconnect_and_answer,
-    expect_abts,
     expect_disconnect_resp,
     expect_retry,
     finish_accept,
@@ -34,10 +33,11 @@ from conformance.fcvi.steps.connection import (
     start_request,
     start_wait,
 )
+from conformance.fcvi.steps.failures import lose_request, lose_request_and_retry
 from conformance.fcvi.steps.message_checks import take_request
 from conformance.fcvi.steps.messages import expect_good, post, prepare, register, transmit, variants
 
-PLACE = 9
+PART_OF_REPORT = 9
 
 _ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
 _RETRY_RQST, _INFO_RQST, _RETRY_RESP, _INFO_RESP = 0x10, 0x08, 4, 2  # Tables 7 and 9
@@ -93,8 +93,7 @@ def _client_flags(t: Scenario) -> None:
     first = start_request(t)
     assert first.rqst is not None
     _flags(t, first.rqst, 0x01, "FCVI-5.9.4.4-03")
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
+    lose_request(t, first)
     retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
     assert retry.rqst is not None
     _flags(t, retry.rqst, 0x01 | _RETRY_RQST, "FCVI-5.9.4.4-04")
@@ -169,15 +168,9 @@ def disconnect_flags(t: Scenario) -> None:
 
 
 def _setup_abort(t: Scenario) -> None:
-    first = start_request(t)
-    assert first.rqst is not None and first.call is not None
-    t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
-    assert retry.rqst is not None
-    t.lose(retry.rqst)
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
-    t.finish(first.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
+    _, retry = lose_request_and_retry(t)
+    assert retry.call is not None
+    t.finish(retry.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     disconnect_and_answer(
         t, retry, abort=1, reasons=(SETUP_TIMEOUT, 0x40), handle=UNASSIGNED, resp_reason=DOES_NOT_EXIST
     )

@@ -17,6 +17,7 @@ from conformance.fcvi.steps.connection import (
     SERVER,
     STATE,
     Setup,
+    check_reason,
     check_resp1,
     check_resp2,
     check_resp3,
@@ -42,7 +43,7 @@ from .clause_7_7_1 import wait_from
 from conformance.fcvi.steps.messages import state_of
 from conformance.fcvi.steps.ius import check_header, check_payload, check_status
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _LONG = bytes(range(0x81, 0x100)) + b"\x00"
 _HOSTS = {"host": ["00112233445566778899aabbccddeeff"], "peer": {"host": ["ffeeddccbbaa99887766554433221100"]}}
@@ -261,7 +262,7 @@ def _no_connection(t: Scenario, setup: Setup, wait: Call) -> None:
         "FCVI-5.3.1-04", "FCVI-5.9.1-01", "FCVI-5.9.2-01", "FCVI-5.9.8-02", "FCVI-5.9.9-02", "FCVI-6.13.2-12",
         "FCVI-T12-60h",
     ],  # fmt: skip
-    errata=["E03", "E08", "E09", "E28", "E41"],
+    errata=["E03", "E08", "E09", "E28", "E41", "E170"],
     tags=["disconnect", "fields", "message"],
     applies="(client or server) and send",
     variants=[
@@ -305,7 +306,7 @@ def disconnect_ius(t: Scenario) -> None:
     check_header(t, resp)
     check_status(t, resp)
     if unknown:
-        t.equal(resp, "Reason_Code", DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
+        check_reason(t, resp, DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
         check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     else:
         _message_id(t, resp, allowed, "FCVI-6.13.2-08")

@@ -32,7 +32,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 9
+PART_OF_REPORT = 9
 
 _PIECE, _SIZE = 16, 6 * 16
 _ORDERS: list[tuple[str, dict[str, Any]]] = [

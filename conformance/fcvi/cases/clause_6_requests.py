@@ -25,7 +25,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 6
+PART_OF_REPORT = 6
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
 _SMALL: dict[str, Any] = {"sizes": [1, 62]}

@@ -27,7 +27,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 8
+PART_OF_REPORT = 8
 
 _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("one-iu", {"sizes": [224, 3 * 224 + 3], "cut": Cut(), "config": {"receive_size": 256}}),

@@ -35,7 +35,7 @@ from conformance.fcvi.steps.neighbours import (
     taken,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 
 #: Offsets in the FARP payload behind the command word, and lengths (RFC 2625, FC-FS).

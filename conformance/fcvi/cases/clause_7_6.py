@@ -18,7 +18,7 @@ from conformance.fcvi.steps.neighbours import (
     taken,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 # ---- the Name Server ----
 

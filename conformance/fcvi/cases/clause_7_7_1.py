@@ -45,7 +45,7 @@ from conformance.fcvi.steps.neighbours import (
 )
 from conformance.fcvi.steps.traffic import both_ways
 
-PLACE = 2
+PART_OF_REPORT = 2
 
 ROLES: tuple[tuple[str, str, Callable[[Scenario], Setup]], ...] = (
     (CLIENT, "client", connect_dut_client),

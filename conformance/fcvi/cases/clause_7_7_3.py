@@ -22,7 +22,7 @@ from conformance.fcvi.steps.neighbours import (
 )
 from conformance.fcvi.steps.traffic import answer_send, expect_send, post_send
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 MESSAGES = "loop and send and unreliable_delivery"
 

@@ -23,7 +23,7 @@ from .clause_7_7_3 import (
 from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.neighbours import PUBLIC_LOOP, TOPOLOGIES, add_second_port, login, no_fc_vi
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 
 def send_fan(t: Scenario, names: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, SECOND, TOPOLOGIES, add_second_port, count, login
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _MESSAGES = "send and unreliable_delivery"
 

@@ -30,7 +30,7 @@ from conformance.fcvi.steps.connection import (
     tester_abts,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _GAPS = (("first", 0), ("last", 1))
 _FRAMES = 2  # of a connect payload in frames of 256 bytes

@@ -20,7 +20,7 @@ from conformance.fcvi.steps.connection import (
     expect_disconnect_resp,
 )
 
-PLACE = 4
+PART_OF_REPORT = 4
 
 _LATER: dict[str, Any] = {"SEQ_CNT": 5}  # frames before it are missing
 _ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]

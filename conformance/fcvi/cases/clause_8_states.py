@@ -34,7 +34,7 @@ from conformance.fcvi.steps.messages import (
     variants,
 )
 
-PLACE = 9
+PART_OF_REPORT = 9
 
 
 @case(

@@ -24,7 +24,7 @@ from conformance.fcvi.steps.second_port_ends import Ends, transfer
 from conformance.fcvi.steps.neighbours import NEEDS, TOPOLOGIES, UNKNOWN_HOST
 from conformance.fcvi.steps.peers import call_peer_request
 
-PLACE = 5
+PART_OF_REPORT = 5
 
 _LEVELS = (("unreliable", "unreliable_delivery", 1), ("reliable-delivery", "reliable_delivery", 2),
            ("reliable-reception", "reliable_reception", 3))  # fmt: skip

@@ -7,7 +7,7 @@ F_CTL, fixed values) is not repeated here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional
 
 from fcvi.fc.build import UNASSIGNED, net_address, structure
 from fcvi.engine.case import Registry, Variant
@@ -681,6 +681,15 @@ def expect_disconnect_resp(
     if handle is not None:
         t.equal(resp, "FCVI_HANDLE", handle, "FCVI-6.13.2-03" if handle == UNASSIGNED else "FCVI-6.13.2-02")
     return resp
+
+
+_VENDOR_UNIQUE = range(0xF0, 0x100)  # Table 12
+
+
+def check_reason(t: Scenario, resp: Received, code: int, requirement: str, also: Iterable[int] = ()) -> None:
+    """What FCVI_DISCONNECT_RESP says of a request for something unknown: annex D gives a code, the body lets it say nothing."""
+    if t.equal(resp, "DISC_CONN_STS", 1, requirement, {0: "E170"}) and resp.dh("DISC_CONN_STS"):
+        t.equal(resp, "Reason_Code", code, requirement, {other: "E170" for other in (*also, *_VENDOR_UNIQUE)})
 
 
 def answer_provider(t: Scenario, setup: Setup) -> bool:

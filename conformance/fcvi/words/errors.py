@@ -109,8 +109,7 @@ def disc_unknown(world: World) -> str:
     exchange = steps.send_disconnect_rqst(t, handle=handle, connection_id=0, abort=0)
     resp = steps.expect_disconnect_resp(t, exchange, connection_id=0, abort=0)
     t.equal(resp, "FCVI_HANDLE", UNASSIGNED, "FCVI-D-R3-a1")
-    if t.equal(resp, "DISC_CONN_STS", 1, "FCVI-5.9.7.3.2-11"):
-        t.equal(resp, "Reason_Code", DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
+    steps.check_reason(t, resp, DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
     steps.check_state(t, slot.vi, slot.phase, "FCVI-8.2-d1" if slot.phase == "connected" else "FCVI-8.2-a1")
     return slot.phase
 
@@ -123,6 +122,5 @@ def abort_unknown(world: World) -> str:
     exchange = steps.send_disconnect_rqst(t, handle=UNASSIGNED, connection_id=connection_id, abort=1)
     resp = steps.expect_disconnect_resp(t, exchange, connection_id=connection_id, abort=1)
     t.equal(resp, "FCVI_HANDLE", UNASSIGNED, "FCVI-6.13.2-03")
-    if t.equal(resp, "DISC_CONN_STS", 1, "FCVI-5.9.7.3.2-11"):
-        t.equal(resp, "Reason_Code", DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
+    steps.check_reason(t, resp, DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
     return slot.phase

@@ -74,6 +74,8 @@ static inline bool mon_exact(const struct fcvi_monitor *m, const struct exchange
 }
 /** Whatever goes on was seen from its beginning. */
 bool mon_knows_all(const struct fcvi_monitor *m);
+/** The same, but for what only the payload of a setup or a login tells. */
+bool mon_knows_exchanges(const struct fcvi_monitor *m);
 /** What this side does may be compared with what the other side sent: it broke no rule before. */
 bool mon_far_good(struct at_hand *s);
 /** Too long ago to be compared with the present: identifiers may have got another meaning. */

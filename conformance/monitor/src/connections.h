@@ -33,12 +33,13 @@ struct endpoint {
     uint32_t beside;     /* place of what was its peer's entry when last looked for; 0: it was not */
     uint8_t level, pref; /* of its attributes; level 0: not known */
     uint8_t slot;
-    bool firm;                  /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
-    uint8_t tainted;            /* bits of enum taint: what this Connection does is not judged */
-    bool counting;              /* next is known */
-    bool left;                  /* its peer has sent a DISCONNECT_RQST */
-    bool owed;                  /* that of an earlier Connection with the same port has not: it may come yet */
-    uint8_t asked_retry;        /* RETRY of the last CONNECT_RQST with this handle */
+    bool firm;           /* RESP2 or RESP3 confirmed it: the handle stays bound until a Disconnect */
+    uint8_t tainted;     /* bits of enum taint: what this Connection does is not judged */
+    bool counting;       /* next is known */
+    bool stray;          /* a login ended the one before it, of which Messages may come yet */
+    bool left;           /* a DISCONNECT_RQST of its peer was answered */
+    bool owed;           /* that of an earlier Connection with the same port has not: it may come yet */
+    uint8_t asked_retry; /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */
     uint32_t peer_most;         /* FCVI_MAX_TRANS_SIZE of its peer's; 0: not known */
@@ -48,6 +49,7 @@ struct endpoint {
     uint32_t highest;           /* of those to it */
     struct recent recent[RECENT];
     uint64_t born;
+    uint64_t made;      /* as bound, but of a Connection that was set up again while it was open the first */
     uint64_t asked;     /* frame of the last CONNECT_RQST with this handle */
     uint64_t speaks;    /* frame from which on its port may send Messages: RESP2 or RESP3 */
     uint64_t closed;    /* frame in which its port sent a Disconnect IU */

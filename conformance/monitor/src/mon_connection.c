@@ -16,8 +16,9 @@ static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle
 struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t handle)
 {
     struct endpoint *e = mon_endpoint_find(s->m, s->in->network, owner, handle);
-    if (e == NULL)
-        e = begin(s, owner, handle);
+    if (e != NULL)
+        return e; /* what is known of it may be of an earlier Connection */
+    e = begin(s, owner, handle);
     e->touched = s->in->time_us;
     return e;
 }
@@ -25,8 +26,9 @@ struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t h
 struct endpoint *mon_endpoint_make_here(struct at_hand *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
-    if (e == NULL)
-        e = begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
+    if (e != NULL)
+        return e; /* that it is spoken to does not tell that it is in the same Connection as before */
+    e = begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
     e->touched = s->in->time_us;
     return e;
 }
@@ -40,11 +42,12 @@ bool mon_endpoint_ask(struct at_hand *s)
     bool certain =
         e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_endpoint_gone(s, e);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
-        certain = e->firm && !mon_stale(s->m, e->touched, s->in->time_us);
+        certain = e->firm && !mon_stale(s->m, e->closed != 0 ? e->closed_at : e->touched, s->in->time_us);
     if (certain && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
         certain = e->bound > s->m->last_gap;
     s->target = e;
-    if (certain)
+    /* not by a Disconnect: the handle may serve another Connection R_A_TOV after the Error state before it */
+    if (certain && s->group == G_MESSAGE)
         e->touched = s->in->time_us;
     return certain;
 }
@@ -212,12 +215,14 @@ static bool elsewhere(struct at_hand *s, const struct endpoint *e, uint32_t peer
 static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, uint32_t peer_handle,
                           uint8_t level, uint8_t pref)
 {
-    bool same = alive(s, e) && e->speaks != 0 && e->peer == peer && e->peer_handle == peer_handle;
+    bool same = alive(s, e) && e->firm && e->peer == peer && e->peer_handle == peer_handle;
     bool crosses = elsewhere(s, e, peer, peer_handle);
     e->counting = !same; /* a Connection that is set up again while it is open: how it counts is not said */
     if (!same) {
         e->owed |= e->bound != 0 && e->peer == peer && !e->left && !mon_endpoint_gone(s, e);
+        e->stray = e->bound != 0 && mon_endpoint_gone(s, e);
         e->left = false;
+        e->made = s->in->number;
         e->speaks = e->closed = e->closed_at = e->last = 0;
         e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
@@ -226,6 +231,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         memset(e->recent, 0, sizeof e->recent);
     }
     e->bound = s->in->number;
+    e->touched = s->in->time_us;
     e->peer = peer;
     e->peer_handle = peer_handle;
     e->level = level;

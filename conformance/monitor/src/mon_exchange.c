@@ -167,7 +167,7 @@ bool mon_exchange_of(struct at_hand *s)
     s->x = mon_pool_look(s->m, &s->m->exchanges, x_key(s->in->network, (uint16_t)fcvi_FC_OX_ID(s->fc)),
                          port_key(from, to), s->hint.exchange);
     if (s->x == NULL)
-        s->x = begin(s, !s->starts && !mon_knows_all(s->m));
+        s->x = begin(s, !s->starts && !mon_knows_exchanges(s->m));
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))
         return false;
     struct exchange *x = s->x;

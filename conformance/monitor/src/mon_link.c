@@ -4,13 +4,29 @@
 static struct exchange *exchange_here(struct at_hand *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
-    return mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    struct exchange *x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
+    const struct pair *p = x == NULL ? NULL : mon_pair_here(s);
+    bool over = p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
+    return over ? NULL : x; /* a login ended it (7.7.1): what comes of it yet says nothing */
 }
 
+/* A responder that has sent nothing in the Exchange may mean the one before, whose OX_ID its originator used
+ * again at once (5.4): whether this one goes on nobody can tell. */
 static void abort_exchange(struct at_hand *s, struct exchange *x)
 {
+    if (s->who == 1 && x->reused && x->side[1].frame == 0) {
+        x->headless = true;
+        return;
+    }
     if (x->group == G_MESSAGE)
         mon_rules_8_4_abort(s);
+    struct endpoint *e = x->group != G_DISCONNECT
+                             ? NULL
+                             : mon_endpoint_find(s->m, x->network, x->responder, x->disconnect.handle);
+    if (e != NULL && s->who == 0) { /* its DISCONNECT_RQST may come again (E59) */
+        e->left = false;
+        e->owed = true;
+    }
     x->aborted = s->in->number;
     x->aborter = s->who;
     x->touched = s->in->time_us;
@@ -29,6 +45,8 @@ static void check_ba_acc(struct at_hand *s)
                    FCVI_BREACH("FCVI-5.8.1-01", "BA_ACC names another Exchange than its header",
                                fcvi_FC_OX_ID(s->fc)),
                    s->x->aborted);
+    if (s->x->aborted == 0)
+        s->x->headless = true; /* whom the ABTS of an earlier Exchange met has ended this one */
 }
 
 void mon_link_services(struct at_hand *s)

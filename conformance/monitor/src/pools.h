@@ -54,6 +54,7 @@ struct fcvi_monitor {
     uint64_t voided;   /* number of the last frame that ended a login, of any two ports */
     uint64_t resumed;  /* time of the first frame after that gap, or of the first of all */
     bool partial;      /* frames before it were not seen */
+    bool veiled;       /* of some setups or logins only the headers were seen */
     bool knows_r_a_tov;
     bool whole; /* nothing is missing and nothing out of order, gaps apart */
     struct pool exchanges, endpoints, setups, sequences, pairs;

@@ -7,7 +7,7 @@ enum { PEERS = 2 }; /* CONN_MODE */
 static bool names(struct at_hand *s, uint64_t *mine, uint64_t *theirs)
 {
     const struct pair *p = mon_pair_here(s);
-    if (p == NULL || s->s_id == s->d_id)
+    if (p == NULL || s->s_id == s->d_id || s->m->veiled) /* a later login may have been cut off */
         return false;
     const struct name *n = &p->name[mon_pair_index(s->s_id, s->d_id)],
                       *o = &p->name[mon_pair_index(s->d_id, s->s_id)];

@@ -58,8 +58,10 @@ static void check_initiative(struct at_hand *s)
 {
     struct exchange *x = s->x;
     bool retry = s->own->refused != 0 || s->far->refused != 0;
-    if (mon_exact(s->m, x) && x->turn != s->who && !retry && (s->who == 0 || s->far->frame != 0) &&
-        mon_far_good(s))
+    bool provoked =
+        s->who == 1 && s->m->veiled; /* whether a response is due only the setup's attributes tell */
+    if (!provoked && mon_exact(s->m, x) && x->turn != s->who && !retry &&
+        (s->who == 0 || s->far->frame != 0) && mon_far_good(s))
         mon_report(s, FC(Exchange_Context), s->who,
                    FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the sender does not hold the Sequence Initiative",
                                         "a Sequence of the other side"),

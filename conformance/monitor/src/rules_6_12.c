@@ -7,7 +7,8 @@ static void check_subject(struct at_hand *s, const struct endpoint *e)
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     bool known = mon_knows_all(s->m) && !mon_far_unfollowed(s);
     if (!fcvi_DH_CONN_SETUP_ABORT(s->dh)) {
-        if (known && (e == NULL || e->bound == 0))
+        bool asked = e != NULL && e->asked != 0 && e->asked_peer == s->s_id; /* its CONNECT_RQST named it */
+        if (known && !asked && (e == NULL || e->bound == 0))
             mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh),
                        FCVI_BREACH_IN_WORDS("FCVI-6.12.2-02", "the receiver gave no such handle in a setup",
                                             "the handle of the Remote Endpoint"),
@@ -81,7 +82,8 @@ static void check_established(struct at_hand *s, const struct endpoint *e, const
                e->last);
 }
 
-/* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). */
+/* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). After a login
+ * a handle may be used again at once (8.4.2 g), and a Message that was under way before it come in. */
 static void check_completed(struct at_hand *s, const struct endpoint *a, const char *id)
 {
     uint64_t seen = fcvi_DH_FCVI_MSG_ID(s->dh);
@@ -89,8 +91,8 @@ static void check_completed(struct at_hand *s, const struct endpoint *a, const c
         return;
     const struct endpoint *b = mon_endpoint_find(s->m, s->in->network, a->peer, a->peer_handle);
     bool whole = b != NULL && b->peer == a->owner && b->peer_handle == a->handle && a->bound != 0 &&
-                 b->bound != 0 && a->counting && b->counting && !a->tainted && !b->tainted &&
-                 a->bound > s->m->last_gap && !mon_endpoint_gone(s, a);
+                 b->bound != 0 && a->counting && b->counting && !a->stray && !b->stray && !a->tainted &&
+                 !b->tainted && a->bound > s->m->last_gap && !mon_endpoint_gone(s, a);
     if (!whole || a->highest > UINT32_MAX / 2 || b->highest > UINT32_MAX / 2)
         return;
     uint32_t most = a->highest > b->highest ? a->highest : b->highest;
@@ -102,13 +104,12 @@ static void check_completed(struct at_hand *s, const struct endpoint *a, const c
     mon_report(s, DH(s, FCVI_MSG_ID), seen, rule, a->bound);
 }
 
-/* D.2: who has answered a Disconnect sends its own when its application likes, and by then the handle may serve
- * another Connection of the same two ports (8.4.2 f, E68): whose Disconnect this is nobody can tell. */
+/* D.2: who has answered a Disconnect sends its own when its application likes, and by then the handle may
+ * serve another Connection of the same two ports (8.4.2 f, E68): whose Disconnect this is nobody can tell. */
 static bool may_be_late(struct endpoint *e, struct endpoint *mine)
 {
     if (e == NULL || mine == NULL)
         return false;
-    e->left = true;
     if (!e->owed)
         return false;
     e->tainted |= TAINT_LATE;
@@ -221,8 +222,10 @@ static void response(struct at_hand *s)
     mon_connection_closed(s, mine);
     struct endpoint *far =
         mine == NULL ? NULL : mon_endpoint_find(s->m, s->in->network, mine->peer, mine->peer_handle);
-    if (mine != NULL)
+    if (mine != NULL) {
         mine->answered = s->in->number;
+        mine->left = true;
+    }
     if (far != NULL && far->peer == mine->owner && far->peer_handle == mine->handle)
         far->answered = s->in->number;
 }

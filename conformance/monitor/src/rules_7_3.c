@@ -129,7 +129,7 @@ void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x)
 {
     FCVI_ASSERT(x->group == G_MESSAGE && x->waits);
     struct endpoint *e = mon_endpoint_find(m, x->network, x->responder, x->message.handle);
-    if (e != NULL && e->unconfirmed > 0 && e->peer == x->originator && e->bound <= x->born)
+    if (e != NULL && e->unconfirmed > 0 && e->peer == x->originator && e->made <= x->born)
         e->unconfirmed--;
 }
 
@@ -154,7 +154,7 @@ void mon_rules_7_3_depth(struct at_hand *s)
         return;
     uint32_t handle = request ? (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh) : s->x->message.handle;
     struct endpoint *e = mon_endpoint_find(s->m, network, s->x->responder, handle);
-    if (e == NULL || e->bound == 0 || e->peer != s->x->originator || e->bound > s->x->born)
+    if (e == NULL || e->bound == 0 || e->peer != s->x->originator || e->made > s->x->born)
         return;
     s->x->waits = request;
     if (response) {

@@ -42,17 +42,20 @@ static uint16_t largest(const uint8_t *login)
     return (uint16_t)(common > most ? common : most);
 }
 
+enum { COMMON_FEATURES = 8 }; /* bytes up to them */
+
 /* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
 static struct login parameters(const struct at_hand *s)
 {
     struct login l = {.frame = s->in->number};
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+    if (s->f->payload_length < FCVI_ELS_LENGTH + COMMON_FEATURES)
         return l;
     const uint8_t *login = s->f->payload + FCVI_ELS_LENGTH;
     l.lacks = fcvi_LOGIN_SEQ_CNT_S(login) ? 0 : LACKS_S;
     if (!fcvi_LOGIN_CIRO(login))
         l.lacks |= fcvi_LOGIN_Random_Offset(login) ? LACKS_C_NOT_RANDOM : LACKS_C;
-    l.size = largest(login);
+    if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
+        l.size = largest(login);
     return l;
 }
 

@@ -50,11 +50,28 @@ static void check_failed(struct at_hand *s, uint32_t id)
                    old->frame);
 }
 
+/* Of a CONNECT_RQST that was aborted in its first frames (E44, 8.5.2 a) the handle was never sent. */
+static bool untold(struct at_hand *s)
+{
+    const struct pair *p = mon_pair_here(s);
+    return p == NULL || p->untold[mon_pair_index(s->s_id, s->d_id)] != 0;
+}
+
+static void note_untold(struct at_hand *s)
+{
+    struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true);
+    uint64_t *one = &p->untold[mon_pair_index(s->s_id, s->d_id)];
+    if (!s->x->setup.has_rqst_handle && *one == 0)
+        *one = s->x->born;
+    else if (s->x->setup.has_rqst_handle && *one == s->x->born)
+        *one = 0;
+}
+
 /* FCVI-8.5.4-a1: a retry has the handle of a request made before to the same port, and a new ID (E37). */
 static void check_retry(struct at_hand *s, uint32_t id, const struct endpoint *e)
 {
     bool known = e != NULL && e->asked != 0 && e->asked_peer == s->d_id;
-    if (!known && mon_knows_all(s->m))
+    if (!known && mon_knows_all(s->m) && !untold(s))
         mon_report(s, DH(s, RQST_RETRY), 1,
                    FCVI_BREACH_IN_WORDS("FCVI-8.5.4-a1", "a retry of a setup that was not tried",
                                         "a CONNECT_RQST before with this FCVI_RQST_HANDLE"),
@@ -158,6 +175,8 @@ static void take_handle(struct at_hand *s, uint32_t id)
         check_pending(s);
     }
     e = mon_endpoint_make(s, s->s_id, s->x->setup.rqst_handle);
+    if ((s->m->config.trust & FCVI_TRUST_ALL) == 0 && !fcvi_DH_RQST_RETRY(s->dh))
+        e->firm = false; /* whose answer is missing may have bound it to another Endpoint */
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;
@@ -174,6 +193,7 @@ void mon_rules_8_5(struct at_hand *s)
     uint32_t id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     if (u->rqst == 0)
         take_id(s, id);
+    note_untold(s);
     if (u->has_rqst_handle && !u->registered) {
         u->registered = true;
         take_handle(s, id);

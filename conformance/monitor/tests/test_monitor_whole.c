@@ -436,6 +436,46 @@ START_TEST(endpoints_in_error_send_nothing)
 }
 END_TEST
 
+/* 8.4.2 a: only what was sent to its end waits for a response. */
+START_TEST(what_was_not_sent_waits_for_nothing)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    struct made *f = send_one(&s, A, 0x1002, HB, 1, 0);
+    put(f->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+    put(f->bytes, AT_WORD_7, 4, 16);
+    f->eof = FCVI_EOF_N;
+    frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 0x1002, 0);
+    send_one(&s, A, 0x1003, HB, 2, INITIATIVE);
+    s.r_a_tov_us = R_A_TOV;
+    later(&s, 5, R_A_TOV);
+    expect(&s, WHOLE, NULL, 0, "a Message after one that was aborted before its end");
+}
+END_TEST
+
+/* FC-FS: busy or reject sends a data frame back. A link control frame that tells of another, or resets
+ * credit, does not. */
+START_TEST(only_a_refusal_brings_a_frame_back)
+{
+    static const uint8_t none[] = {0xC6, 0xC7};
+    for (unsigned i = 0; i < sizeof none; i++) {
+        struct stream s = stream();
+        setup(&s, 0x1001, 7, HA, HB, 1);
+        struct made *f = send_one(&s, A, 0x1002, HB, 1, 0);
+        put(f->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+        put(f->bytes, AT_WORD_7, 4, 16);
+        f->eof = FCVI_EOF_N;
+        frame(&s, none[i], B, A, 0, CONTEXT, 0x1002, 0);
+        struct made *g = send_one(&s, A, 0x1002, HB, 1, LAST);
+        put(g->bytes, AT_SEQ_ID, 1, f->bytes[AT_SEQ_ID]);
+        put(g->bytes, AT_WORD_7, 4, 16);
+        g->sof = FCVI_SOF_N3;
+        counts(g, 0, 8);
+        expect(&s, WHOLE, "FCVI-5.8.6-01", 7, "the SEQ_CNT of a frame that nobody refused");
+    }
+}
+END_TEST
+
 START_TEST(retries_follow_an_abort)
 {
     struct stream s = stream();
@@ -470,6 +510,30 @@ START_TEST(logouts_end_connections_for_good)
     s.count = 8;
     send_one(&s, A, 0x1002, HB, 1, LAST);
     expect(&s, WHOLE, "FCVI-7.7.1-05", 9, "a Message right after the LOGO");
+}
+END_TEST
+
+/* A login whose PLOGI is under way survives the LOGO that it crosses; one that is older than any frame does
+ * not. */
+START_TEST(a_logout_ends_what_is_settled)
+{
+    struct stream s = stream();
+    login(&s);
+    els(&s, 0x03, A, false, 116);
+    els(&s, 0x05, A, false, 16);
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    later(&s, 2, 2 * R_A_TOV);
+    expect(&s, WHOLE, NULL, 0, "a setup after a PLOGI that crossed a LOGO");
+    s = stream();
+    send_one(&s, A, 0x1002, HB, 1, LAST);
+    send_one(&s, B, 0x2002, HA, 1, LAST);
+    els(&s, 0x05, A, false, 16);
+    send_one(&s, A, 0x1003, HB, 2, LAST);
+    later(&s, 2, 2 * R_A_TOV - 2000);
+    expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, "FCVI-7.7.1-05", 4,
+           "a Message after a LOGO 2 R_A_TOV after the beginning");
+    s.frame[2].time--;
+    expect(&s, FCVI_TRUST_ALL | FCVI_TRUST_ORDER, NULL, 0, "the same a microsecond earlier");
 }
 END_TEST
 
@@ -574,8 +638,11 @@ int main(void)
     tcase_add_test(t, only_the_lower_name_refuses_with_05h);
     tcase_add_test(t, setup_aborts_have_the_handle_that_is_known);
     tcase_add_test(t, endpoints_in_error_send_nothing);
+    tcase_add_test(t, what_was_not_sent_waits_for_nothing);
+    tcase_add_test(t, only_a_refusal_brings_a_frame_back);
     tcase_add_test(t, retries_follow_an_abort);
     tcase_add_test(t, logouts_end_connections_for_good);
+    tcase_add_test(t, a_logout_ends_what_is_settled);
     tcase_add_test(t, farps_name_their_ports);
     tcase_add_test(t, farp_replies_repeat_what_was_asked);
     tcase_add_test(t, farps_of_many_ports);

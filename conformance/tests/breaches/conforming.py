@@ -442,13 +442,15 @@ def trusts() -> Iterator[tuple[str, ...]]:
         yield from combinations(CLAIMS, count)
 
 
-def judge_sessions(folder: Path, seed: int, count: int, every: bool = True) -> list[tuple[str, str, dict[str, Any]]]:
+def judge_sessions(
+    folder: Path, seed: int, count: int, every: bool = True, snap: int = 65535
+) -> list[tuple[str, str, dict[str, Any]]]:
     """Alarms of lint on ``count`` sessions from number ``seed`` on, under each --trust that is true of them."""
     from conformance.tests.breaches.judge import bad, lint
 
     sessions = [draw(n) for n in range(seed, seed + count)]
     for s in sessions:
-        write_pcap(folder / f"{s.name}.pcap", s.frames)
+        write_pcap(folder / f"{s.name}.pcap", s.frames, snap)
     alarms = []
     for trust in trusts() if every else ((), CLAIMS):
         for timing in (False, True) if trust in ((), CLAIMS) else (True,):

@@ -116,6 +116,28 @@ def judge_breaches(folder: Path, detail: bool) -> dict[str, tuple[str, list[dict
     return outcome
 
 
+def judge_cut(folder: Path, snap: int, trust: str) -> tuple[int, int, list[str]]:
+    """Of the breaches that lie in the headers (56 bytes of the frame, 60 from the SOF on) and are found in whole captures: how many
+    there are, and how many are found when each frame is cut at ``snap`` bytes; and which accuse a port that whole ones do not."""
+    there, found, accused = 0, 0, []
+    bank = labels()
+    for timing in (False, True):
+        group = [label for label in bank if label.timing == timing]
+        names = {(label.name, most): folder / f"{i}.{most}.pcap" for i, label in enumerate(group) for most in (65535, snap)}
+        for label in group:
+            for most in (65535, snap):
+                write_pcap(names[label.name, most], label.frames, most)
+        findings = lint(names.values(), trust, timing)
+        for label in group:
+            (whole, rest), (cut, more) = (verdict(label, findings[str(names[label.name, most])]) for most in (65535, snap))
+            accused += [label.name] if others(label, more) and not others(label, rest) else []
+            good = (FOUND, NOTICE) if label.notice else (FOUND,)
+            if whole in good and label.place and label.place != (0, 0) and sum(label.place) <= 56:
+                there += 1
+                found += cut in good
+    return there, found, accused
+
+
 def known() -> dict[str, str]:
     """What lint does not do yet: the name of a capture, a blank, how it is seen; and why."""
     lines = KNOWN.read_text().splitlines()
@@ -140,6 +162,7 @@ def shortcomings(folder: Path) -> dict[str, str]:
 def alarms(folder: Path) -> dict[str, str]:
     """Alarms on the smallest conforming captures."""
     from conformance.tests.breaches.conforming import trusts
+    from conformance.tests.breaches import minimal_crossing  # noqa: F401
     from conformance.tests.breaches.minimal import MINIMAL
 
     out: dict[str, str] = {}

@@ -720,7 +720,8 @@ class Port:
         wanted = data[160 + 20 : 160 + 20 + data[160 + 3]]
         vi = next((v for v in self.vis.values() if v.mode == 2 and v.far == x.far and not v.gone and v.state == "pending"
                    and self.addresses(v.far)[1].discriminator == wanted), None)  # fmt: skip
-        busy = next((v for v in self.vis.values() if v.mode == 2 and v.far == x.far and v.state == "connected" and not v.gone), None)
+        of_far = (v for v in self.vis.values() if v.mode == 2 and v.far == x.far)
+        busy = next((v for v in of_far if v.state == "connected" and not v.gone), None)
         if vi is None and busy is not None and retry and busy.far_handle == handle:
             vi, reason = busy, 0
         elif vi is not None:
@@ -890,7 +891,8 @@ class Port:
         for i, part in enumerate(parts):
             end = i == len(parts) - 1
             has = imm is not None and (end or everywhere)
-            head = device_header(opcode, vi.far_handle, int(has), number, imm if has and imm is not None else 0, va, va_handle, length)
+            word = imm if has and imm is not None else 0
+            head = device_header(opcode, vi.far_handle, int(has), number, word, va, va_handle, length)
             ok = yield from self.iu(x, head, part, si=end and due, last=end and not due, pref=vi.attrs.pref)
             if not ok:
                 vi.sending = False
@@ -951,7 +953,8 @@ class Port:
         if x.dead or vi.gone or vi.state == "error":
             return
         barred = (opcode == WRITE_RQST and not vi.attrs.write) or (opcode == READ_RQST and not vi.attrs.read)
-        fault = 5 if barred and (total or self.rng.random() < 0.5) else self.rng.choice((3, 9, 15)) if self.rng.random() < 0.05 else 0
+        rng = self.rng
+        fault = 5 if barred and (total or rng.random() < 0.5) else rng.choice((3, 9, 15)) if rng.random() < 0.05 else 0
         va, va_handle = int.from_bytes(head[16:24], "big"), int.from_bytes(head[24:28], "big")
         pref = self.rng.random() < 0.5
         if opcode == READ_RQST:
@@ -993,7 +996,8 @@ class Port:
             reason = rng.choice((0, 0, 0x40, 0x49 if setup else 0x48, 0x42, 0xF3))
             flags = bool(reason) | 2 * app | 4 * setup
             handle = vi.far_handle
-            head = device_header(DISCONNECT_RQST, handle, flags, 0 if setup else vi.done, reason << 16, word7=vi.cid if setup else 0)
+            number, word7 = (0, vi.cid) if setup else (vi.done, 0)
+            head = device_header(DISCONNECT_RQST, handle, flags, number, reason << 16, word7=word7)
             ok = yield from self.iu(x, head, si=True)
             got = (yield from x.get(R_A_TOV)) if ok else None
             if vi.gone:

@@ -145,10 +145,10 @@ def login_payload(command: int, port_name: int, node_name: int, features: int = 
     )  # fmt: skip
 
 
-def write_pcap(path: Path, frames: Iterable[Frame]) -> None:
-    """A pcap file of linktype 225 (FC-2 frames with their delimiters)."""
-    out = [struct.pack(">IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 225)]
+def write_pcap(path: Path, frames: Iterable[Frame], snap: int = 65535) -> None:
+    """A pcap file of linktype 225 (FC-2 frames with their delimiters), of each frame at most ``snap`` bytes from its SOF on."""
+    out = [struct.pack(">IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 225)]
     for f in frames:
-        data = f.pack()
-        out.append(struct.pack(">IIII", 1000 + f.at // 1000000, f.at % 1000000, len(data), len(data)) + data)
+        data, length = f.pack()[:snap], len(f.pack())
+        out.append(struct.pack(">IIII", 1000 + f.at // 1000000, f.at % 1000000, len(data), length) + data)
     path.write_bytes(b"".join(out))

@@ -69,9 +69,9 @@ def _argument(text: str) -> Limits:
 def add_options(parser: Any) -> None:
     """--limits and --no-sandbox, of every command that reads captures."""
     parser.add_argument(
-        "--limits", type=_argument, default=Limits(), metavar="NAME=N,...",
-        help=f"what reading may take, 0 for no limit: memory (MiB, default {Limits.memory}), cpu (seconds, {Limits.cpu}), "
+        "--limits", type=_argument, default=Wishes.limits, metavar="NAME=N,...",
+        help=f"Reading may take this, 0 for no limit: memory (MiB, default {Limits.memory}), cpu (seconds, {Limits.cpu}), "
         "output (MiB of each file that is printed to, 0), bytes (MiB of each capture when it is unpacked, 0), "
-        f"findings (shown of each file, {Limits.findings})",
+        f"findings (shown of each file, {Limits.findings}).",
     )  # fmt: skip
-    parser.add_argument("--no-sandbox", action="store_true", help="read captures in this process, with all rights of the user")
+    parser.add_argument("--no-sandbox", action="store_true", help="Read captures in this process, with all rights of the user.")

@@ -11,9 +11,9 @@ NAMES = {
     name: name
     for name in (
         "run", "certify", "judge", "replay", "report", "pics", "list", "show", "decode", "lint", "flows",
-        "explain", "fuzz", "random", "learn", "explore", "endpoint", "dut",
+        "explain", "new-case", "fuzz", "random", "learn", "explore", "endpoint", "dut",
     )  # fmt: skip
-} | {"list": "list_cases"}
+} | {"list": "list_cases", "new-case": "new_case"}
 
 
 def modules(command: str) -> list[ModuleType]:

@@ -93,6 +93,10 @@ examples:
   fcvi lint capture.pcap
   fcvi lint --trust whole --json capture.pcap
   tcpdump -i eth1 -w - | fcvi lint -""",
+    "fcvi new-case": """examples:
+  fcvi new-case FCVI-8.5.3-a3 --out cases
+  fcvi run --cases cases --select 'own.*' --watch
+  fcvi run --cases cases --select own.8.5.3 --step""",
     "fcvi fuzz": """files that --out writes for each finding:
   a capture with its calls, which fcvi replay plays,
   and a file of the steps, which --repeat plays.

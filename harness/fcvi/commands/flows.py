@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture import confined
-from fcvi.capture.limits import add_options
+from fcvi.capture.limits import Wishes, add_options
 from fcvi.capture.scan import ScanError
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fcvi.flows.table import Table
 
 
-class Arguments:
+class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     sort = ""

@@ -17,6 +17,7 @@ from fcvi.engine.files import FileError, read_file, write_file
 from fcvi.engine.rejudge import rejudge
 from fcvi.report import certificate_files, derived, text
 from fcvi.engine.runner import exit_status
+from .values import cases, own_cases
 
 
 def add_parser(commands: Any) -> None:
@@ -26,11 +27,14 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--out", metavar="DIR2", type=Path, help="Write all files there, and only compare DIR.")
     p.add_argument("--json", action="store_true", help="Print the computed report.json.")
     p.add_argument("--quiet", action="store_true", help="Print no text report.")
+    cases(p)
     p.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge."""
+    if not own_cases(args):
+        return 2
     try:
         report = rejudge(args.directory)
         recorded = load_run(args.directory)["suite"]

@@ -141,7 +141,7 @@ class Assembly:
     """Connect IUs that come in several frames (E44), by Sequence."""
 
     def __init__(self) -> None:
-        self.parts: dict[tuple[int, ...], codec.Assembly] = {}
+        self.parts: dict[tuple[object, ...], codec.Assembly] = {}
 
     def add(self, record: Record) -> list[Finding]:
         """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
@@ -150,8 +150,10 @@ class Assembly:
         frame = codec.decode(record.data, record.sof, record.eof, record.crc)
         if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
             return []
-        key = record.network, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in (
-            frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")))  # fmt: skip
+        # each side has OX_IDs of its own, so a request and an answer may share all four; a SPAN port repeats frames late, and
+        # of an earlier setup with these identifiers the end may be missing
+        own = *(frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")), frame.get("DH", "FCVI_CONNECTION_ID")
+        key = record.network, frame.iu, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in own)
         if frame.get("FC", "Parameter") == 0:
             self.parts[key] = codec.Assembly()
         if key not in self.parts:
@@ -504,7 +506,7 @@ def run(args: Arguments) -> int:
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
-    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+    args.paint, args.dumps = PLAIN if args.json else paint_for(sys.stdout), {}
     if _in_jobs(args):
         return _lint(args, lambda data: _write_sarif(args, data))
     sarif = bytearray()
@@ -521,13 +523,13 @@ def run(args: Arguments) -> int:
 @contextmanager
 def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
     """Hexadecimal dumps become captures before their reader is confined."""
+    args.dumps = {}
     if args.form == "capture":
         yield
         return
     from fcvi.capture.hexdump import HexError, capture_of
 
     with ExitStack() as stack:
-        args.dumps = {}
         for path in paths:
             try:
                 args.dumps[path] = stack.enter_context(capture_of(path, args.link))

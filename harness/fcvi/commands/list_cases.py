@@ -9,6 +9,7 @@ from typing import Any
 from fcvi.engine.case import load_cases
 from fcvi.engine.words import complain
 from fcvi.engine.select import SelectionError, select
+from .values import cases, own_cases
 
 
 def add_parser(commands: Any) -> None:
@@ -16,21 +17,24 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("list", help="List the cases, with requirements and applicability.", description=__doc__)
     p.add_argument("--select", metavar="EXPR", help="List only what this selects, as for fcvi run.")
     p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
+    cases(p)
     p.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """List."""
+    if not own_cases(args):
+        return 2
     try:
         chosen = select(load_cases(), args.select)
     except SelectionError as error:
         complain(error)
         return 2
     if args.json:
-        cases = {case.id: case for case, _ in chosen}
+        by_id = {case.id: case for case, _ in chosen}
         wanted = {case.variant_id(variant) for case, variant in chosen}
         listed = []
-        for case in cases.values():
+        for case in by_id.values():
             entry = case.as_json()
             entry["variants"] = [v for v in entry["variants"] if v in wanted]
             listed.append(entry)

@@ -24,7 +24,7 @@ from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import DEFAULTS, budget, milliseconds, seconds, seed
+from .values import DEFAULTS, budget, cases, milliseconds, own_cases, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -36,6 +36,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--baseline", metavar="OLD", type=Path,
                    help="report directory or report.json of an earlier run: only what is new fails")  # fmt: skip
     p.add_argument("--quarantine", metavar="FILE", type=Path, help="TOML: cases whose failure does not count until a date")
+    cases(p)
+    p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
+    p.add_argument("--step", action="store_true", help="Show one event at a time in virtual time, and wait for Return after each.")
+    p.add_argument("--debug", default="", metavar="COMMAND", help="Run an exec: device under it ('gdb --args'), without timeouts.")
     options(p, report=None)
 
 
@@ -62,7 +66,8 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
     p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
     p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
-    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None)
+    p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
+                   watch=False, step=False, debug="")  # fmt: skip
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -133,7 +138,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
 
 
 def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
-    """Raises FileError when there is nothing to go on with."""
+    """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
         dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
@@ -144,6 +149,14 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
+    if args.debug:
+        from fcvi.dut import debug
+
+        chosen.attach_as, chosen.limits, chosen.rpc_timeout_s = debug.debugged(args.dut, args.debug), debug.LIMITS, debug.PATIENCE_S
+    if args.step:
+        from fcvi.dut.step import stepping
+
+        chosen.around = stepping
     if args.resume is None:
         return chosen
     from fcvi.engine.resume import resume
@@ -153,6 +166,18 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
 
 def run(args: argparse.Namespace) -> int:
     """Run, report, and give the exit status."""
+    if args.jobs > 1 and (args.step or args.debug):
+        complain("--step and --debug show one device: leave out --jobs")
+        return 2
+    if args.watch:
+        from .watch import watch
+
+        args.watch = False
+        return watch(args, run)
+    return _opened(args) if own_cases(args) else 2
+
+
+def _opened(args: argparse.Namespace) -> int:
     if args.resume is not None:
         if args.select is not None or args.pics is not None or "evidence" not in args.formats:
             complain("--resume goes on with what was selected and declared then: leave out --select, --pics and --formats")
@@ -179,9 +204,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
-    progress = Progress(args.progress)
+    progress = Progress("never" if args.step else args.progress)
     try:
-        chosen = _options(args, folder)
+        try:
+            chosen = _options(args, folder)
+        except AttachError as error:
+            complain(error)
+            return 2
         waivers = _waivers(args)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except FileError as error:
@@ -216,7 +245,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("agent", "pics", "r_a_tov", "e_d_tov", "tolerance"):
+    for option in ("agent", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -12,6 +12,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
+from .values import cases, own_cases
 
 _WIDTH = 100
 
@@ -20,8 +21,9 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
     p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
-    p.add_argument("--errata", action="store_true", help="Show the register of errata by clause, with the cases that show each entry.")
-    p.add_argument("--json", action="store_true", help="Print one object, with its kind.")
+    p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind; of --errata one for each entry, a line each.")
+    cases(p)
     p.set_defaults(run=run)
 
 
@@ -78,19 +80,24 @@ def _show_register() -> None:
         print()
 
 
+def _erratum_as_json(erratum: Erratum) -> str:
+    return json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, "text": erratum.body})
+
+
 def run(args: argparse.Namespace) -> int:
     """Show."""
+    if not own_cases(args):
+        return 2
     wanted = args.id
     if args.errata == (wanted is not None):
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
         return 2
-    if args.errata and args.json:
-        for erratum in by_clause(load_errata().values()):
-            parts = {"clause": clause_of(erratum), **parts_of(erratum)}
-            print(json.dumps({"kind": "erratum", "id": erratum.number, "title": erratum.title, **parts}))
-        return 0
     if args.errata:
-        _show_register()
+        if args.json:
+            for entry in by_clause(load_errata().values()):
+                print(_erratum_as_json(entry))
+        else:
+            _show_register()
         return 0
     for case in load_cases():
         if wanted == case.id or wanted in case.variant_ids():
@@ -110,12 +117,12 @@ def run(args: argparse.Namespace) -> int:
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
-    found = load_errata().get(wanted)
-    if found is not None and args.json:
-        print(json.dumps({"kind": "erratum", "id": found.number, "title": found.title, "text": found.body}))
+    erratum = load_errata().get(wanted)
+    if erratum is not None and args.json:
+        print(_erratum_as_json(erratum))
         return 0
-    if found is not None:
-        print(f"{found.number}  {found.title}\n\n{found.body}")
+    if erratum is not None:
+        print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
         return 0
     complain(f"show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases")
     return 2

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from dataclasses import fields
+from pathlib import Path
 
 from fcvi.engine.budget import Limits, limits_of
-from fcvi.engine.words import number
+from fcvi.engine.files import FileError
+from fcvi.engine.words import complain, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from typing import Callable
 
 _LONGEST_MS = 24 * 3600 * 1000
@@ -52,3 +55,22 @@ def seconds(value: str) -> float:
     if not 0 < found <= 3600:
         raise ArgumentTypeError("must be between 0 and 3600 seconds")
     return found
+
+
+def cases(p: ArgumentParser) -> None:
+    """The option --cases."""
+    p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")
+
+
+def own_cases(args: Namespace) -> bool:
+    """Load what --cases names; false when it cannot be used, which has been said."""
+    if args.cases is None:
+        return True
+    from fcvi.engine import own
+
+    try:
+        own.load(args.cases)
+    except FileError as error:
+        complain(error)
+        return False
+    return True

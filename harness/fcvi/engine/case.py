@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from .protocol import Protocol, registered
 
@@ -80,6 +81,8 @@ class Registry:
             raise ValueError(f"case id {min(names & self._taken)} is declared twice")
         self._taken |= names
         self._cases[case.id] = case
+        if _COLLECTED:
+            _COLLECTED[-1].append(case)
 
     def cases(self) -> list[CaseInfo]:
         """All cases."""
@@ -124,6 +127,25 @@ def case(
     return declare
 
 
+#: Cases that are no standard's: own.py has loaded them.
+OWN: list[CaseInfo] = []
+_COLLECTED: list[list[CaseInfo]] = []
+
+
+@contextmanager
+def collecting() -> Iterator[list[CaseInfo]]:
+    """The cases that are declared meanwhile."""
+    _COLLECTED.append([])
+    try:
+        yield _COLLECTED[-1]
+    finally:
+        _COLLECTED.pop()
+
+
 def load_cases(protocols: Optional[Sequence[Protocol]] = None) -> list[CaseInfo]:
-    """The cases of these standards (of all that are registered), in their order."""
-    return [case for p in (registered() if protocols is None else protocols) for case in p.cases()]
+    """The cases of these standards (of all that are registered), in their order, and behind them the user's own."""
+    found = [case for p in (registered() if protocols is None else protocols) for case in p.cases()]
+    if not OWN or protocols is not None:
+        return found
+    own = {id(case) for case in OWN}
+    return [case for case in found if id(case) not in own] + OWN

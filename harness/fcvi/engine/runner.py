@@ -72,6 +72,8 @@ class RunOptions:
     limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
     resume: Optional[Resume] = None  # an earlier run that this one ends
+    attach_as: str = ""  # what is attached in fact, where that is not the dut itself: a debugger with the device in it
+    around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
     #: What pics_file says, once it was read.
     declaration: declaration_module.Declaration = declaration_module.Declaration()
 
@@ -260,9 +262,10 @@ def _attach(options: RunOptions) -> Dut:
         raise AttachError(f"--dut {options.dut}: {error}") from error
     assert attach is not None
     dut = attach(
-        options.dut, agent=options.agent, identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s,
-        log=options.log, **({} if options.limits is None else {"limits": options.limits}),
+        options.attach_as or options.dut, agent=options.agent, identity=options.declaration.pixit.dut,
+        rpc_timeout_s=options.rpc_timeout_s, log=options.log, **({} if options.limits is None else {"limits": options.limits}),
     )  # fmt: skip
+    dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
 
 

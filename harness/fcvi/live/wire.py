@@ -16,6 +16,13 @@ from . import privileges
 _ERROR_SIZE = 512
 _MOST_AT_ONCE = 256  # frames taken in by one call, so that a flood does not keep it for ever
 _CRC_BAD = 2
+_JUMP_US = 1_000  # by which the time of day moves against our clock only when somebody sets it
+_WAITED_US = 1_000_000  # for which a frame may have waited to be taken in, when it does
+
+
+def _ahead_us() -> int:
+    """By how much the time of day, by which the kernel stamps frames, is before our clock."""
+    return time.time_ns() // 1000 - monotonic_us()
 
 
 class CannotCarry(Exception):
@@ -52,6 +59,7 @@ class Wire:
             raise AttachError(f"{option}: cannot give up privileges: {error.strerror}") from error
         self.address = bytes(ffi.buffer(lib.fcvi_live_address(self._live), 6))
         self._lost = 0
+        self._asked_us, self._ahead_us = monotonic_us(), _ahead_us()
 
     def _words(self) -> str:
         return str(ffi.string(self._error).decode(errors="replace"))
@@ -78,16 +86,25 @@ class Wire:
     def receive(self) -> list[Arrived]:
         """What has arrived; at most so much that one call is short."""
         arrived: list[Arrived] = []
-        now = monotonic_us()
-        ahead = time.time_ns() // 1000 - now  # of the kernel's clock before ours
+        now, ahead = monotonic_us(), _ahead_us()
         while len(arrived) < _MOST_AT_ONCE:
             status = lib.fcvi_live_receive(self._live, self._record, self._error, _ERROR_SIZE)
             if status == 0:
                 break
             if status < 0:
                 raise DutError(self._words())
-            arrived.append(self._arrived(min(now, self._record.record.time_us - ahead)))
+            arrived.append(self._arrived(self._when(self._record.record.time_us, now, ahead)))
+        self._asked_us, self._ahead_us = now, ahead
         return arrived
+
+    def _when(self, stamp_us: int, now: int, ahead: int) -> int:
+        """When a frame came, by our clock: the kernel stamps it with the time of day, which somebody may have set meanwhile."""
+        if abs(ahead - self._ahead_us) < _JUMP_US:
+            return min(now, stamp_us - ahead)
+        for offset in (ahead, self._ahead_us):
+            if self._asked_us - _WAITED_US <= stamp_us - offset <= now + _JUMP_US:
+                return min(now, stamp_us - offset)
+        return now
 
     def _arrived(self, at_us: int) -> Arrived:
         r = self._record

@@ -59,7 +59,7 @@ def environment() -> Environment:
     clauses = {r.id: r.clause for r in load_requirements()}
     env.filters.update(
         seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
-        with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, "")},
+        with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, ""), "at_bits": words.bits(f)},
     )  # fmt: skip
     env.globals["clauses"] = clauses
     return env

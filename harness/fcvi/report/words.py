@@ -29,13 +29,19 @@ def sorted_out(text: str) -> str:
     return _NUMBER.sub("#", timed(text))
 
 
+def bits(finding: Finding) -> str:
+    """The bits that a finding points at, behind a byte: " bits 7-4", " bit 20", or nothing."""
+    high, _, low = (finding.bits or "").partition("-")
+    return "" if not high else f" bit {high}" if high == low else f" bits {finding.bits}"
+
+
 def where(finding: Finding) -> str:
     """The place that a finding points at: frame, byte, bits and time."""
     parts = []
     if finding.frame is not None:
         parts.append(f"frame {finding.frame}")
     if finding.byte is not None:
-        parts.append(f"byte {finding.byte}" + (f" bits {finding.bits}" if finding.bits else ""))
+        parts.append(f"byte {finding.byte}{bits(finding)}")
     if finding.time_us is not None:
         parts.append(f"{duration(finding.time_us)} after the case began")
     return ", ".join(parts)

@@ -49,6 +49,8 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnecting_state": ("connected|error", "state of the VI while VipDisconnect waits (8.2 d, D.2)"),
     "resp_status": ("zero|4b", "status of a successful DISCONNECT_RESP (E41)"),
     "resp_idle_status": ("4a|4b|zero", "status of DISCONNECT_RESP from an Idle Endpoint (E68)"),
+    "resp_unknown_status": ("4a|none|vendor", "status of DISCONNECT_RESP for what is unknown (5.9.4.6, E170; may warn)"),
+    "resp_mixed_status": ("48|none|4a|vendor", "the same for a known handle and an unknown FCVI_CONNECTION_ID (E170; may warn)"),
     "resp_unknown_id": ("echo|ffffffff", "the FCVI_CONNECTION_ID answered to an unknown one (E05; may warn)"),
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages

@@ -12,7 +12,8 @@ from .wire import APP_DISCON, DISCONNECT_RESP, DISCONNECT_RQST, SETUP_ABORT, UNA
 if TYPE_CHECKING:
     from .port import Exchange, Port
 
-PROTOCOL_ERROR, UNKNOWN, ACCEPT = 0x48, 0x4A, 0x4B
+WRITE_PROTECTION, PROTOCOL_ERROR, UNKNOWN, ACCEPT, VENDOR = 0x43, 0x48, 0x4A, 0x4B, 0xF1
+CODES = {"none": 0, "48": PROTOCOL_ERROR, "4a": UNKNOWN, "vendor": VENDOR}
 
 
 class Disconnect:
@@ -196,7 +197,8 @@ class Disconnects:
 
     def _unknown(self, iu: Iu) -> Iu:
         """Rule D-3, with the FCVI_CONNECTION_ID of 6.13.2."""
-        reply = self._reply(iu, UNASSIGNED, 0 if self.port.bad("no-4a") else UNKNOWN)
+        code = CODES[self.port.choose("resp_unknown_status")]
+        reply = self._reply(iu, UNASSIGNED, WRITE_PROTECTION if self.port.bad("no-4a") else code)
         if self.port.choose("resp_unknown_id") == "ffffffff":
             reply.word7 = UNASSIGNED
         return reply
@@ -235,7 +237,7 @@ class Disconnects:
         if self.port.bad("r6-closes"):
             self._tear_down(vi)
         handle = UNASSIGNED if vi.remote_handle is None else vi.remote_handle
-        return self._reply(iu, handle, 0 if self.port.bad("no-48") else PROTOCOL_ERROR)
+        return self._reply(iu, handle, WRITE_PROTECTION if self.port.bad("no-48") else CODES[self.port.choose("resp_mixed_status")])
 
     def _tear_down(self, vi: Vi) -> None:
         """The peer has ended the connection or its setup (D.2, C.5.9.2)."""

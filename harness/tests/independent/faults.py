@@ -354,10 +354,10 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     # Disconnect
     "no-app-discon": ("FCVI-6.12.2-08", "VI_APP_DISCON is 0 although the application asked"),
     "no-disconnect-resp": ("FCVI-5.3.5-02 FCVI-6.13.1-01", "DISCONNECT_RQST gets no answer"),
-    "no-4a": ("FCVI-D-R3-a1 FCVI-5.9.7.3.2-11", "an unknown connection gets no 4Ah"),
+    "no-4a": ("FCVI-D-R3-a1 FCVI-5.9.7.3.2-11", "an unknown connection gets a code that says something else"),
     "no-48": (
         "FCVI-D-R6-a1 FCVI-5.9.7.3.2-09",
-        "a setup abort for a known handle and an unknown identifier gets no 48h"),
+        "a setup abort for a known handle and an unknown identifier gets a code that says something else"),
     "r6-closes": (
         "FCVI-D-R6-a1 FCVI-6.12.2-14",
         "a setup abort with an unknown identifier closes the connection"),

@@ -97,6 +97,11 @@ void fcvi_monitor_expected(struct fcvi_monitor *monitor, const struct fcvi_monit
 /** Frames are missing here (a record that was cut, a buffer that ran over). */
 void fcvi_monitor_gap(struct fcvi_monitor *monitor);
 
+/** Of a setup or a login that was followed the payload was not all there: what Connections have is not known
+ * from it. Where the whole stream is trusted, what it shows in Frame_Headers and Device_Headers goes on to be
+ * judged; else this is a gap. */
+void fcvi_monitor_veiled(struct fcvi_monitor *monitor);
+
 /** A link event ended logins without a frame that shows it (7.7): Connections and Exchanges are void. */
 void fcvi_monitor_forget(struct fcvi_monitor *monitor);
 

@@ -1,0 +1,43 @@
+"""``fcvi lint`` and the live monitor accuse nobody in captures of conforming ports that run by themselves."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.breaches.conforming import CLAIMS, trusts
+from conformance.tests.breaches.judge import bad, lint
+from conformance.tests.breaches.unusual import draw
+from conformance.tests.breaches.wire import write_pcap
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "build" / "fcvi").exists(), reason="fcvi is not built")
+
+
+@pytest.mark.parametrize("trust, timing, seed, count", [
+    ("", False, 1, 150), ("", True, 1, 150), (",".join(CLAIMS), False, 1, 150), (",".join(CLAIMS), True, 1, 150),
+    *((",".join(trust), True, 1001, 30) for trust in trusts() if 0 < len(trust) < len(CLAIMS)),
+])  # fmt: skip
+def test_lint_accuses_no_port_that_is_only_unusual(tmp_path: Path, trust: str, timing: bool, seed: int, count: int) -> None:
+    names = {}
+    for session in map(draw, range(seed, seed + count)):
+        if session.claims >= set(trust.split(",") if trust else ()) and session.frames:
+            path = tmp_path / f"{session.name}.pcap"
+            write_pcap(path, session.frames)
+            names[str(path)] = session.name
+    found = lint([Path(p) for p in names], trust, timing)
+    assert [(names[p], f["frame"], f["requirement"], f["message"]) for p, all_ in found.items() for f in all_ if bad(f)] == []
+
+
+def test_the_sessions_are_full_of_what_they_are_for() -> None:
+    """Setups that fail and are tried again, Peers, aborts, logouts, Disconnects, both classes, responses."""
+    seen: dict[str, int] = {}
+    for session in map(draw, range(1, 61)):
+        for f in session.frames:
+            kinds = [f"r_ctl {f.r_ctl:02X}", f"class {f.cls}"] + ([f"opcode {f.opcode:02X}"] if f.opcode is not None else [])
+            if f.opcode == 0x10:
+                kinds += ["retry"] * bool(f.raw[5] & 16) + ["peers"] * (f.raw[5] & 7 == 2)
+            for kind in kinds:
+                seen[kind] = seen.get(kind, 0) + 1
+    wanted = [f"opcode {code:02X}" for code in (0, 1, 2, 8, 9, 10, 0x10, 0x12, 0x18, 0x19, 0x1A, 0x1B)]
+    wanted += ["class 2", "class 3", "retry", "peers", "r_ctl 81", "r_ctl 84", "r_ctl C0", "r_ctl 22", "r_ctl C5"]
+    assert {kind: seen.get(kind, 0) for kind in wanted if seen.get(kind, 0) < 5} == {}

@@ -1,0 +1,61 @@
+"""Cases of one's own: files in a folder beside the suite, which declare cases as the suite's own files do (``--cases DIR``)."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+
+from . import case as registry
+from .case import CaseInfo, load_cases
+from .catalogue import load_catalogue
+from .files import FileError, read_file
+from .words import printable
+
+
+def files_of(directory: Path) -> list[Path]:
+    """The files that declare cases, in their order. Raises FileError."""
+    if not directory.is_dir():
+        raise FileError(f"--cases {directory}: no such folder")
+    return sorted(path for path in directory.glob("*.py") if not path.name.startswith(("_", ".")))
+
+
+@functools.cache
+def load(directory: Path) -> dict[Path, list[CaseInfo]]:
+    """Make the cases of a folder known, behind those of the suite; what each file declares. Raises FileError.
+
+    The files are programs of the user's, and run with all that the user may do.
+    """
+    found = {path: _declared(path) for path in files_of(directory)}
+    if not any(found.values()):
+        raise FileError(f"--cases {directory}: no file there declares a case; fcvi new-case writes one")
+    return found
+
+
+def _declared(path: Path) -> list[CaseInfo]:
+    suite = load_cases()  # first: whether a name is taken shows only then
+    name = f"fcvi_own_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    read_file(path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    with registry.collecting() as declared:
+        try:
+            spec.loader.exec_module(module)
+        except SyntaxError as error:
+            raise FileError(f"{path}: line {error.lineno}: {error.msg}") from error
+        except Exception as error:  # pylint: disable=broad-except
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+            where = f"line {lines[-1]}: " if lines else ""
+            raise FileError(f"{path}: {where}{type(error).__name__}: {printable(error)}"[:400]) from error
+    known, levels = {case.id for case in suite}, load_catalogue().levels
+    for case in declared:
+        strange = [ident for ident in case.requirements if ident not in levels]
+        if strange:
+            raise FileError(f"{path}: case {case.id}: there is no requirement {strange[0]}")
+        if case.id in known:
+            raise FileError(f"{path}: case {case.id}: the suite has a case of this name")
+    registry.OWN.extend(declared)
+    return declared

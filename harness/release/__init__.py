@@ -1,0 +1,1 @@
+"""What goes along with a release."""

@@ -1,0 +1,82 @@
+"""The commands that documents show are run, as far as a directory of its own and a minute allow."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from .conftest import ROOT, fcvi
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "harness/docs").glob("*.md"))]
+#: What needs another machine, root, a screen, a certificate of every case, or minutes.
+ELSEWHERE = re.compile(r"tcp:|unix:|fcoe|tcpdump|sudo|xdg-open|certify|^make |^\./bootstrap|fuzz_yours|afl-fuzz|^make$")
+#: What a short run of the same command takes in addition.
+SHORT = {"run": "--select 'D.R2,5.3.2/*'", "fuzz": "--batches 2", "explore": "--states 300"}
+CASE = ROOT / "pcaps/cases/5.3.2.pcapng"
+SITE = ROOT / "pcaps/cases/5.3.4.c.pcapng"  # three Connections, two of them refused
+
+
+def _lines(path: Path) -> list[str]:
+    """The command lines of its blocks of sh that can be run here."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+    lines = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+    return [line for line in lines if not ELSEWHERE.search(re.sub(r"\s# .*", "", line))]
+
+
+def _short(line: str) -> str:
+    """The line, with what keeps it short."""
+    command = re.match(r"build/fcvi (\w+)", line)
+    more = SHORT.get(command[1], "") if command is not None else ""
+    if not more or more.split()[0] in line or "--list" in line:
+        return line
+    bare, hash_, comment = line.partition(" #")
+    return f"{bare.rstrip()} {more}{hash_}{comment}"
+
+
+@pytest.fixture(scope="module")
+def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("documents") / "report"
+    fcvi("run", "--quiet", "--dut", "ref", "--select", "D.R2,C.5.7.2", "--report", str(place))
+    return place
+
+
+@pytest.fixture(name="place")
+def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
+    """A directory with the files that documents speak of."""
+    for name in ("build", "harness", "conformance"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("report", "before", "after"):
+        shutil.copytree(_report, tmp_path / name)
+    shutil.copy(CASE, tmp_path / "capture.pcapng")
+    shutil.copy(SITE, tmp_path / "site.pcapng")
+    for name in ("capture.pcap", "a.pcap"):
+        subprocess.run(["editcap", "-F", "pcap", str(CASE), str(tmp_path / name)], check=False, capture_output=True)
+    for name in ("a.pcap.zst", "b.pcap.zst"):  # a name says nothing of how a file is packed
+        shutil.copy(tmp_path / "a.pcap", tmp_path / name)
+    shutil.copy(tmp_path / "a.pcap", tmp_path / "field.pcap")
+    device = tmp_path / "my-device"
+    device.write_text("#!/bin/sh\nexec build/fcvi endpoint\n")
+    device.chmod(0o755)
+    yield tmp_path
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if _lines(path)], ids=lambda path: path.name)
+def test_the_commands_of_a_document_do_what_it_says(path: Path, place: Path) -> None:
+    """In the order of the document: no usage error, nothing that failed to attach, and nothing that is missing."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for line in map(_short, _lines(path)):
+        program = line.split()[0]
+        if "/" not in program and shutil.which(program) is None or "| jq" in line and shutil.which("jq") is None:
+            continue
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], cwd=place, env=environment, capture_output=True,
+                              text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)  # fmt: skip
+        fine = (0, 1, 4) if "explore" in line else (0, 1)
+        assert done.returncode in fine, f"{path.name}: {line}: status {done.returncode}: {done.stderr[-500:]}"
+        assert not re.search("No such file|unrecognized", done.stderr), f"{path.name}: {line}: {done.stderr[-500:]}"
+        assert done.stdout or re.search(r"^cc |--quiet|>", line), f"{path.name}: {line}: it says nothing"
