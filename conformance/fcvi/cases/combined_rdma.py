@@ -44,8 +44,7 @@ def _row(row: Row) -> Variant:
     config: dict[str, Any] = {"receive_size": 256, **(TOPOLOGIES[FABRIC] if row[ORDER] == OUT_OF_ORDER else {})}
     choice: dict[str, Any] = {
         "who": row[WHO], "length": int(row[LENGTH]), "ius": 2 if row[CUT] == "several" else 1,
-        "immediate": _IMMEDIATE if immediate else None,
-        "before": _BESIDE if row[ADDRESS] == "odd" else _BESIDE + 1, "config": config,
+        "immediate": _IMMEDIATE if immediate else None, "before": _BESIDE + (row[ADDRESS] == "even"), "config": config,
     }  # fmt: skip
     if immediate:
         choice["applies"] = "immediate_data"

@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
     p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
     p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
-    p.add_argument("--json", action="store_true", help="Print one object, with its kind; of --errata one a line for each entry.")
+    p.add_argument("--json", action="store_true", help="Print one object, with its kind; with --errata one a line for each entry.")
     cases(p)
     p.set_defaults(run=run)
 
