@@ -149,17 +149,13 @@ def test_every_command_has_a_page_that_names_every_option() -> None:
                 assert option.replace("-", "\\-") in page, f"fcvi {words}: the page lacks {option}"
 
 
-#: Their options are still to be put into sentences.
-_FRAGMENTS = ("run", "certify")
-
-
 def test_every_line_of_help_is_a_sentence() -> None:
     """A capital, a verb's worth of words and a full stop; nothing is left without a word."""
     lines = dict(manual.helps_of(parser()))
     for words, command in manual._every():
         lines |= {f"{words} {name}": text for name, text in manual.helps_of(command).items()}
         for action in (a for a in command._actions if a.dest != "help" and not isinstance(a, argparse._SubParsersAction)):
-            if words not in _FRAGMENTS and action.help != argparse.SUPPRESS:
+            if action.help != argparse.SUPPRESS:
                 lines[f"{words} {'/'.join(action.option_strings) or action.metavar or action.dest}"] = action.help or ""
     wrong = [f"{where}: {text}" for where, text in lines.items() if not re.match(r"[A-Z`].* .*\.$", text, re.S)]
     assert not wrong, "\n".join(wrong)
