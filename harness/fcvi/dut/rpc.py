@@ -397,7 +397,8 @@ class RpcDut(Dut):
         """Version 1 has one wire and one edition: what it has never heard of, it would take for these."""
         wire, revision = config.get("wire", "fc"), config.get("revision", "2007")
         if wire not in self.wires:
-            raise Unavailable(f"the DUT has no wire {wire!r}; hello names {', '.join(self.wires)}"[:200])
+            frames = "; its frames are attached apart: --dut fcoe:IFACE --agent SPEC" if self.wires == ("api",) else ""
+            raise Unavailable(f"the DUT has no wire {wire!r}; hello names {', '.join(self.wires)}"[:200] + frames)
         if revision != "2007" and self.protocol < NEWEST:
             raise Unavailable(f"the DUT speaks version {self.protocol} of the DUT protocol, which has no edition {revision!r}")
 
