@@ -37,12 +37,15 @@ static void remember(struct at_hand *s, const uint8_t *p)
     }
 }
 
-enum { MATCH_IP = 0x04, ASKED = 0x02 }; /* 7.5, steps 12 and 13: the Match Address Code Points and Responder Action */
+enum {
+    MATCH_IP = 0x04,
+    ASKED = 0x02
+}; /* 7.5, steps 12 and 13: the Match Address Code Points and Responder Action */
 
-/* Only what FC-VI answers is judged: another FC-4 of the port may reply to other FARP-REQs in its own way (7.5,
- * note). No FC-4 may change these fields (RFC 2625 5.3), so it does not matter which FC-4 of the port replies. Where
- * the FARP-REQs of a port differ, the reply may be to any of them; two ports may also have had the N_Port
- * Identifier one after the other. The port that replies may know the name better, from a login. */
+/* Only what FC-VI answers is judged: another FC-4 of the port may reply to other FARP-REQs in its own way
+ * (7.5, note). No FC-4 may change these fields (RFC 2625 5.3), so it does not matter which FC-4 of the port
+ * replies. Where the FARP-REQs of a port differ, the reply may be to any of them; two ports may also have had
+ * the N_Port Identifier one after the other. The port that replies may know the name better, from a login. */
 static void repeats(struct at_hand *s, const uint8_t *p, uint16_t base)
 {
     const struct farp *asked = mon_knows_all(s->m) ? known(s->m, s->in->network, s->d_id) : NULL;
