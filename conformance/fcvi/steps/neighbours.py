@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from fcvi.engine.attachment import Unavailable
 from fcvi.fc import codec, els
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
@@ -28,6 +29,7 @@ NEEDS = {
 }  # fmt: skip
 #: Timers of the DUT for cases that keep it waiting for many acknowledgements or responses, also in real time.
 UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
+_JOINED_US = 5_000_000  # for a second port to be announced; VN2VN takes 0.9 s
 _PATIENCE, _LOGICAL_BUSY = 4, b"\x05"  # PLOGIs that may be refused, and the reason code of LS_RJT
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
@@ -46,6 +48,10 @@ def add_second_port(t: Scenario) -> int:
     """Another port of the tester, which answers as the first does. Returns its N_Port Identifier."""
     n_port_id = second_id(t)
     t.tester.services.add_port(n_port_id, SECOND)
+    port: dict[str, Any] = {**SECOND, "n_port_id": f"{n_port_id:06x}"}
+    # a VN2VN device need not send to, or take from, a port that has not claimed its identifier (FC-BB)
+    if not t.dut.joined(port) and not t.until(lambda: t.dut.joined(port), _JOINED_US):
+        raise Unavailable(f"the link does not take in a second port of the tester, {n_port_id:06X}h")
     return n_port_id
 
 

@@ -78,11 +78,6 @@ bool mon_knows_all(const struct fcvi_monitor *m);
 bool mon_knows_exchanges(const struct fcvi_monitor *m);
 /** What this side does may be compared with what the other side sent: it broke no rule before. */
 bool mon_far_good(struct at_hand *s);
-/** Too long ago to be compared with the present: identifiers may have got another meaning. */
-static inline bool mon_stale(const struct fcvi_monitor *m, uint64_t touched, uint64_t now)
-{
-    return (m->config.trust & FCVI_TRUST_ALL) == 0 && now - touched >= m->config.r_a_tov_us;
-}
 
 /* ---- the two ports ---- */
 

@@ -27,7 +27,6 @@ enum taint {
 /** One Endpoint by the handle that its port gave it. What every Message needs stands first. */
 struct endpoint {
     struct node node;
-    uint64_t touched;
     uint64_t bound; /* frame of the accepting RESP1 that made the Connection; 0: its setup was not seen */
     uint32_t owner, handle, peer, peer_handle;
     uint32_t beside;     /* place of what was its peer's entry when last looked for; 0: it was not */
@@ -49,16 +48,15 @@ struct endpoint {
     uint32_t highest;           /* of those to it */
     struct recent recent[RECENT];
     uint64_t born;
-    uint64_t made;      /* as bound, but of a Connection that was set up again while it was open the first */
-    uint64_t asked;     /* frame of the last CONNECT_RQST with this handle */
-    uint64_t speaks;    /* frame from which on its port may send Messages: RESP2 or RESP3 */
-    uint64_t closed;    /* frame in which its port sent a Disconnect IU */
-    uint64_t closed_at; /* and when */
-    uint64_t last;      /* frame of the last new Message to it */
-    uint64_t last_at;   /* and when */
-    uint64_t spoke_at;  /* when its port finished the setup */
-    uint64_t failed;    /* frame in which its port aborted a Message for want of a response (8.4.2 a, e) */
-    uint64_t answered;  /* frame that completed a Disconnect of its Connection */
+    uint64_t made;     /* as bound, but of a Connection that was set up again while it was open the first */
+    uint64_t asked;    /* frame of the last CONNECT_RQST with this handle */
+    uint64_t speaks;   /* frame from which on its port may send Messages: RESP2 or RESP3 */
+    uint64_t closed;   /* frame in which its port sent a Disconnect IU */
+    uint64_t last;     /* frame of the last new Message to it */
+    uint64_t last_at;  /* and when */
+    uint64_t spoke_at; /* when its port finished the setup */
+    uint64_t failed;   /* frame in which its port aborted a Message for want of a response (8.4.2 a, e) */
+    uint64_t answered; /* frame that completed a Disconnect of its Connection */
     uint32_t asked_peer, asked_id;
 };
 

@@ -18,9 +18,7 @@ struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t h
     struct endpoint *e = mon_endpoint_find(s->m, s->in->network, owner, handle);
     if (e != NULL)
         return e; /* what is known of it may be of an earlier Connection */
-    e = begin(s, owner, handle);
-    e->touched = s->in->time_us;
-    return e;
+    return begin(s, owner, handle);
 }
 
 struct endpoint *mon_endpoint_make_here(struct at_hand *s)
@@ -28,28 +26,17 @@ struct endpoint *mon_endpoint_make_here(struct at_hand *s)
     struct endpoint *e = mon_endpoint_here(s);
     if (e != NULL)
         return e; /* a frame to this handle does not show that its Connection is still the same */
-    e = begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
-    e->touched = s->in->time_us;
-    return e;
+    return begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
 }
 
-/* A frame with this handle goes to that Endpoint, which a setup bound to its sender; without a whole view
- * only when RESP2 or RESP3 confirmed it not longer ago than R_A_TOV, before which no handle is used again
- * (8.4.2 f). */
+/* A frame with this handle goes to that Endpoint, which a setup bound to its sender. Only a whole view tells:
+ * a logout frees the handle at once (8.4.2 g), and neither it nor the next setup need have been captured. */
 bool mon_endpoint_ask(struct at_hand *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
-    bool certain =
-        e != NULL && e->bound != 0 && !e->tainted && e->peer == s->s_id && !mon_endpoint_gone(s, e);
-    if (certain && (s->m->config.trust & FCVI_TRUST_ALL) == 0)
-        certain = e->firm && !mon_stale(s->m, e->closed != 0 ? e->closed_at : e->touched, s->in->time_us);
-    if (certain && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
-        certain = e->bound > s->m->last_gap;
     s->target = e;
-    /* not by a Disconnect: the handle may serve another Connection R_A_TOV after the Error state before it */
-    if (certain && s->group == G_MESSAGE)
-        e->touched = s->in->time_us;
-    return certain;
+    return (s->m->config.trust & FCVI_TRUST_ALL) != 0 && e != NULL && e->bound != 0 &&
+           e->bound > s->m->last_gap && !e->tainted && e->peer == s->s_id && !mon_endpoint_gone(s, e);
 }
 
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
@@ -223,7 +210,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         e->stray = e->bound != 0 && mon_endpoint_gone(s, e);
         e->left = false;
         e->made = s->in->number;
-        e->speaks = e->closed = e->closed_at = e->last = 0;
+        e->speaks = e->closed = e->last = 0;
         e->last_at = e->spoke_at = e->answered = e->failed = 0;
         e->next = 1;
         e->highest = e->unconfirmed = 0;
@@ -231,7 +218,6 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         memset(e->recent, 0, sizeof e->recent);
     }
     e->bound = s->in->number;
-    e->touched = s->in->time_us;
     e->peer = peer;
     e->peer_handle = peer_handle;
     e->level = level;
@@ -367,7 +353,6 @@ static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
         e->spoke_at = s->in->time_us;
     }
     e->firm = far->firm = true;
-    e->touched = far->touched = s->in->time_us;
 }
 
 void mon_connection_note(struct at_hand *s)
@@ -411,5 +396,4 @@ void mon_connection_closed(struct at_hand *s, struct endpoint *mine)
     if (mine == NULL || mine->closed != 0)
         return;
     mine->closed = s->in->number;
-    mine->closed_at = s->in->time_us;
 }

@@ -11,14 +11,12 @@ static void report(struct at_hand *s, struct fcvi_rule rule, uint64_t other)
 }
 
 /* FCVI-4.2-09. The port knows its own Connections: it sent RESP2 or RESP3 for this one, and no Disconnect IU
- * since. The two requests of Peer-to-Peer (5.3.3) use the handle of the same Endpoint. Without a whole view a
- * Disconnect may have been missed, yet within R_A_TOV of the last frame of the Connection the handle may not
- * be used again either. */
+ * since. The two requests of Peer-to-Peer (5.3.3) use the handle of the same Endpoint. */
 static void in_use(struct at_hand *s, const struct endpoint *e)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
     bool peers = request ? fcvi_DH_CONN_MODE(s->dh) != 1 : s->x->setup.mode != 1;
-    if (mon_stale(s->m, e->touched, s->in->time_us) || (e->peer == s->d_id && peers))
+    if (e->peer == s->d_id && peers)
         return;
     report(s,
            FCVI_BREACH_IN_WORDS("FCVI-4.2-09", "the handle is that of another open Connection of the port",
@@ -45,7 +43,7 @@ static void too_soon(struct at_hand *s, const struct endpoint *e)
                                     "R_A_TOV has not passed since the handle's last Connection",
                                     "another handle"),
                e->closed);
-    else if (e->answered == 0 && (s->m->config.trust & FCVI_TRUST_ALL) != 0)
+    else if (e->answered == 0)
         report(s,
                FCVI_BREACH_IN_WORDS("FCVI-8.4.2-f2",
                                     "the Disconnect of the handle's last Connection was not answered",
@@ -54,7 +52,7 @@ static void too_soon(struct at_hand *s, const struct endpoint *e)
 }
 
 /* A retry (8.5.4) has the handle of the first try. In any other order than that of sending a request may be
- * older than the Connection. */
+ * older than the Connection, and a logout that was not captured has freed the handle (8.4.2 g). */
 void mon_rules_8_4(struct at_hand *s)
 {
     const struct setup_facts *u = &s->x->setup;
@@ -66,7 +64,7 @@ void mon_rules_8_4(struct at_hand *s)
     const struct endpoint *e =
         mon_endpoint_find(s->m, s->in->network, s->s_id, request ? u->rqst_handle : u->resp_handle);
     if (e == NULL || e->speaks == 0 || e->bound >= s->x->born || mon_endpoint_gone(s, e) ||
-        e->bound <= s->m->last_gap || (s->m->config.trust & FCVI_TRUST_ORDER) == 0)
+        e->bound <= s->m->last_gap || !s->m->whole)
         return;
     if (e->peer == s->d_id && (request ? fcvi_DH_RQST_RETRY(s->dh) : fcvi_DH_RESP_RETRY(s->dh)))
         return;

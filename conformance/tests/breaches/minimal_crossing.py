@@ -5,7 +5,7 @@ from conformance.tests.breaches.flows import CLIENT, R_A_TOV, Connection, Exchan
 from conformance.tests.breaches.flows import abort, connect, disconnect, iu, login, message, pair, request, response1, response23
 from conformance.tests.breaches.minimal import minimal
 from conformance.tests.breaches.scene import start
-from conformance.tests.breaches.wire import DISCONNECT_RESP, END, RESP2, RESP3, SEND_RQST, Frame, device_header
+from conformance.tests.breaches.wire import DISCONNECT_RESP, END, READ_RQST, RESP2, RESP3, SEND_RQST, Frame, device_header
 
 F_BSY = 0xC5
 
@@ -205,3 +205,62 @@ def requests_of_both_ports_seen_twice() -> Wire:
 
 
 __all__ = ["connected"]
+
+
+def freed_by_a_logout(level: int, **attrs: int) -> tuple[Wire, Connection, Connection]:
+    """Two Connections with the same handles: a LOGO and a PLOGI between them freed these at once (8.4.2 g), and were not captured."""
+    w, a, b = start()
+    old = connected(w, a, b, level, **attrs)
+    w.run(message(old, False, SEND_RQST, 16))
+    seen = len(w.frames)
+    w.run(flows.logout(w, a, b))
+    w.run(login(w, b, a))
+    del w.frames[seen:]
+    new = pair(w, a, b, 4 - level)
+    new.a.handle, new.b.handle = old.a.handle, old.b.handle
+    return w, old, new
+
+
+@minimal("all")
+def handle_freed_by_a_logout_that_is_missing() -> Wire:
+    """Only the LOGO and the PLOGI are missing: the setup that follows uses the handles at once (4.2-09, 8.4.2-f2)."""
+    w, _, new = freed_by_a_logout(1)
+    w.run(connect(new))
+    w.run(message(new, False, SEND_RQST, 16))
+    return w
+
+
+@minimal("all")
+def handle_freed_after_a_disconnect_by_a_logout_that_is_missing() -> Wire:
+    """Likewise when the first Connection had begun to end: R_A_TOV need not pass after a logout."""
+    w, a, b = start()
+    old = connected(w, a, b)
+    w.run(disconnect(old))
+    new = pair(w, a, b)
+    new.a.handle, new.b.handle = old.a.handle, old.b.handle
+    w.run(connect(new))
+    return w
+
+
+@minimal("all")
+def connection_whose_setup_is_missing_with_the_logout_before_it() -> Wire:
+    """The second Connection has another Reliability Level, and Messages with the numbers of the first one's."""
+    w, _, new = freed_by_a_logout(3)
+    seen = len(w.frames)
+    w.run(connect(new))
+    del w.frames[seen:]
+    for back in (False, True, False):
+        w.run(message(new, back, SEND_RQST, 16))
+    return w
+
+
+@minimal("all")
+def reads_over_a_connection_whose_setup_is_missing_with_the_logout_before_it() -> Wire:
+    """Likewise from Unreliable Delivery to Reliable Reception: responses and RDMA Reads come, and Preference goes (E34)."""
+    w, _, new = freed_by_a_logout(1, pref=1)
+    seen = len(w.frames)
+    w.run(connect(new))
+    del w.frames[seen:]
+    for opcode in (SEND_RQST, READ_RQST):
+        w.run(message(new, False, opcode, 16))
+    return w

@@ -47,6 +47,10 @@ class Frames(abc.ABC):
         """Before a case: take on the addresses and names of ``reset``'s config, bring the link up, and forget every
         frame that arrived before. Raises Unavailable when this link cannot be configured so."""
 
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        """See Dut.joined; the port is given as ``reset`` gives the tester's own."""
+        return True
+
     @abc.abstractmethod
     def send(self, params: dict[str, Any]) -> None:
         """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
@@ -178,6 +182,9 @@ class PlaneDut(Dut):
         if isinstance(self._control, NoControl):
             self._control.be(pixit.dut.as_json())
         return pixit
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        return self._frames.joined(port)
 
     def _identify(self) -> None:
         control = self._control

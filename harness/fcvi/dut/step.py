@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from fcvi.engine.attachment import AttachError, Dut, Notification, Reply
 from fcvi.engine.pixit import Pixit
@@ -101,6 +101,9 @@ class SteppingDut(Dut):
 
     def settled(self, pixit: Pixit) -> Pixit:
         return self._inner.settled(pixit)
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        return self._inner.joined(port)
 
     def restart(self) -> None:
         self._inner.restart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Deque, Optional, Protocol
+from typing import Any, Deque, Mapping, Optional, Protocol
 
 from .pixit import Pixit
 
@@ -105,6 +105,14 @@ class Dut(abc.ABC):
     def settled(self, pixit: Pixit) -> Pixit:
         """The PIXIT with the addresses that the attachment found or claimed where the lab left them open."""
         return pixit
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        """Announce a further port of the tester on a link where a port has to be known before anybody talks to it.
+
+        False while the announcement is under way: let time pass and ask again. Raises Unavailable when the link cannot have
+        the port.
+        """
+        return True
 
     @abc.abstractmethod
     def request(self, method: str, params: dict[str, Any]) -> Reply:

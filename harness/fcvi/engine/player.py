@@ -7,7 +7,7 @@ belong together; the case then ends with ``error``, for no verdict follows from 
 from __future__ import annotations
 
 import json
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from .attachment import Dut, DutError, Notification, Reply, Unavailable
 from .files import damage
@@ -70,6 +70,13 @@ class PlayerDut(Dut):
         """The case is over; so must be the trace."""
         if self._at < len(self._entries) and self.mismatch is None:
             self._stop(f"it goes on with {_words(self._entries[self._at])} where the case ends")
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        """False where the trace has the question; a plain yes is not in it."""
+        if self._at >= len(self._entries) or self._entries[self._at].get("op") != "joined":
+            return True
+        self._apply(self._next({"op": "joined", "params": _plain(dict(port))}))
+        return False
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         entry = self._next({"op": "request", "method": method, "params": _plain(params)})

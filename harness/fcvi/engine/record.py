@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from json import encoder
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
 from .pixit import Pixit
 from .attachment import Dut, DutError, Notification, Reply, Unavailable
@@ -128,6 +128,14 @@ class RecordingDut(Dut):
 
     def settled(self, pixit: Pixit) -> Pixit:
         return self._inner.settled(pixit)
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        """A plain yes is not noted: most links have nothing to announce."""
+        asked = f'{{"op":"joined","params":{text_of(dict(port))}'
+        joined: bool = self._do(asked, self._inner.joined, port)
+        if not joined:
+            self._end(asked)
+        return joined
 
     def restart(self) -> None:
         self._inner.restart()

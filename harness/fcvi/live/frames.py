@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from fcvi.engine.attachment import DutError, HostError
 from fcvi.dut.planes import Frames
@@ -34,6 +34,9 @@ class FcoeFrames(Frames):
         self._link.configure(config["peer"], config, config)
         self._link.bring_up()
         self._link.discard()
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        return self._link.joined(int(port["n_port_id"], 16), int(port["port_name"], 16), int(port["node_name"], 16))
 
     def send(self, params: dict[str, Any]) -> None:
         self._link.send(from_params(params, self._class))

@@ -62,6 +62,12 @@ class Link:
             self.bring_up()
         return self.role.found(pixit)
 
+    def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
+        """See Frames.joined."""
+        joined = self.role.joined(n_port_id, port_name, node_name)
+        self.run()
+        return joined
+
     def bring_up(self) -> None:
         """Wait until frames can cross the link, at most as long as the options say. Raises DutError."""
         self._wire.forget()

@@ -53,6 +53,10 @@ class Role(abc.ABC):
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         """Take on names and addresses, as ``reset`` has them. Raises Unavailable when this role cannot."""
 
+    def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
+        """See Frames.joined."""
+        return True
+
     @abc.abstractmethod
     def send(self, frame: RawFrame, now_us: int) -> None:
         """Put a frame of ours into ``out``."""

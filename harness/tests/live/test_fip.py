@@ -122,6 +122,66 @@ def test_a_second_port_of_one_end_has_an_address_of_its_own() -> None:
     assert a.receive(Arrived(0, other, other, claimed), 0) is None  # the port that claimed it takes it
 
 
+SECOND_PORT = (0xA1C3, 0x10000000C90000F1, 0x20000000C90000F1)  # N_Port_ID, Port_Name, Node_Name
+
+
+def fabric_login(addresses: str, command: str) -> RawFrame:
+    """FLOGI (04h) or its LS_ACC (02h)."""
+    return RawFrame(bytes.fromhex(f"{addresses} 00000000 1234ffff 00000000 {command}000000") + bytes(112), 0x2E, 0x42)
+
+
+def test_a_second_port_is_claimed_before_anybody_talks_to_it() -> None:
+    """FC-BB: a VN2VN end may ignore ports that have not claimed their identifiers; probe, claim and beacon come first."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    assert not a.joined(*SECOND_PORT)
+    seen = [raw.hex() for raw in talk([a, b], 800_000)]
+    assert not a.joined(*SECOND_PORT)
+    seen += [raw.hex() for raw in talk([a, b], 1_000_000)]
+    assert a.joined(*SECOND_PORT) and b.waits_for() == ""
+    vn = "0b05" "0efd0000a1c3" "0000a1c3" "10000000c90000f1"
+    assert [raw[36:40] for raw in seen if vn in raw] == ["0001", "0001", "0003", "0005"]
+    assert PROBE[:48] + "0202" "02000000000a" "0403" "0000" "20000000c90000f1" + vn == next(raw for raw in seen if vn in raw)
+    # a fabric login that comes by FIP for the second port is answered from its address
+    b.send(fabric_login("2200a1c3" "0000b2b2" "01290000", "04"), 0)
+    (asked,) = b.out
+    assert isinstance(asked, bytes) and a.receive(Arrived(0, asked[:6], asked[6:12], fip=asked[14:]), 0) is not None
+    a.send(fabric_login("2300b2b2" "0000a1c3" "01990000", "02"), 0)
+    answer = a.out.pop()
+    assert isinstance(answer, bytes) and answer[:6] == STATION_B and answer[-6:] == bytes.fromhex("0efd0000a1c3")
+
+
+def test_a_second_port_gives_way_to_who_has_its_identifier() -> None:
+    """Nothing is said of the device then: the case ends inconclusive."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    third = end(bytes.fromhex("02000000000c"), {**B, "port_name": "10000090fa000003", "n_port_id": "00a1c3"}, A)
+    third.run(0)
+    third.run(100_000)
+    third.out.clear()  # its probes came before we listened
+    assert not a.joined(*SECOND_PORT)
+    talk([a, third], 50_000)
+    with pytest.raises(Unavailable, match="another port has the N_Port_ID 00A1C3h"):
+        a.joined(*SECOND_PORT)
+    with pytest.raises(Unavailable, match="00B2B2h"):
+        a.joined(0xB2B2, *SECOND_PORT[1:])
+
+
+def test_the_second_port_of_a_case_ends_with_it() -> None:
+    """What the device still has to say to it is nothing to the next case; which may have the port again."""
+    a, b = end(STATION_A, A, B), end(STATION_B, B, A)
+    talk([a, b], 1_200_000)
+    a.joined(*SECOND_PORT)
+    talk([a, b], 1_000_000)
+    late = RawFrame(bytes.fromhex("2200a1c3" "0000b2b2") + bytes(20), 0x2E, 0x42)
+    arrived = Arrived(0, bytes.fromhex("0efd0000a1c3"), bytes.fromhex("0efd0000b2b2"), late)
+    assert a.receive(arrived, 0) == late
+    a.configure(A, B, CONFIG)
+    assert a.receive(arrived, 0) is None and a.waits_for() == ""
+    assert not a.joined(*SECOND_PORT)
+    assert a.receive(arrived, 0) == late
+
+
 def test_one_identifier_wanted_by_two_is_told() -> None:
     a, b = end(STATION_A, A, B), end(STATION_B, {**B, "n_port_id": "00a1a1"}, A)
     talk([a, b], 1_200_000)
