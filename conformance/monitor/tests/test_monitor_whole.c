@@ -607,6 +607,7 @@ START_TEST(farps_of_many_ports)
         f->bytes[24] = 0x54;
         put(f->bytes, BODY + 1, 3, 0x010100 + n);
         put(f->bytes, BODY, 1, 4);
+        put(f->bytes, BODY + 4, 1, 2);
     }
     for (unsigned n = 0; n < 20; n += 19) {
         struct made *f = frame(&s, 0x22, B, 0x010100 + n, 0x01, FIRST | END | INITIATIVE, 0x5002, 76);
@@ -614,10 +615,13 @@ START_TEST(farps_of_many_ports)
         put(f->bytes, BODY + 1, 3, 0x010100 + n);
         put(f->bytes, BODY + 5, 3, B);
         put(f->bytes, BODY, 1, n == 0 ? 4 : 1);
+        put(f->bytes, BODY + 4, 1, 2);
     }
     expect(&s, WHOLE, NULL, 0, "a FARP-REPLY to a port that is not remembered");
     put(s.frame[20].bytes, BODY, 1, 1);
     expect(&s, WHOLE, "FCVI-7.5-17", 21, "a FARP-REPLY to one that is");
+    put(s.frame[0].bytes, BODY, 1, 6);
+    expect(&s, WHOLE, NULL, 0, "a FARP-REPLY to what another FC-4 may answer in its own way");
 }
 END_TEST
 
