@@ -104,7 +104,7 @@ differential: all ## the codec against a decoder written from the tables alone, 
 	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
 check-python: all ## pytest over the harness and the catalogue
-	$(IN_TREE) -m pytest -q -n $$(nproc) harness/tests conformance/tests
+	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
 	$(PYTHON) harness/case_captures.py $(BUILD)/fcvi pcaps/cases

@@ -334,7 +334,7 @@ FAULTS = [
     Fault("flags-not-repeated", "D.R3/dut-server/by-provider", "FCVI-5.9.4.6-04",
           out={"DISCONNECT_RESP": flip("VI_APP_DISCON")}),
     Fault("protocol-error-not-said", "D.R6/dut-client/by-application", "FCVI-5.9.7.3.2-09",
-          out={"DISCONNECT_RESP": put("DH", "Reason_Code", 0x4A)}),
+          out={"DISCONNECT_RESP": put("DH", "Reason_Code", 0x43)}),
     Fault("abort-flag-not-repeated", "D.R6/dut-server/by-provider", "FCVI-5.9.4.6-06",
           out={"DISCONNECT_RESP": flip("CONN_SETUP_ABORT")}),
     # D.2

@@ -85,9 +85,10 @@ static bool is_token(const struct agent *a, const json_t *given)
 
 static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
 {
-    (void)a, (void)id;
-    if (params_number(p, "protocol", 1, false, 0) != 1)
-        params_wrong(p, "protocol", "1");
+    (void)id;
+    const uint64_t version = params_number(p, "protocol", 2, false, 0);
+    if (version == 0)
+        params_wrong(p, "protocol", "1 or 2");
     if (p->why[0] != '\0')
         return NULL;
     if (a->token != NULL && !is_token(a, json_object_get(p->object, "token"))) {
@@ -96,8 +97,12 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
         return NULL;
     }
     a->closed = false;
-    return json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent", "version", "1",
-                     "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
+    json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
+                               "version", "1", "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
+    if (version == 2) /* calls alone: the frames, if there are any, are on a wire of their own */
+        json_object_update_new(
+            answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", "2007"));
+    return answer;
 }
 
 static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 from conformance import register_all
 
 register_all()
+
+# What is started in the background, or by nohup, ignores these, and so would every command that a test starts.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"

@@ -1,4 +1,4 @@
-"""Runs of the suite that get a signal at a point that is named, one child of this process each.
+"""Runs of the suite, each in a child of this process, which get a signal at a named point.
 
 What is loaded once serves all children: a run takes a tenth of a second, and the point is always the same one.
 """

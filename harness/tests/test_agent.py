@@ -117,9 +117,18 @@ def descriptor(op: str, mem: int, length: int, **more: Any) -> dict[str, Any]:
     return {"op": op, "segments": [{"mem": mem, "offset": 0, "length": length}], **more}
 
 
+def test_who_cannot_be_seen_is_not_accused() -> None:
+    """An agent without its frames: the suite says that it sees no wire, and fails no case."""
+    words = [str(ROOT / "build/fcvi"), "run", "--dut", f"exec:{ROOT / 'build/fcvi-agent'}", "--select", "C.5.6"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 4 and "0 pass, 0 fail, 2 inconclusive" in done.stdout and "has no wire 'fc'" in done.stdout
+
+
 def test_hello_and_reset(client: Client) -> None:
     """Identity, errors before the first reset, unknown methods."""
-    assert client.call("hello", protocol=1)["clock"] == "real"
+    assert client.call("hello", protocol=1)["clock"] == "real" and "wires" not in client.call("hello", protocol=1)
+    second = client.call("hello", protocol=2)
+    assert (second["protocol"], second["wires"], second["revision"]) == (2, ["api"], "2007")
     assert client.finish(client.start("VipCreateVi", ViAttribs={}))["error"]["code"] == -32000
     assert client.finish(client.start("probe.123"))["error"]["code"] == -32601
     assert client.finish(client.start("reset", **{**CONFIG, "class": 4}))["error"]["code"] == -32602
@@ -215,7 +224,7 @@ def test_reset_ends_what_is_blocked(client: Client) -> None:
 HOSTILE = {
     b"": -32700, b"{": -32700, b"\xff\xfe": -32700, b"[]": -32600, b"1": -32600, b'"x"': -32600, b"{}": -32600,
     b"[" * 5000: -32700, b'{"id":[],"method":"hello"}': -32600, b'{"id":1,"method":3}': -32600,
-    b'{"id":1,"method":"hello","params":[]}': -32602, b'{"id":1,"method":"hello","params":{"protocol":2}}': -32602,
+    b'{"id":1,"method":"hello","params":[]}': -32602, b'{"id":1,"method":"hello","params":{"protocol":3}}': -32602,
     b'{"id":1,"method":"reset","params":{"host":3}}': -32602, b'{"id":1,"method":"hel\\u0000lo"}': -32601,
     b'{"id":1,"method":"VipDestroyVi","params":{"vi":1e400}}': -32700,
     b'{"id":1,"method":"VipDestroyVi"}': -32602, b'{"id":1,"method":"VipDeregisterMem","params":{"mem":-1}}': -32602,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -246,3 +248,34 @@ def test_decode_forms() -> None:
     one = fcvi("decode", "--summary", "--frames", "8", path).stdout
     assert one.split()[2] == "BA_ACC" and len(one.splitlines()) == 1
     assert fcvi("decode", "--frames", "7-3", path).returncode == 2
+
+
+# a process begins with the memory of the one that starts it in its books, so a small one does
+_PEAK = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak_kib(command: str, path: Path, sequences: int) -> int:
+    """The most memory of a command over the first frames of so many CONNECT_RQSTs in two frames each (E44)."""
+    first = bytearray(bytes.fromhex(CONNECT_RQST)[: 56 + 200])
+    first[9] = 0x20  # First_Sequence only
+    frames = []
+    for number in range(sequences):
+        first[16:18] = (number % 0xFFFF).to_bytes(2, "big")  # OX_ID
+        frames.append((number, bytes(first), 0x2E, 0x41))
+    write(path, 225, frames)
+    packed = path.with_suffix(".gz")  # of a plain file the pages that are read count too
+    packed.write_bytes(gzip.compress(path.read_bytes(), 1))
+    words = [sys.executable, "-c", _PEAK, str(ROOT / "build/fcvi"), command, str(packed)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert told[0] in "012"
+    return int(told[1])
+
+
+@pytest.mark.parametrize("command", ["lint", "flows", "explain"])
+def test_connect_sequences_that_never_end_take_no_memory(command: str, tmp_path: Path) -> None:
+    few, many = (peak_kib(command, tmp_path / "unfinished.pcap", n) for n in (10_000, 60_000))
+    assert many - few < 8_000, "what is kept of them has a bound"

@@ -96,7 +96,7 @@ def test_each_example_of_help_parses(prog: str, capsys: pytest.CaptureFixture[st
 
 
 def test_each_make_target_of_the_documents_exists() -> None:
-    rules = [ROOT / "Makefile", *ROOT.glob("*/rules.mk"), ROOT / "conformance/tests/rules.mk"]
+    rules = [ROOT / "Makefile", *ROOT.glob("*/rules.mk"), *ROOT.glob("*/*/rules.mk")]
     there = set(re.findall(r"^([a-z][\w-]*):", "\n".join(p.read_text(encoding="utf-8") for p in rules if p.exists()), re.M))
     for path in DOCUMENTS:
         for target in re.findall(r"(?:`|^)make ([a-z][\w-]*)", path.read_text(encoding="utf-8"), re.M):
@@ -149,17 +149,13 @@ def test_every_command_has_a_page_that_names_every_option() -> None:
                 assert option.replace("-", "\\-") in page, f"fcvi {words}: the page lacks {option}"
 
 
-#: Their options are still to be put into sentences.
-_FRAGMENTS = ("run", "certify")
-
-
 def test_every_line_of_help_is_a_sentence() -> None:
     """A capital, a verb's worth of words and a full stop; nothing is left without a word."""
     lines = dict(manual.helps_of(parser()))
     for words, command in manual._every():
         lines |= {f"{words} {name}": text for name, text in manual.helps_of(command).items()}
         for action in (a for a in command._actions if a.dest != "help" and not isinstance(a, argparse._SubParsersAction)):
-            if words not in _FRAGMENTS and action.help != argparse.SUPPRESS:
+            if action.help != argparse.SUPPRESS:
                 lines[f"{words} {'/'.join(action.option_strings) or action.metavar or action.dest}"] = action.help or ""
     wrong = [f"{where}: {text}" for where, text in lines.items() if not re.match(r"[A-Z`].* .*\.$", text, re.S)]
     assert not wrong, "\n".join(wrong)

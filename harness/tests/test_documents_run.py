@@ -46,6 +46,15 @@ def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def _records(capture: bytes) -> Iterator[bytes]:
+    """The bytes of each record of a pcap file."""
+    at = 24
+    while at < len(capture):
+        length = int.from_bytes(capture[at + 8 : at + 12], "little")
+        yield capture[at + 16 : at + 16 + length]
+        at += 16 + length
+
+
 @pytest.fixture(name="place")
 def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
     """A directory with the files that documents speak of."""
@@ -55,11 +64,12 @@ def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
         shutil.copytree(_report, tmp_path / name)
     shutil.copy(CASE, tmp_path / "capture.pcapng")
     shutil.copy(SITE, tmp_path / "site.pcapng")
-    for name in ("capture.pcap", "a.pcap"):
+    for name in ("capture.pcap", "a.pcap", "b.pcap"):
         subprocess.run(["editcap", "-F", "pcap", str(CASE), str(tmp_path / name)], check=False, capture_output=True)
     for name in ("a.pcap.zst", "b.pcap.zst"):  # a name says nothing of how a file is packed
         shutil.copy(tmp_path / "a.pcap", tmp_path / name)
     shutil.copy(tmp_path / "a.pcap", tmp_path / "field.pcap")
+    (tmp_path / "export.txt").write_text("".join(f"{record.hex()}\n" for record in _records((tmp_path / "a.pcap").read_bytes())))
     device = tmp_path / "my-device"
     device.write_text("#!/bin/sh\nexec build/fcvi endpoint\n")
     device.chmod(0o755)

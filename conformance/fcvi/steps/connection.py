@@ -667,6 +667,9 @@ def send_disconnect_rqst(
     return exchange
 
 
+_VENDOR_UNIQUE = range(0xF0, 0x100)  # Table 12
+
+
 def expect_disconnect_resp(
     t: Scenario, exchange: Exchange, *, connection_id: int, abort: int, app: int = 1, handle: Optional[int] = None
 ) -> Received:
@@ -674,16 +677,15 @@ def expect_disconnect_resp(
     resp = t.expect("DISCONNECT_RESP", "FCVI-6.13.1-01", exchange=exchange, why="after FCVI_DISCONNECT_RQST")
     t.equal(resp, "CONN_SETUP_ABORT", abort, "FCVI-5.9.4.6-06")
     t.equal(resp, "VI_APP_DISCON", app, "FCVI-5.9.4.6-04")
-    does_not_exist = resp.dh("DISC_CONN_STS") and resp.dh("Reason_Code") == DOES_NOT_EXIST
+    said = resp.dh("Reason_Code") if resp.dh("DISC_CONN_STS") else None
+    silent = said is None or said in _VENDOR_UNIQUE  # E170: then only FCVI_HANDLE tells that nothing is known of it
+    does_not_exist = said == DOES_NOT_EXIST or silent and resp.dh("FCVI_HANDLE") == UNASSIGNED
     t.equal(
         resp, "FCVI_CONNECTION_ID", connection_id, "FCVI-6.13.2-11", {UNASSIGNED: "E05"} if does_not_exist else None
     )
     if handle is not None:
         t.equal(resp, "FCVI_HANDLE", handle, "FCVI-6.13.2-03" if handle == UNASSIGNED else "FCVI-6.13.2-02")
     return resp
-
-
-_VENDOR_UNIQUE = range(0xF0, 0x100)  # Table 12
 
 
 def check_reason(t: Scenario, resp: Received, code: int, requirement: str, also: Iterable[int] = ()) -> None:

@@ -20,7 +20,7 @@ enum { RECENT = 8 };
 enum taint {
     TAINT_BREACH = 1, /* its setup broke a rule */
     TAINT_PEERS = 2,  /* it may be in another setup, too, and only one of them completes */
-    TAINT_UNSEEN = 4, /* the same, but of the other nothing was seen */
+    TAINT_UNSEEN = 4, /* as TAINT_PEERS, but no frame of the other setup was seen */
     TAINT_LATE = 8    /* a Disconnect came that may be of an earlier Connection of its handle */
 };
 
@@ -37,7 +37,7 @@ struct endpoint {
     bool counting;       /* next is known */
     bool stray;          /* a login ended the one before it, of which Messages may come yet */
     bool left;           /* a DISCONNECT_RQST of its peer was answered */
-    bool owed;           /* that of an earlier Connection with the same port has not: it may come yet */
+    bool owed;           /* the peer's DISCONNECT_RQST for an earlier Connection of the two may still come */
     uint8_t asked_retry; /* RETRY of the last CONNECT_RQST with this handle */
     uint32_t recent_id[RECENT]; /* FCVI_MSG_IDs, apart from the rest: looked through for each Message */
     uint32_t depth;             /* FCVI_PIPELINE_DEPTH of its attributes */

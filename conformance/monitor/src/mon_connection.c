@@ -25,7 +25,7 @@ struct endpoint *mon_endpoint_make_here(struct at_hand *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
     if (e != NULL)
-        return e; /* that it is spoken to does not tell that it is in the same Connection as before */
+        return e; /* a frame to this handle does not show that its Connection is still the same */
     return begin(s, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
 }
 
@@ -234,7 +234,8 @@ static void take_offers(struct endpoint *e, const struct offer *own, uint32_t de
     e->peer_flags = peer->has_flags ? peer->flags : UINT8_MAX;
 }
 
-/* Of an FCVI_PREF that no frame showed (E44) nothing is demanded: this is neither of its values. */
+/* It stands for an FCVI_PREF that no frame showed (E44), of which nothing is demanded: no value of the
+ * field equals it. */
 enum { PREF_UNKNOWN = 0xFF };
 
 static uint8_t pref_of(const struct setup_facts *u, bool request)

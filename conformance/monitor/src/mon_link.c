@@ -7,11 +7,11 @@ static struct exchange *exchange_here(struct at_hand *s)
     struct exchange *x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
     const struct pair *p = x == NULL ? NULL : mon_pair_here(s);
     bool over = p != NULL && p->voided > x->side[0].frame && p->voided > x->side[1].frame;
-    return over ? NULL : x; /* a login ended it (7.7.1): what comes of it yet says nothing */
+    return over ? NULL : x; /* a login ended the Exchange (7.7.1): its late frames say nothing */
 }
 
-/* A responder that has sent nothing in the Exchange may mean the one before, whose OX_ID its originator used
- * again at once (5.4): whether this one goes on nobody can tell. */
+/* The originator may use an OX_ID again at once (5.4). So the ABTS of a responder that has sent nothing in
+ * this Exchange may mean the Exchange before, and nobody can tell whether this one goes on. */
 static void abort_exchange(struct at_hand *s, struct exchange *x)
 {
     if (s->who == 1 && x->reused && x->side[1].frame == 0) {
@@ -46,7 +46,7 @@ static void check_ba_acc(struct at_hand *s)
                                fcvi_FC_OX_ID(s->fc)),
                    s->x->aborted);
     if (s->x->aborted == 0)
-        s->x->headless = true; /* whom the ABTS of an earlier Exchange met has ended this one */
+        s->x->headless = true; /* its sender took an ABTS of the Exchange before for one of this Exchange */
 }
 
 void mon_link_services(struct at_hand *s)

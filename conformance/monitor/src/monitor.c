@@ -114,8 +114,8 @@ static void judge_setup(struct at_hand *s)
     mon_connection_note(s);
 }
 
-/* A setup IU out of its place is not followed, but who receives it may take the handle that it gives, or the
- * setup that it asks for (5.3.1, 5.4). */
+/* The monitor does not follow a setup IU out of its place. Its receiver may still take the handle that it
+ * gives, or the setup that it asks for (5.3.1, 5.4). */
 static void leave_unfollowed(struct at_hand *s)
 {
     if (s->group == G_SETUP)
@@ -128,7 +128,7 @@ static void judge_in_place(struct at_hand *s)
     FCVI_ASSERT(s->group == s->x->group && s->own == &s->x->side[s->who] && s->far != s->own);
     mon_rules_5_5(s);
     if (s->group == G_SETUP && !mon_rules_5_3(s)) {
-        leave_unfollowed(s); /* out of its place nothing else of it means anything */
+        leave_unfollowed(s); /* no other rule can be asked of an IU out of its place */
         return;
     }
     mon_rules_5_8(s);

@@ -40,10 +40,10 @@ enum { MON_FARPS = 16 }; /* ports whose FARP-REQs are remembered; those of furth
 
 /** The FARP-REQs of a port. */
 struct farp {
-    uint64_t frame, name; /* the first one's, and the Requesting N_Port Port_Name */
+    uint64_t frame, name; /* of the first FARP-REQ: its frame, its Requesting N_Port Port_Name */
     uint32_t network, port;
     uint8_t codes, action;
-    bool several; /* a later one had something else there */
+    bool several; /* a later FARP-REQ had other values */
 };
 
 struct fcvi_monitor {

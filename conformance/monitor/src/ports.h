@@ -39,7 +39,7 @@ struct pair {
     struct login login[2];   /* both sides know it */
     struct name name[2];
     uint32_t connections;
-    uint64_t untold[2]; /* frame that began a CONNECT_RQST of that port whose handle has not come; 0: none */
+    uint64_t untold[2]; /* frame that began a CONNECT_RQST of that port whose handle was not sent; 0: none */
     uint64_t unfollowed[2]; /* frame of a setup IU of that port that stood where none may; 0: none */
     uint64_t peer_asked[2]; /* frame of that port's latest CONNECT_RQST of Peer-to-Peer; 0: none */
     uint16_t peer_ox_id[2]; /* its Exchange */

@@ -10,7 +10,7 @@ static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
 
 /* FCVI-5.5-06, 7.7.1: an abort of its Exchange, or a logout, has closed the Sequence, be it the last of its
  * side or an earlier one; frames of the Sequence that were under way when the ABTS was sent change nothing.
- * Of an Exchange that made room for another, or was answered twice, nobody knows. */
+ * Nobody knows it of an Exchange that was forgotten to make room, or that was answered twice. */
 static bool ended_with_exchange(struct at_hand *s, const struct sequence *q)
 {
     const struct exchange *x = mon_pool_find(s->m, &s->m->exchanges, q->x0, q->x1);

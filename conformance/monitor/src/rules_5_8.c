@@ -51,9 +51,9 @@ void mon_rules_5_8_rx_id(struct at_hand *s)
     }
 }
 
-/* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. What a side was
- * given it has got when it uses it; what it gave away it knows. Only a whole view shows that it was not given
- * back in between. E16: on the last Sequence the bit has no meaning. */
+/* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. A side that uses
+ * the initiative has received it, and a side always knows when it passed it on. Only a whole view shows that
+ * it was not given back in between. E16: on the last Sequence the bit has no meaning. */
 static void check_initiative(struct at_hand *s)
 {
     struct exchange *x = s->x;

@@ -121,7 +121,7 @@ static void check_twice(struct at_hand *s, uint32_t id)
     struct endpoint *e = mon_endpoint_make_here(s);
     const struct pair *p = mon_pair_here(s);
     uint64_t epoch = p != NULL ? p->epoch : s->m->pairs.evicted != 0 ? s->in->number : 0;
-    unsigned same = 0; /* whether any is, which compilers ask of several at once */
+    unsigned same = 0; /* whether any is the same: compilers compare several at once */
     for (unsigned i = 0; i < RECENT; i++)
         same |= e->recent_id[i] == id;
     for (unsigned i = 0; i < RECENT && same != 0; i++) {

@@ -83,7 +83,7 @@ static void check_established(struct at_hand *s, const struct endpoint *e, const
 }
 
 /* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). After a login
- * a handle may be used again at once (8.4.2 g), and a Message that was under way before it come in. */
+ * a handle may be used again at once (8.4.2 g), and a Message from before the login may still arrive. */
 static void check_completed(struct at_hand *s, const struct endpoint *a, const char *id)
 {
     uint64_t seen = fcvi_DH_FCVI_MSG_ID(s->dh);
@@ -104,8 +104,9 @@ static void check_completed(struct at_hand *s, const struct endpoint *a, const c
     mon_report(s, DH(s, FCVI_MSG_ID), seen, rule, a->bound);
 }
 
-/* D.2: who has answered a Disconnect sends its own when its application likes, and by then the handle may
- * serve another Connection of the same two ports (8.4.2 f, E68): whose Disconnect this is nobody can tell. */
+/* D.2: a port that has answered a Disconnect sends its own one when its application wants it. By then the
+ * handle may serve another Connection of the same two ports (8.4.2 f, E68). Nobody can tell which one this
+ * ends. */
 static bool may_be_late(struct endpoint *e, struct endpoint *mine)
 {
     if (e == NULL || mine == NULL)

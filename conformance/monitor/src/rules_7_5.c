@@ -1,4 +1,4 @@
-/* 7.5: whom a FARP names, and what a FARP-REPLY repeats of the FARP-REQ. */
+/* 7.5: which ports a FARP names, and which fields a FARP-REPLY repeats from the FARP-REQ. */
 #include "rules.h"
 
 static void same(struct at_hand *s, struct fcvi_place place, uint64_t seen, const char *id, const char *words,
@@ -37,13 +37,19 @@ static void remember(struct at_hand *s, const uint8_t *p)
     }
 }
 
-/* What no FC-4 may change (RFC 2625 5.3): so it does not matter which one of the port replies. A port whose
- * FARP-REQs differ may mean any of them; it may also be two ports, which had the N_Port Identifier one after
- * the other. Who replies may know the name better, from a login. */
+enum {
+    MATCH_IP = 0x04,
+    ASKED = 0x02
+}; /* 7.5, steps 12 and 13: the Match Address Code Points and Responder Action */
+
+/* Only what FC-VI answers is judged: another FC-4 of the port may reply to other FARP-REQs in its own way
+ * (7.5, note). No FC-4 may change these fields (RFC 2625 5.3), so it does not matter which FC-4 of the port
+ * replies. Where the FARP-REQs of a port differ, the reply may be to any of them; two ports may also have had
+ * the N_Port Identifier one after the other. The port that replies may know the name better, from a login. */
 static void repeats(struct at_hand *s, const uint8_t *p, uint16_t base)
 {
     const struct farp *asked = mon_knows_all(s->m) ? known(s->m, s->in->network, s->d_id) : NULL;
-    if (asked == NULL || asked->several)
+    if (asked == NULL || asked->several || asked->codes != MATCH_IP || asked->action != ASKED)
         return;
     static const char words[] = "a FARP-REPLY repeats what the FARP-REQ has there";
     same(s, FCVI_AT(base, FARP, Match_Code_Points), fcvi_FARP_Match_Code_Points(p), "FCVI-7.5-17", words,

@@ -50,7 +50,7 @@ static void check_failed(struct at_hand *s, uint32_t id)
                    old->frame);
 }
 
-/* Of a CONNECT_RQST that was aborted in its first frames (E44, 8.5.2 a) the handle was never sent. */
+/* A CONNECT_RQST that was aborted in its first frames never sent its handle (E44, 8.5.2 a). */
 static bool untold(struct at_hand *s)
 {
     const struct pair *p = mon_pair_here(s);
@@ -176,7 +176,7 @@ static void take_handle(struct at_hand *s, uint32_t id)
     }
     e = mon_endpoint_make(s, s->s_id, s->x->setup.rqst_handle);
     if ((s->m->config.trust & FCVI_TRUST_ALL) == 0 && !fcvi_DH_RQST_RETRY(s->dh))
-        e->firm = false; /* whose answer is missing may have bound it to another Endpoint */
+        e->firm = false; /* the answer that was not captured may have bound it to another Endpoint */
     e->asked = s->x->born;
     e->asked_peer = s->d_id;
     e->asked_id = id;

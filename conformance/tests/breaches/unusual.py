@@ -3,7 +3,7 @@
 ``conforming`` writes down conversations; here two or three ports act on what reaches them, as late and in as unusual a way as
 ISO/IEC 14165-331 and FC-FS let them, so that their frames cross: timers of 8.3 that run out while the answer is on its way,
 Disconnects of both sides, logouts and new logins in the middle of everything, identifiers that are used again as soon as 5.4, 5.5
-and 8.4.2 allow it.  Whatever ``fcvi lint`` says of such a capture is a false alarm.
+and 8.4.2 allow it. Whatever ``fcvi lint`` says of such a capture is a false alarm.
 """
 
 import heapq
@@ -100,7 +100,7 @@ class World:
         self.now = until
 
     def send(self, f: Frame) -> None:
-        """From a port past the capture point to another."""
+        """Carry a frame from one port past the capture point to another."""
         src, dst = self.ports[f.src], self.ports.get(f.dst)
         tapped = max(self.now + src.away, self.last.get(f.src, 0) + 1)
         self.last[f.src] = tapped

@@ -63,12 +63,12 @@ def off(args: Any) -> bool:
 
 
 def run(files: Iterable[str], args: Any, work: Callable[[Box], int], quiet: bool = False) -> int:
-    """Do the work where captures are read; its exit status, 3 when the reader was killed. Nobody takes what it hands over."""
+    """Do the work where captures are read. Returns its exit status, 3 when the reader was killed; what it hands over is dropped."""
     return take(files, args, work, lambda data: None, quiet)
 
 
 def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Callable[[bytes], None], quiet: bool = False) -> int:
-    """The same; taken gets what is handed over, as it comes, in pieces of any size.
+    """Do the same, and give taken what is handed over, as it comes, in pieces of any size.
 
     Where the process is not the command's own (a caller of Python's) the work is done in it, unconfined. quiet: another
     process tells of interrupts.
@@ -158,7 +158,7 @@ def _enter(parent: int, sink: int, limits: Limits, files: Iterable[str]) -> None
 
 
 def _wait(child: int, source: int, mask: Any, taken: Callable[[bytes], None], limits: Limits) -> int:
-    """Until the reader ends. Signals are the reader's: it ends as the command would."""
+    """Wait until the reader ends, and return its status. Signals go on to the reader, which ends as the command would."""
 
     def forward(number: int, _frame: Any) -> None:
         os.kill(child, number)

@@ -18,10 +18,10 @@ class Limits:
     cpu = 86_400  #: seconds of processor time
     output = 0  #: MiB of a file that standard output or error goes to
     bytes = 0  #: MiB of each capture, unpacked
-    findings = 1_000_000  #: of each stream of frames that are shown; all are counted
+    findings = 1_000_000  #: shown of each stream of frames; all are counted
 
     def bytes_most(self) -> int:
-        """Of a capture, in bytes."""
+        """The limit of a capture in bytes; 0 stands for none."""
         return self.bytes << 20
 
     def shows(self, findings: int) -> bool:
@@ -29,7 +29,7 @@ class Limits:
         return not self.findings or findings < self.findings
 
     def hint(self, words: str) -> str:
-        """The same words; what could not get memory is told how it may."""
+        """The same words. Where they say that memory ran out, the option that gives more follows them."""
         if not words.endswith("out of memory") and "out of memory for" not in words:
             return words
         return f"{words}; the reader may take {self.memory} MiB: --limits memory=MIB gives it more" if self.memory else words

@@ -1,6 +1,6 @@
 """``fcvi decode``: the frames of captures in words or JSON.
 
-Reads pcap and pcapng with linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE, Cisco's port analyzer
+It reads pcap and pcapng with linktype 224 (FC_2), 225 (FC_2_WITH_FRAME_DELIMS) and Ethernet with FCoE, Cisco's port analyzer
 adapter (Boardwalk) and MDS header or FCIP, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size; - is
 standard input, of which frames are told as they come. --from hex reads hexadecimal dumps instead: one frame a line, or lines
 with offsets as xxd, hexdump -C and text2pcap have them.
@@ -10,8 +10,8 @@ bits behind the offset: 9.13-12 is bits 13 to 12 of what begins at byte 9. An ad
 characters stand in words beside their bytes. Several files have their names before each frame. On a terminal there is colour,
 unless NO_COLOR is set.
 
-Of a frame that the snap length cut off what is found in its headers is said. Exit status: 0, or 2 when a capture cannot be read
-to its end, holds no FC-2 frame, or none of the records that --frames names.
+Of a frame that the snap length cut off it tells what is wrong in the headers. The exit status is 0, or 2 when a capture cannot
+be read to its end, or holds no FC-2 frame or none of the records that --frames names. It is 3 when the reader failed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Each cause comes with the frames that show it and with what would confirm it. A 
 party shows the fault; of what happened beyond the capture point every possibility is named. "Not known" means that a
 Connection failed and the capture does not show why. --glossary lists the words of storage systems' logs.
 
-Exit status: 0 nothing went wrong, 1 a cause was found, 2 nothing of FC-VI or bad input, 4 only failures whose cause is not known.
+The exit status is 0 when nothing went wrong and 1 when a cause was found. It is 2 when nothing of FC-VI is there or the input is
+bad, 3 when the reader failed, and 4 when something failed and no cause is known.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ set. --sarif writes the findings as SARIF 2.1.0, for code hosts and viewers.
 Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
-Exit status: 0 nothing wrong was found, 1 violations or malformed frames, 2 a capture cannot be read to its end or nothing of
-FC-VI in it was judged.
+The exit status is 0 when nothing wrong was found, and 1 after violations or malformed frames. It is 2 when a capture cannot be
+read to its end or nothing of FC-VI in it was judged, and 3 when the reader failed or output was lost.
 
 Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
 

@@ -2,8 +2,8 @@
 
 ``fcvi pics new`` writes a commented TOML file with every item, its meaning, its clause and how many cases it decides; with
 --dut SPEC, filled with what the device says in hello. ``fcvi pics check FILE`` reads such a file and reviews it: what contradicts
-itself, what is mandatory and not claimed, and how many cases would run. Exit status of check: 0 nothing is wrong, 1 something
-is, 2 the file cannot be used.
+itself, what is mandatory and not claimed, and how many cases would run. The exit status of check is 0 when nothing is wrong, 1
+when something is, and 2 when the file cannot be used.
 """
 
 from __future__ import annotations

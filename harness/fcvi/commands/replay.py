@@ -3,8 +3,8 @@
 FILE is a case's capture or trace in a report directory (its evidence has the VIPL calls), or any capture; then the TOML file
 beside it, or --expect, names the calls. Handles, Exchange and connection ids, addresses, Message ids and times are translated.
 Every field is compared but those that the device fills as it likes: OX_ID, RX_ID, SEQ_ID, its own handles and connection ids
-and, in the control plane, vi, conn, mem, va and handle; they have to be used consistently, though. Exit status: 0 the same,
-1 differences, 2 bad input, 3 the attachment failed.
+and, in the control plane, vi, conn, mem, va and handle; they have to be used consistently, though. The exit status
+is 0 when the device did the same, 1 when there are differences, 2 when the input is bad, and 3 when the attachment failed.
 """
 
 from __future__ import annotations

@@ -30,12 +30,13 @@ from .values import DEFAULTS, budget, cases, milliseconds, own_cases, seconds, s
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("run", help="Run the selected cases against a device.", description=__doc__)
-    p.add_argument("--select", metavar="EXPR", help="ids with globs, tags, not: 'C.5.*,not tag:timing'")
+    p.add_argument("--select", metavar="EXPR", help="Run only what this expression names, such as 'C.5.*,not tag:timing'.")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
-                   help=f"which files --report writes, of {','.join(FORMATS)} (default all)")  # fmt: skip
+                   help=f"Write only these files of {','.join(FORMATS)} (default: all).")  # fmt: skip
     p.add_argument("--baseline", metavar="OLD", type=Path,
-                   help="report directory or report.json of an earlier run: only what is new fails")  # fmt: skip
-    p.add_argument("--quarantine", metavar="FILE", type=Path, help="TOML: cases whose failure does not count until a date")
+                   help="Count only the failures that OLD, a report directory or report.json, does not have.")  # fmt: skip
+    p.add_argument("--quarantine", metavar="FILE", type=Path,
+                   help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
     cases(p)
     p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
     p.add_argument("--step", action="store_true", help="Show one event at a time in virtual time, and wait for Return after each.")
@@ -47,25 +48,34 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     """What run and certify share."""
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
-        help="ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...]",
+        help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...].",
     )  # fmt: skip
-    p.add_argument("--agent", default="", metavar="SPEC", help="upper tester of fcoe:: exec:CMD, unix:PATH, tcp:HOST:PORT, manual")
-    p.add_argument("--pics", metavar="FILE", type=Path, help="PICS, PIXIT and known deviations in TOML; default: hello")
-    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="processes (ref and exec: only)")
-    p.add_argument("--seed", type=seed, default=1, metavar="N", help="same seed, same run (default 1)")
-    p.add_argument("--report", type=Path, default=report, metavar="DIR", help="write report files to DIR")
-    p.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR that was cut off: its device, its cases")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV; default 10000, 500 with a real clock")
-    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV; default a third of R_A_TOV, at most 2000")
-    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="how late a timer may be; default R_A_TOV / 10")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="answer time of the DUT (default 5; hello: 20)")
-    say = f"megabytes and seconds that a device may take before it has failed (default {DEFAULTS})"
+    p.add_argument("--agent", default="", metavar="SPEC",
+                   help="Make the VIPL calls of an fcoe: device through this: exec:COMMAND, unix:PATH, "
+                        "tcp:HOST:PORT or manual.")  # fmt: skip
+    p.add_argument("--pics", metavar="FILE", type=Path,
+                   help="Take PICS, PIXIT and known deviations from this TOML file (default: as hello says).")  # fmt: skip
+    p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
+                   help="Run the cases in N processes; this needs ref or exec: (default 1).")  # fmt: skip
+    p.add_argument("--seed", type=seed, default=1, metavar="N",
+                   help="Draw everything from this seed: the same seed gives the same run (default 1).")  # fmt: skip
+    p.add_argument("--report", type=Path, default=report, metavar="DIR", help="Write the files of the report into DIR.")
+    p.add_argument("--resume", type=Path, metavar="DIR",
+                   help="Go on with the run in DIR that was cut off, with its device and its cases.")  # fmt: skip
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, or 500 with a real clock).")
+    p.add_argument("--e-d-tov", type=milliseconds, metavar="MS",
+                   help="E_D_TOV is this (default: a third of R_A_TOV, at most 2000).")  # fmt: skip
+    p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="A timer may be so late (default: R_A_TOV / 10).")
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Wait so long for an answer of the device (default 5; for its answer to hello 20).")  # fmt: skip
+    say = f"A device that takes more megabytes or seconds than this has failed (default {DEFAULTS})."
     p.add_argument("--budget", type=budget, metavar="NAME=N,...", help=say)
     p.add_argument("--shard", type=_shard, default=(1, 1), metavar="K/N",
-                   help="only part K of N of the cases; `fcvi report merge` joins the parts")  # fmt: skip
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto")
-    p.add_argument("--quiet", action="store_true", help="no text report, only the exit status and the files")
-    p.add_argument("--verbose", action="store_true", help="the steps of every case that did not pass")
+                   help="Run only part K of N of the cases; `fcvi report merge` joins the parts.")  # fmt: skip
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
+                   help="Show a bar of the cases that are done (default: on a terminal).")  # fmt: skip
+    p.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
+    p.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
     p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
                    watch=False, step=False, debug="")  # fmt: skip
 

@@ -235,7 +235,7 @@ class RpcDut(Dut):
         reply = self.request("hello", {"protocol": NEWEST, **token})
         self._wait(reply, self._timeout_s * _PATIENCE)
         # A device of version 1 refuses any other number, with whatever error it likes.
-        answer = reply.result if reply.error is None else self._call("hello", {"protocol": 1, **token})
+        answer = reply.result if reply.error is None else self._hello_1(token, str(reply.error[1]))
         self.protocol, self.wires, self.revision = spoken(answer)
         for name in ("implementation", "version", "clock"):
             if not isinstance(answer.get(name), str):
@@ -246,6 +246,14 @@ class RpcDut(Dut):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
         self.pics = answer["pics"]
+
+    def _hello_1(self, token: dict[str, str], refused: str) -> Any:
+        try:
+            return self._call("hello", {"protocol": 1, **token})
+        except DutError as error:  # it may have closed the connection when it refused the first one
+            if "closed" not in str(error):
+                raise
+            raise DutError(f"{error}, after it refused hello: {refused}"[:300]) from error
 
     def _probe(self) -> None:
         """A method that cannot exist: who answers it with a result would answer anything."""
@@ -397,7 +405,8 @@ class RpcDut(Dut):
         """Version 1 has one wire and one edition: what it has never heard of, it would take for these."""
         wire, revision = config.get("wire", "fc"), config.get("revision", "2007")
         if wire not in self.wires:
-            raise Unavailable(f"the DUT has no wire {wire!r}; hello names {', '.join(self.wires)}"[:200])
+            frames = "; its frames are attached apart: --dut fcoe:IFACE --agent SPEC" if self.wires == ("api",) else ""
+            raise Unavailable(f"the DUT has no wire {wire!r}; hello names {', '.join(self.wires)}"[:200] + frames)
         if revision != "2007" and self.protocol < NEWEST:
             raise Unavailable(f"the DUT speaks version {self.protocol} of the DUT protocol, which has no edition {revision!r}")
 

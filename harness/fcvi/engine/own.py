@@ -24,7 +24,7 @@ def files_of(directory: Path) -> list[Path]:
 
 @functools.cache
 def load(directory: Path) -> dict[Path, list[CaseInfo]]:
-    """Make the cases of a folder known, behind those of the suite; what each file declares. Raises FileError.
+    """Make the cases of a folder known, behind those of the suite. Returns what each file declares. Raises FileError.
 
     The files are programs of the user's, and run with all that the user may do.
     """

@@ -72,6 +72,8 @@ def likely(finding: Optional[Finding], reason: str, needs: str) -> list[str]:
                       "it waits for something that the standard does not promise"]  # fmt: skip
         elif finding.required.startswith("no ") and not found:
             found += ["the device does not check what it receives before it acts on it"]
+    elif "has no wire" in reason:
+        found += ["only calls of this device were attached, so the suite cannot see what it sends"]
     elif "answer" in reason or "closed" in reason or "exited" in reason or "attach" in reason:
         found += ["the device or its adapter crashed; its last words are in dut.log", "it is slower than --rpc-timeout"]
     if needs and finding is not None:

@@ -52,8 +52,8 @@ static bool party_is(struct fcvi_port *p, uint32_t i, bool by_id, uint32_t peer,
     return c->peer == peer && (by_id ? c->connection_id : c->remote_handle) == value;
 }
 
-/* The next party after `after` (NONE: the first) whose FCVI_CONNECTION_ID, or handle at the other side, it
- * is. */
+/* The next setup or VI of `peer` after `after` (NONE: the first) whose FCVI_CONNECTION_ID (by_id) or handle
+ * at the other side is `value`. */
 uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t peer, uint32_t value,
                                     uint32_t after)
 {
