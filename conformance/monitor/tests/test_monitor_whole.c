@@ -607,11 +607,13 @@ START_TEST(farps_of_many_ports)
         f->bytes[24] = 0x54;
         put(f->bytes, BODY + 1, 3, 0x010100 + n);
         put(f->bytes, BODY, 1, 4);
+        put(f->bytes, BODY + 4, 1, 2); /* what FC-VI asks (7.5, step 2) */
     }
     for (unsigned n = 0; n < 20; n += 19) {
         struct made *f = frame(&s, 0x22, B, 0x010100 + n, 0x01, FIRST | END | INITIATIVE, 0x5002, 76);
         f->bytes[24] = 0x55;
         put(f->bytes, BODY + 1, 3, 0x010100 + n);
+        put(f->bytes, BODY + 4, 1, 2);
         put(f->bytes, BODY + 5, 3, B);
         put(f->bytes, BODY, 1, n == 0 ? 4 : 1);
     }
