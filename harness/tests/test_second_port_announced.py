@@ -7,9 +7,15 @@ from typing import Any, Mapping
 
 import pytest
 
+from conformance.catalogue import load_requirements
+from fcvi.dut.ref import RefDut
 from fcvi.engine.attachment import Unavailable
+from fcvi.engine.case import load_cases
+from fcvi.engine.pixit import pixit_for
 from fcvi.engine.player import PlayerDut
 from fcvi.engine.record import RecordingDut
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import run_variant
 
 from .dummy_protocol.device import Counter
 
@@ -57,3 +63,37 @@ def test_a_trace_repeats_that_the_link_cannot_have_the_port() -> None:
 def test_a_link_that_announces_nothing_leaves_no_word_in_a_trace() -> None:
     recorder = RecordingDut(Counter("counter"))
     assert recorder.joined(PORT) and recorder.take() == []
+
+
+class Announced(RefDut):
+    """The reference port on a link that keeps back what concerns a port which was not announced."""
+
+    def __init__(self, refuses: bool = False) -> None:
+        super().__init__()
+        self._refuses, self._port, self._asked = refuses, b"", 0
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self._port, self._asked = bytes.fromhex(config["peer"]["n_port_id"]), 0
+        super().reset(config)
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        if self._refuses:
+            raise Unavailable("another port has it")
+        self._asked += 1
+        return self._asked > 2
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame" and bytes.fromhex(params["hex"])[5:8] != self._port and self._asked <= 2:
+            return
+        super().notify(method, params)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_device_that_hears_announced_ports_only_is_not_accused(refuses: bool) -> None:
+    """FARP names a second port of the tester (7.5), to which the device may talk once it was announced."""
+    levels = {r.id: r.level for r in load_requirements()}
+    chosen = [(c, v) for c in load_cases() if c.id == "7.5.request" for v in c.variants
+              if v.suffix in ("point-to-point/other-port", "point-to-point/two-ports")]  # fmt: skip
+    dut = Announced(refuses)
+    results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), levels, 1) for c, v in chosen]
+    assert [r.verdict for r in results] == [Verdict.INCONCLUSIVE if refuses else Verdict.PASS] * 2

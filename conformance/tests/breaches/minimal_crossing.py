@@ -208,7 +208,7 @@ __all__ = ["connected"]
 
 
 def freed_by_a_logout(level: int, **attrs: int) -> tuple[Wire, Connection, Connection]:
-    """Two Connections with the same handles: a LOGO and a PLOGI between them freed these at once (8.4.2 g), and were not captured."""
+    """Two Connections with the same handles, which a LOGO and a PLOGI between them freed (8.4.2 g). These were not captured."""
     w, a, b = start()
     old = connected(w, a, b, level, **attrs)
     w.run(message(old, False, SEND_RQST, 16))
