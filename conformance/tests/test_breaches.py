@@ -8,7 +8,6 @@ from conformance.tests.breaches import judge
 from conformance.tests.breaches.conforming import judge_sessions
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(not (ROOT / "build" / "fcvi").exists(), reason="fcvi is not built")
 
 
 def test_at_least_300_breaches_are_labelled_with_requirements_of_the_catalogue() -> None:
