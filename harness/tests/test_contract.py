@@ -146,8 +146,8 @@ def starters(tmp_path: Path) -> dict[str, str]:
     subprocess.run(command, check=True, timeout=60)
     return {
         "c": f"exec:{binary}",
-        "python": f"exec:/usr/bin/python3 {ROOT}/harness/starters/device.py",
-        "perl": f"exec:perl {ROOT}/harness/starters/device.pl",
+        "python": f"exec:{ROOT}/harness/starters/device.py",
+        "perl": f"exec:{ROOT}/harness/starters/device.pl",
     }
 
 
