@@ -1,13 +1,15 @@
 """Writes the manual pages and the shell completions from the parser of the command.
 
-Usage: python3 harness/docs/manual.py OUT. It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), OUT/fcvi.bash
-and OUT/_fcvi (zsh). Nothing is written by hand: what the pages say is what `--help` says.
+Usage: python3 harness/docs/manual.py OUT AGENT. It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), one for
+the upper tester AGENT (fcvi-agent.1), OUT/fcvi.bash and OUT/_fcvi (zsh). Nothing is written by hand: what the pages say is what
+`--help` says.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -220,10 +222,23 @@ _fcvi "$@"
 """
 
 
-def main(out: Path) -> int:
+def agent(words: str) -> str:
+    """The manual page of the upper tester, from its --help: the synopsis, then what the options mean."""
+    synopsis, _, rest = words.partition("\n")
+    head, _, statuses = rest.partition("Exit status: ")
+    lines = [f'.TH "FCVI-AGENT" 1 "" "fcvi {__version__}" "User Commands"', ".SH NAME"]
+    lines += ["fcvi\\-agent \\- upper tester: VIPL calls over the DUT protocol"]
+    lines += [".SH SYNOPSIS", _roff(synopsis.removeprefix("usage: ")), ".SH DESCRIPTION", ".nf", _roff(head.rstrip("\n")), ".fi"]
+    lines += [".SH EXIT STATUS", _roff(" ".join(statuses.split()))]
+    lines += [".SH SEE ALSO", "\\fBfcvi\\fR(1), \\fBfcvi\\-run\\fR(1)"]
+    return "\n".join(lines) + "\n"
+
+
+def main(out: Path, upper_tester: Path) -> int:
     """Write everything under out."""
     (out / "man1").mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    said = subprocess.run([upper_tester.resolve(), "--help"], capture_output=True, text=True, check=True, timeout=10).stdout
+    for name, text in {**pages(), "fcvi-agent.1": agent(said)}.items():
         (out / "man1" / name).write_text(text, encoding="utf-8")
     (out / "fcvi.bash").write_text(bash(), encoding="utf-8")
     (out / "_fcvi").write_text(zsh(), encoding="utf-8")
@@ -231,7 +246,7 @@ def main(out: Path) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        print("usage: manual.py OUT", file=sys.stderr)
+    if len(sys.argv) != 3:
+        print("usage: manual.py OUT AGENT", file=sys.stderr)
         sys.exit(2)
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -161,6 +161,14 @@ def test_every_line_of_help_is_a_sentence() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_upper_tester_has_a_page_that_names_each_of_its_options() -> None:
+    said = subprocess.run([ROOT / "build/fcvi-agent", "--help"], capture_output=True, text=True, check=True).stdout
+    page = manual.agent(said).replace("\\-", "-")
+    options = set(re.findall(r"--\w+", said))
+    assert {"--device", "--on", "--token", "--idle"} <= options <= set(re.findall(r"--\w+", page))
+    assert ".SH EXIT STATUS\n0 " in page and "usage:" not in page
+
+
 def test_help_manual_and_completion_say_the_same() -> None:
     helps, pages = manual.helps_of(parser()), manual.pages()
     top = " ".join(fcvi("--help").stdout.split())

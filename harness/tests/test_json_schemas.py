@@ -107,13 +107,15 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return place / "a", place / "b"
 
 
-def test_judge_report_and_replay(reports: tuple[Path, Path]) -> None:
+def test_judge_report_and_replay(reports: tuple[Path, Path], tmp_path: Path) -> None:
     a, b = map(str, reports)
     (said,) = valid("judge", b, status=1, whole=True)
     assert said == json.loads((reports[1] / "report.json").read_text())
     (differs,) = valid("report diff", a, b, status=1, whole=True)
     assert differs["verdicts"] and differs["about"]
     assert valid("report diff", a, a, status=0, whole=True)[0]["differs"] is False
+    (table,) = valid("report matrix", a, b, "--out", str(tmp_path / "matrix"), status=0, whole=True)
+    assert table["differences"] > 0 and {len(row["verdicts"]) for row in table["rows"]} == {2}
     capture = str(reports[0] / "8.5.2.a__dut-client__first.pcapng")
     assert valid("replay", capture, status=0)[0]["same"] is True
     (other,) = valid("replay", "--dut", f"{INDEPENDENT} --fault no-retry", capture, status=1)

@@ -42,6 +42,9 @@ def test_a_new_case_passes_only_once_something_is_tried(tmp_path: Path) -> None:
     results = json.loads((report / "report.json").read_text())["results"]
     assert [r["id"] for r in results] == ["own.8.5.3/dut-client", "own.8.5.3/dut-server"]
     assert fcvi("judge", str(report), "--cases", str(path.parent)).returncode == 0
+    trace = sorted(report.glob("evidence/own*.jsonl"))[0]
+    assert fcvi("replay", "--offline", str(trace), "--cases", str(path.parent)).returncode == 0
+    assert fcvi("replay", "--offline", str(trace)).returncode == 2
     listed = json.loads(fcvi("list", "--json", "--cases", str(path.parent)).stdout)
     assert listed[-1]["id"] == "own.8.5.3" and len(listed) > 100
     assert "own.8.5.3" in fcvi("show", "FCVI-8.5.3-a3", "--cases", str(path.parent)).stdout

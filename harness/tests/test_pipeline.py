@@ -245,6 +245,15 @@ def test_a_matrix_shows_what_changed(failing: Path, passing: Path, tmp_path: Pat
     assert "D.R2/answered" in "".join(page.text)
 
 
+def test_a_matrix_tells_of_a_run_that_has_nothing(passing: Path, tmp_path: Path) -> None:
+    """Where a run has no case nothing is compared: "0 differences" alone would look as if all were well."""
+    nothing = tmp_path / "nothing.json"
+    report = json.loads((passing / "report.json").read_text())
+    nothing.write_text(json.dumps({**report, "results": []}))
+    done = fcvi("report", "matrix", "--out", str(tmp_path / "out"), str(passing), f"none={nothing}")
+    assert done.returncode == 0 and "cases are not in every run; none has no case at all" in done.stdout, done.stdout
+
+
 def test_a_matrix_needs_reports(tmp_path: Path, passing: Path) -> None:
     assert fcvi("report", "matrix", "--out", str(tmp_path / "o"), str(passing)).returncode == 2
     assert fcvi("report", "matrix", "--out", str(tmp_path / "o"), str(passing), "/nonexistent").returncode == 2

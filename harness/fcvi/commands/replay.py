@@ -31,7 +31,7 @@ from fcvi.replay.recording import Recording
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
 from .run import _us
-from .values import milliseconds, seconds
+from .values import cases, milliseconds, own_cases, seconds
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
@@ -60,12 +60,15 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--keep", metavar="DIR", type=Path,
                    help="Use no device; write the recording as capture and TOML, for a regression.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
+    cases(p)
     add_options(p)
     p.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay, judge or keep."""
+    if not own_cases(args):
+        return 2
     try:
         if args.offline:
             return _offline(args)

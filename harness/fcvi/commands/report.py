@@ -43,6 +43,7 @@ def add_parser(commands: Any) -> None:
     m.set_defaults(run=join)
     t = actions.add_parser("matrix", help="Set several runs beside each other, as HTML and CSV.", description=__doc__)
     t.add_argument("--out", metavar="DIR", type=Path, required=True, help="Write matrix.html and matrix.csv there.")
+    t.add_argument("--json", action="store_true", help="Print the table as one JSON object, not what was written.")
     t.add_argument("runs", metavar="RUN", nargs="+",
                    help="This is a report directory or a report.json, perhaps after NAME=; the oldest is first.")  # fmt: skip
     t.set_defaults(run=tabulate)
@@ -98,5 +99,8 @@ def tabulate(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
         return 3
-    print(f"{args.out / 'matrix.html'}, {args.out / 'matrix.csv'}: {matrix.words_of(table)}")
+    if args.json:
+        print(json.dumps(matrix.as_json(table)))
+    else:
+        print(f"{args.out / 'matrix.html'}, {args.out / 'matrix.csv'}: {matrix.words_of(table)}")
     return 0

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError
@@ -57,6 +57,10 @@ class Table:
         found = [row for row in (*self.requirements, *self.cases) if row.changed]
         return sorted(found, key=lambda row: not row.worse)
 
+    def lacking(self) -> list[Row]:
+        """Cases that some run does not have."""
+        return [row for row in self.cases if ABSENT in row.verdicts]
+
 
 def load(word: str) -> Named:
     """[NAME=]PATH of the command line. Raises FileError."""
@@ -94,10 +98,37 @@ def build(runs: Sequence[Named]) -> Table:
 
 
 def words_of(table: Table) -> str:
-    """One line."""
+    """One line. What a run does not have is no difference, but it is told: nothing was compared there."""
     changes = table.changes()
     worse = sum(row.worse for row in changes)
-    return f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run"
+    words = f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run"
+    if table.lacking():
+        words += f"; {len(table.lacking())} of {len(table.cases)} cases are not in every run"
+    empty = [n.name for n in table.runs if not n.run.cases]
+    if empty:
+        words += f"; {', '.join(empty)} {'has' if len(empty) == 1 else 'have'} no case at all"
+    return words
+
+
+def counted(table: Table) -> list[dict[str, int]]:
+    """How many cases of each run have which verdict."""
+    return [{v: sum(c.verdict == v for c in n.run.cases.values()) for v in html.VERDICTS} for n in table.runs]
+
+
+def as_json(table: Table) -> dict[str, Any]:
+    """The same as the page and the CSV, for a program. A case that a run does not have is null there."""
+    return {
+        "runs": [
+            {"name": n.name, "path": str(n.run.path), "cases": counts}
+            for n, counts in zip(table.runs, counted(table))
+        ],
+        "differences": len(table.changes()),
+        "lacking": len(table.lacking()),
+        "rows": [
+            {"kind": r.kind, "id": r.ident, "verdicts": [v or None for v in r.verdicts], "changed": r.changed, "worse": r.worse}
+            for r in (*table.clauses, *table.requirements, *table.cases)
+        ],
+    }
 
 
 def csv_table(table: Table) -> str:
@@ -118,7 +149,7 @@ def _cell(text: str) -> str:
 def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
-    counts = [{v: sum(c.verdict == v for c in n.run.cases.values()) for v in html.VERDICTS} for n in table.runs]
+    counts = counted(table)
     return html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
         words=words_of(table), style=style, style_hash=style_hash,
