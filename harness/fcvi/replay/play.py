@@ -81,10 +81,12 @@ class Player:
             last_us, total = max(last_us, event.time_us), total + pause
             target = self._scaled(total)
             if isinstance(event, FrameEvent) and event.sender == "tester":
-                self._reach(target)
+                if not event.together:
+                    self._reach(target)
                 self._send(event)
             elif isinstance(event, CallEvent):
-                self._reach(target, event)
+                if not event.together or self._calls.unbound(event.params, self._given):
+                    self._reach(target, event)
                 self._call(event)
             elif isinstance(event, LinkEvent):
                 self._reach(target)

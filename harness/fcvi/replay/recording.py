@@ -22,13 +22,17 @@ def require_method(method: object) -> str:
 
 @dataclass
 class FrameEvent:
-    """A frame of either side. number: its place among the frames of the recording, from 1."""
+    """A frame of either side. number: its place among the frames of the recording, from 1.
+
+    together: the tester sent it right behind what it did before, and the device had no time between.
+    """
 
     time_us: int
     sender: str  # "tester" or "dut"
     number: int
     frame: RawFrame
     crc: int = 0  # as the capture has it: codec.CRC_...
+    together: bool = False
 
 
 @dataclass
@@ -40,6 +44,7 @@ class CallEvent:
     call: int  # a number that ReturnEvent refers to
     method: str
     params: dict[str, Any]
+    together: bool = False  # as with a frame
 
 
 @dataclass
@@ -78,7 +83,7 @@ Event = Union[FrameEvent, CallEvent, ReturnEvent, NoteEvent, LinkEvent]
 
 @dataclass
 class Recording:
-    """config: the members of ``reset`` under which it was made."""
+    """config: the members of ``reset`` under which it was made. case: the case of the suite that it is of, if it is."""
 
     path: str
     config: dict[str, Any]
@@ -86,6 +91,7 @@ class Recording:
     end_us: int = 0
     ignore: frozenset[str] = frozenset()
     knows_calls: bool = True  # false: nothing is known of the control plane
+    case: str = ""
 
     def frames(self, sender: str) -> Iterator[FrameEvent]:
         """The frames of one side."""

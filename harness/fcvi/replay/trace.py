@@ -57,7 +57,7 @@ def load(directory: Path, ident: str) -> Recording:
             builder.add(entry)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise RecordingError(f"{path}: line {number}: damaged: {damage(error)}"[:300]) from error
-    return Recording(str(path), config, builder.events, builder.now)
+    return Recording(str(path), config, builder.events, builder.now, case=ident)
 
 
 def of_entries(source: str, entries: list[Entry]) -> Recording:
@@ -76,12 +76,14 @@ class _Builder:
         self.events: list[Event] = []
         self.frames = 0
         self.now = 0
+        self._behind = False  # nothing but an action of the tester came last
 
     def add(self, entry: Entry) -> None:
         """One operation: first what the suite did, then what the device said."""
         if "error" in entry:
             raise ValueError(f"the attachment failed here: {str(entry['error'])[:120]}")
         self.asked(entry)
+        self._behind = entry["op"] in ("request", "notify") and not entry.get("notes") and not entry.get("done")
         for method, params, _, time_us in entry.get("notes", []):
             self._said(str(method), dict(params), int(time_us))
         for call, answer, time_us in entry.get("done", []):
@@ -97,7 +99,7 @@ class _Builder:
         op = entry["op"]
         if op == "request":
             require_method(entry["method"])
-            call = CallEvent(self.now, self.frames, int(entry["n"]), str(entry["method"]), dict(entry["params"]))
+            call = CallEvent(self.now, self.frames, int(entry["n"]), str(entry["method"]), dict(entry["params"]), self._behind)
             self.events.append(call)
         elif op == "notify" and entry["method"] == "frame":
             self._frame("tester", dict(entry["params"]), self.now)
@@ -116,7 +118,7 @@ class _Builder:
         self.frames += 1
         raw = notation.from_params(params)
         crc = codec.CRC_OK if raw.crc_ok else codec.CRC_BAD
-        self.events.append(FrameEvent(time_us, sender, self.frames, raw, crc))
+        self.events.append(FrameEvent(time_us, sender, self.frames, raw, crc, sender == "tester" and self._behind))
 
 
 __all__ = ["FileError", "find", "load", "of_entries"]
