@@ -1,4 +1,6 @@
-"""One capture for each case, of its first variant, from the reference port: pcaps/cases.
+"""One capture for each case, of its first variant, from the reference port, and the calls beside it: pcaps/cases.
+
+The TOML file beside a capture has the calls, their answers and the configuration, so that `fcvi replay pcaps/cases` plays all.
 
     python case_captures.py FCVI FOLDER            write them
     python case_captures.py --check FCVI FOLDER    say which are not what the suite makes now; exit status 1 if any is
@@ -12,15 +14,32 @@ import sys
 import tempfile
 from pathlib import Path
 
+from fcvi.engine.evidence import stem
+from fcvi.replay import keep, sides, trace
+
 
 def made(fcvi: str, folder: Path) -> dict[str, bytes]:
-    """The captures by file name."""
+    """The captures and what belongs to them, by file name."""
     listed = json.loads(subprocess.run([fcvi, "list", "--json"], capture_output=True, check=True).stdout)
     first = {case["id"]: (case["variants"] or [case["id"]])[0] for case in listed}
-    command = [fcvi, "run", "--dut", "ref", "--quiet", "--seed", "1", "--formats", "pcapng", "--report", str(folder)]
+    command = [fcvi, "run", "--dut", "ref", "--quiet", "--seed", "1", "--formats", "evidence,pcapng", "--report", str(folder)]
     subprocess.run([*command, "--select", ",".join(first.values())], check=True)
-    names = {ident: variant.replace("/", "__") + ".pcapng" for ident, variant in first.items()}
-    return {f"{ident}.pcapng": Path(folder, name).read_bytes() for ident, name in names.items()}
+    found: dict[str, bytes] = {}
+    for ident, variant in first.items():
+        capture = folder / f"{stem(variant)}.pcapng"
+        if not capture.is_file():
+            continue  # a case of a standard without a wire
+        recording = trace.load(folder, variant)
+        numbers = [n + 1 for n in range(len(sides.of_capture(capture) or ())) if n not in unsent(capture)]
+        found[f"{ident}.pcapng"] = capture.read_bytes()
+        found[f"{ident}.toml"] = keep.expectations(recording, f"The case {variant} of the suite.", numbers).encode()
+    return found
+
+
+def unsent(capture: Path) -> frozenset[int]:
+    """The frames, from 0, that the tester meant to send and that were lost: the device never saw them."""
+    senders = sides.of_capture(capture) or []
+    return frozenset(n for n in sides.lost(capture) if senders[n] == "tester")
 
 
 def main() -> int:
@@ -33,7 +52,7 @@ def main() -> int:
     folder = Path(arguments[1])
     with tempfile.TemporaryDirectory() as scratch:
         captures = made(arguments[0], Path(scratch))
-    there = {path.name: path.read_bytes() for path in folder.glob("*.pcapng")}
+    there = {path.name: path.read_bytes() for kind in ("*.pcapng", "*.toml") for path in folder.glob(kind)}
     stale = sorted(name for name in captures.keys() | there.keys() if captures.get(name) != there.get(name))
     if check:
         for name in stale:
@@ -45,7 +64,7 @@ def main() -> int:
             (folder / name).write_bytes(captures[name])
         else:
             (folder / name).unlink()
-    print(f"{len(captures)} captures, {len(stale)} changed")
+    print(f"{len(captures) // 2} captures, {len(stale)} files changed")
     return 0
 
 

@@ -107,10 +107,10 @@ check-python: all ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
-	$(PYTHON) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
 
 check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
-	$(PYTHON) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
 
 # ---- benchmarks ----
 

@@ -3,31 +3,42 @@
 FILE is a case's capture or trace in a report directory (its evidence has the VIPL calls), or any capture; then the TOML file
 beside it, or --expect, names the calls. Handles, Exchange and connection ids, addresses, Message ids and times are translated.
 Every field is compared but those that the device fills as it likes: OX_ID, RX_ID, SEQ_ID, its own handles and connection ids
-and, in the control plane, vi, conn, mem, va and handle; they have to be used consistently, though. The exit status
-is 0 when the device did the same, 1 when there are differences, 2 when the input is bad, and 3 when the attachment failed.
+and, in the control plane, vi, conn, mem, va and handle; they have to be used consistently, though.
+
+Each difference has a class. It is a breach when codec or monitor find what the recorded device did not do wrong, or when the
+case that was recorded fails on this device: the suite runs that case whenever something differs. It is permitted when the
+standard leaves it to the device. All else is suspicious: somebody has to look.
+
+Several files or a folder are a library: each recording gets a line unless it is the same, and the last line counts them. A
+recording of a case that the device does not claim to support is not applicable. The exit status is 0 when the device did the
+same or what is permitted, 1 when something is suspicious or a breach (with --strict when anything differs), 2 when the input is
+bad, and 3 when the attachment failed; of a library it is the highest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
 from fcvi.capture.confined import ReaderLost
 from fcvi.capture.limits import add_options
 from fcvi.engine import declaration
 from fcvi.attach import attach
-from fcvi.engine.attachment import AttachError, DutError, Unavailable
+from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.files import FileError, write_file
 from fcvi.fc.trace import capture
 from fcvi.engine.pics import PicsError
 from fcvi.engine.pixit import Given, Pixit, pixit_for
 from fcvi.engine.rejudge import rejudge_case
 from fcvi.replay import bare, keep, trace
-from fcvi.replay.play import Outcome, Player
+from fcvi.replay.difference import CLASSES
 from fcvi.replay.recording import Recording
+from fcvi.replay.session import Played, Session, first
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
 from .run import _us
@@ -39,7 +50,8 @@ _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "incon
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("replay", help="Play a capture to a device, and compare what comes back.", description=__doc__)
-    p.add_argument("file", metavar="FILE", type=Path, help="This is the capture or the trace to play.")
+    p.add_argument("file", metavar="FILE", type=Path, nargs="+",
+                   help="This is the capture or the trace to play; of a folder all captures are played.")  # fmt: skip
     p.add_argument("--dut", default="ref", metavar="SPEC", help="Play to this device, named as for fcvi run (default ref).")
     p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe:, named as for fcvi run.")
     p.add_argument("--side", metavar="S_ID,...",
@@ -48,6 +60,7 @@ def add_parser(commands: Any) -> None:
                    help="Read the calls of a bare capture there (default: FILE's name with .toml).")  # fmt: skip
     p.add_argument("--ignore", metavar="NAME,...", default="",
                    help="Let these fields, members or frames differ too; `order` is one of them.")  # fmt: skip
+    p.add_argument("--strict", action="store_true", help="Let differences that the standard permits count as well.")
     p.add_argument("--out", metavar="CAPTURE", type=Path, help="Write what crossed the wire now, with differences as comments.")
     p.add_argument("--pics", metavar="TOML", type=Path, help="Take the addresses and timers of now from the PIXIT in this file.")
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS",
@@ -69,54 +82,119 @@ def run(args: argparse.Namespace) -> int:
     """Replay, judge or keep."""
     if not own_cases(args):
         return 2
+    library = len(args.file) > 1 or args.file[0].is_dir()
+    if library and (args.offline or args.keep is not None or args.out is not None or args.expect is not None):
+        complain("--offline, --keep, --out and --expect go with one FILE")
+        return 2
     try:
         if args.offline:
             return _offline(args)
-        recording = _load(args)
+        files = _library(args.file) if library else args.file
         if args.keep is not None:
-            return _keep(args, recording)
-        given = declaration.load(args.pics, load_catalogue().levels).pixit
+            return _keep(args, _load(args, files[0]))
+        said = declaration.load(args.pics, load_catalogue().levels)
     except (FileError, PicsError, ValueError) as error:
         complain(error)
         return 2
     except ReaderLost as error:
-        if error.args[0] != 3:  # else it is said already
-            complain(f"{args.file}: {error}")
-        return 3
+        return _reader_lost(error, args.file[0])
+    ignore = frozenset(word.strip() for word in args.ignore.split(",") if word.strip())
+    with Session(lambda: _attach(args, said), said, partial(_pixit, args), ignore) as session:
+        return _all(args, session, files) if library else _one(args, session, files[0])
+
+
+def _reader_lost(error: ReaderLost, file: Path) -> int:
+    if error.args[0] != 3:  # else it is said already
+        complain(f"{file}: {error}")
+    return 3
+
+
+def _attach(args: argparse.Namespace, said: declaration.Declaration) -> Dut:
+    return attach(args.dut, agent=args.agent, identity=said.pixit.dut, rpc_timeout_s=args.rpc_timeout)
+
+
+def _library(paths: list[Path]) -> list[Path]:
+    """The recordings that these files and folders are. Raises FileError."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(p for p in path.iterdir() if p.suffix in (".pcap", ".pcapng") and p.is_file())
+        if not inside:
+            raise FileError(f"{path}: no recording is there: a folder of captures (.pcapng, .pcap) is played, or a report directory")
+        found += inside
+    return found
+
+
+def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
     try:
-        outcome = _play(args, recording, given)
+        played = session.play(_load(args, file))
+    except ReaderLost as error:
+        return _reader_lost(error, file)
     except (AttachError, DutError, Unavailable) as error:
         complain(error)
         return 3
+    except (FileError, PicsError, ValueError) as error:
+        complain(error)
+        return 2
     if args.out is not None:
         try:
-            write_file(args.out, capture(outcome.frames, f"replay of {args.file}"))
+            write_file(args.out, capture(played.outcome.frames, f"replay of {file}"))
         except OSError as error:
             complain(f"--out {args.out}: {why(error)}")
             return 2
-    _tell(args, outcome)
-    return 1 if outcome.differences else 0
+    if args.json:
+        print(json.dumps(_said(args, file, played)))
+    else:
+        _tell(played)
+    return 1 if played.matters(args.strict) else 0
 
 
-def _load(args: argparse.Namespace) -> Recording:
-    found = None if args.side or args.expect else trace.find(args.file)
+def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
+    """A library: a line for each recording, and one for all. The status of the worst."""
+    statuses, counts = {0}, Counter[str]()
+    for file in files:
+        try:
+            played = session.play(_load(args, file))
+        except (AttachError, DutError, Unavailable, ReaderLost) as error:
+            statuses.add(3)
+            counts["not played"] += 1
+            complain(f"{file}: {error}")
+            continue
+        except (FileError, PicsError, ValueError) as error:
+            statuses.add(2)
+            counts["not readable"] += 1
+            complain(error)
+            continue
+        statuses.add(1 if played.matters(args.strict) else 0)
+        counts[_word(played)] += 1
+        if args.json:
+            print(json.dumps(_said(args, file, played)))
+        elif played.differences or played.skipped:
+            found = first(played)
+            print(f"{printable(file)}: {printable(played.skipped) or played.words()}"
+                  + (f"; first: {found.cls}: {printable(found.words())}" if found is not None else ""))  # fmt: skip
+    if not args.json:
+        print(f"{len(files)} recordings: " + ", ".join(f"{n} {word}" for word, n in sorted(counts.items())))
+    return max(statuses)
+
+
+def _word(played: Played) -> str:
+    if played.skipped:
+        return "not applicable"
+    return next((cls for cls in CLASSES if played.count(cls)), "same")
+
+
+def _load(args: argparse.Namespace, file: Path) -> Recording:
+    found = None if args.side or args.expect else trace.find(file)
     if found is not None:
         return trace.load(*found)
     try:
         side = bare.s_ids(args.side.split(",")) if args.side else None
     except ValueError as error:
         raise FileError(f"--side: {error}") from error
-    return bare.load(args.file, side, args.expect, args)
-
-
-def _play(args: argparse.Namespace, recording: Recording, given: Given) -> Outcome:
-    dut = attach(args.dut, agent=args.agent, identity=given.dut, rpc_timeout_s=args.rpc_timeout)
-    try:
-        pixit = _pixit(args, recording, given, dut.clock)
-        ignore = frozenset(word.strip() for word in args.ignore.split(",") if word.strip())
-        return Player(dut, recording, _config(recording.config, given, pixit), pixit.late_us, ignore).run()
-    finally:
-        dut.close()
+    return bare.load(file, side, args.expect, args)
 
 
 def _pixit(args: argparse.Namespace, recording: Recording, given: Given, clock: str) -> Pixit:
@@ -127,39 +205,41 @@ def _pixit(args: argparse.Namespace, recording: Recording, given: Given, clock: 
     return pixit_for(clock, _us(args.r_a_tov), _us(args.e_d_tov), _us(args.tolerance), given)
 
 
-def _config(recorded: Mapping[str, Any], given: Given, pixit: Pixit) -> dict[str, Any]:
-    """The configuration now: the recorded one, with the timers of the PIXIT and the addresses that the lab gives."""
-    config: dict[str, Any] = {**recorded, "r_a_tov_us": pixit.r_a_tov_us, "e_d_tov_us": pixit.e_d_tov_us}
-    default = Given()
-    if given.dut != default.dut:
-        config.update(given.dut.as_json())
-    if given.tester != default.tester:
-        config["peer"] = given.tester.as_json()
-    return config
+def _said(args: argparse.Namespace, file: Path, played: Played) -> dict[str, Any]:
+    found, outcome = first(played), played.outcome
+    return {
+        "file": str(file), "dut": args.dut, "same": not played.differences and not played.skipped, "sent": outcome.sent,
+        "calls": outcome.calls, "compared": outcome.compared, "first": found.as_json() if found is not None else None,
+        "differences": [d.as_json() for d in played.differences], "capture": str(args.out) if args.out else None,
+        "classes": {cls: played.count(cls) for cls in CLASSES}, "not_applicable": played.skipped or None,
+        "case": {"id": played.case.id, "verdict": played.case.verdict.value} if played.case is not None else None,
+    }  # fmt: skip
 
 
-def _tell(args: argparse.Namespace, outcome: Outcome) -> None:
-    differences = outcome.differences
-    if args.json:
-        said: dict[str, Any] = {
-            "file": str(args.file), "dut": args.dut, "same": not differences, "sent": outcome.sent, "calls": outcome.calls,
-            "compared": outcome.compared, "first": differences[0].as_json() if differences else None,
-            "differences": [d.as_json() for d in differences], "capture": str(args.out) if args.out else None,
-        }  # fmt: skip
-        print(json.dumps(said))
+def _tell(played: Played) -> None:
+    if played.skipped:
+        print(f"not applicable: {printable(played.skipped)}")
         return
+    outcome, found = played.outcome, first(played)
     what = f"{outcome.sent} frames sent, {outcome.calls} calls made, {outcome.compared} frames compared"
-    if not differences:
+    if found is None:
         print(f"same: {what}")
         return
-    print(f"first difference: {printable(differences[0].words())}")
-    print(f"{len(differences)} difference{'s' if len(differences) > 1 else ''}: {what}")
+    print(f"first difference: {printable(found.words())}")
+    for cls in CLASSES:
+        these = [d for d in played.differences if d.cls == cls]
+        if these:
+            why = f": {printable(these[0].why)}" if these[0].why else ""
+            print(f"  {cls}: {len(these)}, such as {printable(these[0].words())}{why}")
+    if played.case is not None:
+        print(f"  the recorded case on this device: {printable(played.case.id)}: {played.case.verdict.value}")
+    print(f"{len(played.differences)} difference{'s' if len(played.differences) > 1 else ''}: {what}")
 
 
 def _offline(args: argparse.Namespace) -> int:
-    found = trace.find(args.file)
+    found = trace.find(args.file[0])
     if found is None:
-        raise FileError(f"{args.file}: no recorded case: --offline needs a trace or a capture of a report directory")
+        raise FileError(f"{args.file[0]}: no recorded case: --offline needs a trace or a capture of a report directory")
     result = rejudge_case(*found)
     if args.json:
         print(json.dumps(result.as_json()))

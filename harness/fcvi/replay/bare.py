@@ -5,6 +5,7 @@ The file is TOML and everything in it is optional::
     side = ["010100"]            # S_IDs of the side that is played
     start_us = 500000            # when the first frame comes, and
     end_us = 2000000             # how long it all goes on
+    case = "8.5.2.a/dut-client/first"   # the case of the suite that was recorded; it decides what a difference means
     ignore = ["FCVI_PIPELINE_DEPTH"]
     [config]                     # members of ``reset`` under which the capture was made
     fabric = "out-of-order"
@@ -53,7 +54,7 @@ from .recording import (
     require_method,
 )
 
-_KEYS = frozenset({"side", "start_us", "end_us", "ignore", "config", "step"})
+_KEYS = frozenset({"side", "start_us", "end_us", "ignore", "config", "step", "case"})
 _MOST_FRAMES = 1_000_000
 _LONGEST = 24 + 2112
 
@@ -76,9 +77,13 @@ def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path
             raise RecordingError(f"{path}: nothing to compare: no frame of the device is in it, and {beside.name} names no call")
         end = max(_time(said, "end_us", 0), max(e.time_us for e in listed))
         ignore = frozenset(_strings(said.get("ignore", []), "ignore"))
+        case = said.get("case", "")
+        if not isinstance(case, str):
+            raise ValueError("case must be a string")
     except (KeyError, TypeError, ValueError) as error:
         raise RecordingError(f"{where}: {damage(error)}") from error
-    return Recording(str(path), config, listed, end, ignore, any("call" in step for step in said.get("step", [])))
+    knows_calls = any("call" in step for step in said.get("step", []))
+    return Recording(str(path), config, listed, end, ignore, knows_calls, case)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -133,15 +138,18 @@ class _Frames:
             raise RecordingError(f"{path}: does not say whose side to play: give --side S_ID, {self._choices(records)}")
         start = records[0].time_us - first_us if records else 0
         before = 0
+        lost = sides.lost(path) if self._said is not None else frozenset[int]()
         for index, record in enumerate(records):
             sender = self._sender(index, record)
-            if sender is None:
+            if sender is None or (sender == "tester" and index in lost):
                 continue
             before = max(before, record.time_us - start)
             if before >= 2**53:
                 raise RecordingError(f"{path}: frame {record.number}: its time is out of range")
             raw = RawFrame(record.data, record.sof, record.eof, record.crc != codec.CRC_BAD)
-            self.events.append(FrameEvent(before, sender, record.number, raw, record.crc))
+            last = self.events[-1] if self.events else None
+            together = last is not None and sender == last.sender == "tester" and before == last.time_us
+            self.events.append(FrameEvent(before, sender, record.number, raw, record.crc, together))
         if not any(e.sender == "tester" for e in self.events):
             raise RecordingError(f"{path}: no frame of the side that is to be played")
         if all(codec.decode(e.frame.data).kind == "other" for e in self.events):

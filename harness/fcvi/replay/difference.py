@@ -6,9 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Optional
 
 
+BREACH, SUSPICIOUS, PERMITTED = "breach", "suspicious", "permitted"
+CLASSES = (BREACH, SUSPICIOUS, PERMITTED)
+
+
 @dataclass(frozen=True)
 class Difference:
-    """kind: "field" of a frame, "missing" or "additional" frame, "order", "call" (its answer) or "note" (a notification).
+    """kind: "field" of a frame, "missing" or "additional" frame, "order", "call" (its answer), "note" (a notification),
+    "finding" (of codec or monitor) or "case" (what the recorded case holds against the device).
 
     frame: number in the new capture; recorded_frame: number in the recording. A difference of the control plane has the
     number of the last frame before it.
@@ -25,10 +30,12 @@ class Difference:
     byte: Optional[int] = None
     bits: Optional[str] = None
     time_us: int = 0
+    cls: str = SUSPICIOUS
+    why: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """All members."""
-        return asdict(self)
+        return {"class" if name == "cls" else name: value for name, value in asdict(self).items()}
 
     def words(self) -> str:
         """One line."""
@@ -36,6 +43,8 @@ class Difference:
         if self.recorded_frame is not None:
             where += f" (recorded frame {self.recorded_frame})" if where else f"recorded frame {self.recorded_frame}"
         place = "" if self.byte is None else f", byte {self.byte}" + (f" bits {self.bits}" if self.bits else "")
+        if self.kind in ("finding", "case"):
+            return f"{where + ': ' if where else ''}{self.field}: {self.iu or 'the case fails'}: seen {self.seen}, required {self.recorded}"
         subject = {"field": f"{self.iu}: {self.field}", "call": self.field, "note": self.field}.get(self.kind, self.iu)
         head = f"{where}: " if where and self.kind not in ("call", "note") else ""
         tail = f" after {where}" if where and self.kind in ("call", "note") else ""

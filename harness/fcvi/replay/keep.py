@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine.files import write_file
 from fcvi.fc.trace import capture
@@ -26,20 +26,23 @@ def keep(recording: Recording, directory: Path, name: str, comment: str) -> list
     return [directory / file for file in made]
 
 
-def expectations(recording: Recording, comment: str) -> str:
-    """The expectations file."""
+def expectations(recording: Recording, comment: str, numbers: Optional[Sequence[int]] = None) -> str:
+    """The expectations file. numbers: which frame of the capture each frame of the recording is, where it has others too."""
     words = " ".join(comment.split())
+    counted = [0, *numbers] if numbers is not None else None
     start = next((e.time_us for e in recording.events if isinstance(e, FrameEvent)), 0)
-    lines = [f"# {words}", f"start_us = {start}", f"end_us = {recording.end_us}", "", "[config]"]
+    lines = [f"# {words}", f"start_us = {start}", f"end_us = {recording.end_us}"]
+    lines += [f"case = {_value(recording.case)}"] if recording.case else []
+    lines += ["", "[config]"]
     lines += [f"{key} = {_value(value)}" for key, value in recording.config.items()]
     returns = recording.returns()
     for event in recording.events:
         if isinstance(event, CallEvent):
-            lines += _table(event, {"call": event.method, "params": event.params, **_answer(returns.get(event.call))})
+            lines += _table(event, counted, {"call": event.method, "params": event.params, **_answer(returns.get(event.call))})
         elif isinstance(event, NoteEvent):
-            lines += _table(event, {"note": event.method, "params": event.params})
+            lines += _table(event, counted, {"note": event.method, "params": event.params})
         elif isinstance(event, LinkEvent):
-            lines += _table(event, {"link": event.event})
+            lines += _table(event, counted, {"link": event.event})
     return "\n".join(lines) + "\n"
 
 
@@ -49,10 +52,12 @@ def _answer(answer: ReturnEvent | None) -> dict[str, Any]:
     return {"result": answer.result} if answer.error is None else {"error": answer.error}
 
 
-def _table(event: CallEvent | NoteEvent | LinkEvent, members: Mapping[str, Any]) -> Iterator[str]:
+def _table(
+    event: CallEvent | NoteEvent | LinkEvent, counted: Optional[Sequence[int]], members: Mapping[str, Any]
+) -> Iterator[str]:
     yield ""
     yield "[[step]]"
-    yield f"after = {event.after}"
+    yield f"after = {event.after if counted is None else counted[event.after]}"
     if event.time_us:
         yield f"time_us = {event.time_us}"
     for key, value in members.items():

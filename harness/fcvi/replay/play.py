@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Deque, Mapping, Optional
 
 from fcvi.fc import notation
+from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import Dut, DutError, Notification, Reply
 from fcvi.fc.requests import Requests
 from fcvi.engine.results import TraceFrame
 from .control import Calls, given
 from .difference import Difference
+from .oracle import Oracle, recorded
 from .frames import View, Wire
 from .ids import Translation
 from .recording import CallEvent, FrameEvent, LinkEvent, NoteEvent, Recording
@@ -67,6 +69,7 @@ class Player:
         self._answers: dict[int, int] = {}  # by frame: the request that a reply of the tester answers
         self._actions = 0
         self._states = False
+        self._oracle, self._known = Oracle(live), recorded(recording)
         self.outcome = Outcome()
 
     # ---- the whole ----
@@ -91,10 +94,12 @@ class Player:
             elif isinstance(event, LinkEvent):
                 self._reach(target)
                 self._dut.notify("link", {"event": event.event})
+                self._oracle.link()
                 self._actions += 1
         rest = min(max(0, self._recording.end_us - last_us), _LONGEST_PAUSE * int(self._recording.config["r_a_tov_us"]))
         self._reach(self._scaled(total + rest), everything=True)
         self._finish()
+        self._oracle.close()
         return self.outcome
 
     def _scaled(self, us: int) -> int:
@@ -169,6 +174,7 @@ class Player:
         entry = TraceFrame(self._dut.now_us, "tester", frame.data, frame.sof, frame.eof, frame.crc_ok)
         self.outcome.frames.append(entry)
         self.outcome.sent += 1
+        self._oracle.sent(frame, len(self.outcome.frames), self._dut.now_us)
         self._actions += 1
         self._dut.send_frame(frame)
 
@@ -189,6 +195,7 @@ class Player:
         seen = View(raw, "dut", self._now.see(raw.data))
         self.outcome.frames.append(TraceFrame(note.time_us, "dut", raw.data, raw.sof, raw.eof, raw.crc_ok))
         number = len(self.outcome.frames)
+        self._judge(raw, number, note.time_us)
         if self._passed_over(seen):
             return
         expected = self._match(seen)
@@ -203,6 +210,16 @@ class Player:
             self._differ(early, number, expected.event.number)
         for difference in self._wire.compare(expected.view, seen):
             self._differ(difference, number, expected.event.number)
+
+    def _judge(self, raw: RawFrame, number: int, time_us: int) -> None:
+        """What is wrong with a frame of the device that was not wrong in the recording."""
+        for finding in self._oracle.came(raw, number, time_us):
+            if self._known[finding.requirement] > 0:
+                self._known[finding.requirement] -= 1
+                continue
+            self._differ(
+                Difference("finding", finding.requirement, str(finding.required), str(finding.seen), iu=finding.message,
+                           byte=finding.byte, bits=finding.bits), number)  # fmt: skip
 
     def _match(self, seen: View) -> Optional[_Expected]:
         """The recorded frame in whose place this one came: the next of its Exchange, or of a new Exchange."""

@@ -11,6 +11,8 @@ from fcvi.engine.files import read_file
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _OURS = struct.pack("<II", _SECTION, 0)[:4]
 _IF_NAME = 2
+_COMMENT = 1
+_LOST = b"lost on the way"
 
 
 def of_capture(path: Path) -> Optional[list[str]]:
@@ -27,6 +29,24 @@ def of_capture(path: Path) -> Optional[list[str]]:
             interface = int.from_bytes(body[:4], "little")
             senders.append(names[interface] if interface < len(names) else "")
     return senders if senders and set(senders) <= {"tester", "dut"} else None
+
+
+def lost(path: Path) -> frozenset[int]:
+    """Frames, from 0, that the capture of a case marks as lost on the way: what the tester sent there reached nobody."""
+    packets = (body for kind, body in _blocks(read_file(path)) if kind == _PACKET and len(body) >= 20)
+    return frozenset(index for index, body in enumerate(packets) if _LOST in _comments(body))
+
+
+def _comments(body: bytes) -> Iterator[bytes]:
+    at = 20 + int.from_bytes(body[12:16], "little")
+    at += -at % 4
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from("<HH", body, at)
+        if code == 0:
+            return
+        if code == _COMMENT:
+            yield body[at + 4 : at + 4 + length]
+        at += 4 + length + -length % 4
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

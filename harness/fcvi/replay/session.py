@@ -1,0 +1,142 @@
+"""Recordings played to one device, one after the other, and the recorded case itself where something came out otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional
+
+from fcvi.engine import pics as pics_module
+from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
+from fcvi.engine.case import CaseInfo, Variant, load_cases
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.declaration import Declaration
+from fcvi.engine.pics import PicsError
+from fcvi.engine.pixit import Given, Pixit
+from fcvi.engine.results import Result
+from fcvi.engine.runner import not_applicable, run_variant
+from . import classes
+from .difference import BREACH, CLASSES, PERMITTED, Difference
+from .play import Outcome, Player
+from .recording import CallEvent, Recording
+
+
+@dataclass
+class Played:
+    """What a device did with a recording. skipped: why it was not played, when the device does not claim to do such things."""
+
+    outcome: Outcome = field(default_factory=Outcome)
+    differences: list[Difference] = field(default_factory=list)
+    case: Optional[Result] = None
+    skipped: str = ""
+
+    def count(self, cls: str) -> int:
+        """How many differences are of this class."""
+        return sum(d.cls == cls for d in self.differences)
+
+    def matters(self, strict: bool) -> bool:
+        """Whether something differs that the standard does not permit; with strict, whether anything differs."""
+        return any(strict or d.cls != PERMITTED for d in self.differences)
+
+    def words(self) -> str:
+        """How many there are of which class."""
+        return ", ".join(f"{self.count(cls)} {cls}" for cls in CLASSES if self.count(cls)) or "same"
+
+
+class Session:
+    """A device that is attached when it is needed, and again when an attachment failed.
+
+    attach: makes the attachment. pixit: what holds for a recording, by the device's clock.
+    """
+
+    def __init__(
+        self, attach: Callable[[], Dut], said: Declaration, pixit: Callable[[Recording, Given, str], Pixit],
+        ignore: frozenset[str], seed: int = 1,
+    ) -> None:  # fmt: skip
+        self._attach, self._said, self._pixit, self._ignore, self._seed = attach, said, pixit, ignore, seed
+        self._dut: Optional[Dut] = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        dut, self._dut = self._dut, None
+        if dut is not None:
+            dut.close()
+
+    def play(self, recording: Recording) -> Played:
+        """Play. Raises AttachError, DutError, Unavailable, PicsError; after that the next call attaches again."""
+        try:
+            self._dut = self._dut or self._attach()
+            return self._play(self._dut, recording)
+        except (AttachError, DutError, Unavailable, PicsError):
+            self._let_go()
+            raise
+
+    def _play(self, dut: Dut, recording: Recording) -> Played:
+        known = _case_of(recording)
+        pics = self._said.pics if self._said.pics is not None else pics_module.complete(dut.pics, "hello")
+        if known is not None:
+            skipped = not_applicable(*known, pics)
+            if skipped is not None:
+                return Played(skipped=skipped.reason)
+        lacking = [item for item in _needs(recording) if pics.get(item) is False]
+        if lacking:
+            return Played(skipped=f"the recording needs {' and '.join(lacking)}, which the PICS of the device does not claim")
+        given = self._said.pixit
+        pixit = self._pixit(recording, given, dut.clock)
+        outcome = Player(dut, recording, _config(recording.config, given, pixit), pixit.late_us, self._ignore).run()
+        played = Played(outcome)
+        found = list(outcome.differences)
+        if found and known is not None:
+            played.case = run_variant(dut, *known, pics, dut.settled(pixit), load_catalogue().levels, self._seed)
+            found += classes.of_case(played.case)
+        played.differences = [classes.classify(d, played.case) for d in found]
+        return played
+
+
+def _case_of(recording: Recording) -> Optional[tuple[CaseInfo, Variant]]:
+    """The case that was recorded, if it is one of this suite's (or of the user's own)."""
+    name = recording.case.partition("/")[0]
+    return next(((c, v) for c in load_cases() if c.id == name for v in c.variants if c.variant_id(v) == recording.case), None)
+
+
+_LEVELS = {
+    "VIP_SERVICE_UNRELIABLE": "unreliable_delivery", "VIP_SERVICE_RELIABLE_DELIVERY": "reliable_delivery",
+    "VIP_SERVICE_RELIABLE_RECEPTION": "reliable_reception",
+}  # fmt: skip
+
+
+def _needs(recording: Recording) -> list[str]:
+    """Items of the PICS without which a device cannot do what was recorded."""
+    found = ["class2"] if recording.config.get("class") == 2 else []
+    for event in recording.events:
+        if not isinstance(event, CallEvent):
+            continue
+        if event.method.startswith("VipConnectPeer"):
+            found.append("peer_to_peer")
+        attributes = event.params.get("ViAttribs") if event.method == "VipCreateVi" else None
+        if isinstance(attributes, dict):
+            found.append(_LEVELS.get(str(attributes.get("ReliabilityLevel", "VIP_SERVICE_UNRELIABLE")), ""))
+    return [item for item in dict.fromkeys(found) if item]
+
+
+def _config(recorded: Mapping[str, Any], given: Given, pixit: Pixit) -> dict[str, Any]:
+    """The configuration now: the recorded one, with the timers of the PIXIT and the addresses that the lab gives."""
+    config: dict[str, Any] = {**recorded, "r_a_tov_us": pixit.r_a_tov_us, "e_d_tov_us": pixit.e_d_tov_us}
+    default = Given()
+    if given.dut != default.dut:
+        config.update(given.dut.as_json())
+    if given.tester != default.tester:
+        config["peer"] = given.tester.as_json()
+    return config
+
+
+def first(played: Played) -> Optional[Difference]:
+    """The difference to begin with: a breach if there is one, then what came first."""
+    return next((d for d in played.differences if d.cls == BREACH), next(iter(played.differences), None))
+
+
+__all__ = ["Played", "Session", "first"]
