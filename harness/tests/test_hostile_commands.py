@@ -20,7 +20,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "run": (["run", "--select", ONE], 0),
     "certify": (["certify", "--help"], 0),
     "judge": (["judge", "--help"], 0),
-    "replay": (["replay", CAPTURE], 1),
+    "replay": (["replay", CAPTURE], 0),
     "report": (["report", "--help"], 0),
     "report matrix": (["report", "matrix", "--help"], 0),
     "pics": (["pics", "new"], 0),

@@ -167,7 +167,7 @@ def hostile(tmp_path: Path) -> dict[str, list[str]]:
     wrong["no such side"] = [str(tmp_path / "bare.pcap"), "--side", "abcdef"]
     wrong["side is no number"] = [str(tmp_path / "bare.pcap"), "--side", "x"]
     wrong["not there"] = [str(tmp_path / "nothing.pcap")]
-    wrong["directory"] = [str(tmp_path)]
+    wrong["directory"] = [str(tmp_path / "r")]
     wrong["not FC-VI"] = [str(PCAPS / "crafted/fcoe-variants.pcap"), "--side", "ffffff"]
     wrong["offline"] = [str(tmp_path / "bare.pcap"), "--offline"]
     return wrong
@@ -179,6 +179,79 @@ def test_hostile(tmp_path: Path) -> None:
         done = fcvi("replay", *args)
         assert done.returncode == 2, (name, done)
         assert done.stdout == "" and done.stderr.startswith("fcvi: ") and done.stderr.count("\n") == 1, (name, done)
+
+
+def test_every_case_replays_from_the_repository() -> None:
+    """The calls stand beside each capture; where a link delayed frames, their order is all that may differ."""
+    done = fcvi("replay", "--json", str(PCAPS / "cases"))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr, len(said)) == (0, "", len(list((PCAPS / "cases").glob("*.pcapng"))))
+    assert {d["kind"] for one in said for d in one["differences"]} <= {"order"}
+    assert not any(one["not_applicable"] for one in said)
+
+
+CONFORMING = "4.2.30", "5.3.2.combined", "8.5.2.a", "B.R2a", "C.R1", "5.2.1"
+
+
+@pytest.mark.parametrize("choice", ["", " --choose handle=max --choose split=200", " --choose retry_waits_for_ba_acc=yes"])
+def test_a_conforming_device_breaks_nothing_by_differing(choice: str) -> None:
+    """What another implementation may do is permitted; at most somebody has to look at it."""
+    files = [str(PCAPS / f"cases/{name}.pcapng") for name in CONFORMING]
+    done = fcvi("replay", "--json", "--dut", INDEPENDENT + choice, *files)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(said) == len(files) and [one["file"] for one in said if one["classes"]["breach"]] == []
+
+
+@pytest.mark.parametrize("fault, name, requirement", [
+    ("resp2-no-initiative", "8.5.2.a", "FCVI-"), ("no-retry", "8.5.2.a", "FCVI-8.5.4"), ("reserved-flag", "4.2.30", "FCVI-T09"),
+])  # fmt: skip
+def test_a_breach_is_told_from_a_choice(fault: str, name: str, requirement: str) -> None:
+    """Codec, monitor or the recorded case name the requirement."""
+    done = fcvi("replay", "--json", "--dut", f"{INDEPENDENT} --fault {fault}", str(PCAPS / f"cases/{name}.pcapng"))
+    first = json.loads(done.stdout)["first"]
+    assert done.returncode == 1 and first["class"] == "breach" and first["field"].startswith(requirement), first
+
+
+def test_what_a_device_does_not_claim_is_not_applicable() -> None:
+    """Nobody fails for a Reliability Level that its PICS does not have."""
+    done = fcvi("replay", "--dut", INDEPENDENT, str(PCAPS / "regressions/rdma-read-answered.pcapng"))
+    assert done.returncode == 0 and done.stdout.startswith("not applicable: the recording needs reliable_delivery"), done.stdout
+
+
+def test_a_permitted_difference_counts_only_when_it_is_asked_for() -> None:
+    words = "replay", "--dut", INDEPENDENT, str(RETRY), "--ignore", "state"
+    assert fcvi(*words).returncode == 0 and fcvi(*words, "--strict").returncode == 1
+
+
+def test_a_library_goes_on_after_a_bad_file(tmp_path: Path) -> None:
+    """A line for what differs, one for all; the status is the highest."""
+    for suffix in (".pcapng", ".toml"):
+        shutil.copy(RETRY.with_suffix(suffix), tmp_path)
+    (tmp_path / "a.pcap").write_bytes(b"noise")
+    done = fcvi("replay", str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "a.pcap" in done.stderr
+    assert done.stdout == "2 recordings: 1 not readable, 1 same\n"
+    done = fcvi("replay", str(tmp_path), "--dut", "exec:true")
+    assert done.returncode == 3 and done.stdout == "2 recordings: 1 not played, 1 not readable\n"
+    for words in (["--offline"], ["--keep", str(tmp_path)], ["--out", str(tmp_path / "o")]):
+        assert fcvi("replay", str(tmp_path), *words).returncode == 2
+
+
+def test_frames_that_were_sent_together_are_sent_together(tmp_path: Path) -> None:
+    """A device on a pipe answers as soon as it is let: between two frames that had no time between them it must not be."""
+    endpoint = f"exec:{FCVI} endpoint"
+    done = fcvi("run", "--dut", endpoint, "--quiet", "--select", "5.3.4.a", "--record", str(tmp_path / "kept"))
+    assert done.returncode == 0, done.stderr
+    kept = sorted((tmp_path / "kept").glob("*.pcapng"))
+    assert len(kept) == len(list((tmp_path / "kept").glob("*.toml"))) > 1
+    done = fcvi("replay", "--strict", "--dut", endpoint, str(tmp_path / "kept"))
+    assert (done.returncode, done.stdout) == (0, f"{len(kept)} recordings: {len(kept)} same\n")
+
+
+def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = fcvi("run", "--quiet", "--select", "5.3.2", "--record", str(tmp_path / "file"))
+    assert done.returncode == 3 and done.stderr.count("\n") == 1 and "--record" in done.stderr
 
 
 @pytest.mark.parametrize("dut", ["exec:/nonexistent", "unix:/nonexistent", "exec:true", "nonsense"])

@@ -122,7 +122,7 @@ def _library(paths: list[Path]) -> list[Path]:
             continue
         inside = sorted(p for p in path.iterdir() if p.suffix in (".pcap", ".pcapng") and p.is_file())
         if not inside:
-            raise FileError(f"{path}: no recording is there: a folder of captures (.pcapng, .pcap) is played, or a report directory")
+            raise FileError(f"{path}: no recording is there; name a folder of captures (.pcapng, .pcap) or a report directory")
         found += inside
     return found
 
@@ -251,7 +251,7 @@ def _offline(args: argparse.Namespace) -> int:
 
 
 def _keep(args: argparse.Namespace, recording: Recording) -> int:
-    name: Optional[str] = args.file.stem
+    name: Optional[str] = args.file[0].stem
     try:
         for path in keep.keep(recording, args.keep, str(name), f"{name}"):
             print(printable(path))

@@ -38,6 +38,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--quarantine", metavar="FILE", type=Path,
                    help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
     cases(p)
+    p.add_argument("--record", metavar="DIR", type=Path,
+                   help="Keep each case in DIR as a capture with its calls, which fcvi replay plays.")  # fmt: skip
     p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
     p.add_argument("--step", action="store_true", help="Show one event at a time in virtual time, and wait for Return after each.")
     p.add_argument("--debug", default="", metavar="COMMAND", help="Run an exec: device under it ('gdb --args'), without timeouts.")
@@ -77,7 +79,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
     p.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
     p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
-                   watch=False, step=False, debug="")  # fmt: skip
+                   watch=False, step=False, debug="", record=None)  # fmt: skip
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -184,7 +186,13 @@ def run(args: argparse.Namespace) -> int:
 
         args.watch = False
         return watch(args, run)
-    return _opened(args) if own_cases(args) else 2
+    if not own_cases(args):
+        return 2
+    if args.record is not None:
+        from .record import recording
+
+        return recording(args, _opened)
+    return _opened(args)
 
 
 def _opened(args: argparse.Namespace) -> int:

@@ -2,8 +2,8 @@
 
 ``breach``: codec or monitor find what the recorded device did not do wrong, or the case that was recorded fails on this device.
 ``permitted``: the standard leaves it to the device. That is so for the fields below, for the order of what belongs to several
-Exchanges, and for every frame and change of state in a case that passes on this device: codec, monitor and the case have judged
-them all.
+Exchanges, and for every frame, change of state and look into memory in a case that passes on this device: codec, monitor and the
+case have judged them all.
 ``suspicious``: nothing forbids it that the suite knows of, and nothing says that it is the device's choice.
 """
 
@@ -43,8 +43,8 @@ def classify(difference: Difference, case: Optional[Result]) -> Difference:
         return replace(difference, cls=PERMITTED, why="a device may leave this member out (DUT protocol)")
     if difference.kind == "order":
         return replace(difference, cls=PERMITTED, why="no requirement orders what belongs to several Exchanges")
-    of_frames = difference.kind in ("field", "missing", "additional") or difference.field.split(" ")[0] == "state"
-    if case is not None and case.verdict == Verdict.PASS and of_frames:
+    judged = difference.kind in ("field", "missing", "additional") or difference.field.split(" ")[0] in ("state", "mem.read")
+    if case is not None and case.verdict == Verdict.PASS and judged:
         return replace(difference, cls=PERMITTED, why=f"the case {case.id} passes on this device")
     return replace(difference, cls=SUSPICIOUS)
 

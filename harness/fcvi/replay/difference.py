@@ -44,7 +44,8 @@ class Difference:
             where += f" (recorded frame {self.recorded_frame})" if where else f"recorded frame {self.recorded_frame}"
         place = "" if self.byte is None else f", byte {self.byte}" + (f" bits {self.bits}" if self.bits else "")
         if self.kind in ("finding", "case"):
-            return f"{where + ': ' if where else ''}{self.field}: {self.iu or 'the case fails'}: seen {self.seen}, required {self.recorded}"
+            what = f"{self.field}: {self.iu or 'the case fails'}: seen {self.seen}, required {self.recorded}"
+            return f"{where}: {what}" if where else what
         subject = {"field": f"{self.iu}: {self.field}", "call": self.field, "note": self.field}.get(self.kind, self.iu)
         head = f"{where}: " if where and self.kind not in ("call", "note") else ""
         tail = f" after {where}" if where and self.kind in ("call", "note") else ""
