@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.breaches import restarted
 from conformance.tests.breaches.conforming import CLAIMS, trusts
 from conformance.tests.breaches.judge import bad, lint
 from conformance.tests.breaches.unusual import draw
@@ -23,6 +24,23 @@ def test_lint_accuses_no_port_that_is_only_unusual(tmp_path: Path, trust: str, t
             names[str(path)] = session.name
     assert names, "no session is what it is trusted to be"
     found = lint([Path(p) for p in names], trust, timing)
+    assert [(names[p], f["frame"], f["requirement"], f["message"]) for p, all_ in found.items() for f in all_ if bad(f)] == []
+
+
+#: Sessions that a monitor accused which took equal names for one Message or one setup, and some more.
+ONCE_ACCUSED = (2965, 3199, 4487, 5347, 6033)
+
+
+@pytest.mark.parametrize("trust", ["", "order", "order,once"])
+def test_lint_accuses_no_port_whose_new_login_was_not_captured(tmp_path: Path, trust: str) -> None:
+    names = {}
+    for session in map(restarted.draw, (*ONCE_ACCUSED, *range(1, 120))):
+        if session is not None:
+            path = tmp_path / f"{session.name}.pcap"
+            write_pcap(path, session.frames)
+            names[str(path)] = session.name
+    assert len(names) > len(ONCE_ACCUSED)
+    found = lint([Path(p) for p in names], trust)
     assert [(names[p], f["frame"], f["requirement"], f["message"]) for p, all_ in found.items() for f in all_ if bad(f)] == []
 
 

@@ -120,12 +120,27 @@ static bool logged_out(struct at_hand *s)
     return p != NULL && p->voided > last;
 }
 
+/* A login frees every name (8.4.2 g, 8.5.3 c), and OX_IDs are free at once (5.4), so that a port that logs in
+ * again may give a new Message or setup all the names of an old one. Neither the login nor the beginning of
+ * what follows need be in the capture. But ACC, RESP1 and RESP2 answer each other before the next Message:
+ * what comes sooner than two answers of these ports take belongs to what was seen before. */
+static bool renamed(const struct at_hand *s)
+{
+    const struct fcvi_monitor *m = s->m;
+    const struct side *side = s->x->side;
+    uint64_t last = side[0].frame > side[1].frame ? side[0].frame : side[1].frame;
+    uint64_t now = s->in->time_us, then = s->x->touched;
+    if ((m->config.trust & FCVI_TRUST_ALL) != 0 && last > m->last_gap)
+        return now - then >= m->config.r_a_tov_us;
+    uint64_t since = now >= then ? now - then : then - now;
+    return m->answers < MON_ENOUGH_ANSWERS || since >= 2 * m->answer_us || since >= m->config.r_a_tov_us;
+}
+
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
- * and not too long ago, is compared, and what looks like a beginning begins. */
+ * and certainly means it, is compared, and what looks like a beginning begins. */
 static bool take_loosely(struct at_hand *s)
 {
-    bool stale = s->in->time_us - s->x->touched >= s->m->config.r_a_tov_us; /* its names may be used again */
-    if (s->starts || stale || !fits(s, s->x) || logged_out(s))
+    if (s->starts || renamed(s) || !fits(s, s->x) || logged_out(s))
         s->x = begin(s, !s->starts);
     else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
         s->x->two_answers = true;

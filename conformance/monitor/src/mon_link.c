@@ -29,7 +29,8 @@ static void abort_exchange(struct at_hand *s, struct exchange *x)
     }
     x->aborted = s->in->number;
     x->aborter = s->who;
-    x->touched = s->in->time_us;
+    if (mon_exact(s->m, x)) /* else it may mean another Exchange of that OX_ID, which was not seen */
+        x->touched = s->in->time_us;
 }
 
 /* FCVI-5.8.1-01: BA_ACC names the Exchange of the ABTS that it answers. The answering side has the ABTS; its

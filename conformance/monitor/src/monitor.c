@@ -222,6 +222,23 @@ __attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct
     return true;
 }
 
+/* How fast the ports are: a frame that answers the one before it. */
+static void note_answer(const struct at_hand *s)
+{
+    struct fcvi_monitor *m = s->m;
+    struct asked now = {s->in->time_us, s->in->network, s->s_id, s->d_id, (uint16_t)fcvi_FC_OX_ID(s->fc),
+                        s->who};
+    struct asked then = m->asked;
+    m->asked = now;
+    if (then.from != now.to || then.to != now.from || then.ox_id != now.ox_id || then.who == now.who ||
+        then.network != now.network || now.time < then.time)
+        return;
+    uint64_t took = now.time - then.time;
+    if (m->answers == 0 || took < m->answer_us)
+        m->answer_us = took;
+    m->answers += m->answers < MON_ENOUGH_ANSWERS;
+}
+
 void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
                            struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings)
 {
@@ -253,6 +270,9 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
         mon_link_control(&s);
     else if (s.f->kind == FCVI_KIND_ELS)
         mon_login_services(&s);
+    const unsigned answerable = 1u << FCVI_KIND_IU | 1u << FCVI_KIND_BLS | 1u << FCVI_KIND_ELS;
+    if ((!m->whole || m->last_gap != 0) && (answerable >> s.f->kind & 1u))
+        note_answer(&s);
 }
 
 void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,

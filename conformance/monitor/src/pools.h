@@ -46,6 +46,18 @@ struct farp {
     bool several; /* a later FARP-REQ had other values */
 };
 
+enum {
+    MON_ENOUGH_ANSWERS = 2
+}; /* of which one may have come behind a hole, long after what it seems to answer */
+
+/** The latest frame that may be answered. */
+struct asked {
+    uint64_t time;
+    uint32_t network, from, to;
+    uint16_t ox_id;
+    uint8_t who;
+};
+
 struct fcvi_monitor {
     struct fcvi_monitor_config config;
     struct fcvi_monitor_count unjudged[FCVI_UNJUDGED_COUNT];
@@ -53,8 +65,11 @@ struct fcvi_monitor {
     uint64_t latest;   /* number of the latest frame */
     uint64_t voided;   /* number of the last frame that ended a login, of any two ports */
     uint64_t resumed;  /* time of the first frame after that gap, or of the first of all */
-    bool partial;      /* frames before it were not seen */
-    bool veiled;       /* of some setups or logins only the headers were seen */
+    struct asked asked;
+    uint64_t answer_us; /* the shortest time in which a frame was seen to be answered */
+    uint32_t answers;   /* that were seen, up to MON_ENOUGH_ANSWERS */
+    bool partial;       /* frames before it were not seen */
+    bool veiled;        /* of some setups or logins only the headers were seen */
     bool knows_r_a_tov;
     bool whole; /* nothing is missing and nothing out of order, gaps apart */
     struct pool exchanges, endpoints, setups, sequences, pairs;

@@ -58,6 +58,7 @@ struct stream {
     uint8_t sof_i, sof_n;
     uint64_t r_a_tov_us, name_a, name_b; /* what the monitor is told beside the frames; 0: nothing */
     struct fcvi_monitor_limits room;     /* that it has; 0: as usual */
+    bool answered;                       /* it has seen before how fast ports answer: in 1,000 us */
 };
 
 static inline void put(uint8_t *bytes, unsigned at, unsigned size, uint64_t value)
@@ -193,6 +194,26 @@ struct verdict {
     struct fcvi_monitor *monitor;
 };
 
+enum { ANSWERED = 4 }; /* frames that show how fast ports answer */
+
+/* ADISC and its LS_ACC, twice, between other ports. */
+static inline void show_answers(struct fcvi_monitor *monitor)
+{
+    for (unsigned i = 0; i < ANSWERED; i++) {
+        uint8_t bytes[24 + 28] = {i % 2 ? 0x23 : 0x22};
+        put(bytes, 1, 3, i % 2 ? C : C + 1);
+        put(bytes, 5, 3, i % 2 ? C + 1 : C);
+        put(bytes, 8, 1, 1);
+        put(bytes, AT_F_CTL, 3, FIRST | END | (i % 2 ? CONTEXT | LAST : INITIATIVE));
+        put(bytes, 24, 1, i % 2 ? 0x02 : 0x52);
+        struct fcvi_input in = {bytes, sizeof bytes, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK};
+        struct fcvi_frame view;
+        fcvi_decode(&in, &view, NULL);
+        struct fcvi_monitor_frame shown = {&view, i + 1, 1000 * (i % 2), 0, false};
+        fcvi_monitor_frame(monitor, &shown, NULL);
+    }
+}
+
 static inline void judge(struct verdict *v, const struct stream *s, const struct fcvi_monitor_config *config)
 {
     size_t size = fcvi_monitor_size(&config->limits);
@@ -203,6 +224,9 @@ static inline void judge(struct verdict *v, const struct stream *s, const struct
         fcvi_monitor_name(v->monitor, 0, B, A, s->name_b);
     }
     v->found = (struct fcvi_monitor_findings){v->list, 16, 0};
+    unsigned before = s->answered ? ANSWERED : 0;
+    if (s->answered)
+        show_answers(v->monitor);
     for (unsigned i = 0; i < s->count; i++) {
         const struct made *m = &s->frame[i];
         struct fcvi_input in = {m->bytes, m->length, m->sof, m->eof, m->crc};
@@ -210,8 +234,13 @@ static inline void judge(struct verdict *v, const struct stream *s, const struct
         struct fcvi_finding list[8];
         struct fcvi_findings codec = {list, 8, 0, 0};
         fcvi_decode(&in, &view, &codec);
-        struct fcvi_monitor_frame shown = {&view, i + 1, m->time, m->network, codec.worst > 1 + FCVI_NOTICE};
+        struct fcvi_monitor_frame shown = {&view, before + i + 1, m->time, m->network,
+                                           codec.worst > 1 + FCVI_NOTICE};
         fcvi_monitor_frame(v->monitor, &shown, &v->found);
+    }
+    for (unsigned i = 0; i < v->found.count && i < 16; i++) {
+        v->list[i].frame -= before;
+        v->list[i].other -= v->list[i].other != 0 ? before : 0;
     }
 }
 

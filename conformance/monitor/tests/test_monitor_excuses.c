@@ -215,6 +215,7 @@ START_TEST(frames_beside_each_other_fit)
         {NULL, 0x1000000, 8, 3}, /* so far apart that SEQ_CNT may have wrapped */
     };
     struct stream s = beside(cases[_i].cnt, cases[_i].offset, cases[_i].length);
+    s.answered = true;
     char what[80];
     snprintf(what, sizeof what, "SEQ_CNT %u with bytes from %u, %u of them, beside SEQ_CNT 4 with 32 to 39",
              cases[_i].cnt, (unsigned)cases[_i].offset, (unsigned)cases[_i].length);
@@ -289,6 +290,33 @@ START_TEST(what_is_in_use_is_found)
 }
 END_TEST
 
+/* 5.4, 8.4.2 g, 8.5.3 c: a port that logs in again may use every name of before at once. Where the capture
+ * has missed the login and what followed, only time tells whether two frames are of one Message: ACC, RESP1
+ * and RESP2 come between, and the ports here take 1,000 us for an answer. */
+START_TEST(a_login_that_was_missed_frees_all_names)
+{
+    static const struct {
+        const char *anyway, *trusted;
+        uint32_t later;
+        bool answered;
+    } cases[] = {
+        {"FCVI-5.8.7-02", "FCVI-5.8.7-02", 1000, true},
+        {"FCVI-5.8.7-02", "FCVI-5.8.7-02", 1999, true},
+        {NULL, "FCVI-5.8.7-02", 2000, true},
+        {NULL, "FCVI-5.8.7-02", 9999999, true},
+        {NULL, NULL, 10000000, true}, /* R_A_TOV */
+        {NULL, "FCVI-5.8.7-02", 0, false},
+        {NULL, "FCVI-5.8.7-02", 1, false},
+    };
+    struct stream s = beside(5, 44, 8);
+    s.frame[1].time = s.frame[0].time + cases[_i].later;
+    s.answered = cases[_i].answered;
+    expect(&s, 0, cases[_i].anyway, cases[_i].anyway != NULL ? 2 : 0, "frames of one name, some time apart");
+    expect(&s, FCVI_TRUST_ALL, cases[_i].trusted, cases[_i].trusted != NULL ? 2 : 0,
+           "the same where no login can be missing");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("monitor excuses");
@@ -302,6 +330,7 @@ int main(void)
     tcase_add_loop_test(t, frames_beside_each_other_fit, 0, 15);
     tcase_add_test(t, an_empty_message_ends_with_its_frame);
     tcase_add_loop_test(t, what_is_in_use_is_found, 0, 4);
+    tcase_add_loop_test(t, a_login_that_was_missed_frees_all_names, 0, 7);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_ENV);

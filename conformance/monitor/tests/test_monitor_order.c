@@ -829,6 +829,7 @@ START_TEST(second_answers_may_refuse)
     insert_copy(&s, 6, 5);
     s.count = 5;
     put(s.frame[4].bytes, AT_RX_ID, 2, 0x8001);
+    s.answered = true;
     expect(&s, 0, "FCVI-6.11.2-02", 5, "another end of the setup without its handle");
 }
 END_TEST

@@ -15,7 +15,8 @@ from .shrink import shrink
 from .word import Word
 
 CLASSES = ("breach", "undecided", "erratum", "choice")
-_MOST_CUT = 40  # differences of a kind that are cut down; the others are counted
+_OPEN = CLASSES[:2]
+_MOST_CUT = 40  # decided differences that are cut down; the others are counted. What is open is cut down always
 
 
 @dataclass
@@ -71,7 +72,7 @@ class Comparison:
             if _able(word, self._second):
                 self.word(word)
             tell(self.tally)
-            undecided = sum(d.cls in ("breach", "undecided") for d in self._found.values())
+            undecided = sum(d.cls in _OPEN for d in self._found.values())
             late = limits.seconds is not None and time.monotonic() - started > limits.seconds
             if undecided >= limits.findings or late:
                 break
@@ -88,7 +89,7 @@ class Comparison:
         if known is not None:
             known.words += 1
             return
-        if len(self._found) < _MOST_CUT:
+        if found.cls in _OPEN or len(self._found) < _MOST_CUT:
             found = self._cut_down(found)
         found.words = self._found[found.key].words + 1 if found.key in self._found else 1
         self._found[found.key] = found

@@ -37,8 +37,8 @@ struct fcvi_monitor_config {
     struct fcvi_monitor_limits limits;
     uint8_t trust;       /* of enum fcvi_monitor_trust */
     uint64_t r_a_tov_us; /* 0: not known; then 10 s. Without FCVI_TRUST_ALL what is older is not compared with
-                            what is new: within R_A_TOV no handle, FCVI_MSG_ID or FCVI_CONNECTION_ID gets
-                            another meaning */
+                            what is new. Nor is anything, unless it comes within twice the shortest time of an
+                            answer: sooner no login can have given names another meaning (8.4.2 g) */
     uint64_t seed;       /* of the hash tables, against streams that were made to collide */
 };
 
