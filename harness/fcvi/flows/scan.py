@@ -85,7 +85,9 @@ class Scan:
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
         dh = self.frame.dh
-        return None if dh == ffi.NULL else int(dh - self.record.frame.bytes)
+        if dh == ffi.NULL:
+            return None
+        return int(dh - (self.frame.fc if self.record.kind == lib.CAPTURE_CUT else self.record.frame.bytes))
 
     def findings(self) -> list[tuple[str, str, str]]:
         """What codec and monitor found: requirement, class, message."""

@@ -412,7 +412,7 @@ class Table:
         step.what["handle"] = handle
         key = (network, step.sender, step.target, handle)
         flow = self._asked.get(key) if step.what["retry"] else None
-        if flow is None or flow.final:
+        if flow is None or flow.final or (handle == NONE and flow.ended != "timed out"):
             flow = self._flow_of(self.scan.add(network, step.sender, step.target))
             self._asked[key] = flow
         flow.retries += step.what["retry"]
@@ -443,8 +443,10 @@ class Table:
             return  # the four IUs of a refusal
         elif step.name == "CONNECT_RESP2":
             flow.state = "confirmed"
+            self._bind_from_header(flow, step)
         elif step.name == "CONNECT_RESP3":
             flow.state = "open"
+            self._bind_from_header(flow, step)
             flow.setup_us = step.time_us - flow.asked_us if flow.setup_seen else None
         elif step.name == "DISCONNECT_RQST":
             flow.ended = flow.ended if flow.ended == "timed out" else "disconnected"
@@ -457,6 +459,13 @@ class Table:
                     del self._setups[key]
         elif step.name == "DISCONNECT_RESP":
             self._close(flow)
+
+    def _bind_from_header(self, flow: Flow, step: Step) -> None:
+        """The receiver's handle is in the Device_Header too (5.3.2), where the payload that told it is cut off."""
+        side, at = flow.ids.index(step.target), self.scan.device_header()
+        handle = NONE if at is None else number(self.scan.data(), at, 4)
+        if handle != NONE and int(self.scan.at(flow.index).handle[side]) == NONE:
+            self.scan.bind(flow.index, side, handle)
 
     def _close(self, flow: Flow) -> None:
         flow.state = "closed"
