@@ -129,6 +129,15 @@ class Scan:
         """The latest request of a side on an Exchange (struct fcvi_flow_slot), None without one."""
         return self._slots[0] if lib.fcvi_flows_exchange(self._flows, flow, side, ox_id, self._slots) else None
 
+    def latest_us(self, flow: int, side: int) -> int:
+        """When the latest frame of the side's latest request came; 0 when that is not known."""
+        way = self.at(flow).way[side]
+        if not way.has_next or way.ring == ffi.NULL:
+            return 0
+        last = (int(way.next_id) - 1) & NONE
+        slot = way.ring[last & (int(way.size) - 1)]
+        return int(slot.time_us) if slot.state and int(slot.id) == last else 0
+
     def end(self, flow: int) -> None:
         """No more Messages are expected on the Connection."""
         lib.fcvi_flows_end(self._flows, flow)

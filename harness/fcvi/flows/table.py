@@ -145,6 +145,7 @@ class Table:
         self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has
         self.first_us: Optional[int] = None
         self.last_us = 0
+        self.begin_us = -1  # of the first record that is looked at
         self._setups: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, OX_ID
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
@@ -175,6 +176,8 @@ class Table:
             self._found(flow if flow is not None else self._of_step(step))
         if time_us > self.last_us:
             self.last_us = time_us
+        if self.begin_us < 0:
+            self.begin_us = time_us
 
     def _flow_of(self, index: int) -> Flow:
         flow = self.flows.get(index)
@@ -232,6 +235,8 @@ class Table:
             if flow is not None:
                 self._bls(flow, step)
             else:
+                if step.name == "ABTS":
+                    self._told(network, step)
                 self._event(step)
             return step
         if r_ctl in _LINK:
@@ -247,7 +252,7 @@ class Table:
     def _of_bls(r_ctl: int, data: bytes) -> dict[str, Any]:
         if r_ctl == 0x84 and len(data) >= 36:
             return {"acc_rx_id": number(data, 30, 2)}
-        return {"reason": data[25]} if r_ctl == 0x85 and len(data) >= 28 else {}
+        return {"reason": data[25], "explanation": data[26]} if r_ctl == 0x85 and len(data) >= 28 else {}
 
     def _event(self, step: Step) -> None:
         self.counts[step.name] = self.counts.get(step.name, 0) + 1
@@ -279,6 +284,19 @@ class Table:
                     step.what["answered_later"] = int(later > slot.number)
                     return flow
         return None
+
+    def _latest_us(self, flow: Flow, side: int) -> int:
+        """When a side sent what was seen last of it before its next Message, 0 when not known."""
+        if self.scan.at(flow.index).way[side].messages:
+            return self.scan.latest_us(flow.index, side)
+        return max((s.time_us for s in flow.named("CONNECT_RESP2", "CONNECT_RESP3")), default=0)
+
+    def _told(self, network: int, step: Step) -> None:
+        """An ABTS of what was not seen: how long after the sender's latest Message it came, at most."""
+        times = [self._latest_us(flow, flow.ids.index(step.sender))
+                 for flow, _ in zip(self.between(network, step.sender, step.target), range(256))]  # fmt: skip
+        if times and all(times):
+            step.what["after_us"] = step.time_us - min(times)
 
     def _bls(self, flow: Flow, step: Step) -> None:
         flow.add(step)
