@@ -2,6 +2,7 @@
 #include "flows.h"
 
 #include "ahead.h"
+#include "cut.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct fcvi_flows {
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
+    struct judge_cut cut;
 };
 
 static const uint32_t SIDE = 0x80000000u;
@@ -690,7 +692,77 @@ static void count(struct fcvi_flows *f, const struct fcvi_frame *v)
         f->tally.type[fcvi_FC_TYPE(v->fc)]++;
 }
 
-static bool take(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen,
+/* How much of a Message a cut frame carried is not known: what is there of it is taken to be in order. */
+static void take_unmeasured(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen)
+{
+    struct fcvi_frame *v = &e->frame;
+    const uint32_t offset = (uint32_t)fcvi_FC_Parameter(v->fc), total = (uint32_t)fcvi_DH_FCVI_TOT_LEN(v->dh);
+    uint8_t to = 1;
+    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
+    const bool asks = v->iu <= FCVI_IU_READ_RQST;
+    if (flow != FCVI_FLOW_NONE) {
+        struct fcvi_flow *c = fcvi_flows_at(f, flow);
+        struct fcvi_flow_slot *s = known(&c->way[asks ? !to : to], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh));
+        if (s != NULL && asks && s->next < offset)
+            s->next = s->got = offset;
+        else if (s != NULL && !asks && s->answer_next < offset)
+            s->answer_next = offset;
+    }
+    v->payload_length = asks && fcvi_FC_End_Sequence(v->fc) && total > offset ? total - offset : 0;
+    take_message(f, e, seen);
+}
+
+/* Frames that the capture holds in part: their headers, which say most of what there is to know. */
+static bool take_cut(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
+                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                     struct fcvi_monitor_findings *breaches)
+{
+    const struct capture_record *r = &e->record;
+    struct fcvi_frame *v = &e->frame;
+    const enum judge_cut_extent extent = fcvi_judge_cut(&f->cut, r, v, findings);
+    const bool followed = extent == JUDGE_CUT_HEADERS || extent == JUDGE_CUT_VEILED;
+    if (monitor != NULL && !followed && extent != JUDGE_CUT_FOREIGN)
+        fcvi_monitor_gap(monitor);
+    if (extent == JUDGE_CUT_NOTHING)
+        return false;
+    f->tally.part++;
+    count(f, v);
+    if (extent == JUDGE_CUT_FOREIGN)
+        return false;
+    if (monitor != NULL && followed) {
+        const struct fcvi_monitor_frame given = {v, f->before + r->number, r->time_us, r->network,
+                                                 findings->worst > 1u + FCVI_NOTICE};
+        fcvi_monitor_frame(monitor, &given, breaches);
+        if (extent == JUDGE_CUT_VEILED)
+            fcvi_monitor_veiled(monitor);
+    }
+    if (findings->count > 0 || (monitor != NULL && breaches->count > 0))
+        seen->why |= FCVI_FLOW_FOUND;
+    if (!is_message(v))
+        seen->why |= is_control(v) ? FCVI_FLOW_CONTROL : 0u;
+    else if (followed)
+        take_message(f, e, seen);
+    else
+        take_unmeasured(f, e, seen);
+    return seen->why != 0;
+}
+
+/* What is no whole frame, or comes after a gap that the capture speaks of. */
+static bool take_unusual(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
+                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
+                         struct fcvi_monitor_findings *breaches)
+{
+    const struct capture_record *r = &e->record;
+    const bool gap = (r->unusual & CAPTURE_GAP) != 0;
+    f->tally.gaps += gap;
+    f->tally.records -= (r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) != 0;
+    if (monitor != NULL && (gap || r->kind == CAPTURE_MALFORMED))
+        fcvi_monitor_gap(monitor);
+    return r->kind == CAPTURE_CUT && take_cut(f, e, seen, findings, monitor, breaches);
+}
+
+static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
                  struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                  struct fcvi_monitor_findings *breaches)
 {
@@ -698,10 +770,10 @@ static bool take(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_
     *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
     f->tally.records++;
     f->tally.kind[r->kind % FCVI_FLOW_KINDS]++;
-    if (r->kind != CAPTURE_FRAME) {
-        if (monitor != NULL && (r->kind == CAPTURE_MALFORMED || r->kind == CAPTURE_CUT))
-            fcvi_monitor_gap(monitor);
-        return false;
+    if (r->kind != CAPTURE_FRAME || r->unusual != 0) {
+        const bool shown = take_unusual(f, e, seen, findings, monitor, breaches);
+        if (r->kind != CAPTURE_FRAME)
+            return shown;
     }
     const struct fcvi_frame *v = &e->frame;
     count(f, v);
@@ -743,7 +815,7 @@ int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct
         int status = flows->next < flows->ready ? 1 : fill(flows, monitor, error, size);
         if (status != 1)
             return status;
-        const struct judge_entry *e = flows->next++;
+        struct judge_entry *e = flows->next++;
         if (!take(flows, e, seen, findings, monitor, breaches))
             continue;
         *out = e->record;

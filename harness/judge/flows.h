@@ -89,6 +89,8 @@ struct fcvi_flow_seen {
 /** What the records were. */
 struct fcvi_flow_tally {
     uint64_t records, frames, fcvi, damaged, acks;
+    uint64_t part;                  /* of frames: cut off, and taken as far as their bytes go */
+    uint64_t gaps;                  /* records before which the capture says that frames are missing */
     uint64_t kind[FCVI_FLOW_KINDS]; /* by enum capture_kind */
     uint64_t type[256];             /* frames by TYPE */
 };

@@ -1,8 +1,9 @@
 """``fcvi explain``: what went wrong in captures, in plain words, the most probable cause first.
 
 Each cause comes with the frames that show it and with what would confirm it. A party is named only where a frame of that
-party shows the fault; of what happened beyond the capture point every possibility is named. "Not known" means that a
-Connection failed and the capture does not show why. --glossary lists the words of storage systems' logs.
+party shows the fault; of what happened beyond the capture point every possibility is named. "Not known which" means
+that several causes look alike from where the capture was taken. "Not known" means that a Connection failed and the capture does
+not show why. --glossary lists the words of storage systems' logs.
 
 The exit status is 0 when nothing went wrong and 1 when a cause was found. It is 2 when nothing of FC-VI is there or the input is
 bad, 3 when the reader failed, and 4 when something failed and no cause is known.
@@ -20,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fcvi.flows.causes import Cause
+    from fcvi.flows.cause import Cause
     from fcvi.flows.table import Flow, Table
 
 
@@ -44,20 +45,22 @@ def _sure(score: int) -> str:
 def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
     places = [table.scan.place(s.number) for s in cause.frames]
     return json.dumps({
-        "cause": cause.name, "may_be": list(cause.names), "certainty": _sure(cause.score), "text": cause.text,
-        "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
+        "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": _sure(cause.score),
+        "text": cause.text, "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
         "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": cause.more,
         "frames": [{"file": path, "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
     })  # fmt: skip
 
 
 def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[str]:
-    from fcvi.flows.causes import TITLES
+    from fcvi.flows.cause import TITLES
     from fcvi.flows.glossary import logs_of
 
     which = f" (Connection {flows.index(cause.flow) + 1})" if cause.flow is not None else ""
     more = f"; {cause.more} further Connections show the same" if cause.more else ""
-    lines = [f"{number}. {' - or: '.join(TITLES[name] for name in cause.names)}{which}: {_sure(cause.score)}{more}"]
+    title = " - or: ".join(TITLES[name] for name in cause.names)
+    title = title if cause.is_known else f"Not known which: {title}"
+    lines = [f"{number}. {title}{which}: {_sure(cause.score)}{more}"]
     lines.append(f"   {cause.text}")
     for step in cause.frames:
         path, frame = table.scan.place(step.number)

@@ -6,67 +6,16 @@ look alike, the cause has both names, and the text says so. Clauses are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Iterator, Optional
 
 from . import scan as why
+from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, STRONG, WEAK, Cause
 from .rows import round_trips
+from .setups import setup
 from .table import REASONS, Flow, Step, Table
 
-PROVEN, STRONG, PROBABLE, POSSIBLE, WEAK = 95, 90, 75, 60, 40
 _LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word
 _MANY = 50  # times the usual latency
-
-
-@dataclass
-class Cause:
-    """One thing that went wrong. names: what it is, or what it may be; party: N_Port_ID that a frame convicts."""
-
-    names: tuple[str, ...]
-    score: int
-    text: str
-    confirm: str
-    frames: list[Step] = field(default_factory=list)
-    party: Optional[int] = None
-    flow: Optional[Flow] = None
-    more: int = 0  # further Connections with the same
-
-    @property
-    def name(self) -> str:
-        """What it is, most likely."""
-        return self.names[0]
-
-
-#: What each name means, for the text.
-TITLES = {
-    "lost-request": "FCVI_CONNECT_RQST was lost",
-    "lost-resp1": "FCVI_CONNECT_RESP1 was lost",
-    "lost-resp2": "FCVI_CONNECT_RESP2 was lost",
-    "lost-resp3": "FCVI_CONNECT_RESP3 was lost",
-    "lost-message": "a frame of a Message was lost",
-    "lost-response": "a Message Response was lost",
-    "lost-disconnect": "an IU of a Disconnect was lost",
-    "out-of-order": "frames overtook each other on a Connection that assumes order (IOD and OOD set differently)",
-    "timeout-too-short": "R_A_TOV is shorter than the answer took: too short for the distance",
-    "slow-accept": "the application at the responder took longer than R_A_TOV to accept",
-    "credit-starvation": "frames waited with nothing lost: credit ran out, or the far side was slow",
-    "busy": "the Fabric or the port answered busy",
-    "reject": "the Fabric or the port rejected frames",
-    "login-lost": "the login ended under a live Connection",
-    "service-parameters": "a PLOGI without the service parameters that FC-VI needs",
-    "no-match": "nobody waits under that Discriminator",
-    "no-waiting": "the address is right, but no VipConnectWait is outstanding",
-    "rejected": "the application refused",
-    "connect-timeout": "the application at the responder did not accept in time",
-    "peers-gave-up": "both Peers asked and both gave up",
-    "memory-protection": "memory protection: the region, its handle or its attributes do not allow the access",
-    "receive-queue-empty": "no receive Descriptor was posted, or one too small",
-    "edition-mismatch": "one side speaks another edition (Rev 1.0 of 1999)",
-    "bit-errors": "frames with a wrong CRC",
-    "protocol-error": "one side took an IU of the other for a protocol error",
-    "transport-error": "one side reports a transport error",
-    "no-answer": "no frame of the other side is in the capture",
-}
 
 
 def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
@@ -77,6 +26,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
         for cause in causes:
             cause.flow = flow
+            _allow_for_gaps(table, cause)
         if causes:
             found.append(causes[0])
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
@@ -105,12 +55,31 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     """Everything that one Connection shows."""
     yield from _refusal(table, flow, flows)
     yield from _login(table, flow)
-    if not flow.ended == "refused":
-        yield from _setup(flow)
     yield from _link_answers(flow)
     yield from _errors(flow)
+    if _is_one_way(table, flow):
+        if is_failed(flow) or flow.unanswered_count:
+            yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
+                        "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
+        return
+    if not flow.ended == "refused":
+        yield from setup(table, flow)
     yield from _messages(table, flow)
     yield from _slow(table, flow)
+
+
+def _is_one_way(table: Table, flow: Flow) -> bool:
+    c = table.scan.at(flow.index)
+    senders = {s.sender for s in flow.steps} | {flow.ids[side] for side in (0, 1) if c.way[side].frames}
+    return len(senders) < 2
+
+
+def _allow_for_gaps(table: Table, cause: Cause) -> None:
+    """What is not there may be what the capture left out."""
+    if table.scan.tally.gaps and cause.name in _MISSING:
+        cause.names += ("capture-gap",)
+        cause.score = min(cause.score, POSSIBLE)
+        cause.text += f" The capture says at {table.scan.tally.gaps} places that it left frames out: they may be those."
 
 
 # ---- refusals and logins ----
@@ -224,92 +193,7 @@ def _damage(table: Table, flows: list[Flow], found: list[Cause]) -> Iterator[Cau
 
 _LOSSES = {"lost-request", "lost-resp1", "lost-resp2", "lost-resp3", "lost-message", "lost-response", "transport-error",
            "lost-disconnect"}  # fmt: skip
-
-
-# ---- setup ----
-
-
-def _setup(flow: Flow) -> Iterator[Cause]:
-    requests = flow.named("CONNECT_RQST")
-    aborts = flow.named("ABTS")
-    for position, rqst in enumerate(requests):
-        parts = [s for s in flow.steps if s.ox_id == rqst.ox_id and {s.sender, s.target} == {rqst.sender, rqst.target}]
-        abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
-        if abts is None:
-            continue
-        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
-        if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
-            continue
-        retried = position + 1 < len(requests)
-        yield from _attempt(flow, rqst, abts, parts, named, retried, len(requests))
-    if requests and requests[0].what["retry"] and len(requests) == 1:
-        before = [s for s in aborts if s.number < requests[0].number]
-        text = ("The first FCVI_CONNECT_RQST in the capture has RETRY set, so an earlier one of this setup was sent and did not "
-                "reach the capture point, unless it is older than the capture.")  # fmt: skip
-        yield Cause(("lost-request",), PROBABLE, text, "a capture at the requesting port", [*before, requests[0]])
-
-
-def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[str, Step], retried: bool, tries: int
-             ) -> Iterator[Cause]:  # fmt: skip
-    waited = abts.time_us - rqst.time_us
-    acc = next((s for s in parts if s.name == "BA_ACC"), None)
-    resp1, resp2, resp3 = (named.get(f"CONNECT_RESP{i}") for i in (1, 2, 3))
-    late = next((s for s in (resp1, resp3) if s is not None and s.time_us > abts.time_us), None)
-    back = acc.time_us - abts.time_us if acc is not None else 0
-    shown = [s for s in (rqst, resp1, resp2, resp3, abts, acc) if s is not None]
-    if late is not None:
-        far = back * 2 >= waited or acc is None
-        text = f"{late.name} came {late.time_us - abts.time_us} us after the ABTS that gave it up ({waited} us after the request)."
-        if far:
-            yield Cause(("timeout-too-short",), PROVEN, text, "the length of the path: 5 us a km and way; R_A_TOV of switch and "
-                        "adapter", shown)  # fmt: skip
-        else:
-            text += f" The answer to the ABTS itself took {back} us, so the path is short and the application was slow."
-            yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
-    elif resp1 is None:
-        if acc is None and not any(s.sender == rqst.target for s in flow.steps):
-            yield Cause(("no-answer",), WEAK, "No frame of the responder is in the capture: it is not there, or the capture "
-                        "shows one direction only.", "a capture of both directions", shown)  # fmt: skip
-        elif acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF:
-            yield Cause(("lost-resp1",), STRONG, "BA_ACC names the responder's RX_ID, so the request had arrived; "
-                        "FCVI_CONNECT_RESP1 did not reach the capture point.", "a capture at the responder", shown)  # fmt: skip
-        else:
-            yield Cause(("lost-resp1", "lost-request", "slow-accept"), PROBABLE, f"No FCVI_CONNECT_RESP1 in {waited} us. "
-                        "The request was lost after the capture point, or its answer before it; both look the same from here. "
-                        "An application that does not accept looks so too.", "a capture at the responder", shown)  # fmt: skip
-    elif resp2 is None:
-        again = [s for s in flow.steps if s.name == "CONNECT_RQST" and s.time_us > abts.time_us]
-        if again and tries > 1 and acc is not None and again[0].time_us - acc.time_us >= waited // 2:
-            yield Cause(("timeout-too-short", "lost-resp1"), PROBABLE, "FCVI_CONNECT_RESP1 was sent each time and each time the "
-                        "setup was given up, and the answer to ABTS was not taken either: the requester gets answers too late, "
-                        "or none.", "a capture at the requester; the length of the path", shown)  # fmt: skip
-        elif retried:
-            yield Cause(("lost-resp1",), STRONG, "FCVI_CONNECT_RESP1 passed the capture point, yet the requester tried again, "
-                        "which only one does that has not got it (8.5.3): it was lost after the capture point.",
-                        "a capture at the requester", shown)  # fmt: skip
-        elif rqst.what["retry"]:
-            yield Cause(("lost-resp1", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP1 of the retry passed the capture point and no "
-                        "FCVI_CONNECT_RESP2 came: one of the two was lost.", "a capture at the requester", shown)  # fmt: skip
-        else:
-            yield Cause(("lost-resp2",), STRONG, "The requester gave up without trying again, as one does that had "
-                        "FCVI_CONNECT_RESP1 (8.5.3 a 3): its FCVI_CONNECT_RESP2 was lost before the capture point.",
-                        "a capture at the requester", shown)  # fmt: skip
-    elif resp3 is None:
-        gone = [s for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.target]
-        if gone and gone[0].what.get("setup_abort"):
-            yield Cause(("lost-resp2",), STRONG, "The responder disconnects with CONN_SETUP_ABORT: it never saw "
-                        "FCVI_CONNECT_RESP2, which was lost after the capture point.", "a capture at the responder",
-                        [*shown, gone[0]])  # fmt: skip
-        elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
-            yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
-                        "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",
-                        shown + gone[:1])  # fmt: skip
-        else:
-            yield Cause(("lost-resp3", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP2 was lost after the capture point, or "
-                        "FCVI_CONNECT_RESP3 before it.", "a capture at the responder", shown)  # fmt: skip
-    else:
-        yield Cause(("lost-resp3",), STRONG, "FCVI_CONNECT_RESP3 passed the capture point, yet the requester aborted the setup "
-                    "for want of it: it was lost after the capture point.", "a capture at the requester", shown)  # fmt: skip
+_MISSING = _LOSSES | {"no-answer", "out-of-order", "timeout-too-short", "slow-accept", "credit-starvation"}
 
 
 # ---- Messages ----
@@ -390,10 +274,16 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
               and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
     if unseen and not lost and not aborts and gone:
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
-        yield Cause(names, PROBABLE, f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the "
-                    "Message was sent and did not reach the capture point.", "a capture at the sender",
-                    [unseen[0], *gone[:1]])  # fmt: skip
-    elif not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS"):
+        text = (f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the Message was sent and did "
+                "not reach the capture point.")  # fmt: skip
+        after = unseen[0].what.get("after_us")
+        if table.scan.tally.acks and after is not None and after < min(table.e_d_tov_us or E_D_TOV_US, E_D_TOV_US):
+            names = ("busy", "reject")
+            text += (f" It was begun at most {after} us before the ABTS, which no timeout explains: its sender was told, by busy "
+                     "or reject, of which the receiver sees nothing.")  # fmt: skip
+        yield Cause(names, PROBABLE, text, "a capture at the sender", [unseen[0], *gone[:1]])
+    elif (not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS")
+          and _has_messages(table, flow)):  # fmt: skip
         yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE,
                     "The Disconnect says Transport Error, and every frame "
                     "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
@@ -420,6 +310,13 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
         return
     if lost or not slot["whole"]:
         return
+    if _is_overtaken(flow, aborts):
+        yield Cause(("out-of-order", "lost-message", "bit-errors"), PROBABLE,
+                    f"From the Message of frame {slot['number']} on none is answered. The answers to the ABTSs came in another "
+                    "order than the ABTSs went, so frames overtake each other here, as they did on the way to the responder if "
+                    "none was lost there.", "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both have to be set "
+                    "alike", aborts[:4])  # fmt: skip
+        return
     accused = [s for s in gone if s.sender == flow.ids[1 - side]]
     later = max((u["number"] for u in flow.unanswered if u["side"] == side), default=0)
     after = [s for s in aborts if s.what["of"] > first.what["of"] and not s.what.get("answered")]
@@ -436,6 +333,18 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
                     f"The Message of frame {slot['number']} is whole "
                     "and has no Response: the Message was lost after the capture point, or its Response before it.",
                     "a capture at the responder", [first])  # fmt: skip
+
+
+def _has_messages(table: Table, flow: Flow) -> bool:
+    c = table.scan.at(flow.index)
+    return bool(c.way[0].frames or c.way[1].frames)
+
+
+def _is_overtaken(flow: Flow, aborts: list[Step]) -> bool:
+    """Whether ABTSs of one side were answered in another order."""
+    asked = [s.ox_id for s in aborts if s.sender == aborts[0].sender]
+    answered = [s.ox_id for s in flow.named("BA_ACC") if s.target == aborts[0].sender and s.ox_id in asked]
+    return len(set(asked)) == len(asked) and answered != [ox_id for ox_id in asked if ox_id in answered]
 
 
 def _slow(table: Table, flow: Flow) -> Iterator[Cause]:

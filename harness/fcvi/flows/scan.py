@@ -85,7 +85,9 @@ class Scan:
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
         dh = self.frame.dh
-        return None if dh == ffi.NULL else int(dh - self.record.frame.bytes)
+        if dh == ffi.NULL:
+            return None
+        return int(dh - (self.frame.fc if self.record.kind == lib.CAPTURE_CUT else self.record.frame.bytes))
 
     def findings(self) -> list[tuple[str, str, str]]:
         """What codec and monitor found: requirement, class, message."""
@@ -126,6 +128,15 @@ class Scan:
     def exchange(self, flow: int, side: int, ox_id: int) -> Any:
         """The latest request of a side on an Exchange (struct fcvi_flow_slot), None without one."""
         return self._slots[0] if lib.fcvi_flows_exchange(self._flows, flow, side, ox_id, self._slots) else None
+
+    def latest_us(self, flow: int, side: int) -> int:
+        """When the latest frame of the side's latest request came; 0 when that is not known."""
+        way = self.at(flow).way[side]
+        if not way.has_next or way.ring == ffi.NULL:
+            return 0
+        last = (int(way.next_id) - 1) & NONE
+        slot = way.ring[last & (int(way.size) - 1)]
+        return int(slot.time_us) if slot.state and int(slot.id) == last else 0
 
     def end(self, flow: int) -> None:
         """No more Messages are expected on the Connection."""

@@ -145,6 +145,7 @@ class Table:
         self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has
         self.first_us: Optional[int] = None
         self.last_us = 0
+        self.begin_us = -1  # of the first record that is looked at
         self._setups: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, OX_ID
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
@@ -175,6 +176,8 @@ class Table:
             self._found(flow if flow is not None else self._of_step(step))
         if time_us > self.last_us:
             self.last_us = time_us
+        if self.begin_us < 0:
+            self.begin_us = time_us
 
     def _flow_of(self, index: int) -> Flow:
         flow = self.flows.get(index)
@@ -232,6 +235,8 @@ class Table:
             if flow is not None:
                 self._bls(flow, step)
             else:
+                if step.name == "ABTS":
+                    self._told(network, step)
                 self._event(step)
             return step
         if r_ctl in _LINK:
@@ -247,7 +252,7 @@ class Table:
     def _of_bls(r_ctl: int, data: bytes) -> dict[str, Any]:
         if r_ctl == 0x84 and len(data) >= 36:
             return {"acc_rx_id": number(data, 30, 2)}
-        return {"reason": data[25]} if r_ctl == 0x85 and len(data) >= 28 else {}
+        return {"reason": data[25], "explanation": data[26]} if r_ctl == 0x85 and len(data) >= 28 else {}
 
     def _event(self, step: Step) -> None:
         self.counts[step.name] = self.counts.get(step.name, 0) + 1
@@ -279,6 +284,19 @@ class Table:
                     step.what["answered_later"] = int(later > slot.number)
                     return flow
         return None
+
+    def _latest_us(self, flow: Flow, side: int) -> int:
+        """When a side sent what was seen last of it before its next Message, 0 when not known."""
+        if self.scan.at(flow.index).way[side].messages:
+            return self.scan.latest_us(flow.index, side)
+        return max((s.time_us for s in flow.named("CONNECT_RESP2", "CONNECT_RESP3")), default=0)
+
+    def _told(self, network: int, step: Step) -> None:
+        """An ABTS of what was not seen: how long after the sender's latest Message it came, at most."""
+        times = [self._latest_us(flow, flow.ids.index(step.sender))
+                 for flow, _ in zip(self.between(network, step.sender, step.target), range(256))]  # fmt: skip
+        if times and all(times):
+            step.what["after_us"] = step.time_us - min(times)
 
     def _bls(self, flow: Flow, step: Step) -> None:
         flow.add(step)
@@ -412,7 +430,7 @@ class Table:
         step.what["handle"] = handle
         key = (network, step.sender, step.target, handle)
         flow = self._asked.get(key) if step.what["retry"] else None
-        if flow is None or flow.final:
+        if flow is None or flow.final or (handle == NONE and flow.ended != "timed out"):
             flow = self._flow_of(self.scan.add(network, step.sender, step.target))
             self._asked[key] = flow
         flow.retries += step.what["retry"]
@@ -443,8 +461,10 @@ class Table:
             return  # the four IUs of a refusal
         elif step.name == "CONNECT_RESP2":
             flow.state = "confirmed"
+            self._bind_from_header(flow, step)
         elif step.name == "CONNECT_RESP3":
             flow.state = "open"
+            self._bind_from_header(flow, step)
             flow.setup_us = step.time_us - flow.asked_us if flow.setup_seen else None
         elif step.name == "DISCONNECT_RQST":
             flow.ended = flow.ended if flow.ended == "timed out" else "disconnected"
@@ -457,6 +477,13 @@ class Table:
                     del self._setups[key]
         elif step.name == "DISCONNECT_RESP":
             self._close(flow)
+
+    def _bind_from_header(self, flow: Flow, step: Step) -> None:
+        """The receiver's handle is in the Device_Header too (5.3.2), where the payload that told it is cut off."""
+        side, at = flow.ids.index(step.target), self.scan.device_header()
+        handle = NONE if at is None else number(self.scan.data(), at, 4)
+        if handle != NONE and int(self.scan.at(flow.index).handle[side]) == NONE:
+            self.scan.bind(flow.index, side, handle)
 
     def _close(self, flow: Flow) -> None:
         flow.state = "closed"

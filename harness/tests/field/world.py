@@ -36,6 +36,7 @@ class World:
         self.events: list[tuple[int, Any]] = []
         self.now = 0
         self.accepted = False
+        self.accepted_us = 0
         self.tamper: Callable[[bytes], bytes] = lambda data: data  # what a faulty port sends instead
         self.fabric = self._fabric(seed, latency_us, jitter_us, fabric_out_of_order, r_a_tov_us, topology)
         self.ports = [
@@ -185,6 +186,7 @@ class World:
         conn = self.offered()
         if conn is not None:
             self.accepted = True
+            self.accepted_us = self.now
             lib.fcvi_vip_connect_accept(self.ports[1], self.now, conn, self.vi[1], 300)
 
     def reject(self) -> None:

@@ -1,0 +1,68 @@
+"""A cause: what it is, or what it may be, how sure that is, and the frames that show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from .table import Flow, Step
+
+PROVEN, STRONG, PROBABLE, POSSIBLE, WEAK = 95, 90, 75, 60, 40
+R_A_TOV_US, E_D_TOV_US = 10_000_000, 2_000_000  # what FC-FS gives them where no login says otherwise
+
+
+@dataclass
+class Cause:
+    """One thing that went wrong. names: what it is, or what it may be; party: N_Port_ID that a frame convicts."""
+
+    names: tuple[str, ...]
+    score: int
+    text: str
+    confirm: str
+    frames: list[Step] = field(default_factory=list)
+    party: Optional[int] = None
+    flow: Optional[Flow] = None
+    more: int = 0  # further Connections with the same
+
+    @property
+    def name(self) -> str:
+        """What it is, most likely."""
+        return self.names[0]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the capture tells it from everything that looks alike."""
+        return len(self.names) == 1
+
+
+#: What each name means, for the text.
+TITLES = {
+    "lost-request": "FCVI_CONNECT_RQST was lost",
+    "lost-resp1": "FCVI_CONNECT_RESP1 was lost",
+    "lost-resp2": "FCVI_CONNECT_RESP2 was lost",
+    "lost-resp3": "FCVI_CONNECT_RESP3 was lost",
+    "lost-message": "a frame of a Message was lost",
+    "lost-response": "a Message Response was lost",
+    "lost-disconnect": "an IU of a Disconnect was lost",
+    "out-of-order": "frames overtook each other on a Connection that assumes order (IOD and OOD set differently)",
+    "timeout-too-short": "R_A_TOV is shorter than the answer took: too short for the distance",
+    "slow-accept": "the application at the responder took longer than R_A_TOV to accept",
+    "credit-starvation": "frames waited with nothing lost: credit ran out, or the far side was slow",
+    "busy": "the Fabric or the port answered busy",
+    "reject": "the Fabric or the port rejected frames",
+    "login-lost": "the login ended under a live Connection",
+    "service-parameters": "a PLOGI without the service parameters that FC-VI needs",
+    "no-match": "nobody waits under that Discriminator",
+    "no-waiting": "the address is right, but no VipConnectWait is outstanding",
+    "rejected": "the application refused",
+    "connect-timeout": "the application at the responder did not accept in time",
+    "peers-gave-up": "both Peers asked and both gave up",
+    "memory-protection": "memory protection: the region, its handle or its attributes do not allow the access",
+    "receive-queue-empty": "no receive Descriptor was posted, or one too small",
+    "edition-mismatch": "one side speaks another edition (Rev 1.0 of 1999)",
+    "bit-errors": "frames with a wrong CRC",
+    "protocol-error": "one side took an IU of the other for a protocol error",
+    "transport-error": "one side reports a transport error",
+    "no-answer": "no frame of the other side is in the capture",
+    "capture-gap": "the capture itself left frames out",
+}

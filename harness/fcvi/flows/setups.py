@@ -1,0 +1,132 @@
+"""Why a Connection Setup was given up: what the IUs that are there say of those that are not (8.5.2 to 8.5.4)."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause
+from .table import Flow, Step, Table
+
+
+def setup(table: Table, flow: Flow) -> Iterator[Cause]:
+    """What its setups show."""
+    requests = flow.named("CONNECT_RQST")
+    aborts = flow.named("ABTS")
+    for position, rqst in enumerate(requests):
+        parts = [s for s in flow.steps if s.ox_id == rqst.ox_id and {s.sender, s.target} == {rqst.sender, rqst.target}]
+        abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
+        if abts is None:
+            continue
+        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
+        if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
+            continue
+        retried = position + 1 < len(requests)
+        r_a_tov = table.r_a_tov_us or max(R_A_TOV_US, abts.time_us - rqst.time_us)
+        watched = table.last_us - parts[-1].time_us > r_a_tov or parts[-1].number < flow.steps[-1].number
+        yield from _attempt(flow, rqst, abts, parts, named, retried, len(requests), watched)
+    if requests and requests[0].what["retry"] and len(requests) == 1:
+        before = [s for s in [*aborts, *table.events] if s.name == "ABTS" and s.number < requests[0].number
+                  and (s.sender, s.target) == (requests[0].sender, requests[0].target)][-1:]  # fmt: skip
+        text = "The first FCVI_CONNECT_RQST in the capture has RETRY set, so an earlier one of this setup was sent"
+        shown = [*before, requests[0]]
+        if before and before[-1].time_us - table.begin_us > (table.r_a_tov_us or R_A_TOV_US):
+            text += " while the capture ran, and it did not reach the capture point."
+            yield Cause(("lost-request",), PROBABLE, text, "a capture at the requesting port", shown)
+        else:
+            text += ". Either it did not reach the capture point, or it is older than the capture."
+            yield Cause(("lost-request", "lost-resp1", "timeout-too-short", "slow-accept"), POSSIBLE, text,
+                        "a capture that begins earlier", shown)  # fmt: skip
+
+
+def _unanswered(flow: Flow, rqst: Step, abts: Step, acc: Optional[Step], waited: int, shown: list[Step]) -> Cause:
+    """A request without FCVI_CONNECT_RESP1. What looks alike is put in the order that the retry speaks for."""
+    names = ["lost-resp1", "lost-request", "slow-accept"]
+    text = (f"No FCVI_CONNECT_RESP1 in {waited} us. The request was lost after the capture point, or its answer before it; both "
+            "look the same from here. An application that does not accept looks so too.")  # fmt: skip
+    again = next((s for s in flow.named("CONNECT_RQST") if s.time_us > abts.time_us), None)
+    answer = next((s for s in flow.named("CONNECT_RESP1") if again is not None and s.ox_id == again.ox_id), None)
+    if acc is not None and answer is not None and again is not None:
+        back, took = acc.time_us - abts.time_us, answer.time_us - again.time_us
+        if took > 2 * back + _IN_THE_PORT_US:
+            names = ["lost-request", "slow-accept", "lost-resp1"]
+            text += (f" The retry was answered after {took} us and the ABTS after {back} us, as if the retry were news to the "
+                     "responder.")  # fmt: skip
+        else:
+            text += f" The retry was answered as fast as the ABTS ({took} us), as if the responder had accepted before."
+    return Cause(tuple(names), PROBABLE, text, "a capture at the responder", shown)
+
+
+_IN_THE_PORT_US = 1000  # an answer that no application was asked for
+_NO_SUCH_EXCHANGE = (0x03, 0x03)  # of BA_RJT: Logical error, Invalid OX_ID-RX_ID combination (FC-FS)
+
+
+def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[str, Step], retried: bool, tries: int,
+             watched: bool) -> Iterator[Cause]:  # fmt: skip
+    waited = abts.time_us - rqst.time_us
+    acc = next((s for s in parts if s.name == "BA_ACC"), None)
+    resp1, resp2, resp3 = (named.get(f"CONNECT_RESP{i}") for i in (1, 2, 3))
+    late = next((s for s in (resp1, resp3) if s is not None and s.time_us > abts.time_us), None)
+    rejected = next((s for s in parts if s.name == "BA_RJT"), None)
+    back = acc.time_us - abts.time_us if acc is not None else 0
+    shown = [s for s in (rqst, resp1, resp2, resp3, abts, acc) if s is not None]
+    if late is not None:
+        far = back * 2 >= waited or acc is None
+        text = f"{late.name} came {late.time_us - abts.time_us} us after the ABTS that gave it up ({waited} us after the request)."
+        if far:
+            yield Cause(("timeout-too-short",), PROVEN, text, "the length of the path: 5 us a km and way; R_A_TOV of switch and "
+                        "adapter", shown)  # fmt: skip
+        else:
+            text += f" The answer to the ABTS itself took {back} us, so the path is short and the application was slow."
+            yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
+    elif resp1 is None:
+        if acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF:
+            yield Cause(("lost-resp1",), STRONG, "BA_ACC names the responder's RX_ID, so the request had arrived; "
+                        "FCVI_CONNECT_RESP1 did not reach the capture point.", "a capture at the responder", shown)  # fmt: skip
+        elif rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) == _NO_SUCH_EXCHANGE:
+            yield Cause(("lost-request",), STRONG, "BA_RJT says that the responder knows no such Exchange: the request did not "
+                        "arrive, and was lost after the capture point.", "a capture at the responder",
+                        [*shown, rejected])  # fmt: skip
+        else:
+            yield _unanswered(flow, rqst, abts, acc, waited, shown)
+    elif resp2 is None:
+        again = [s for s in flow.steps if s.name == "CONNECT_RQST" and s.time_us > abts.time_us]
+        if again and tries > 1 and acc is not None and again[0].time_us - acc.time_us >= waited // 2:
+            yield Cause(("timeout-too-short", "lost-resp1"), PROBABLE, "FCVI_CONNECT_RESP1 was sent each time and each time the "
+                        "setup was given up, and the answer to ABTS was not taken either: the requester gets answers too late, "
+                        "or none.", "a capture at the requester; the length of the path", shown)  # fmt: skip
+        elif again and acc is not None and again[0].time_us - acc.time_us > abts.time_us - resp1.time_us:
+            yield Cause(("slow-accept", "timeout-too-short", "lost-resp1"), PROBABLE, f"FCVI_CONNECT_RESP1 was sent only "
+                        f"{abts.time_us - resp1.time_us} us before the ABTS came, which is less than the way there and back: "
+                        "the two passed each other.", "a capture at the requester; the responder's application log",
+                        shown)  # fmt: skip
+        elif retried:
+            yield Cause(("lost-resp1",), STRONG, "FCVI_CONNECT_RESP1 passed the capture point, yet the requester tried again, "
+                        "which only one does that has not got it (8.5.3): it was lost after the capture point.",
+                        "a capture at the requester", shown)  # fmt: skip
+        elif rqst.what["retry"]:
+            yield Cause(("lost-resp1", "lost-resp2", "timeout-too-short"), POSSIBLE, "FCVI_CONNECT_RESP1 of the retry passed the "
+                        "capture point and no FCVI_CONNECT_RESP2 came: one of the two was lost, or came too late.",
+                        "a capture at the requester", shown)  # fmt: skip
+        elif not watched:
+            yield Cause(("lost-resp2", "lost-resp1", "timeout-too-short"), POSSIBLE, "The requester gave up, and the capture ends "
+                        "before it would have tried again.", "a capture that goes on for R_A_TOV", shown)  # fmt: skip
+        else:
+            yield Cause(("lost-resp2",), STRONG, "The requester gave up without trying again, as one does that had "
+                        "FCVI_CONNECT_RESP1 (8.5.3 a 3): its FCVI_CONNECT_RESP2 was lost before the capture point.",
+                        "a capture at the requester", shown)  # fmt: skip
+    elif resp3 is None:
+        gone = [s for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.target]
+        if gone and gone[0].what.get("setup_abort"):
+            yield Cause(("lost-resp2",), STRONG, "The responder disconnects with CONN_SETUP_ABORT: it never saw "
+                        "FCVI_CONNECT_RESP2, which was lost after the capture point.", "a capture at the responder",
+                        [*shown, gone[0]])  # fmt: skip
+        elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
+            yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
+                        "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",
+                        shown + gone[:1])  # fmt: skip
+        else:
+            yield Cause(("lost-resp3", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP2 was lost after the capture point, or "
+                        "FCVI_CONNECT_RESP3 before it.", "a capture at the responder", shown)  # fmt: skip
+    else:
+        yield Cause(("lost-resp3",), STRONG, "FCVI_CONNECT_RESP3 passed the capture point, yet the requester aborted the setup "
+                    "for want of it: it was lost after the capture point.", "a capture at the requester", shown)  # fmt: skip
