@@ -29,7 +29,7 @@ METHOD_NOT_FOUND = -32601
 _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
-_NOTIFICATIONS = ("frame", "completion", "error", "state", "log")
+_NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 
 
 class Stream:
