@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { MOMENT_NS = 5 * 1000 * 1000 };
+
 struct api_method {
     const char *name;
     api_function *call;
@@ -60,7 +62,8 @@ static const struct api_method methods[] = {{"VipOpenNic", api_open_nic, false},
                                             {"mem.pattern", api_mem_pattern, false},
                                             {"mem.poll", api_mem_poll, true},
                                             {"layout", api_layout, false},
-                                            {"agent.state", api_state, false}};
+                                            {"agent.state", api_state, false},
+                                            {"agent.devices", api_devices, false}};
 
 /* A request on its way. */
 struct open_call {
@@ -69,6 +72,7 @@ struct open_call {
     const struct api_method *method;
     json_t *id, *params;
     bool answered;
+    uint64_t number;
 };
 
 struct api_lane {
@@ -202,6 +206,24 @@ static void leave(struct api *api)
     pthread_mutex_unlock(&api->lock);
 }
 
+/* The newest call of a thread of its own that waits inside the provider, or has returned. */
+static void passed(struct api *api, uint64_t number)
+{
+    pthread_mutex_lock(&api->lock);
+    if (api->passed < number)
+        api->passed = number;
+    pthread_cond_broadcast(&api->changed);
+    pthread_mutex_unlock(&api->lock);
+}
+
+static _Thread_local struct open_call *alone;
+
+void api_waits(void)
+{
+    if (alone != NULL)
+        passed(alone->api, alone->number);
+}
+
 static void run(struct open_call *c)
 {
     struct params p = {.object = c->params};
@@ -213,7 +235,11 @@ static void *run_alone(void *context)
 {
     struct open_call *c = context;
     struct api *api = c->api;
+    uint64_t number = c->number;
+    alone = c;
     run(c);
+    alone = NULL;
+    passed(api, number);
     leave(api);
     return NULL;
 }
@@ -288,17 +314,34 @@ static struct open_call *opened(struct api *api, const json_t *id, const struct 
     return c;
 }
 
+/* A client that starts a call which waits, and then another, means them in this order: it has begun, or the
+ * moment is over that it takes to begin. With the lock held. */
+static void await_begun(struct api *api, uint64_t number)
+{
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    moment.tv_nsec += MOMENT_NS;
+    moment.tv_sec += moment.tv_nsec / 1000000000;
+    moment.tv_nsec %= 1000000000;
+    while (api->passed < number)
+        if (pthread_cond_timedwait(&api->changed, &api->lock, &moment) != 0)
+            break;
+}
+
 static void later(struct api *api, const json_t *id, const struct api_method *m, struct params *p, long lane)
 {
     struct open_call *c = opened(api, id, m, p->object);
     bool good = c != NULL;
     pthread_mutex_lock(&api->lock);
     if (good) {
+        uint64_t number = c->number = ++api->begun;
         c->next = api->open;
         api->open = c;
         good = lane >= 0 ? into_lane(api, (size_t)lane, c) : spawn(api, run_alone, c);
         if (!good)
             api->open = c->next;
+        else if (lane < 0)
+            await_begun(api, number);
     }
     pthread_mutex_unlock(&api->lock);
     if (!good) {

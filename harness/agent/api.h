@@ -74,7 +74,8 @@ struct api {
     struct registration *registrations;
     uint64_t registration_count;
     struct open_call *open;
-    unsigned busy; /* threads inside, the one that reads not counted */
+    unsigned busy;          /* threads inside, the one that reads not counted */
+    uint64_t begun, passed; /* calls in threads of their own; the newest that waits or has returned */
     bool closing;
     struct api_lane *lanes[API_LANES];
     uint64_t since_ns;
@@ -89,6 +90,8 @@ bool api_stop(struct agent *a);
 bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p);
 /** Whether there is such a method. */
 bool api_has(const char *method);
+/** The calling thread begins to wait in its VIPL call. */
+void api_waits(void);
 /** A call from inside a handler: "result" or "error" into `into`. */
 void api_then(struct api *api, const json_t *then, json_t *into);
 uint64_t api_now_us(const struct api *api);
@@ -162,6 +165,6 @@ api_function api_register_mem, api_deregister_mem, api_query_mem, api_set_mem, a
 api_function api_create_cq, api_destroy_cq, api_resize_cq, api_cq_done, api_cq_wait, api_cq_notify;
 api_function api_post_send, api_post_recv, api_post_send_raw, api_post_recv_raw, api_send_done, api_recv_done,
     api_send_wait, api_recv_wait, api_send_notify, api_recv_notify;
-api_function api_layout, api_state;
+api_function api_layout, api_state, api_devices;
 
 #endif

@@ -167,3 +167,12 @@ json_t *api_state(struct api *api, struct params *p)
     return json_pack("{s:I, s:I, s:I}", "threads", status_of("Threads:"), "memory",
                      status_of("VmRSS:") * 1024, "posted", posted);
 }
+
+json_t *api_devices(struct api *api, struct params *p)
+{
+    json_t *devices = json_array();
+    (void)p;
+    for (size_t i = 0; i < api->a->device_count; i++)
+        json_array_append_new(devices, json_string(api->a->devices[i]));
+    return json_pack("{s:o}", "devices", devices);
+}

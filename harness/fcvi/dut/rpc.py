@@ -246,6 +246,11 @@ class RpcDut(Dut):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
         self.pics = answer["pics"]
+        devices = answer.get("devices", [])
+        if not isinstance(devices, list) or not all(isinstance(name, str) for name in devices):
+            raise DutError("hello: devices must be a list of names")
+        #: The names for VipOpenNic, in the order of the ends (section 9 of the protocol).
+        self.devices: list[str] = devices
 
     def _hello_1(self, token: dict[str, str], refused: str) -> Any:
         try:
