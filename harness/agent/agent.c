@@ -1,5 +1,6 @@
 /* The NIC behind the agent: opened at each reset, watched by one thread that tells what completes. */
 #include "agent.h"
+#include "api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,8 @@ static void forget_all(struct agent *a)
  * order held once. */
 void agent_stop(struct agent *a)
 {
+    if (a->api != NULL)
+        (void)api_stop(a);
     if (!a->started)
         return;
     a->closing = true;

@@ -23,7 +23,8 @@ enum {
     AGENT_MOST_MEMORY = 1 << 28, /* registered at once */
     AGENT_MOST_DONE = 65536,     /* completions that the client has not taken */
     AGENT_HOST = 64,             /* bytes of a host address, and of a Discriminator */
-    AGENT_DISCRIMINATOR = 4096
+    AGENT_DISCRIMINATOR = 4096,
+    AGENT_DEVICES = 2
 };
 
 /* JSON-RPC errors of the DUT protocol */
@@ -65,6 +66,10 @@ struct agent {
     int sink;         /* file descriptor that lines are written to */
     bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
     const char *device;
+    const char *devices[AGENT_DEVICES]; /* of a run of calls alone: one for each end */
+    size_t device_count;
+    struct api *api; /* of such a run, from reset to reset; else NULL */
+    bool caught;     /* a thread is inside a call that no reset could end */
     pthread_mutex_t order, out;
     bool started, closing;
     atomic_bool failed; /* the client cannot be written to, or is not to be */

@@ -1,5 +1,6 @@
 /* Connections. A call that blocks has a thread of its own; what it gave is told when it returns. */
 #include "agent.h"
+#include "api.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ enum { PLACE = 4 + AGENT_HOST + AGENT_DISCRIMINATOR };
 
 enum { MOMENT_NS = 50 * 1000 * 1000 };
 
-enum kind { WAIT, ACCEPT, REQUEST, PEER_WAIT, DISCONNECT };
+enum blocking { WAIT, ACCEPT, REQUEST, PEER_WAIT, DISCONNECT };
 
 union address {
     VIP_NET_ADDRESS net;
@@ -19,7 +20,7 @@ union address {
 struct blocked {
     struct agent *a;
     json_t *id;
-    enum kind kind;
+    enum blocking kind;
     VIP_VI_HANDLE vi;
     VIP_CONN_HANDLE conn;
     VIP_NIC_HANDLE nic;
@@ -34,6 +35,7 @@ static _Thread_local struct blocked *current;
 
 void agent_waits(void)
 {
+    api_waits();
     if (current == NULL)
         return;
     struct agent *a = current->a;

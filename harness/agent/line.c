@@ -1,5 +1,6 @@
 /* Lines: JSON-RPC 2.0 requests in, answers and notifications out. */
 #include "agent.h"
+#include "api.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,25 +48,7 @@ void agent_notify(struct agent *a, const char *method, json_t *params)
 
 json_t *agent_result(VIP_RETURN vip)
 {
-    static const char *const names[] = {"VIP_SUCCESS",
-                                        "VIP_NOT_DONE",
-                                        "VIP_INVALID_PARAMETER",
-                                        "VIP_ERROR_RESOURCE",
-                                        "VIP_TIMEOUT",
-                                        "VIP_REJECT",
-                                        "VIP_INVALID_RELIABILITY_LEVEL",
-                                        "VIP_INVALID_MTU",
-                                        "VIP_INVALID_QOS",
-                                        "VIP_INVALID_PTAG",
-                                        "VIP_INVALID_RDMAREAD",
-                                        "VIP_DESCRIPTOR_ERROR",
-                                        "VIP_INVALID_STATE",
-                                        "VIP_ERROR_NAMESERVICE",
-                                        "VIP_NO_MATCH",
-                                        "VIP_NOT_REACHABLE"};
-    unsigned n = (unsigned)vip;
-    return json_pack("{s:s}", "return",
-                     n < sizeof names / sizeof *names ? names[n] : "VIP_ERROR_NOT_SUPPORTED");
+    return api_result(vip);
 }
 
 /* ---- in ---- */
@@ -99,9 +82,13 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
     a->closed = false;
     json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
                                "version", "1", "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
+    json_t *devices = json_array();
+    for (size_t i = 0; i < a->device_count; i++)
+        json_array_append_new(devices, json_string(a->devices[i]));
     if (version == 2) /* calls alone: the frames, if there are any, are on a wire of their own */
         json_object_update_new(
             answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", "2007"));
+    json_object_set_new(answer, "devices", devices);
     return answer;
 }
 
@@ -109,10 +96,16 @@ static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
 {
     const char *why = NULL;
     (void)id;
-    if (params_check_config(p) != NULL)
+    const json_t *wire = json_object_get(p->object, "wire");
+    bool is_api = json_is_string(wire) && strcmp(json_string_value(wire), "api") == 0;
+    if (!is_api && params_check_config(p) != NULL)
         return NULL;
+    if (a->caught) {
+        params_no_room(p, "resets: a call of the provider's has not returned");
+        return NULL;
+    }
     agent_stop(a);
-    if (agent_start(a, p->object, &why))
+    if (is_api ? api_start(a, p->object, &why) : agent_start(a, p->object, &why))
         return json_object();
     agent_stop(a);
     snprintf(p->why, sizeof p->why, "the NIC cannot be configured so: %s", why != NULL ? why : "unknown");
@@ -152,6 +145,15 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(methods[i].name, method) == 0)
             m = &methods[i];
+    if (a->api != NULL && !a->closed && (m == NULL || (m->call != call_hello && m->call != call_reset))) {
+        if (!api_request(a, id, method, p))
+            agent_refuse(a, id, AGENT_METHOD, "no such method");
+        return;
+    }
+    if (m == NULL && !a->started && api_has(method)) {
+        agent_refuse(a, id, AGENT_NOT_RESET, "before the first reset");
+        return;
+    }
     if (m == NULL) {
         agent_refuse(a, id, AGENT_METHOD, "no such method");
         return;

@@ -28,7 +28,9 @@ static const char usage[] =
     "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE] [--token FILE] [--idle SECONDS] [unix:PATH | "
     "tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
-    "address it serves standard input and output. NAME is for VipOpenNic (default VINIC).\n"
+    "address it serves standard input and output. NAME is for VipOpenNic (default VINIC); given twice it "
+    "names\n"
+    "the NICs of both ends of a run that makes calls alone (fcvi run --dut api).\n"
     "--on puts the reference port on an Ethernet interface; a vendor's NIC is on its own wire.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
@@ -40,6 +42,8 @@ enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_TOKEN = 512 };
 
 struct options {
     const char *device, *on, *address;
+    const char *devices[AGENT_DEVICES];
+    size_t device_count;
     char token[MOST_TOKEN + 1];
     long idle_ms;
     int signals;   /* readable when the process is to end */
@@ -111,6 +115,8 @@ static int serve(const struct options *o, int source, int sink)
     if (a == NULL)
         return 3;
     bool ended = false;
+    memcpy(a->devices, o->devices, sizeof a->devices);
+    a->device_count = o->device_count > 0 ? o->device_count : provider_devices(a->devices, AGENT_DEVICES);
     reader_begin(&reader);
     a->spoken = o->listening < 0;
     a->token = o->token[0] != '\0' ? o->token : NULL;
@@ -273,7 +279,12 @@ static bool read_options(int argc, char **argv, struct options *o)
         const char *value = argv[at + 1];
         char *end = NULL;
         if (strcmp(argv[at], "--device") == 0) {
-            o->device = value;
+            if (o->device_count == AGENT_DEVICES) {
+                fputs("fcvi-agent: --device can be given twice: one NIC for each end\n", stderr);
+                return false;
+            }
+            o->devices[o->device_count++] = value;
+            o->device = o->devices[0];
         } else if (strcmp(argv[at], "--on") == 0) {
             o->on = value;
         } else if (strcmp(argv[at], "--token") == 0) {

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <vipl.h>
 
+#include "vipl_has.h" /* what the guide has and this vipl.h does not */
+
 /** Room for whatever VIP_QOS points to. */
 struct provider_qos {
     uint64_t place[4];
@@ -27,6 +29,12 @@ void provider_turn(void);
 /** Bring the NIC into the configuration of `reset`, which was checked. Returns the name for VipOpenNic, or
  * NULL with the reason. */
 const char *provider_start(const char *device, const json_t *config, const char **why);
+/** The names of the NICs that a run of calls alone uses when none were given: at most room of them into
+ * names. Returns how many there are. */
+size_t provider_devices(const char **names, size_t room);
+/** Bring the NICs up for calls alone: nothing is opened. config: `reset` of wire "api". False with the
+ * reason. */
+bool provider_start_calls(const char *const *devices, size_t count, const json_t *config, const char **why);
 /** The NIC is about to be closed: its connections need not be ended in peace, and nothing more is sent. */
 void provider_cut(void);
 /** No handle of the NIC is open any more. */

@@ -1,5 +1,6 @@
-/* A NIC of the reference port, in real time. Frames between its own VIs (5.3.4) do not leave it; others go
- * over an Ethernet interface when there is one, and are lost when there is none. */
+/* NICs of the reference port, in real time. Frames between the VIs of one (5.3.4) do not leave it; others go
+ * over an Ethernet interface when there is one. Without one a single NIC loses them, and of two each is the
+ * other's link: those are the two ends of a run that makes calls alone. */
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FRAMES_A_TURN = 256, LONGEST_SLEEP_US = 1000000 };
+enum { FRAMES_A_TURN = 256, LONGEST_SLEEP_US = 1000000, ENDS = 2, FRAMES_AT_ONCE = 100000 };
 
 static struct nic {
     pthread_mutex_t mutex;
@@ -24,8 +25,12 @@ static struct nic {
     int wake;             /* eventfd of the thread that carries frames */
     uint64_t sleeps_till; /* that thread, on the port's clock */
     bool cut;             /* nothing goes out, and nothing is waited for */
-    uint64_t *memory;
-    struct fcvi_port *port;
+    size_t ports;
+    uint64_t *memory[ENDS];
+    struct fcvi_port *port[ENDS];
+    char device[ENDS][64];
+    pthread_t mover; /* runs the handlers of programs that make no call; 0: none */
+    bool moves;      /* until it is to end */
 } nic = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t clock_us(void)
@@ -35,10 +40,10 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* The context of a NIC is its place. */
 static struct fcvi_port *nic_port(void *context)
 {
-    (void)context;
-    return nic.port;
+    return *(struct fcvi_port **)context;
 }
 
 static uint64_t nic_now(void *context)
@@ -47,16 +52,44 @@ static uint64_t nic_now(void *context)
     return clock_us() - nic.since;
 }
 
-static void send_all(void)
+static void send_one(size_t from, const struct fcvi_input *out)
+{
+    if (nic.cut)
+        return;
+    if (nic.ports > 1)
+        fcvi_port_receive(nic.port[1 - from], nic_now(NULL), out);
+    else
+        wire_send(out);
+}
+
+/* True when there was a frame. What a NIC says to the other may be answered at once. */
+static bool send_all(void)
 {
     uint8_t frame[24 + 2112];
     struct fcvi_transmitted meta;
     size_t length;
-    while ((length = fcvi_port_transmit(nic.port, nic_now(NULL), frame, sizeof frame, &meta)) > 0) {
-        const struct fcvi_input out = {frame, length, meta.sof, meta.eof, FCVI_CRC_OK};
-        if (!nic.cut)
-            wire_send(&out);
+    bool any = false, more = true;
+    for (int sent = 0; more && sent < FRAMES_AT_ONCE;) {
+        more = false;
+        for (size_t i = 0; i < nic.ports; i++)
+            while ((length = fcvi_port_transmit(nic.port[i], nic_now(NULL), frame, sizeof frame, &meta)) >
+                   0) {
+                send_one(i, &(struct fcvi_input){frame, length, meta.sof, meta.eof, FCVI_CRC_OK});
+                any = more = true;
+                sent++;
+            }
     }
+    return any;
+}
+
+static uint64_t next_deadline(void)
+{
+    uint64_t first = FCVI_NEVER;
+    for (size_t i = 0; i < nic.ports; i++) {
+        uint64_t due = fcvi_port_deadline(nic.port[i]);
+        first = due < first ? due : first;
+    }
+    return first;
 }
 
 /* Take in what has arrived and what is due; what arrives for no port is forgotten. Called with the lock held.
@@ -66,14 +99,15 @@ static void turn(void)
     struct fcvi_input in;
     bool any = false;
     for (int i = 0; i < FRAMES_A_TURN && wire_receive(&in); i++) {
-        if (nic.port == NULL)
+        if (nic.ports == 0)
             continue;
-        fcvi_port_receive(nic.port, nic_now(NULL), &in);
+        fcvi_port_receive(nic.port[0], nic_now(NULL), &in);
         send_all();
         any = true;
     }
-    if (nic.port != NULL && fcvi_port_deadline(nic.port) <= nic_now(NULL)) {
-        fcvi_port_run(nic.port, nic_now(NULL));
+    if (nic.ports > 0 && next_deadline() <= nic_now(NULL)) {
+        for (size_t i = 0; i < nic.ports; i++)
+            fcvi_port_run(nic.port[i], nic_now(NULL));
         send_all();
         any = true;
     }
@@ -86,8 +120,8 @@ static void turn(void)
 /* How long nobody has anything to do, unless a frame comes or the port's timers change. */
 static uint64_t idle_us(void)
 {
-    uint64_t now = nic.port != NULL ? nic_now(NULL) : 0;
-    uint64_t due = nic.port != NULL ? fcvi_port_deadline(nic.port) : FCVI_NEVER;
+    uint64_t now = nic.ports > 0 ? nic_now(NULL) : 0;
+    uint64_t due = nic.ports > 0 ? next_deadline() : FCVI_NEVER;
     uint64_t idle = due <= now ? 0 : due - now;
     idle = idle < LONGEST_SLEEP_US ? idle : LONGEST_SLEEP_US;
     nic.sleeps_till = now + idle;
@@ -149,25 +183,35 @@ static int nic_pump(void *context, uint64_t deadline)
 {
     const uint64_t longest =
         nic_now(context) + 1000000; /* looks again after a second, whatever it was told */
-    send_all();
+    bool any =
+        send_all() && nic.ports > 1; /* then the other NIC has something to see, and may have answered */
+    if (any) {
+        nic.changes++;
+        pthread_cond_broadcast(&nic.changed);
+    }
     if (nic.cut)
         return 1;
-    if (deadline > nic_now(context)) {
+    if (!any && deadline > nic_now(context)) {
         agent_waits();
         await_change(deadline < longest ? deadline : longest);
     }
     return 0;
 }
 
+static _Thread_local bool is_mover;
+
 static void nic_kick(void *context)
 {
     const uint64_t one = 1;
     (void)context;
-    if (wire_fd() >= 0) {
-        send_all();
-        if (fcvi_port_deadline(nic.port) < nic.sleeps_till)
+    bool any = false;
+    if (wire_fd() >= 0 || nic.ports > 1) {
+        any = send_all();
+        if (wire_fd() >= 0 && next_deadline() < nic.sleeps_till)
             (void)!write(nic.wake, &one, sizeof one);
     }
+    if (is_mover && !any)
+        return; /* it looked, and that is no news to itself */
     nic.changes++;
     pthread_cond_broadcast(&nic.changed);
 }
@@ -239,7 +283,7 @@ static struct fcvi_port_config config_of(const json_t *c)
     return config;
 }
 
-static const char *make_port(const json_t *c)
+static const char *make_port(size_t number, const struct fcvi_port_config *config)
 {
     const struct fcvi_port_limits limits = {.vis = 64,
                                             .connectionpoints = 64,
@@ -249,66 +293,189 @@ static const char *make_port(const json_t *c)
                                             .events = 4096,
                                             .memory = 4096,
                                             .max_transfer_size = 1 << 20};
-    struct fcvi_port_config config = config_of(c);
     size_t size = fcvi_port_size(&limits);
     pthread_mutex_lock(&nic.mutex);
     turn(); /* frames of what was before this reset */
-    nic.memory = calloc(1, size);
     nic.cut = false;
-    nic.since = clock_us();
-    nic.port = nic.memory != NULL ? fcvi_port_init(nic.memory, size, &limits, &config) : NULL;
+    if (number == 0)
+        nic.since = clock_us();
+    nic.memory[number] = calloc(1, size);
+    nic.port[number] =
+        nic.memory[number] != NULL ? fcvi_port_init(nic.memory[number], size, &limits, config) : NULL;
+    if (nic.port[number] != NULL)
+        nic.ports = number + 1;
     pthread_mutex_unlock(&nic.mutex);
-    return nic.port != NULL ? NULL : "the port takes no such configuration";
+    return nic.port[number] != NULL ? NULL : "the port takes no such configuration";
 }
 
 static void forget_port(void)
 {
     pthread_mutex_lock(&nic.mutex);
-    free(nic.memory);
-    nic.memory = NULL;
-    nic.port = NULL;
+    nic.ports = 0;
+    for (size_t i = 0; i < ENDS; i++) {
+        free(nic.memory[i]);
+        nic.memory[i] = NULL;
+        nic.port[i] = NULL;
+    }
     pthread_mutex_unlock(&nic.mutex);
 }
 
-const char *provider_start(const char *device, const json_t *config, const char **why)
+static void begin(void)
 {
-    const struct fcvi_vipl_nic_ops ops = {nic_port, nic_now, nic_pump, nic_kick, nic_lock, nic_unlock};
-    struct fcvi_vipl_nic info = {.rdma_read_levels =
-                                     VIP_SERVICE_RELIABLE_DELIVERY | VIP_SERVICE_RELIABLE_RECEPTION,
-                                 .max_vi = 64,
-                                 .max_register_regions = 512,
-                                 .max_descriptors_per_queue = 64,
-                                 .max_transfer_size = 1 << 20};
     pthread_condattr_t monotonic;
-    device = device != NULL ? device : "VINIC";
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&nic.changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    *why = make_port(config);
-    const json_t *hosts = json_object_get(config, "host");
-    bytes_of(json_string_value(json_array_get(hosts, 0)), info.host, 16);
-    for (uint32_t i = 1; i < json_array_size(hosts) && i <= FCVI_VIPL_MORE_HOSTS; i++)
-        bytes_of(json_string_value(json_array_get(hosts, i)), info.more_hosts[info.more_host_count++], 16);
-    if (*why == NULL && fcvi_vipl_attach(device, &ops, NULL, &info) != 0)
-        *why = "libvipl does not take the NIC";
+}
+
+/* Give a port to libvipl. Returns NULL, or why it cannot be. */
+static const char *attach(size_t number, const char *device, const struct fcvi_port_config *config,
+                          const struct fcvi_vipl_nic *tables)
+{
+    const struct fcvi_vipl_nic_ops ops = {nic_port, nic_now, nic_pump, nic_kick, nic_lock, nic_unlock};
+    struct fcvi_vipl_nic info = *tables;
+    info.rdma_read_levels = VIP_SERVICE_RELIABLE_DELIVERY | VIP_SERVICE_RELIABLE_RECEPTION;
+    info.max_vi = 64;
+    info.max_register_regions = 512;
+    info.max_descriptors_per_queue = 64;
+    info.max_transfer_size = 1 << 20;
+    const char *why =
+        strlen(device) < sizeof nic.device[0] ? make_port(number, config) : "its name is too long";
+    if (why != NULL)
+        return why;
+    memcpy(info.host, config->self.host[0], sizeof info.host);
+    for (uint32_t i = 1; i < config->self.hosts && i <= FCVI_VIPL_MORE_HOSTS; i++)
+        memcpy(info.more_hosts[info.more_host_count++], config->self.host[i], sizeof info.host);
+    if (fcvi_vipl_attach(device, &ops, &nic.port[number], &info) != 0)
+        return "libvipl does not take the NIC";
+    memcpy(nic.device[number], device, strlen(device) + 1);
+    return NULL;
+}
+
+const char *provider_start(const char *device, const json_t *config, const char **why)
+{
+    struct fcvi_port_config c = config_of(config);
+    device = device != NULL ? device : "VINIC";
+    begin();
+    *why = attach(0, device, &c, &(struct fcvi_vipl_nic){0});
     if (*why == NULL)
         return device;
-    forget_port();
+    provider_stop();
     return NULL;
+}
+
+/* ---- calls alone ---- */
+
+size_t provider_devices(const char **names, size_t room)
+{
+    static const char *const ends[ENDS] = {"VINIC0", "VINIC1"};
+    size_t count = wire_fd() >= 0 ? 1 : ENDS;
+    for (size_t i = 0; i < count && i < room; i++)
+        names[i] = ends[i];
+    return count;
+}
+
+/* Handlers are due when frames or time have moved a port and the program makes no call. */
+static void *move(void *context)
+{
+    (void)context;
+    is_mover = true;
+    for (bool go_on = true; go_on;) {
+        pthread_mutex_lock(&nic.mutex);
+        turn();
+        uint64_t due = next_deadline(), longest = nic_now(NULL) + LONGEST_SLEEP_US;
+        static uint64_t seen;
+        if (seen == nic.changes && nic.moves)
+            await_change(due < longest ? due : longest);
+        seen = nic.changes;
+        go_on = nic.moves;
+        pthread_mutex_unlock(&nic.mutex);
+        for (size_t i = 0; i < ENDS && go_on; i++)
+            if (nic.device[i][0] != '\0')
+                (void)fcvi_vipl_turn(nic.device[i]);
+    }
+    return NULL;
+}
+
+static struct fcvi_port_identity end_identity(size_t number)
+{
+    struct fcvi_port_identity i = {.port_name = 0x10000000c9000001u + number,
+                                   .node_name = 0x20000000c9000001u + number,
+                                   .n_port_id = 0x010100u + 0x100u * (uint32_t)number,
+                                   .hosts = 1};
+    i.host[0][0] = 0xfe;
+    i.host[0][1] = 0x80;
+    i.host[0][15] = number == 0 ? 0xa1 : 0xb2;
+    return i;
+}
+
+static const char *attach_end(size_t number, const char *device, const json_t *config, size_t first)
+{
+    const json_t *time = json_object_get(config, "r_a_tov_us");
+    uint64_t r_a_tov =
+        json_is_integer(time) && json_integer_value(time) > 0 ? (uint64_t)json_integer_value(time) : 500000;
+    size_t self = first ^ number;
+    const struct fcvi_port_config c = {.self = end_identity(self),
+                                       .peer = end_identity(1 - self),
+                                       .service_class = 3,
+                                       .e_d_tov_us = r_a_tov / 5 + 1,
+                                       .r_a_tov_us = r_a_tov,
+                                       .receive_size = 2112,
+                                       .seed = (uint64_t)json_integer_value(json_object_get(config, "seed"))};
+    struct fcvi_vipl_name names[ENDS] = {{.name = "fcvi-end-a"}, {.name = "fcvi-end-b"}};
+    struct fcvi_vipl_neighbour other = {.hops = 1};
+    for (size_t i = 0; i < ENDS; i++)
+        memcpy(names[i].host, end_identity(i).host[0], sizeof names[i].host);
+    memcpy(other.host, c.peer.host[0], sizeof other.host);
+    const struct fcvi_vipl_nic tables = {
+        .names = names, .name_count = ENDS, .neighbours = &other, .neighbour_count = 1};
+    return attach(number, device, &c, &tables);
+}
+
+bool provider_start_calls(const char *const *devices, size_t count, const json_t *config, const char **why)
+{
+    size_t first = json_integer_value(json_object_get(config, "end")) == 1;
+    begin();
+    *why = NULL;
+    for (size_t i = 0; i < count && i < ENDS && *why == NULL; i++)
+        *why = attach_end(i, devices[i], config, first);
+    if (*why == NULL) {
+        nic.moves = true;
+        if (pthread_create(&nic.mover, NULL, move, NULL) == 0)
+            return true;
+        nic.mover = 0;
+        *why = "no thread for the NICs";
+    }
+    provider_stop();
+    return false;
 }
 
 void provider_cut(void)
 {
     nic_lock(NULL);
     nic.cut = true;
-    nic_kick(NULL);
+    if (nic.ports > 0)
+        nic_kick(NULL);
     nic_unlock(NULL);
 }
 
 void provider_stop(void)
 {
-    (void)fcvi_vipl_detach("VINIC");
+    if (nic.mover != 0) {
+        nic_lock(NULL);
+        nic.moves = false;
+        nic.changes++;
+        pthread_cond_broadcast(&nic.changed);
+        nic_unlock(NULL);
+        pthread_join(nic.mover, NULL);
+        nic.mover = 0;
+    }
+    for (size_t i = 0; i < ENDS; i++)
+        if (nic.device[i][0] != '\0') {
+            (void)fcvi_vipl_detach(nic.device[i]);
+            nic.device[i][0] = '\0';
+        }
     forget_port();
 }
 
@@ -319,7 +486,8 @@ void provider_link(const char *event)
     while (strcmp(events[link], event) != 0)
         link++;
     nic_lock(NULL);
-    fcvi_port_link(nic.port, nic_now(NULL), link);
+    if (nic.ports > 0)
+        fcvi_port_link(nic.port[0], nic_now(NULL), link);
     nic_kick(NULL);
     nic_unlock(NULL);
 }

@@ -50,11 +50,14 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     """What run and certify share."""
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
-        help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...].",
+        help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
+             "api (VIPL calls alone, by --agent).",
     )  # fmt: skip
     p.add_argument("--agent", default="", metavar="SPEC",
-                   help="Make the VIPL calls of an fcoe: device through this: exec:COMMAND, unix:PATH, "
+                   help="Make the VIPL calls of an fcoe: or api device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip
+    p.add_argument("--agent2", default="", metavar="SPEC",
+                   help="With --dut api, make the calls of the other end through this (default: a second NIC of --agent).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
                    help="Take PICS, PIXIT and known deviations from this TOML file (default: as hello says).")  # fmt: skip
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
@@ -153,7 +156,7 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
-        dut=args.dut, agent=args.agent, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
+        dut=args.dut, agent=args.agent, agent2=args.agent2, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), log=None if folder is None else Path(args.report, "dut.log"), record=record,
@@ -263,7 +266,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("agent", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -21,7 +21,7 @@ def attach(
     """
     kind, _, rest = spec.partition(":")
     if agent:
-        raise AttachError(f"--agent {agent}: only for --dut fcoe:IFACE; {kind}: has a control plane of its own")
+        raise AttachError(f"--agent {agent}: only for --dut fcoe:IFACE and api; {kind}: has a control plane of its own")
     if spec == "ref":
         from .ref import DirectDut
 
@@ -30,4 +30,4 @@ def attach(
         from .rpc import RpcDut
 
         return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
-    raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT or fcoe:IFACE")
+    raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE or api")

@@ -82,8 +82,11 @@ class Control(abc.ABC):
     implementation: str
     version: str
     pics: dict[str, Any]
+    wires: Optional[tuple[str, ...]] = None  # as hello names them; None: nobody can be asked
 
     def __init__(self) -> None:
+        #: The names for VipOpenNic, in the order of the ends.
+        self.devices: list[str] = []
         #: "completion", "error", "state" and "log" notifications: (time by monotonic_us, method, params).
         self.inbox: Deque[tuple[int, str, dict[str, Any]]] = deque()
 
@@ -275,6 +278,8 @@ class PlaneDut(Dut):
                 selector.select((until - now) / 1_000_000)
 
     def reset(self, config: dict[str, Any]) -> None:
+        if config.get("wire", "fc") != "fc":
+            raise Unavailable(f"this device is on a wire of its own; the case needs {config['wire']!r}")
         self._open = []
         self._control.reset(config)
         self._frames.prepare(config)

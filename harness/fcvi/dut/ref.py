@@ -7,7 +7,7 @@ from typing import Any, Optional
 from fcvi.fc import notation
 from fcvi.fc.build import RawFrame
 from .refserver import PICS, RefServer
-from .base import Dut, DutError, Notification, Reply
+from .base import Dut, DutError, Notification, Reply, Unavailable
 
 
 class RefDut(Dut):
@@ -55,6 +55,8 @@ class RefDut(Dut):
 
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
+        if config.get("wire", "fc") != "fc":
+            raise Unavailable(f"the reference port is on Fibre Channel alone; the case needs {config['wire']!r}: --dut api")
         reply = self.request("reset", config)
         if reply.error is not None:
             raise DutError(f"reset was refused: {reply.error[1]}")

@@ -29,7 +29,7 @@ METHOD_NOT_FOUND = -32601
 _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
-_NOTIFICATIONS = ("frame", "completion", "error", "state", "log")
+_NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 
 
 class Stream:
@@ -246,6 +246,11 @@ class RpcDut(Dut):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
         self.pics = answer["pics"]
+        devices = answer.get("devices", [])
+        if not isinstance(devices, list) or not all(isinstance(name, str) for name in devices):
+            raise DutError("hello: devices must be a list of names")
+        #: The names for VipOpenNic, in the order of the ends (section 9 of the protocol).
+        self.devices: list[str] = devices
 
     def _hello_1(self, token: dict[str, str], refused: str) -> Any:
         try:

@@ -67,4 +67,5 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.dut, options.seed, options.date = str(dut["attachment"]), int(run["seed"]), str(run["date"])
     options.certification = run["certification"] is True
     options.agent = options.agent or str(incomplete.get("agent", ""))
+    options.agent2 = options.agent2 or str(incomplete.get("agent2", ""))
     return options

@@ -143,3 +143,15 @@ int fcvi_vipl_detach(const char *device)
     vipl_device_free(d);
     return 0;
 }
+
+int fcvi_vipl_turn(const char *device)
+{
+    char name[DEVICE_NAME];
+    struct device *d = canonical(device, name) ? vipl_registry_pin_device(name) : NULL;
+    if (d == NULL)
+        return -1;
+    vipl_device_lock(d);
+    fcvi_port_run(vipl_device_port(d), vipl_device_now(d));
+    (void)vipl_leave(d, 0);
+    return 0;
+}

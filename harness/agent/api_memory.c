@@ -1,0 +1,323 @@
+/* Memory: registered as the client says, also wrongly, and looked at from outside the provider. */
+#include "api.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MOST_PATTERN = 4096, MOST_POLLED = 64 };
+
+struct wanted {
+    size_t length, align;
+    const char *pages;
+    unsigned char pattern[MOST_PATTERN];
+    size_t period;
+};
+
+static const char *const kinds[] = {"read-write", "read-only", "unmapped", NULL};
+
+/* New memory with a page of its own before and behind, so that what is aimed beyond it hits nobody's. */
+static bool make(const struct wanted *w, struct thing *t)
+{
+    t->length = w->length;
+    t->pages_length = (w->align + w->length + PAGE - 1) / PAGE * PAGE + 2 * (size_t)PAGE;
+    t->pages = region_new(t->pages_length);
+    if (t->pages == NULL)
+        return false;
+    t->pages_length = (t->pages_length / PAGE + 1) * PAGE; /* as region_new makes it */
+    t->bytes = t->pages + PAGE + w->align;
+    t->readable = true;
+    for (size_t i = 0; w->period > 0 && i < t->pages_length; i++)
+        t->pages[i] = w->pattern[(i + w->period - (PAGE + w->align) % w->period) % w->period];
+    if (w->pages == kinds[1])
+        mprotect(t->pages, t->pages_length, PROT_READ);
+    if (w->pages == kinds[2]) {
+        mprotect(t->pages, t->pages_length, PROT_NONE);
+        munmap(t->pages, t->pages_length);
+        t->pages = NULL;
+        t->readable = false;
+    }
+    return true;
+}
+
+/* Where `name` (a place: mem and offset) is, with `length` bytes behind it; NULL with p->why. Under the lock.
+ */
+static unsigned char *range(struct api *api, struct params *p, size_t length)
+{
+    const struct thing *t = api_thing(api, p, "mem", KIND_MEM);
+    uint64_t offset = params_number(p, "offset", UINT32_MAX, true, 0);
+    if (p->why[0] == '\0' && (t == NULL || !t->readable || offset > t->length || length > t->length - offset))
+        params_wrong(p, "the range", "inside memory that can be read");
+    return p->why[0] == '\0' && t != NULL ? t->bytes + offset : NULL;
+}
+
+static bool choose(struct api *api, struct params *p, struct thing *t)
+{
+    static const size_t most = (size_t)1 << 31;
+    struct wanted w = {.pages = kinds[0]};
+    w.length = (size_t)params_number(p, "length", most, params_has(p, "of"), 0);
+    w.align = (size_t)params_number(p, "align", PAGE - 1, true, 0);
+    if (params_has(p, "pages"))
+        w.pages = params_choice(p, "pages", kinds);
+    if (params_has(p, "fill"))
+        w.period = params_hex(p, "fill", w.pattern, 1, sizeof w.pattern);
+    if (params_has(p, "of")) {
+        struct params of = params_table(p, "of");
+        pthread_mutex_lock(&api->lock);
+        t->bytes = p->why[0] == '\0' ? range(api, &of, w.length) : NULL;
+        pthread_mutex_unlock(&api->lock);
+        memcpy(p->why, of.why, sizeof p->why);
+        t->length = w.length;
+        t->readable = true;
+        return p->why[0] == '\0';
+    }
+    if (p->why[0] == '\0' && !make(&w, t))
+        params_no_room(p, "memory");
+    return p->why[0] == '\0';
+}
+
+static VIP_MEM_ATTRIBUTES attributes_of(struct api *api, struct params *p, size_t nic)
+{
+    VIP_MEM_ATTRIBUTES m;
+    if (params_has(p, "MemAttribs")) {
+        struct params table = params_table(p, "MemAttribs");
+        memset(&m, 0, sizeof m);
+        if (p->why[0] == '\0') {
+            m = api_mem_attributes(api, &table, nic);
+            memcpy(p->why, table.why, sizeof p->why);
+        }
+        return m;
+    }
+    m = api_mem_attributes(api, p, nic);
+    if (params_flag(p, "rdma_write"))
+        m.EnableRdmaWrite = VIP_TRUE;
+    if (params_flag(p, "rdma_read"))
+        m.EnableRdmaRead = VIP_TRUE;
+    return m;
+}
+
+static size_t nic_of(struct api *api, struct params *p, VIP_NIC_HANDLE *nic)
+{
+    const struct thing *t = api_nic(api, p, nic);
+    return t != NULL ? (size_t)(t - api->things[KIND_NIC].at) : API_PLACES;
+}
+
+json_t *api_register_mem(struct api *api, struct params *p)
+{
+    struct thing t = {0};
+    VIP_MEM_HANDLE handle;
+    VIP_NIC_HANDLE nic;
+    VIP_RETURN vip;
+    pthread_mutex_lock(&api->lock);
+    t.nic = nic_of(api, p, &nic);
+    VIP_MEM_ATTRIBUTES attributes = attributes_of(api, p, t.nic);
+    pthread_mutex_unlock(&api->lock);
+    if (p->why[0] != '\0' || !choose(api, p, &t))
+        return NULL;
+    memset(&handle, 0xff, sizeof handle);
+    API_CALL(vip, VipRegisterMem, nic, t.bytes, (VIP_ULONG)t.length, &attributes, &handle);
+    json_t *result = api_result(vip);
+    uint64_t value = 0;
+    memcpy(&value, &handle, sizeof handle < sizeof value ? sizeof handle : sizeof value);
+    t.value = (uintptr_t)value;
+    pthread_mutex_lock(&api->lock);
+    long n = api_add(api, p, KIND_MEM, t); /* also when it failed: its pages go with the reset */
+    pthread_mutex_unlock(&api->lock);
+    json_object_set_new(result, "handle", json_integer((json_int_t)(value & UINT32_MAX)));
+    json_object_set_new(result, "va", api_hex((uintptr_t)t.bytes));
+    if (vip == VIP_SUCCESS)
+        json_object_set_new(result, "mem", json_integer(n));
+    return result;
+}
+
+struct named {
+    VIP_NIC_HANDLE nic;
+    size_t number;
+    VIP_PVOID address;
+    VIP_MEM_HANDLE handle;
+};
+
+/* mem, and in its place or beside it va and handle. */
+static bool named(struct api *api, struct params *p, struct named *out)
+{
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&api->lock);
+    out->number = nic_of(api, p, &out->nic);
+    if (json_object_get(p->object, "mem") != NULL) {
+        const struct thing *t = api_thing(api, p, "mem", KIND_MEM);
+        out->address = t != NULL ? t->bytes : NULL;
+        out->handle = (VIP_MEM_HANDLE)(t != NULL ? t->value : 0);
+        if (t != NULL && json_object_get(p->object, "nic") == NULL && t->nic < api->things[KIND_NIC].count) {
+            out->number = t->nic;
+            out->nic = (void *)api->things[KIND_NIC].at[t->nic].value; /* NOLINT(performance-no-int-to-ptr) */
+        }
+    } else if (!params_has(p, "va") || !params_has(p, "handle")) {
+        params_wrong(p, "mem", "given, or va and handle");
+    }
+    if (params_has(p, "va"))
+        out->address = (void *)(uintptr_t)api_hex64(p, "va"); /* NOLINT(performance-no-int-to-ptr) */
+    if (params_has(p, "handle"))
+        out->handle = (VIP_MEM_HANDLE)params_number(p, "handle", UINT32_MAX, false, 0);
+    pthread_mutex_unlock(&api->lock);
+    return p->why[0] == '\0';
+}
+
+json_t *api_deregister_mem(struct api *api, struct params *p)
+{
+    struct named n;
+    VIP_RETURN vip;
+    if (!named(api, p, &n))
+        return NULL;
+    API_CALL(vip, VipDeregisterMem, n.nic, n.address, n.handle);
+    return api_result(vip);
+}
+
+json_t *api_query_mem(struct api *api, struct params *p)
+{
+    VIP_MEM_ATTRIBUTES attributes;
+    struct named n;
+    VIP_RETURN vip;
+    if (!named(api, p, &n))
+        return NULL;
+    memset(&attributes, 0, sizeof attributes);
+    API_CALL(vip, VipQueryMem, n.nic, n.address, n.handle, &attributes);
+    json_t *result = api_result(vip);
+    if (vip == VIP_SUCCESS) {
+        pthread_mutex_lock(&api->lock);
+        json_object_set_new(result, "MemAttribs", api_mem_attributes_json(api, &attributes));
+        pthread_mutex_unlock(&api->lock);
+    }
+    return result;
+}
+
+json_t *api_set_mem(struct api *api, struct params *p)
+{
+    struct named n;
+    VIP_RETURN vip;
+    if (!params_has(p, "MemAttribs"))
+        params_wrong(p, "MemAttribs", "an object");
+    if (!named(api, p, &n))
+        return NULL;
+    pthread_mutex_lock(&api->lock);
+    VIP_MEM_ATTRIBUTES attributes = attributes_of(api, p, n.number);
+    pthread_mutex_unlock(&api->lock);
+    if (p->why[0] != '\0')
+        return NULL;
+    API_CALL(vip, VipSetMemAttributes, n.nic, n.address, n.handle, &attributes);
+    return api_result(vip);
+}
+
+/* ---- looked at from outside ---- */
+
+json_t *api_mem_read(struct api *api, struct params *p)
+{
+    size_t length = (size_t)params_number(p, "length", AGENT_MOST_BYTES, false, 0);
+    pthread_mutex_lock(&api->lock);
+    const unsigned char *bytes = range(api, p, length);
+    pthread_mutex_unlock(&api->lock);
+    return bytes != NULL ? json_pack("{s:o}", "hex", api_bytes(bytes, length)) : NULL;
+}
+
+json_t *api_mem_write(struct api *api, struct params *p)
+{
+    unsigned char data[AGENT_MOST_BYTES];
+    size_t length = params_hex(p, "hex", data, 0, sizeof data);
+    pthread_mutex_lock(&api->lock);
+    unsigned char *bytes = range(api, p, length);
+    pthread_mutex_unlock(&api->lock);
+    if (bytes == NULL)
+        return NULL;
+    memcpy(bytes, data, length);
+    return json_object();
+}
+
+json_t *api_mem_pattern(struct api *api, struct params *p)
+{
+    size_t length = (size_t)params_number(p, "length", UINT32_MAX, false, 0), wrong = 0, first = 0;
+    uint32_t seed = (uint32_t)params_number(p, "seed", UINT32_MAX, false, 0);
+    bool check = params_flag(p, "check");
+    pthread_mutex_lock(&api->lock);
+    unsigned char *bytes = range(api, p, length);
+    pthread_mutex_unlock(&api->lock);
+    if (bytes == NULL)
+        return NULL;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)(((uint32_t)i + seed) * 2654435761u >> 24);
+        if (!check)
+            bytes[i] = byte;
+        else if (bytes[i] != byte && wrong++ == 0)
+            first = i;
+    }
+    return check ? json_pack("{s:I, s:o}", "wrong", (json_int_t)wrong, "first",
+                             wrong > 0 ? json_integer((json_int_t)first) : json_null())
+                 : json_object();
+}
+
+struct poll {
+    const uint32_t *at[MOST_POLLED];
+    bool met[MOST_POLLED];
+    size_t count, left;
+    uint32_t mask, value;
+};
+
+/* One look at every word, the last first. */
+static void look(struct api *api, struct poll *poll, uint64_t round, json_t *said)
+{
+    for (size_t i = poll->count; i > 0; i--) {
+        if (poll->met[i - 1] ||
+            (__atomic_load_n(poll->at[i - 1], __ATOMIC_ACQUIRE) & poll->mask) != poll->value)
+            continue;
+        poll->met[i - 1] = true;
+        poll->left--;
+        json_array_append_new(said, json_pack("{s:I, s:I, s:I}", "place", (json_int_t)(i - 1), "round",
+                                              (json_int_t)round, "us", (json_int_t)api_now_us(api)));
+    }
+}
+
+static void places_of(struct api *api, struct params *p, struct poll *poll)
+{
+    const json_t *places = json_object_get(p->object, "places");
+    poll->count = poll->left = json_array_size(places);
+    if (poll->count < 1 || poll->count > MOST_POLLED)
+        params_wrong(p, "places", "1 to 64 places");
+    for (size_t i = 0; p->why[0] == '\0' && i < poll->count; i++) {
+        struct params place = {.object = json_array_get(places, i)};
+        const unsigned char *at = range(api, &place, sizeof(uint32_t));
+        memcpy(p->why, place.why, sizeof p->why);
+        if (at != NULL && (uintptr_t)at % sizeof(uint32_t) != 0)
+            params_wrong(p, "places", "at multiples of 4");
+        poll->at[i] = (const uint32_t *)(const void *)at;
+    }
+}
+
+json_t *api_mem_poll(struct api *api, struct params *p)
+{
+    const struct timespec nap = {.tv_nsec = 20000};
+    struct poll poll = {.count = 0};
+    uint64_t timeout = params_number(p, "Timeout", (1ull << 53) - 1, true, UINT64_MAX / 2);
+    poll.mask = (uint32_t)params_number(p, "mask", UINT32_MAX, false, 0);
+    poll.value = (uint32_t)params_number(p, "value", UINT32_MAX, false, 0);
+    pthread_mutex_lock(&api->lock);
+    places_of(api, p, &poll);
+    pthread_mutex_unlock(&api->lock);
+    if (p->why[0] != '\0')
+        return NULL;
+    json_t *said = json_array();
+    uint64_t until = api_now_us(api) + timeout;
+    for (uint64_t round = 0;; round++) {
+        look(api, &poll, round, said);
+        pthread_mutex_lock(&api->lock);
+        bool closing = api->closing;
+        pthread_mutex_unlock(&api->lock);
+        if (poll.left == 0 || closing || api_now_us(api) >= until)
+            break;
+        if (round > 1000)
+            nanosleep(&nap, NULL);
+        else
+            sched_yield();
+    }
+    return json_pack("{s:o}", "met", said);
+}

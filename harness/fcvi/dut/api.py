@@ -1,0 +1,140 @@
+"""``--dut api``: a provider of VIPL, judged by its calls alone. There is no frame, and nobody's port: one or two agents."""
+
+from __future__ import annotations
+
+import selectors
+from pathlib import Path
+from typing import Any, Optional
+
+from fcvi.engine.budget import Limits
+from .base import AttachError, Dut, DutError, Notification, Reply, Unavailable
+from .control import attach_agent
+from .planes import Control, monotonic_us
+
+_ANSWER_US = 300  # a call that does not block is answered within this time, mostly
+_GATHER_US = 200  # what belongs to something follows so soon
+
+
+class ApiDut(Dut):
+    """Agents, each with an end of its own; one agent is both."""
+
+    def __init__(self, agents: list[Control]) -> None:
+        super().__init__()
+        self.spec, self.clock = "api", "real"
+        self._agents = agents
+        self._open: list[Reply] = []
+        self._latest: Optional[tuple[Reply, Control]] = None
+        self._since = monotonic_us()
+        self._identify()
+
+    def _identify(self) -> None:
+        first = self._agents[0]
+        self.implementation, self.version, self.pics = first.implementation, first.version, first.pics
+        for agent in self._agents:
+            if agent.wires is not None and "api" not in agent.wires:
+                raise AttachError(f"--agent: {agent.implementation} makes no calls by themselves: its hello names the wires "
+                                  f"{', '.join(agent.wires)}; it has to name api")  # fmt: skip
+        #: The names for VipOpenNic, in the order of the ends.
+        self.devices: list[str] = first.devices if len(self._agents) == 1 else [d for a in self._agents for d in a.devices[:1]]
+
+    def _now(self) -> int:
+        return max(0, monotonic_us() - self._since)
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        """``end`` says whose agent it is. Which devices there are nobody else can say."""
+        if method == "agent.devices":
+            return Reply(method, True, {"devices": self.devices}, time_us=self._now())
+        end = params.get("end", 0)
+        agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
+        reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
+        if reply.done:
+            reply.time_us = self._now()
+        else:
+            self._open.append(reply)
+        self._latest = (reply, agent)
+        return reply
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        raise Unavailable(f"--dut api has no wire: the case needs {method}")
+
+    def _collect(self) -> bool:
+        found = False
+        for end, agent in enumerate(self._agents):
+            agent.pump()
+            now = self._now()
+            for at_us, method, params in agent.inbox:
+                time_us = max(0, at_us - self._since)
+                self.inbox.append(Notification(method, {**params, "end": end} if end else params, time_us, time_us))
+            found = found or bool(agent.inbox)
+            agent.inbox.clear()
+            for reply in [r for r in self._open if r.done]:
+                reply.time_us, found = now, True
+            self._open = [r for r in self._open if not r.done]
+        return found
+
+    def _listen(self, us: int, latest: Optional[Reply] = None) -> None:
+        """Take in what arrives within us, or until the reply is there; of the rest until nothing follows."""
+        deadline = monotonic_us() + us
+        with selectors.DefaultSelector() as selector:
+            for fileno in {agent.fileno() for agent in self._agents} - {None}:
+                assert fileno is not None
+                selector.register(fileno, selectors.EVENT_READ)
+            while True:
+                if self._collect() and latest is None:
+                    deadline = min(deadline, monotonic_us() + _GATHER_US)
+                now = monotonic_us()
+                if now >= deadline or (latest is not None and latest.done):
+                    return
+                selector.select((deadline - now) / 1_000_000)
+
+    def advance(self, us: int) -> None:
+        """Wait up to us, or until something arrives. 0: until the agents have taken what they were told."""
+        if us > 0:
+            self._listen(us)
+        elif self._latest is not None:
+            reply, agent = self._latest
+            self._latest = None
+            self._listen(_ANSWER_US, reply)
+            if not reply.done:
+                agent.sync()
+            self._collect()
+        else:
+            self._collect()
+        self.now_us = self._now()
+
+    def reset(self, config: dict[str, Any]) -> None:
+        if config.get("wire", "fc") != "api":
+            raise Unavailable("--dut api has no wire: it runs the cases that make calls alone")
+        self._open, self._latest = [], None
+        for end, agent in enumerate(self._agents):
+            agent.reset({**config, "end": end} if len(self._agents) > 1 else config)
+        self.inbox.clear()
+        self._since = monotonic_us()
+        self.now_us, self.next_us, self.knows_next = 0, None, False
+
+    def restart(self) -> None:
+        for agent in self._agents:
+            agent.restart()
+        try:
+            self._identify()
+        except AttachError as error:
+            raise DutError(str(error)) from error
+
+    def close(self) -> None:
+        for agent in self._agents:
+            agent.close()
+
+
+def attach_api(agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> ApiDut:
+    """Attach the agents that ``--agent`` and ``--agent2`` name. Raises AttachError and DutError."""
+    if not agents[0]:
+        raise AttachError("--dut api: name the agent that makes the calls: --agent exec:fcvi-agent")
+    attached: list[Control] = []
+    try:
+        for spec in filter(None, agents):
+            attached.append(attach_agent(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits))
+        return ApiDut(attached)
+    except BaseException:  # an interrupt as well: what was started ends with us
+        for agent in attached:
+            agent.close()
+        raise
