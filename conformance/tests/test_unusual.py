@@ -44,6 +44,24 @@ def test_lint_accuses_no_port_whose_new_login_was_not_captured(tmp_path: Path, t
     assert [(names[p], f["frame"], f["requirement"], f["message"]) for p, all_ in found.items() for f in all_ if bad(f)] == []
 
 
+@pytest.mark.parametrize("trust", ["all,order", "all,order,once"])
+def test_a_first_frame_that_busy_sent_back_before_the_capture_began_is_no_beginning(tmp_path: Path, trust: str) -> None:
+    found = []
+    for session in map(draw, range(1, 400)):
+        frames = session.frames
+        for i, f in enumerate(frames):
+            # FCVI_CONNECT_RQST: the second frame, and behind it the first once more
+            if f.opcode == 0x10 and f.cls == 2 and f.seq_cnt == 1:
+                again = any(g.opcode == 0x10 and (g.ox, g.src, g.seq_cnt) == (f.ox, f.src, 0) for g in frames[i + 1 : i + 9])
+                if again and session.claims >= set(trust.split(",")):
+                    path = tmp_path / f"{session.name}.{i}.pcap"
+                    write_pcap(path, frames[i:])
+                    found.append(path)
+    assert found, "no session has such a frame"
+    accused = [(path, f["requirement"]) for path, all_ in lint(found, trust).items() for f in all_ if bad(f)]
+    assert accused == []
+
+
 def test_the_sessions_are_full_of_what_they_are_for() -> None:
     """Setups that fail and are tried again, Peers, aborts, logouts, Disconnects, both classes, responses."""
     seen: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,13 @@ def test_a_device_whose_frames_nobody_sees_is_not_accused() -> None:
     assert played.findings == [] and "no frame" in played.error
 
 
+@pytest.mark.parametrize("attached", [("--dut", "exec:build/fcvi-agent"), ("--dut", "ref", "--against", "exec:build/fcvi-agent")])
+def test_a_device_without_a_wire_is_told_in_one_line(attached: tuple[str, ...]) -> None:
+    done = fcvi("random", *attached, "--steps", "2000", "--progress", "never")
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1 and "has no wire" in done.stderr
+
+
 def test_letters_that_the_finding_does_not_need_are_left_out() -> None:
     word = Word(("class2", "small"), tuple("abcdefgh"), 5)
     cut = shrink(word, lambda w: {"c", "g"} <= set(w.letters) and w.letters.index("c") < w.letters.index("g"))
@@ -192,6 +200,7 @@ def test_a_decision_is_about_what_came_since_all_was_over_and_about_how_not_whet
     sides = (("answer-1",), ("answer-2",))
     assert decision.covers(("a", "c", "bb"), 2, "answer-1", sides)
     assert not decision.covers(("a", "rest", "bb"), 2, "answer-1", sides)
+    assert replace(decision, ever=True).covers(("a", "rest", "bb"), 2, "answer-1", sides)
     assert decision.covers(("a", "rest", "a", "bb"), 3, "answer-1", sides)
     assert not decision.covers(("a", "bb"), 1, "answer-1", (("answer-1",), ()))
     assert not decision.covers(("a", "bb"), 1, "silence", sides)

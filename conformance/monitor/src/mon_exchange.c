@@ -136,12 +136,20 @@ static bool renamed(const struct at_hand *s)
     return m->answers < MON_ENOUGH_ANSWERS || since >= 2 * m->answer_us || since >= m->config.r_a_tov_us;
 }
 
+/* The first frame of an Exchange of which later ones were seen first: busy may have sent it back, before the
+ * capture began, and it is no beginning. */
+static bool comes_again(const struct at_hand *s)
+{
+    const struct exchange *x = s->x;
+    return x->headless && x->side[0].frame != 0 && x->over == 0 && x->aborted == 0 && fits(s, x);
+}
+
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
  * and certainly means it, is compared, and what looks like a beginning begins. */
 static bool take_loosely(struct at_hand *s)
 {
     if (s->starts || renamed(s) || !fits(s, s->x) || logged_out(s))
-        s->x = begin(s, !s->starts);
+        s->x = begin(s, !s->starts || comes_again(s));
     else if (answers_again(s) && s->x->has_rx_id && s->x->rx_id != fcvi_FC_RX_ID(s->fc))
         s->x->two_answers = true;
     return true;

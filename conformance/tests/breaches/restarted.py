@@ -1,7 +1,7 @@
 """Captures in which a port logs in again and the login was not captured.
 
-Every name is free again then (8.4.2 g, 8.5.3 c), and an OX_ID is free at once (5.4). So a Message or a setup after the hole may have
-all the names of one before it.
+Every name is free again then (8.4.2 g, 8.5.3 c), and an OX_ID is free at once (5.4). So a Message or a setup after the hole may
+have all the names of one before it.
 """
 
 import copy

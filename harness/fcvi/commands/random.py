@@ -204,5 +204,4 @@ def _against(args: argparse.Namespace, one: Player, other: Player, word: Word | 
         print(f"{comparison.tally.words} words, {comparison.tally.steps} letters; words that differ: {told}")
     if comparison.tally.errors:
         print(f"fcvi: {comparison.tally.errors} words without a verdict: {comparison.tally.last_error}", file=sys.stderr)
-        return 3
-    return 1 if counts["breach"] or counts["undecided"] else 0
+    return 1 if counts["breach"] or counts["undecided"] else 3 if comparison.tally.errors else 0

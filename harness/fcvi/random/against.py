@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
-from .campaign import Limits, Tally, play_word
+from .campaign import DEAD, Limits, Tally, play_word
 from .decided import Decision, decisions
 from .choose import able
 from .play import Played, Player
@@ -64,17 +64,19 @@ class Comparison:
         self._classes: Counter[str] = Counter()
 
     def search(self, seed: int, limits: Limits, tell: Callable[[Tally], None]) -> None:
-        """Play words that the first device's behaviour leads deep."""
-        started, number = time.monotonic(), 0
+        """Play words that the first device's behaviour leads deep; end when the attachment fails word after word."""
+        started, number, dead = time.monotonic(), 0, 0
         while self.tally.steps < limits.steps:
             word = play_word(self._first, seed, number).word
             number += 1
             if _able(word, self._second):
+                before = self.tally.errors
                 self.word(word)
+                dead = dead + 1 if self.tally.errors > before else 0
             tell(self.tally)
             undecided = sum(d.cls in _OPEN for d in self._found.values())
             late = limits.seconds is not None and time.monotonic() - started > limits.seconds
-            if undecided >= limits.findings or late:
+            if undecided >= limits.findings or late or dead >= DEAD:
                 break
 
     def word(self, word: Word) -> None:

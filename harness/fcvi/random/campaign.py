@@ -22,7 +22,7 @@ from .word import Word
 
 BATCH = 16  # words that a process plays before it tells of them
 _SPREAD = 1_000_000  # words of one seed
-_DEAD = 3  # attachments that fail in a row end the campaign
+DEAD = 3  # attachments that fail in a row end the campaign
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def search(
         dead = dead + 1 if played.error else 0
         if played.error:
             tally.errors, tally.last_error = tally.errors + 1, played.error
-        if dead >= _DEAD:
+        if dead >= DEAD:
             raise DutError(played.error)
         if played.findings:
             if played.key in found:

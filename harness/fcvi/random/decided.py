@@ -15,7 +15,8 @@ _OVER = "rest"
 @dataclass(frozen=True)
 class Decision:
     """What devices may do differently. letters: after which of them; before: letters of which one came earlier in the word, since
-    all was over for the last time (empty: any); items: what one did and the other did not. All are shell patterns.
+    all was over for the last time, or with ever since the word began (empty: any); items: what one did and the other did not.
+    All are shell patterns.
     """
 
     cls: str  # "choice" or "erratum"
@@ -26,14 +27,16 @@ class Decision:
     before: tuple[str, ...] = ()
     erratum: str = ""
     ends: bool = False  # from there on the two are in different states: the rest of the word says nothing
+    ever: bool = False
     both: bool = False  # each did one of the items: they differ in how, not in whether
 
     def covers(self, letters: tuple[str, ...], at: int, item: str, sides: tuple[tuple[str, ...], ...] = ()) -> bool:
         """Whether it says that devices may differ in this. sides: all that only one, and only the other did."""
+        earlier = letters[:at] if self.ever else _since_rest(letters[:at])
         return (
             any(fnmatchcase(letters[at], glob) for glob in self.letters)
             and self._names(item)
-            and (not self.before or any(fnmatchcase(name, glob) for name in _since_rest(letters[:at]) for glob in self.before))
+            and (not self.before or any(fnmatchcase(name, glob) for name in earlier for glob in self.before))
             and (not self.both or all(any(self._names(done) for done in side) for side in sides))
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Mapping, Optional, Protocol, Sequence
 
-from fcvi.dut.base import Dut, DutError
+from fcvi.dut.base import Dut, DutError, Unavailable
 from fcvi.fc.configuration import base_config, configured
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
@@ -97,6 +97,8 @@ class Player:
         except DutError as error:
             played.error = str(error)
             self.dut.restart()
+        except Unavailable as error:  # an agent without a wire, or a link that cannot be had
+            played.error = str(error)
         except (Failed, Inconclusive, Unimplemented):  # Failed: the first VI was refused
             pass
         played.word = Word(settings, tuple(letters), seed)
