@@ -60,6 +60,8 @@ agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL
 
 # two NICs joined to each other behind a libvipl of their own: a provider where there is no hardware
 PAIR_OBJECTS := $(call objects,$(BUILD)/obj,harness/agent/provider_pair.c $(AGENT_PORT_SRC))
+.PHONY: vipl-pair
+vipl-pair: $(BUILD)/libvipl-pair.so ## a provider of two NICs that are joined to each other, to try the plain agent with
 $(BUILD)/libvipl-pair.so: $(PAIR_OBJECTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a refimpl/vipl/exports.map
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) -shared -Wl,--version-script=refimpl/vipl/exports.map $(PAIR_OBJECTS) -Wl,--whole-archive $(BUILD)/libvipl.a -Wl,--no-whole-archive $(BUILD)/libfcvi.a $(LDFLAGS) $(LIBS) -ljansson -lpcap -lpthread -o $@
 

@@ -23,7 +23,10 @@ RETURNS = (
     "SUCCESS NOT_DONE INVALID_PARAMETER ERROR_RESOURCE TIMEOUT REJECT INVALID_RELIABILITY_LEVEL INVALID_MTU INVALID_QOS "
     "INVALID_PTAG INVALID_RDMAREAD DESCRIPTOR_ERROR INVALID_STATE ERROR_NAMESERVICE NO_MATCH NOT_REACHABLE"
 ).split()
-ERRORS = "POST_DESC CONN_LOST RECVQ_EMPTY VI_OVERRUN RDMAW_PROT RDMAW_DATA RDMAW_ABORT RDMAR_PROT COMP_PROT RDMA_TRANSPORT CATASTROPHIC".split()
+ERRORS = (
+    "POST_DESC CONN_LOST RECVQ_EMPTY VI_OVERRUN RDMAW_PROT RDMAW_DATA RDMAW_ABORT RDMAR_PROT COMP_PROT RDMA_TRANSPORT "
+    "CATASTROPHIC"
+).split()
 #: Name to the guide's value. VIP_INFINITE is all ones, of whatever size VIP_ULONG has.
 CONSTANTS: dict[str, str] = {
     **{f"VIP_{name}": str(number) for number, name in enumerate(RETURNS)},
@@ -38,7 +41,8 @@ CONSTANTS: dict[str, str] = {
     "VIP_STATUS_OP_RDMA_READ": "0x40000", "VIP_STATUS_OP_MASK": "0x70000", "VIP_STATUS_IMMEDIATE": "0x80000",
     "VIP_STATUS_RESERVED": "0xFFF0FE00", "VIP_SERVICE_UNRELIABLE": "1", "VIP_SERVICE_RELIABLE_DELIVERY": "2",
     "VIP_SERVICE_RELIABLE_RECEPTION": "4", "VIP_STATE_IDLE": "0", "VIP_STATE_CONNECTED": "1", "VIP_STATE_CONNECT_PENDING": "2",
-    "VIP_STATE_ERROR": "3", "VIP_RESOURCE_NIC": "0", "VIP_RESOURCE_VI": "1", "VIP_RESOURCE_CQ": "2", "VIP_RESOURCE_DESCRIPTOR": "3",
+    "VIP_STATE_ERROR": "3", "VIP_RESOURCE_NIC": "0", "VIP_RESOURCE_VI": "1", "VIP_RESOURCE_CQ": "2",
+    "VIP_RESOURCE_DESCRIPTOR": "3",
     **{f"VIP_ERROR_{name}": str(number) for number, name in enumerate(ERRORS)},
 }  # fmt: skip
 MEMBERS = {
@@ -48,7 +52,8 @@ MEMBERS = {
     "VIP_DESCRIPTOR": "CS DS",
     "VIP_ERROR_DESCRIPTOR": "NicHandle ViHandle CQHandle DescriptorPtr OpCode ResourceCode ErrorCode",
     "VIP_NIC_ATTRIBUTES": "Name HardwareVersion ProviderVersion NicAddressLen LocalNicAddress ThreadSafe MaxDiscriminatorLen "
-                          "MaxRegisterBytes MaxRegisterRegions MaxRegisterBlockBytes MaxVI MaxDescriptorsPerQueue MaxSegmentsPerDesc "
+                          "MaxRegisterBytes MaxRegisterRegions "
+                          "MaxRegisterBlockBytes MaxVI MaxDescriptorsPerQueue MaxSegmentsPerDesc "
                           "MaxCQ MaxCQEntries MaxTransferSize NativeMTU MaxPtags ReliabilityLevelSupport RDMAReadSupport",
     "VIP_VI_ATTRIBUTES": "ReliabilityLevel MaxTransferSize QoS Ptag EnableRdmaWrite EnableRdmaRead",
     "VIP_MEM_ATTRIBUTES": "Ptag EnableRdmaWrite EnableRdmaRead",
@@ -60,14 +65,16 @@ SIZES = {"VIP_CONTROL_SEGMENT": 32, "VIP_ADDRESS_SEGMENT": 16, "VIP_DATA_SEGMENT
          "VIP_UINT16": 2, "VIP_UINT32": 4, "VIP_UINT64": 8, "VIP_MEM_HANDLE": 4}  # fmt: skip
 #: Each call with an argument of the right kind for every parameter.
 _NIC, _VI, _CQ, _CONN = "(VIP_NIC_HANDLE)0", "(VIP_VI_HANDLE)0", "(VIP_CQ_HANDLE)0", "(VIP_CONN_HANDLE)0"
-_PTAG, _NET, _ATT, _MEM = "(VIP_PROTECTION_HANDLE)0", "(VIP_NET_ADDRESS *)0", "(VIP_VI_ATTRIBUTES *)0", "(VIP_MEM_ATTRIBUTES *)0"
+_PTAG, _NET, _ATT = "(VIP_PROTECTION_HANDLE)0", "(VIP_NET_ADDRESS *)0", "(VIP_VI_ATTRIBUTES *)0"
+_MEM = "(VIP_MEM_ATTRIBUTES *)0"
 _D, _DD = "(VIP_DESCRIPTOR *)0", "(VIP_DESCRIPTOR **)0"
 CALLS: dict[str, tuple[str, ...]] = {
     "VipOpenNic": ('(VIP_CHAR *)0', "(VIP_NIC_HANDLE *)0"), "VipCloseNic": (_NIC,),
     "VipCreateVi": (_NIC, _ATT, _CQ, _CQ, "(VIP_VI_HANDLE *)0"), "VipDestroyVi": (_VI,),
     "VipConnectWait": (_NIC, _NET, "(VIP_ULONG)0", _NET, _ATT, "(VIP_CONN_HANDLE *)0"), "VipConnectAccept": (_CONN, _VI),
     "VipConnectReject": (_CONN,), "VipConnectRequest": (_VI, _NET, _NET, "(VIP_ULONG)0", _ATT), "VipDisconnect": (_VI,),
-    "VipConnectPeerRequest": (_VI, _NET, _NET, "(VIP_ULONG)0"), "VipConnectPeerDone": (_VI, _ATT), "VipConnectPeerWait": (_VI, _ATT),
+    "VipConnectPeerRequest": (_VI, _NET, _NET, "(VIP_ULONG)0"), "VipConnectPeerDone": (_VI, _ATT),
+    "VipConnectPeerWait": (_VI, _ATT),
     "VipCreatePtag": (_NIC, "(VIP_PROTECTION_HANDLE *)0"), "VipDestroyPtag": (_NIC, _PTAG),
     "VipRegisterMem": (_NIC, "(VIP_PVOID)0", "(VIP_ULONG)0", _MEM, "(VIP_MEM_HANDLE *)0"),
     "VipDeregisterMem": (_NIC, "(VIP_PVOID)0", "(VIP_MEM_HANDLE)0"),
@@ -89,7 +96,8 @@ CALLS: dict[str, tuple[str, ...]] = {
 TOLD = [f"VIP_{name}" for name in RETURNS] + [name for name in CONSTANTS if name[4:] not in RETURNS]
 _HEAD = "#include <stddef.h>\n#include <vipl.h>\n"
 _HANDLERS = (
-    "static void on_descriptor(VIP_PVOID c, VIP_NIC_HANDLE n, VIP_VI_HANDLE v, VIP_DESCRIPTOR *d) {(void)c, (void)n, (void)v, (void)d;}\n"
+    "static void on_descriptor(VIP_PVOID c, VIP_NIC_HANDLE n, VIP_VI_HANDLE v, VIP_DESCRIPTOR *d)"
+    "{(void)c, (void)n, (void)v, (void)d;}\n"
     "static void on_entry(VIP_PVOID c, VIP_NIC_HANDLE n, VIP_VI_HANDLE v, VIP_BOOLEAN r) {(void)c, (void)n, (void)v, (void)r;}\n"
     "static void on_error(VIP_PVOID c, VIP_ERROR_DESCRIPTOR *e) {(void)c, (void)e;}\n"
 )
@@ -214,7 +222,8 @@ def lists(found: Findings) -> str:
     text += [f"#define {name} {CONSTANTS[name]} /* as the guide has it */\n" for name in found.constants]
     text.append(many("VIPL_RETURNS", TOLD[: len(RETURNS)]) + many("VIPL_CONSTANTS", TOLD))
     if found.calls:
-        text.append("static inline VIP_RETURN vipl_is_missing(int first, ...)\n{\n    (void)first;\n    return VIP_ERROR_RESOURCE;\n}\n")
+        text.append("static inline VIP_RETURN vipl_is_missing(int first, ...)\n"
+                    "{\n    (void)first;\n    return VIP_ERROR_RESOURCE;\n}\n")  # fmt: skip
         text += [f"#define {name}(...) vipl_is_missing(0, __VA_ARGS__)\n" for name in found.calls]
         text.append('#define VIPL_MISSING_CALLS "' + "".join(f"{name} " for name in found.calls) + '"\n')
     return "".join(text)

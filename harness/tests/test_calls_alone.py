@@ -114,7 +114,8 @@ def test_each_call_answers_in_the_shape_of_the_schema(agent: Client) -> None:
     vi = agent("VipCreateVi", ViAttribs={}, SendCQHandle=cq)["vi"]
     mem = agent("VipRegisterMem", length=4096)["mem"]
     wanted = {
-        "VipSetViAttributes": {"vi": vi, "ViAttribs": {"MaxTransferSize": 32768}}, "VipQueryVi": {"vi": vi}, "VipQueryMem": {"mem": mem},
+        "VipSetViAttributes": {"vi": vi, "ViAttribs": {"MaxTransferSize": 32768}}, "VipQueryVi": {"vi": vi},
+        "VipQueryMem": {"mem": mem},
         "VipSetMemAttributes": {"mem": mem, "MemAttribs": {"EnableRdmaWrite": True}}, "VipResizeCQ": {"cq": cq, "EntryCount": 8},
         "VipNSInit": {}, "VipNSGetHostByName": {"Name": "FCVI-End-B"}, "VipNSShutdown": {}, "layout": {}, "agent.state": {},
         "VipQuerySystemManagementInfo": {"NumAdAddrs": 4}, "agent.devices": {},
@@ -205,7 +206,8 @@ def test_an_operator_answers_for_calls_alone() -> None:
 
 def header(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Ask what a vipl.h has."""
-    return subprocess.run([sys.executable, str(HEADER), str(folder), *options], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, str(HEADER), str(folder), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_our_header_is_the_guides() -> None:
@@ -225,7 +227,8 @@ def test_what_a_header_lacks_or_numbers_otherwise_is_told(tmp_path: Path) -> Non
     out = tmp_path / "lacks.h"
     done = header(tmp_path, "--out", str(out))
     assert done.returncode == 1
-    for words in ("lacks VIP_NOT_REACHABLE", "numbers VIP_CONTROL_QFENCE 16", "lacks VipNSShutdown", "declares VipCloseNic with other"):
+    wanted = ("lacks VIP_NOT_REACHABLE", "numbers VIP_CONTROL_QFENCE 16", "lacks VipNSShutdown", "declares VipCloseNic with other")
+    for words in wanted:
         assert words in done.stdout, done.stdout
     assert "LACKS(VIP_NOT_REACHABLE)" in out.read_text() and 'VIPL_MISSING_CALLS "VipNSShutdown "' in out.read_text()
 

@@ -22,7 +22,8 @@ def opened(end: End) -> dict[str, Any]:
 
 
 @case(REGISTRY, "Calls.1", "A Send and its completion queue", clause="1",
-      requirements=["CALLS-1-01", "CALLS-1-02"], applies="send", variants=[Variant(level[12:].lower(), {"level": level}) for level in LEVELS])  # fmt: skip
+      requirements=["CALLS-1-01", "CALLS-1-02"], applies="send",
+      variants=[Variant(level[12:].lower(), {"level": level}) for level in LEVELS])  # fmt: skip
 def send(t: CallScenario) -> None:
     """A Send between the two ends arrives; the receive queue has a Completion Queue, which a handler is told of once."""
     client, server = t.ends
