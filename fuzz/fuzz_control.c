@@ -20,6 +20,40 @@ void agent_line(struct agent *a, const char *line, size_t length);
 #include <fcntl.h>
 #include <sys/mman.h>
 
+/* Calls alone (wire "api") run in threads, which this target has not: such a reset is refused here. */
+bool api_start(struct agent *a, const json_t *config, const char **why)
+{
+    (void)a, (void)config;
+    *why = "no threads";
+    return false;
+}
+
+bool api_stop(struct agent *a)
+{
+    (void)a;
+    return true;
+}
+
+bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p)
+{
+    (void)a, (void)id, (void)method, (void)p;
+    return false;
+}
+
+bool api_has(const char *method)
+{
+    return method[0] == 'l' && method[1] == 'a';
+}
+
+void api_waits(void) {}
+
+json_t *api_result(VIP_RETURN vip)
+{
+    char words[32];
+    snprintf(words, sizeof words, "VIP_CODE_%lu", (unsigned long)vip);
+    return json_pack("{s:s}", "return", words);
+}
+
 enum { HANDLES = 1 << 20 };
 
 const char fcvi_fuzz_allocates = 1;

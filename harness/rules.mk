@@ -44,10 +44,26 @@ $(BUILD)/san/fcvi-agent: $(call objects,$(BUILD)/san/obj,$(AGENT_SRC) $(AGENT_PO
 
 VIPL_INCLUDE ?= refimpl/vipl/include
 VIPL_LIBS ?= -L$(BUILD) -lvipl
-$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h)
+AGENT_LACKS := $(BUILD)/agent-plain/vipl_lacks.h
+# what the vendor's vipl.h has otherwise than the guide is told, and the agent is built by it
+$(AGENT_LACKS): harness/agent/vipl_header.py $(VIPL_INCLUDE)/vipl.h FORCE
+	@mkdir -p $(@D)
+	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)" --out $@.new || test $$? = 1
+	@cmp -s $@.new $@ || cp $@.new $@
+.PHONY: vipl-header
+vipl-header: ## what a vendor's vipl.h lacks or has otherwise than the VI-DG: VIPL_INCLUDE=DIR
+	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)"
+$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h) $(AGENT_LACKS)
 	@mkdir -p $(BUILD)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) -DVIPL_LACKS_H='"$(abspath $(AGENT_LACKS))"' $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+
+# two NICs joined to each other behind a libvipl of their own: a provider where there is no hardware
+PAIR_OBJECTS := $(call objects,$(BUILD)/obj,harness/agent/provider_pair.c $(AGENT_PORT_SRC))
+.PHONY: vipl-pair
+vipl-pair: $(BUILD)/libvipl-pair.so ## a provider of two NICs that are joined to each other, to try the plain agent with
+$(BUILD)/libvipl-pair.so: $(PAIR_OBJECTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a refimpl/vipl/exports.map
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) -shared -Wl,--version-script=refimpl/vipl/exports.map $(PAIR_OBJECTS) -Wl,--whole-archive $(BUILD)/libvipl.a -Wl,--no-whole-archive $(BUILD)/libfcvi.a $(LDFLAGS) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 # the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read
 STREAMS := $(BUILD)/python/libfcvi-streams.so

@@ -363,7 +363,7 @@ bool api_request(struct agent *a, const json_t *id, const char *method, struct p
         p->why[0] = '\0';
         return true;
     }
-    if (lane < API_LANES || (m->blocks && !a->synchronous)) {
+    if (!a->synchronous && (lane < API_LANES || m->blocks)) {
         later(api, id, m, p, lane < API_LANES ? (long)lane : -1);
         return true;
     }

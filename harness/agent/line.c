@@ -81,7 +81,7 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
     }
     a->closed = false;
     json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
-                               "version", "1", "clock", "real", "pics", json_loads(provider_pics(), 0, NULL));
+                               "version", "1", "clock", "real", "pics", provider_pics(a->devices[0]));
     json_t *devices = json_array();
     for (size_t i = 0; i < a->device_count; i++)
         json_array_append_new(devices, json_string(a->devices[i]));

@@ -44,7 +44,7 @@ void provider_link(const char *event);
 /** VIP_QOS for FCVI_PREF and FCVI_PIPELINE_DEPTH; false when the provider has no such thing. */
 bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos);
 void provider_read_qos(VIP_QOS qos, bool *preference, uint32_t *depth);
-/** The PICS as a JSON text. */
-const char *provider_pics(void);
+/** The PICS, a new object: what the NIC of that name says of itself, as far as it does. */
+json_t *provider_pics(const char *device);
 
 #endif

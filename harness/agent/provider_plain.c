@@ -56,7 +56,37 @@ void provider_read_qos(VIP_QOS qos, bool *preference, uint32_t *depth)
     *depth = 0;
 }
 
-const char *provider_pics(void)
+/* What VipQueryNic tells. The rest (class of service, topology) no call tells: the lab declares it. A NIC
+ * that cannot be opened now claims nothing. */
+json_t *provider_pics(const char *device)
 {
-    return "{}"; /* the lab declares them */
+    VIP_NIC_ATTRIBUTES n;
+    VIP_NIC_HANDLE nic = NULL;
+    json_t *pics = json_object();
+    memset(&n, 0, sizeof n);
+    if (VipOpenNic(device, &nic) != VIP_SUCCESS)
+        return pics;
+    if (VipQueryNic(nic, &n) == VIP_SUCCESS) {
+        const struct {
+            const char *item;
+            bool claimed;
+        } items[] = {
+            {"client", true},
+            {"server", true},
+            {"peer_to_peer", strstr(VIPL_MISSING_CALLS, "VipConnectPeerRequest ") == NULL},
+            {"send", true},
+            {"rdma_write", true},
+            {"immediate_data", true},
+            {"rdma_read", n.RDMAReadSupport != 0},
+            {"unreliable_delivery", (n.ReliabilityLevelSupport & VIP_SERVICE_UNRELIABLE) != 0},
+            {"reliable_delivery", (n.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_DELIVERY) != 0},
+            {"reliable_reception", (n.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_RECEPTION) != 0}};
+        for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+            json_object_set_new(pics, items[i].item, json_boolean(items[i].claimed));
+        json_object_set_new(pics, "max_transfer_size",
+                            json_integer((json_int_t)(n.MaxTransferSize & UINT32_MAX)));
+        json_object_set_new(pics, "max_vis", json_integer((json_int_t)(n.MaxVI & UINT32_MAX)));
+    }
+    (void)VipCloseNic(nic);
+    return pics;
 }

@@ -12,8 +12,8 @@ from fcvi.engine.pixit import DUT, Identity
 
 
 def attach(
-    spec: str, *, agent: str = "", agent2: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[Path] = None,
-    limits: Limits = Limits(),
+    spec: str, *, agent: str = "", agent2: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0,
+    log: Optional[Path] = None, limits: Limits = Limits(),
 ) -> Dut:
     """Attach the device that ``--dut`` names, and for a live interface the upper tester that ``--agent`` names.
     ``api`` is agents alone, the second for the other end.

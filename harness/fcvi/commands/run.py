@@ -57,7 +57,8 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
                    help="Make the VIPL calls of an fcoe: or api device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip
     p.add_argument("--agent2", default="", metavar="SPEC",
-                   help="With --dut api, make the calls of the other end through this (default: a second NIC of --agent).")  # fmt: skip
+                   help="With --dut api, make the calls of the other end through this "
+                        "(default: a second NIC of --agent).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
                    help="Take PICS, PIXIT and known deviations from this TOML file (default: as hello says).")  # fmt: skip
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",

@@ -7,7 +7,7 @@ prompt has a number, the call and its parameters as JSON. Answers are lines:
     VIP_REJECT                  another return code
     started                     the call blocks; later: "2 ok", with the number of its prompt
     no                          this device cannot do that: the case ends inconclusive
-    error vi=3 code=VIP_ERROR_CONN_LOST            what the device said by itself; also completion and state
+    error vi=3 code=VIP_ERROR_CONN_LOST            what the device said by itself; also completion, state and notify
 
 An answer without a number is for the last prompt. People are slow: give a long --r-a-tov.
 """
@@ -23,7 +23,7 @@ from typing import Any, Optional, TextIO
 from .base import DutError, Reply, Unavailable
 from .planes import Control, monotonic_us
 
-_NOTES = ("completion", "error", "state")
+_NOTES = ("completion", "error", "state", "notify")
 _LONGEST_LINE = 64 * 1024
 _REFUSED, _RESET = -32601, -32001
 #: What an answer has to say beside VIP_SUCCESS.
@@ -38,6 +38,19 @@ _NEEDED = {
     "VipSendDone": ("DescriptorPtr",),
     "VipRecvDone": ("DescriptorPtr",),
     "mem.read": ("hex",),
+    # calls alone (section 9 of the protocol)
+    "VipOpenNic": ("nic",),
+    "VipQueryNic": ("NicAttribs",),
+    "VipCreatePtag": ("ptag",),
+    "VipCreateCQ": ("cq",),
+    "VipCQDone": ("vi", "RecvQueue"),
+    "VipCQWait": ("vi", "RecvQueue"),
+    "VipQueryMem": ("MemAttribs",),
+    "VipSendWait": ("DescriptorPtr",),
+    "VipRecvWait": ("DescriptorPtr",),
+    "VipNSGetHostByName": ("Address",),
+    "VipNSGetHostByAddr": ("Name", "NameLen"),
+    "VipQuerySystemManagementInfo": ("NumAdAddrs", "Addresses"),
 }
 _WORDS = {
     "VipQueryVi": "look up the VI's state", "VipDisconnect": "disconnect the VI", "mem.read": "read the memory",

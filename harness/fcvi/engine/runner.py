@@ -419,7 +419,10 @@ def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, 
     if options.store is None:
         return
     report.deviations = [deviation.Outcome(d) for d in _deviations(options)]
-    said = {"agent": options.agent, "agent2": options.agent2, "rpc_timeout_s": options.rpc_timeout_s, "own_timers": _own_timers(options)}
+    said = {
+        "agent": options.agent, "agent2": options.agent2, "rpc_timeout_s": options.rpc_timeout_s,
+        "own_timers": _own_timers(options),
+    }  # fmt: skip
     options.store.begin(report, [c.variant_id(v) for c, v in chosen], said, options.resume is not None)
     report.deviations = []
 
