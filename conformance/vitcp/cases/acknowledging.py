@@ -89,6 +89,9 @@ def completes(t: Scenario) -> None:
         waiting = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
     posted = [post_send(link, pattern(40, n)) for n in range(count)]
     last = [message(link, SEND, pattern(40, n), "VITCP-2.2.2.1-06") for n in range(len(posted))][-1]
+    if waiting is not None and waiting.number == last.number:  # a count for each type (V18): the ACK would name either
+        t.control("a Send and a Read Request came")
+        return
     no_completion(link, "send", "VITCP-3.1-40", "before any ACK", t.nop_bound_us // 4)
     nop(link, ack=(last.number + 1000) & MASK32)
     no_completion(link, "send", "VITCP-3.1-40", "by the ACK of something else", t.nop_bound_us // 4)

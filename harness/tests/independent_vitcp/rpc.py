@@ -161,6 +161,11 @@ class Server:
         if method == "stream.data" and self.faults.is_on("echoes"):
             self.notify("stream.data", {"stream": name, "hex": params["hex"]})
             return
+        if method == "stream.opened" and self.faults.is_on("closes-at-once"):
+            self.notify("stream.close", {"stream": name, "how": "fin"})
+            return
+        if method == "stream.opened" and self.faults.is_on("echoes"):
+            return
         if method == "stream.opened" and self.faults.is_on("nops-for-ever"):
             self._storm(port, name)
             return
