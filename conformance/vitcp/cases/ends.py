@@ -140,7 +140,7 @@ def not_parsed(t: Scenario) -> None:
         t.send(stream, connect_request(t).but(length=67))
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us, "after a Connect Request of 67 bytes")
         t.require(not wait.done, "VITCP-3.1-12", "a Connect Request of 67 bytes is taken", "VipConnectWait returns", "nothing")
-        t.control("the port accepted TCP")
+        alive(connect(t, "dut-server", called=b"a good one"))
         return
     link = connect(t)
     alive(link)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fcvi.engine.case import case
+from fcvi.engine.case import Variant, case
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, END, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, Variant, asked, attributes_of, call_out,
+    CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, asked, attributes_of, call_out,
     connect, create, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, completion, deliver, pattern, post_receive, post_send, segments, send

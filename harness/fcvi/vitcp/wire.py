@@ -146,9 +146,11 @@ def parse(data: bytes) -> Pdu:
     """A PDU whose Segment Length is right for its type. A refusal with and without CE Header is taken (V08)."""
     version, byte, _, offset, immediate, number, ack, rx, error, is_code = _SEGMENT.unpack_from(data)
     kind, rest = byte >> 3, data[HEADER:]
-    rdma = ce = None
+    rdma: Optional[tuple[int, int, int]] = None
+    ce: Optional[CeHeader] = None
     if kind in RDMA:
-        rdma, rest = _RDMA.unpack_from(rest), rest[RDMA_HEADER:]
+        address, handle, total = _RDMA.unpack_from(rest)
+        rdma, rest = (address, handle, total), rest[RDMA_HEADER:]
     elif kind in CE and len(rest) >= CE_HEADER:
-        ce, rest = CeHeader(*_CE.unpack_from(rest), rest[CE_HEADER:]), b""
+        ce, rest = replace(CeHeader(*_CE.unpack_from(rest)), security=rest[CE_HEADER:]), b""
     return Pdu(kind, number, offset, byte & 7, immediate, ack, rx, error, is_code, version, rdma, ce, rest, None, bytes(data))
