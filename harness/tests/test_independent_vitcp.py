@@ -46,7 +46,8 @@ def run_all(*options: str) -> list[Result]:
 
 def settings() -> Iterator[str]:
     """Each value of each choice but the default, numbers by example."""
-    numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,), "read_window": (0, 1, 65535),
+    numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
+        "read_window": (0, 1, 65535),
                "retry_us": (10_000, 2_000_000), "cut": (1, 13)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]

@@ -38,7 +38,8 @@ def one_stream(t: Scenario) -> None:
         t.wait(t.nop_bound_us // 2)
         accept = t.peek([wire.ACCEPT], link.stream)
         accept = accept if accept is not None and accept is not link.answer else None
-        t.require(accept is None, "VITCP-2.2.2.2.2-03", "a second Connect Request is accepted on a connected stream", str(accept), "none")
+        t.require(accept is None, "VITCP-2.2.2.2.2-03", "a second Connect Request is accepted on a connected stream", str(
+            accept), "none")
         t.expect_end(link.stream, "VITCP-2.2.2.2.2-03", why="after a CE PDU on a connected stream")
         t.control("the connection was there before")
         return
@@ -50,7 +51,8 @@ def one_stream(t: Scenario) -> None:
         found = one.stream.watch.messages
         t.until(lambda m=found: bool(m) and m[0].ended, t.nop_bound_us)  # type: ignore[misc]
         got = bytes(found[0].payload) if found else b""
-        t.require(got == pattern(3000, seed), "VITCP-2.2.2.2.3-04", "what one VI sends is not on its stream", got[:16].hex(), "its own bytes")
+        t.require(got == pattern(3000, seed), "VITCP-2.2.2.2.3-04", "what one VI sends is not on its stream", got[:16].hex(),
+            "its own bytes")
     t.control("both VIs have sent")
 
 
@@ -87,7 +89,8 @@ def disconnect(t: Scenario) -> None:
     errata=["V43", "V75"],
     applies="tcp",
     variants=with_each(
-        roles_and_levels(), "how", {"fin": ("fin", 0), "reset": ("reset", 0), "in-a-header": ("fin", 13), "in-a-message": ("reset", 500)}
+        roles_and_levels(), "how", {"fin": ("fin", 0), "reset": ("reset", 0), "in-a-header": ("fin", 13), "in-a-message": (
+            "reset", 500)}
     ),
 )
 def tcp_ends(t: Scenario) -> None:
@@ -138,7 +141,8 @@ def not_parsed(t: Scenario) -> None:
             t.vis.append(t.call("VipCreateVi", ViAttribs={}).integer("vi"))
             stream = opened(t)
         t.send(stream, connect_request(t).but(length=67))
-        t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us, "after a Connect Request of 67 bytes")
+        t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
+            "after a Connect Request of 67 bytes")
         t.require(not wait.done, "VITCP-3.1-12", "a Connect Request of 67 bytes is taken", "VipConnectWait returns", "nothing")
         alive(connect(t, "dut-server", called=b"a good one"))
         return

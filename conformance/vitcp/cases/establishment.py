@@ -63,7 +63,8 @@ def calls(t: Scenario) -> None:
     vi = create(t)
     call = call_out(t, vi)
     stream = t.expect_stream("VITCP-4.2-01")
-    t.require(stream.local[1] == t.tester.port, "VITCP-4.2-01", "TCP does not go to the reserved port", stream.local[1], t.tester.port)
+    t.require(stream.local[1] == t.tester.port, "VITCP-4.2-01", "TCP does not go to the reserved port", stream.local[1],
+        t.tester.port)
     if stream.refused:
         t.control("the device asked for TCP")
         return
@@ -177,7 +178,8 @@ def closed_in_pending(t: Scenario) -> None:
     requirements=["VITCP-4.1-04", "VITCP-4.2-05", "VITCP-4.2-06"],
     errata=["V08", "V31"],
     applies="tcp and client",
-    variants=[Variant(f"{how}{form}", {"how": how, "short": form != ""}) for how in ("reject", "no-match") for form in ("", "/short")]
+    variants=[Variant(f"{how}{form}", {"how": how, "short": form != ""}) for how in ("reject", "no-match") for form in ("",
+        "/short")]
     + [Variant("silence", {"how": "silence", "short": False})],
 )
 def refused(t: Scenario) -> None:
@@ -201,7 +203,8 @@ def refused(t: Scenario) -> None:
         t.until(lambda: call.done, _SHORT_US + t.nop_bound_us)
     if not call.done:
         t.fail(row, "VipConnectRequest does not return", "blocked", wanted)
-    t.require(call.returned() == wanted, "VITCP-4.1-04" if how != "silence" else row, f"VipConnectRequest after {how}", call.returned(), wanted)
+    t.require(call.returned() == wanted, "VITCP-4.1-04" if how != "silence" else row, f"VipConnectRequest after {how}",
+        call.returned(), wanted)
     if how == "silence":
         t.expect_now(start + _SHORT_US, row, "VIP_TIMEOUT")
     check_state(t, vi, IDLE, row)
@@ -269,7 +272,8 @@ def _incoming() -> dict[str, int]:
     requirements=["VITCP-4.3-03", "VITCP-4.3-04", "VITCP-4.3-05"],
     errata=["V37"],
     applies="tcp and server",
-    variants=[Variant(name, {"bytes": count}) for name, count in _incoming().items()] + [Variant("opened-and-closed", {"bytes": None})],
+    variants=[Variant(name, {"bytes": count}) for name, count in _incoming().items()] + [Variant("opened-and-closed", {
+        "bytes": None})],
 )
 def incoming(t: Scenario) -> None:
     """A TCP connection without a whole Connect Request is closed within the time that the device was told, one with another PDU
@@ -335,7 +339,8 @@ def pending_ends(t: Scenario) -> None:
             t.absent("VITCP-4.3-08", "no Connect Reject", "Connect Reject", stream)
             return
         one.taken = True
-        t.require(one.pdu.kind == REJECT, "VITCP-4.3-08", "the answer after VipConnectReject", one.pdu.name, "Connect Reject", at=one)
+        t.require(one.pdu.kind == REJECT, "VITCP-4.3-08", "the answer after VipConnectReject", one.pdu.name, "Connect Reject",
+            at=one)
         t.expect_end(stream, "VITCP-4.3-08", why="after Connect Reject")
         t.expect_nothing([*wire.NAMES], 0, "VITCP-4.3-08", "behind Connect Reject", stream)
     else:
@@ -344,7 +349,8 @@ def pending_ends(t: Scenario) -> None:
         call = t.start("VipConnectAccept", conn=conn, vi=vi)
         if not t.until(lambda: call.done, t.nop_bound_us):
             t.fail("VITCP-4.3-11", "VipConnectAccept does not return", "blocked", "an error")
-        t.require(call.returned() != "VIP_SUCCESS", "VITCP-4.3-11", "VipConnectAccept when TCP has gone", call.returned(), "an error")
+        t.require(call.returned() != "VIP_SUCCESS", "VITCP-4.3-11", "VipConnectAccept when TCP has gone", call.returned(),
+            "an error")
         check_state(t, vi, IDLE, "VITCP-4.3-11")
     if t.findings:
         t.control("VipConnectWait returned")

@@ -8,7 +8,8 @@ from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, WRITE
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond, response, segments,
+    acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond, response,
+        segments,
     send, sent, write,
 )  # fmt: skip
 
@@ -51,7 +52,8 @@ def flood(t: Scenario) -> None:
     answered = {m.number for m in found}
     if t.params["what"] == "surplus":
         missing = [n for n in asked if n not in answered]
-        t.require(not missing or link.stream.over, "VITCP-2.2.2.2.6-03", "reads are dropped in silence", len(missing), "answers, or the end of TCP")
+        t.require(not missing or link.stream.over, "VITCP-2.2.2.2.6-03", "reads are dropped in silence", len(missing),
+            "answers, or the end of TCP")
     t.control("reads were answered") if found or link.stream.watch.messages else deliver(link, pattern(10))
 
 
@@ -78,7 +80,8 @@ def window(t: Scenario) -> None:
     rounds = 0
     while size and rounds < 3:
         found = [m for m in link.stream.watch.messages[link.taken :] if m.kind == READ_REQUEST]
-        t.require(len(found) <= size, "VITCP-2.2.2.2.6-06" if rounds else "VITCP-2.2.2.2.6-05", "reads outstanding", len(found), size)
+        t.require(len(found) <= size, "VITCP-2.2.2.2.6-06" if rounds else "VITCP-2.2.2.2.6-05", "reads outstanding", len(
+            found), size)
         if not found:
             break
         now = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06", "after VipPostSend")
@@ -150,7 +153,8 @@ def writes(t: Scenario) -> None:
         write(link, target, data, at)
         wanted = before[:at] + data + before[at + size :]
         t.until(lambda w=wanted: contents(t, target) == w, t.nop_bound_us)  # type: ignore[misc]
-        t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", f"memory after an RDMA Write of {size} bytes at {at}", "others", "the data there, nothing beside")
+        t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", f"memory after an RDMA Write of {size} bytes at {at}",
+            "others", "the data there, nothing beside")
     t.control("RDMA Writes arrived")
     if how == "good":
         return
@@ -167,7 +171,8 @@ def writes(t: Scenario) -> None:
     seen = contents(t, target)
     t.require(seen[told:] == before[told:], "VITCP-3.2.1-07", "bytes beyond RDMA Length are written", "others", "untouched")
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]
-    t.require(not any(c.good for c in done), "VITCP-3.2.1-07", f"a message of {how} bytes than RDMA Length is good", "good", "an error")
+    t.require(not any(c.good for c in done), "VITCP-3.2.1-07", f"a message of {how} bytes than RDMA Length is good", "good",
+        "an error")
 
 
 @case(

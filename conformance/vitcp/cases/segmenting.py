@@ -11,7 +11,7 @@ from conformance.vitcp.steps.connection import (
     DELIVERY, RECEPTION, REGISTRY, UNRELIABLE, connect, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    acknowledge, alive, answer, ask, check_immediate, completion, contents, deliver, emit, message, pattern, post_receive, post_send,
+    acknowledge, answer, ask, check_immediate, completion, contents, deliver, emit, message, pattern, post_receive, post_send,
     received, register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
@@ -90,7 +90,8 @@ def interleaved(t: Scenario) -> None:
     t.settle()
     row = "VITCP-3.1-18"
     done = completion(link, "send", row, "for the read")
-    t.require(done.good and contents(t, local) == data, row, "the read does not complete well", sorted(done.status), "the bytes sent")
+    t.require(done.good and contents(t, local) == data, row, "the read does not complete well", sorted(done.status),
+        "the bytes sent")
     if t.params["kind"] == SEND:
         received(link, region, other, row)
     else:
@@ -157,7 +158,8 @@ def source_gone(t: Scenario) -> None:
     for now in found:
         marked = any(s.pdu.flags & TRANSMIT_ERROR for s in now.segments)
         good = bytes(now.payload) == pattern(50000)
-        t.require(not now.ended or marked or good, "VITCP-2.2.2.2.5-08", "padding without Transmit Error", "0", "1", at=now.segments[-1])
+        t.require(not now.ended or marked or good, "VITCP-2.2.2.2.5-08", "padding without Transmit Error", "0", "1",
+            at=now.segments[-1])
     t.control("a Send came before its memory went")
 
 
@@ -210,12 +212,14 @@ def golden(t: Scenario) -> None:
     wanted = 8192 if one.pdu.kind == wire.REQUEST else 4096 + 0x102
     if mtu == int.from_bytes(wanted.to_bytes(4, "little"), "big"):
         t.report("VITCP-3-01", "MTU Size is little-endian", raw[28:32].hex(), wanted.to_bytes(4, "big").hex(), at=one, byte=28)
-    t.require(int.from_bytes(raw[2:4], "big") == len(raw), "VITCP-3.1-11", "Segment Length", raw[2:4].hex(), len(raw), at=one, byte=2)
+    t.require(int.from_bytes(raw[2:4], "big") == len(raw), "VITCP-3.1-11", "Segment Length", raw[2:4].hex(), len(raw), at=one,
+        byte=2)
     post_send(link, pattern(0x102), immediate=0x01020304)
     now = message(link, SEND, pattern(0x102), "VITCP-3-04")
     last = now.segments[-1].pdu
     if last.flags & wire.IMMEDIATE:
-        t.require(last.immediate == 0x01020304, "VITCP-3-01", "Immediate Data", f"{last.immediate:08X}h", "01020304h", at=now.segments[-1], byte=8)
+        t.require(last.immediate == 0x01020304, "VITCP-3-01", "Immediate Data", f"{last.immediate:08X}h", "01020304h",
+            at=now.segments[-1], byte=8)
     if t.pics["rdma_write"]:
         post_send(link, pattern(0x102), "rdma-write", remote=(0x0102030405060708, 0x0A0B0C0D))
         now = message(link, WRITE, pattern(0x102), "VITCP-3-05")
@@ -227,7 +231,8 @@ def golden(t: Scenario) -> None:
             t.report("VITCP-3-07", "the RDMA Header stands behind the data", seen.hex(), golden_header.hex(), at=now.first, byte=24)
     post_send(link, pattern(5000))
     t.wait(t.nop_bound_us // 4)
-    t.checked.update(("VITCP-3-01", "VITCP-3-03", "VITCP-3-04", "VITCP-3-07", "VITCP-3.1-03", "VITCP-3.1-05", "VITCP-3.1-47", "VITCP-3.2-01", "VITCP-3.2.1-01"))
+    t.checked.update(("VITCP-3-01", "VITCP-3-03", "VITCP-3-04", "VITCP-3-07", "VITCP-3.1-03", "VITCP-3.1-05", "VITCP-3.1-47",
+        "VITCP-3.2-01", "VITCP-3.2.1-01"))
     t.control("a Send came")
 
 
@@ -322,8 +327,10 @@ def offsets(t: Scenario) -> None:
     good = [c for c in done if c.good]
     seen = contents(t, region)
     whole = how == "swap" and bool(good) and seen[:3000] == data and good[0].length == 3000
-    t.require(not good or whole, "VITCP-3.1-19", f"a message with a {how} is good", f"{good[0].length} bytes" if good else "", "an error")
-    t.require(seen[3700:] == b"\xee" * 300, "VITCP-3.1-19", "bytes outside the message are written", seen[3700:3716].hex(), "untouched")
+    t.require(not good or whole, "VITCP-3.1-19", f"a message with a {how} is good", f"{good[0].length} bytes" if good else "",
+        "an error")
+    t.require(seen[3700:] == b"\xee" * 300, "VITCP-3.1-19", "bytes outside the message are written", seen[3700:3716].hex(),
+        "untouched")
 
 
 @case(

@@ -47,8 +47,10 @@ def request(t: Scenario) -> None:
         "VITCP-3.2-06": (wire.PEER, False),
     }  # fmt: skip
     for row, (mask, value) in wanted.items():
-        t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes", f"{ce.attributes:x}h", value, at=one, byte=24)
-    t.require(ce.mtu == min(5000, int(t.pics["max_transfer_size"])), "VITCP-3.2-13", "MTU Size proposed", ce.mtu, 5000, at=one, byte=28)
+        t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes", f"{ce.attributes:x}h", value,
+            at=one, byte=24)
+    t.require(ce.mtu == min(5000, int(t.pics["max_transfer_size"])), "VITCP-3.2-13", "MTU Size proposed", ce.mtu, 5000,
+        at=one, byte=28)
     t.checked.add("VITCP-2.2.2.2.6-04")
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, level), 5000, 4)
     t.send(stream, Pdu(ACCEPT, flags=END, rx=8, ce=accept))
@@ -64,7 +66,8 @@ def request(t: Scenario) -> None:
     requirements=["VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-14", "VITCP-3.2-15", "VITCP-3.2-19"],
     errata=["V07", "V25", "V27", "V47"],
     applies="tcp and server",
-    variants=with_each([Variant("", {"role": SERVER})], "mtu", {"below": 3000, "equal": 5000, "above": 7000, "by-one": 5001, "one-less": 4999}),
+    variants=with_each([Variant("", {"role": SERVER})], "mtu", {"below": 3000, "equal": 5000, "above": 7000, "by-one": 5001,
+        "one-less": 4999}),
 )
 def accept(t: Scenario) -> None:
     """MTU Size in Connect Accept is the lesser of what was proposed and what the VI has; a message of this size passes."""
@@ -76,7 +79,8 @@ def accept(t: Scenario) -> None:
     t.require(ce.mtu == min(own, proposed), "VITCP-3.2-15", "MTU Size agreed", ce.mtu, min(own, proposed), at=one, byte=28)
     ends = (ce.calling, ce.called)
     if ends != (TESTER_DISCRIMINATOR, DUT_DISCRIMINATOR):
-        t.report("VITCP-3.2-19", "the Discriminators of Connect Accept do not echo the request", str(ends), "an echo", at=one, erratum="V47")
+        t.report("VITCP-3.2-19", "the Discriminators of Connect Accept do not echo the request", str(ends), "an echo", at=one,
+            erratum="V47")
     t.checked.update(("VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-14"))
     deliver(link, pattern(link.mtu), "VITCP-3.2-14")
     alive(link)
@@ -119,4 +123,5 @@ def agreed(t: Scenario) -> None:
     done = completion(link, "send", row, "for a Send longer than the MTU")
     t.require(not done.good, row, "a Send longer than the MTU completes well", "good", "VIP_STATUS_LENGTH_ERROR")
     more = link.stream.watch.messages[link.taken :]
-    t.require(not more, row, "a Send longer than the MTU is sent", f"{len(more)} messages", "nothing", at=more[0].first if more else None)
+    t.require(not more, row, "a Send longer than the MTU is sent", f"{len(more)} messages", "nothing", at=more[0].first
+        if more else None)

@@ -146,8 +146,10 @@ def received(link: Link, region: Region, payload: bytes, requirement: str, immed
     """A receive Descriptor completes with this payload, and nothing behind it is touched."""
     t = link.t
     done = completion(link, "recv", requirement, "for a Send")
-    t.require("VIP_STATUS_DONE" in done.status, "VITCP-2.1-02", "a completed Descriptor is not marked done", sorted(done.status), "VIP_STATUS_DONE")
-    t.require(done.good or "VIP_STATUS_DONE" not in done.status, requirement, "the receive Descriptor is in error", sorted(done.status), "no error bit")
+    t.require("VIP_STATUS_DONE" in done.status, "VITCP-2.1-02", "a completed Descriptor is not marked done", sorted(
+        done.status), "VIP_STATUS_DONE")
+    t.require(done.good or "VIP_STATUS_DONE" not in done.status, requirement, "the receive Descriptor is in error", sorted(
+        done.status), "no error bit")
     t.require(done.length == len(payload), requirement, "the length received", done.length, len(payload))
     if immediate is not None:
         t.require(done.immediate == immediate, "VITCP-3.1-06", "the Immediate Data received", done.immediate, immediate)
@@ -203,7 +205,8 @@ def post_send(
 
 
 def message(
-    link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", within_us: Optional[int] = None, length: int = 0
+    link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", within_us: Optional[int] = None,
+        length: int = 0
 ) -> Message:
     """The next message of the DUT that the case has not looked at: of this type, whole, with this payload."""
     t, found = link.t, link.stream.watch.messages
@@ -260,7 +263,8 @@ def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:
     if not has[-1]:
         t.report("VITCP-3.1-06", "Immediate Data only in an earlier segment", "0", "1", at=now.segments[-1], byte=1, erratum="V19")
     values = {s.pdu.immediate for s, flag in zip(now.segments, has) if flag}
-    t.require(values == {immediate}, "VITCP-3.1-06", "the Immediate Data", [f"{v:X}h" for v in values], f"{immediate:X}h", at=now.segments[-1], byte=8)
+    t.require(values == {immediate}, "VITCP-3.1-06", "the Immediate Data", [f"{v:X}h" for v in values], f"{immediate:X}h",
+        at=now.segments[-1], byte=8)
     t.checked.add("VITCP-3.1-16")
     del last
 
@@ -312,7 +316,8 @@ def ask(link: Link, va: int, handle: int, length: int) -> int:
 def response(link: Link, number: int, payload: bytes, requirement: str = "VITCP-3.2.1-06") -> Message:
     """The Read Response of the DUT to a request of the tester."""
     now = message(link, READ_RESPONSE, payload, requirement, "to a Read Request")
-    link.t.require(now.number == number, "VITCP-3.1-17", "the number of the Read Response", now.number, number, at=now.first, byte=12)
+    link.t.require(now.number == number, "VITCP-3.1-17", "the number of the Read Response", now.number, number, at=now.first,
+        byte=12)
     return now
 
 

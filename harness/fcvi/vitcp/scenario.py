@@ -134,7 +134,8 @@ class Scenario(WireFree):
         seen = "nothing" if not waiting else "only " + "; ".join(waiting[:4])
         self.fail(requirement, message, seen + ended, required)
 
-    def expect_nothing(self, kinds: Sequence[int], for_us: int, requirement: str, why: str, stream: Optional[Stream] = None) -> None:
+    def expect_nothing(self, kinds: Sequence[int], for_us: int, requirement: str, why: str, stream: Optional[
+        Stream] = None) -> None:
         """None of these PDUs arrives for a time."""
         self.until(lambda: self.peek(kinds, stream) is not None, for_us)
         one = self.peek(kinds, stream)

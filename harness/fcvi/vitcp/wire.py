@@ -60,7 +60,8 @@ class CeHeader:
         """The 44 bytes and the security part."""
         return (
             _CE.pack(
-                self.attributes, self.calling_length, self.mtu, self.calling_field, self.window, self.called_length, self.called_field
+                self.attributes, self.calling_length, self.mtu, self.calling_field, self.window, self.called_length,
+                    self.called_field
             )
             + self.security
         )
@@ -126,7 +127,8 @@ class Pdu:
         if self.ce is not None:
             words.append(f"attributes {self.ce.attributes:x}h MTU {self.ce.mtu} called {self.ce.called.hex() or '-'}")
         words.append(f"ack {self.ack} rx {self.rx}")
-        words += [word for bit, word in ((IMMEDIATE, "immediate"), (END, "end"), (TRANSMIT_ERROR, "transmit error")) if self.flags & bit]
+        words += [word for bit, word in ((IMMEDIATE, "immediate"), (END, "end"), (TRANSMIT_ERROR, "transmit error"))
+            if self.flags & bit]
         if self.error or self.is_code:
             words.append(f"error {self.error} code {self.is_code}")
         return ", ".join(words)
