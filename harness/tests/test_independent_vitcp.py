@@ -15,16 +15,26 @@ import conformance
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import protocol_of
+from fcvi.engine import protocol
+from fcvi.engine.protocol import protocol_of, register
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.dut.rpc import RpcDut
+from conformance.vitcp.book import PROTOCOL
 
 from .independent_vitcp.choices import CHOICES, N
 from .independent_vitcp.faults import BEHAVIOUR, DEGENERATE, WIRE, listing
 
 ENDPOINT = Path(__file__).parent / "independent_vitcp" / "endpoint.py"
 conformance.register_all()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """VI/TCP is registered for these tests alone."""
+    register(PROTOCOL)
+    yield
+    protocol._REGISTERED.pop(PROTOCOL.name)
 
 
 def run_all(*options: str) -> list[Result]:
@@ -83,6 +93,7 @@ def test_what_is_no_vitcp_passes_nothing(name: str) -> None:
 
 def main() -> None:
     """Count."""
+    register(PROTOCOL)
     what = sys.argv[1:] or ["choices", "faults"]
     if "choices" in what:
         for setting in settings():
