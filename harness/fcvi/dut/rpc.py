@@ -29,6 +29,7 @@ METHOD_NOT_FOUND = -32601
 _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
+_STREAMS = ("stream.open", "stream.opened", "stream.refused", "stream.data", "stream.window", "stream.close")
 _NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 
 
@@ -337,7 +338,8 @@ class RpcDut(Dut):
         method, params = message["method"], message.get("params", {})
         if message.get("id") is not None:
             raise DutError(f"the DUT sent a request ({str(method)[:40]}); it may only send notifications")
-        if not isinstance(method, str) or method not in _NOTIFICATIONS:
+        known = _NOTIFICATIONS + _STREAMS if "tcp" in self.wires else _NOTIFICATIONS
+        if not isinstance(method, str) or method not in known:
             raise DutError(f"the DUT sent an unknown notification {str(method)[:40]!r}")
         if not isinstance(params, dict):
             raise DutError(f"the params of the notification {method} are no object")

@@ -1,0 +1,1 @@
+"""VI/TCP (draft-dicecco-vitcp-00): its requirements, its errata and the cases that try them."""

@@ -1,0 +1,54 @@
+"""VI/TCP (draft-dicecco-vitcp-00) as the engine sees it: what is registered, and where each part is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+from fcvi.engine.protocol import Line, Protocol
+
+from .pics import ITEMS
+
+if TYPE_CHECKING:
+    from fcvi.engine.case import CaseInfo
+    from fcvi.engine.pixit import Pixit
+    from fcvi.engine.scenario import Scenario
+
+
+def _cases() -> Iterable[CaseInfo]:
+    from .cases import all_cases
+
+    return all_cases()
+
+
+def _scenario(*of_the_run: Any) -> Scenario:
+    """With the lower tester on streams."""
+    from fcvi.vitcp.scenario import Scenario as StreamScenario
+
+    return StreamScenario(*of_the_run)
+
+
+def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    from fcvi.vitcp.configuration import configuration
+
+    return configuration(pixit, seed, changes)
+
+
+def _line() -> Line:
+    from fcvi.vitcp.trace import LINE
+
+    return LINE
+
+
+PROTOCOL = Protocol(
+    name="VI/TCP",
+    standard="draft-dicecco-vitcp-00",
+    prefix="VITCP-",
+    erratum="V",
+    folder=Path(__file__).resolve().parent,
+    cases=_cases,
+    scenario=_scenario,
+    configuration=_configuration,
+    pics=ITEMS,
+    line=_line,
+)

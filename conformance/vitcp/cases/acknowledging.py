@@ -1,0 +1,293 @@
+"""Clause 3.1: Message ACK and Remote Error Code."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import Variant, case
+from fcvi.vitcp import wire
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import DESCRIPTOR_ERROR, END, MASK32, MEMORY_PROTECTION, NOP, READ_REQUEST, SEND, WRITE, Pdu
+
+from conformance.vitcp.steps.connection import (
+    CONNECTED, DELIVERY, ERROR, RECEPTION, REGISTRY, UNRELIABLE, Link, check_state, connect, roles, roles_and_levels, with_each,
+)  # fmt: skip
+from conformance.vitcp.steps.messages import (
+    Region, acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, no_completion, nop, pattern,
+        post_receive,
+    post_send, register, respond, response, segments, send, sent, write,
+)  # fmt: skip
+
+_RELIABLE = (DELIVERY, RECEPTION)
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.i",
+    "Acknowledgements of the DUT",
+    clause="3.1",
+    requirements=[
+        "VITCP-3.1-25", "VITCP-3.1-32", "VITCP-3.1-34", "VITCP-3.1-36", "VITCP-3.1-37", "VITCP-3.1-38", "VITCP-3.1-39",
+    ],
+    errata=["V14", "V15", "V16", "V54", "V64"],
+    applies="tcp and send",
+    variants=roles_and_levels(_RELIABLE),
+)  # fmt: skip
+def acknowledges(t: Scenario) -> None:
+    """A NOP with the ACK comes when the DUT has no data of its own; with the ACK the data are in memory and the completion has been
+    told; a data segment behind a message received has the ACK as well.
+    """
+    link = connect(t)
+    for size in (100, 3000, 0, 50):
+        before = len(t.tester.inbox)
+        region = post_receive(link, size + 16)
+        payload = pattern(size, size & 63)
+        number = send(link, segments(link, payload))
+
+        def come(at: int = before, number: int = number) -> bool:
+            return any(r.stream is link.stream and r.pdu.ack == number and not r.pdu.error for r in t.tester.inbox[at:])
+
+        if not t.until(come, t.nop_bound_us):
+            acks = [r.pdu.ack for r in t.tester.inbox[before:]]
+            t.report("VITCP-3.1-25", "no NOP brings the ACK of a message", str(acks), f"{number} within {t.nop_bound_us} us")
+            break
+        one = next(r for r in t.tester.inbox[before:] if r.pdu.ack == number)
+        told = len(t.completed(link.vi, "recv")) > link.completions["recv"]
+        if not told and t.dut.clock == "virtual":
+            t.report("VITCP-3.1-37", "ACK before the completion", "no completion", "a completion", at=one)
+        t.require(contents(t, region)[:size] == payload, "VITCP-3.1-36", "ACK before the data", "other bytes", "those sent", at=one)
+        completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
+    t.checked.update(("VITCP-3.1-32", "VITCP-3.1-36", "VITCP-3.1-37"))
+    last = link.stream.watch.known.sent[-1]
+    post_send(link, pattern(3000))
+    now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
+    for segment in now.segments:
+        t.require(segment.pdu.ack == last, "VITCP-3.1-39", "Message ACK of a data segment", segment.pdu.ack, last, at=segment,
+            byte=16)
+    t.control("a Send passed each way")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.j",
+    "Completion by ACK and by response",
+    clause="3.1",
+    requirements=["VITCP-3.1-38", "VITCP-3.1-39", "VITCP-3.1-40", "VITCP-3.1-41"],
+    errata=["V14", "V15", "V16"],
+    applies="tcp and reliable_reception",
+    variants=with_each(roles_and_levels((RECEPTION,)), "by", {w: w for w in ("nop", "send", "write", "read-request",
+        "read-response", "cumulative", "read")}),
+)
+def completes(t: Scenario) -> None:
+    """At Reliable Reception a Send completes after the ACK with its number or a later one and not before, whatever PDU brings it; an
+    ACK of something else completes nothing. A read completes by its response only.
+    """
+    by = str(t.params["by"])
+    link = connect(t)
+    if by == "read":
+        _read(t, link)
+        return
+    count = 3 if by == "cumulative" else 1
+    waiting = None
+    if by == "read-response" and t.pics["rdma_read"]:
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 10), length=10)
+        waiting = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
+    posted = [post_send(link, pattern(40, n)) for n in range(count)]
+    last = [message(link, SEND, pattern(40, n), "VITCP-2.2.2.1-06") for n in range(len(posted))][-1]
+    if waiting is not None and waiting.number == last.number:  # a count for each type (V18): the ACK would name either
+        t.control("a Send and a Read Request came")
+        return
+    no_completion(link, "send", "VITCP-3.1-40", "before any ACK", t.nop_bound_us // 4)
+    nop(link, ack=(last.number + 1000) & MASK32)
+    no_completion(link, "send", "VITCP-3.1-40", "by the ACK of something else", t.nop_bound_us // 4)
+    link.ack = last.number
+    if by in ("nop", "cumulative"):
+        nop(link)
+    elif by == "send":
+        post_receive(link)
+        send(link, segments(link, pattern(10)))
+    elif by == "write":
+        target = register(t, 64, write=True)
+        write(link, target, pattern(10))
+    elif by == "read-request":
+        source = register(t, 64, read=True)
+        ask(link, source.va, source.handle, 8)
+    elif waiting is not None:
+        respond(link, answer(link, waiting, pattern(10)))
+        completion(link, "send", "VITCP-3.1-41", "for the read")
+    row = "VITCP-3.1-38" if by not in ("cumulative",) else "VITCP-3.1-40"
+    for _ in range(count):
+        limit = t.nop_bound_us
+        if not t.until(lambda: len(t.completed(link.vi, "send")) > link.completions["send"], limit):
+            t.report("VITCP-3.1-40", f"the ACK in a {by} completes nothing", "no completion", "a completion")
+            t.control("a Send came")
+            return
+        sent(link, "VITCP-3.1-40")
+    t.checked.add(row)
+    t.control("a Send completed by its ACK")
+
+
+def _read(t: Scenario, link: Link) -> None:
+    if not t.pics["rdma_read"]:
+        t.control("there are no reads")
+        return
+    region = register(t, 100)
+    post_send(link, op="rdma-read", remote=(0x100, 1), region=region, length=100)
+    request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
+    post_send(link, pattern(10))
+    now = message(link, SEND, pattern(10), "VITCP-2.2.2.1-06")
+    acknowledge(link, request.number)
+    no_completion(link, "send", "VITCP-3.1-41", "by an ACK though it is a read", t.nop_bound_us // 4)
+    acknowledge(link, now.number)
+    no_completion(link, "send", "VITCP-3.1-41", "before the read that stands before it", t.nop_bound_us // 4)
+    respond(link, answer(link, request, pattern(100)))
+    done = [completion(link, "send", "VITCP-3.1-41", "for a read and a Send") for _ in range(2)]
+    t.require(all(d.good for d in done), "VITCP-3.1-41", "a read and a Send are in error", str(done), "both good")
+    lengths = [d.length for d in done]
+    t.require(lengths == [100, 10], "VITCP-3.1-40", "the order of the completions", lengths, [100, 10])
+    t.control("a read completed by its response")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.k",
+    "Error reports of the DUT",
+    clause="3.1",
+    requirements=[
+        "VITCP-3.1-33", "VITCP-3.1-35", "VITCP-3.1-42", "VITCP-3.1-43", "VITCP-3.1-48", "VITCP-3.1-50", "VITCP-3.1-53",
+    ],
+    errata=["V15", "V49", "V68", "V75"],
+    applies="tcp and reliable_reception",
+    variants=with_each(roles_and_levels((RECEPTION,)), "what", {w: w for w in ("short", "absent", "bounds")}),
+)  # fmt: skip
+def reports(t: Scenario) -> None:
+    """The k-th of several messages fails: the report names it, with RDMA Memory Protection Error for an RDMA Write out of bounds
+    and VI Descriptor Error for a Send into a short or absent receive Descriptor.
+    """
+    what = str(t.params["what"])
+    link = connect(t)
+    deliver(link, pattern(10))
+    deliver(link, pattern(10))
+    t.control("two Sends were delivered")
+    known = link.stream.watch.known
+    known.error_due = True
+    before = len(t.tester.inbox)
+    wanted = DESCRIPTOR_ERROR
+    if what == "bounds":
+        if not t.pics["rdma_write"]:
+            return
+        target = register(t, 64, write=True)
+        wanted = MEMORY_PROTECTION
+        number = write(link, Region(0, target.va + 60, target.handle, 64), pattern(20))
+    else:
+        if what == "short":
+            post_receive(link, 30)
+        number = send(link, segments(link, pattern(40)))
+    t.until(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]), t.nop_bound_us)
+    t.settle()
+    found = [r for r in t.tester.inbox[before:] if r.stream is link.stream and r.pdu.error]
+    if not found:
+        t.fail("VITCP-3.1-53", "the error is not reported", "nothing", f"VI Error Type {wanted} for {number}")
+    one = found[0]
+    t.require(one.pdu.error == wanted, "VITCP-3.1-53", "VI Error Type of the report", one.pdu.error, wanted, at=one, byte=22,
+        bits="7-0")
+    t.require(one.pdu.ack == number, "VITCP-3.1-35", "the message that the report names", one.pdu.ack, number, at=one, byte=16)
+    if one.pdu.is_code:
+        t.require(one.pdu.ack == number, "VITCP-3.1-50", "the message that IS Error Code is about", one.pdu.ack, number,
+            at=one, byte=16)
+    t.checked.update(f"VITCP-3.1-{n}" for n in (33, 42, 43, 48, 50))
+    t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
+    check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-04")
+    done = t.completed(link.vi, "recv")[link.completions["recv"] :]
+    t.require(not any(c.good for c in done), "VITCP-3.1-53", "the message in error completes well", "good", "an error")
+
+
+_STATUS = {
+    "protection": (MEMORY_PROTECTION, "VIP_STATUS_RDMA_PROT_ERROR"), "descriptor": (DESCRIPTOR_ERROR,
+        "VIP_STATUS_REMOTE_DESC_ERROR"),
+}  # fmt: skip
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.l",
+    "Error reports of the tester",
+    clause="3.1",
+    requirements=["VITCP-3.1-44", "VITCP-3.1-51", "VITCP-3.1-54"],
+    errata=["V48", "V49", "V75"],
+    applies="tcp and reliable_reception",
+    variants=with_each(roles_and_levels((RECEPTION,)), "what", {"protection": "protection", "descriptor": "descriptor",
+        "with-code": "code", "code-alone": "alone"}),
+)
+def reported(t: Scenario) -> None:
+    """An error for the second of three messages: the first completes well, the second with the status of the error, the third is
+    flushed though a later ACK names it, and the VI is in Error. An IS Error Code changes none of it.
+    """
+    what = str(t.params["what"])
+    link = connect(t)
+    emit(link, pattern(20))
+    kinds = [SEND, WRITE if what == "protection" and t.pics["rdma_write"] else SEND, SEND]
+    found = []
+    for number, kind in enumerate(kinds):
+        post_send(link, pattern(30, number), "send" if kind == SEND else "rdma-write", remote=None if kind == SEND else (0x100, 1))
+        found.append(message(link, kind, pattern(30, number), "VITCP-2.2.2.1-06"))
+    t.control("the messages came")
+    if what == "alone":
+        nop(link, ack=found[2].number, is_code=0x21)
+        for _ in found:
+            done = completion(link, "send", "VITCP-3.1-51", "for an ACK with an IS Error Code")
+            t.require(done.good, "VITCP-3.1-51", "an IS Error Code with No Error is an error", sorted(done.status), "no error bit")
+        check_state(t, link.vi, CONNECTED, "VITCP-3.1-51")
+        return
+    error, status = _STATUS["descriptor" if what == "code" else what]
+    pdu = Pdu(NOP, 0, flags=END, rx=link.rx, ack=found[1].number, error=error, is_code=0x21 if what == "code" else 0)
+    t.send(link.stream, pdu)
+    t.send(link.stream, pdu.but(ack=found[2].number, error=0, is_code=0))
+    t.settle()
+    t.until(lambda: len(t.completed(link.vi, "send")) >= link.completions["send"] + 3, t.nop_bound_us)
+    done_all = t.completed(link.vi, "send")[link.completions["send"] :]
+    if len(done_all) < 3:
+        t.fail("VITCP-3.1-54", "Descriptors that complete after an error report", str(len(done_all)), "3")
+    t.require(done_all[0].good, "VITCP-3.1-54", "the message before the one in error", sorted(done_all[0].status), "no error bit")
+    t.require(status in done_all[1].status, "VITCP-3.1-54", "the status of the message in error", sorted(done_all[1].status),
+        status)
+    t.require(not done_all[2].good, "VITCP-3.1-44", "what stands behind the error completes well", "good",
+        "VIP_STATUS_DESC_FLUSHED_ERROR")
+    check_state(t, link.vi, ERROR, "VITCP-3.1-54")
+    t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error report")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.m",
+    "Unreliable Delivery",
+    clause="3.1",
+    requirements=["VITCP-3.1-45", "VITCP-3.1-55", "VITCP-3.1-56"],
+    errata=["V52"],
+    applies="tcp and unreliable_delivery",
+    variants=roles_and_levels((UNRELIABLE,)),
+)
+def unreliable(t: Scenario) -> None:
+    """ACKs and error reports of the tester change nothing, and the DUT reports no error though a message fails."""
+    link = connect(t)
+    for error in (0, MEMORY_PROTECTION, DESCRIPTOR_ERROR):
+        post_send(link, pattern(20))
+        now = message(link, SEND, pattern(20), "VITCP-2.2.2.1-06")
+        nop(link, ack=now.number, error=error, is_code=9)
+        done = completion(link, "send", "VITCP-3.1-45", "at Unreliable Delivery")
+        t.require(done.good, "VITCP-3.1-56", "an error report at Unreliable Delivery counts", sorted(done.status), "no error bit")
+        check_state(t, link.vi, CONNECTED, "VITCP-3.1-56")
+    send(link, segments(link, pattern(30)))  # no Descriptor: lost
+    post_receive(link, 10)
+    send(link, segments(link, pattern(30)))  # too long for it
+    t.wait(t.nop_bound_us // 4)
+    done = completion(link, "recv", "VITCP-3.1-55", "for a Send that is too long")
+    t.require(not done.good, "VITCP-3.1-55", "a Send that is too long completes well", "good", "an error")
+    t.control("messages were sent and received")
+    if _still(t, link):
+        alive(link)
+
+
+def _still(t: Scenario, link: Link) -> bool:
+    return bool(t.call("VipQueryVi", vi=link.vi).text("State") == CONNECTED)
+
+
+__all__ = ["Variant", "response", "roles", "wire"]

@@ -1,0 +1,154 @@
+"""Clause 3.1: Rx Descriptors Posted, flow control and NOP."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import Variant, case
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import MASK16, NOP, READ_REQUEST, SEND, WRITE
+
+from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, connect, create, roles, roles_and_levels, with_each
+from conformance.vitcp.steps.messages import (
+    acknowledge, alive, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register, segments, send,
+)  # fmt: skip
+
+_BOTH = (UNRELIABLE, RECEPTION)
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.f",
+    "Rx Descriptors Posted",
+    clause="3.1",
+    requirements=["VITCP-3.1-21", "VITCP-3.1-26"],
+    errata=["V23", "V55"],
+    applies="tcp",
+    variants=roles_and_levels(_BOTH),
+)
+def posted(t: Scenario) -> None:
+    """The count is what was posted before the connection and since, in every PDU."""
+    early = 3
+    level = str(t.params.get("level", RECEPTION))
+    vi = create(t, level)
+    region = register(t, 64)
+    for _ in range(early):
+        post_receive_to(t, vi, region, 64)
+    link = connect(t, vi=vi, level=level, posted=early)
+    known = link.stream.watch.known
+    post_receive(link, 64, region)
+    post_receive(link, 64, region)
+    post_send(link, pattern(3000))
+    now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
+    base = early if link.stream.watch.left_out else 0
+    seen = now.segments[-1].pdu.rx
+    t.require(seen == known.posted - base, "VITCP-3.1-26", "Rx Descriptors Posted", seen, known.posted, at=now.segments[-1],
+        byte=20)
+    t.control("a Send came")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.g",
+    "Credits",
+    clause="2.2.1, 3.1, 3.2",
+    requirements=["VITCP-2.2.1-02", "VITCP-2.2.1-03", "VITCP-3.1-23", "VITCP-3.1-24", "VITCP-3.2-05"],
+    errata=["V20", "V22", "V23"],
+    applies="tcp and flow_control and send",
+    variants=with_each(roles_and_levels(_BOTH), "what", {"sends": "sends", "immediate": "immediate", "others": "others",
+        "none": "none", "one-flag": "one-flag"}),
+)
+def credits(t: Scenario) -> None:
+    """With n credits exactly n Sends, or RDMA Writes with Immediate Data, come, and the next one when the count rises. What
+    consumes no Descriptor is not delayed. With one flag only nothing is.
+    """
+    what = str(t.params["what"])
+    count = 0 if what in ("none", "others", "one-flag") else 3
+    link = connect(t, rx=count, flow=what != "one-flag")
+    found = link.stream.watch.messages
+    if what in ("others",):
+        if t.pics["rdma_write"]:
+            post_send(link, pattern(200), "rdma-write", remote=(0x100, 1))
+            now = message(link, WRITE, pattern(200), "VITCP-3.1-24", "without any credit")
+            if link.reliable:
+                acknowledge(link, now.number)
+        if t.pics["rdma_read"] and link.reliable:
+            post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 10), length=10)
+            message(link, READ_REQUEST, None, "VITCP-3.1-24", "without any credit")
+        t.control("what consumes no Descriptor came")
+        return
+    if what == "one-flag":
+        post_send(link, pattern(30))
+        message(link, SEND, pattern(30), "VITCP-3.1-24", "where flow control is not agreed")
+        t.control("a Send came")
+        return
+    for number in range(count + 2):
+        if what == "immediate" and number % 2 == 0 and t.pics["rdma_write"]:
+            post_send(link, pattern(40, number), "rdma-write", remote=(0x100, 1), immediate=number)
+        else:
+            post_send(link, pattern(40, number))
+    t.wait(t.nop_bound_us)
+    t.require(len(found) == count, "VITCP-3.1-23", "messages that consume a Descriptor", len(found),
+        f"{count}, as many as the credits")
+    if len(found) < count:
+        t.absent("VITCP-3.1-24", "a message with credit is held back", f"{count} messages", link.stream)
+    t.require(not link.stream.over, "VITCP-2.2.1-02", "the connection ends for want of credit", "closed", "open")
+    if len(found) == count:
+        link.rx = (link.rx + 1) & MASK16
+        nop(link)
+        t.until(lambda: len(found) > count, t.nop_bound_us)
+        t.require(len(found) == count + 1, "VITCP-2.2.1-03", "messages after one more credit", len(found), count + 1)
+        link.rx = (link.rx + 1) & MASK16
+        nop(link)
+        t.until(lambda: len(found) > count + 1, t.nop_bound_us)
+        t.require(len(found) == count + 2, "VITCP-3.1-23", "messages after two more credits", len(found), count + 2)
+    t.checked.update(("VITCP-2.2.1-02", "VITCP-2.2.1-03"))
+    if found:
+        t.control("messages came as far as the credits go")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.h",
+    "NOPs that tell of credits",
+    clause="3.1",
+    requirements=["VITCP-3.1-27", "VITCP-3.1-28", "VITCP-3.1-29"],
+    errata=["V20", "V21", "V60"],
+    applies="tcp and flow_control",
+    variants=with_each(roles_and_levels(_BOTH), "empty", {"peer-without-credit": 0, "both-empty": 1, "credit-left": 2}),
+)
+def nops(t: Scenario) -> None:
+    """When the tester has no credit and the DUT posts a Descriptor, a NOP tells the count within the bound, also when the DUT has
+    no credit of its own and a Send waits. While credits are left its absence is a notice.
+    """
+    how = int(t.params["empty"])
+    link = connect(t, rx=0 if how == 1 else 50)
+    alive(link) if how != 1 else t.control("the connection was made")
+    if how == 1:
+        post_send(link, pattern(10))
+    region = register(t, 64)
+    if how == 2:
+        for _ in range(4):
+            post_receive(link, 64, region)
+    known = link.stream.watch.known
+    t.wait(t.nop_bound_us)
+    before = len(t.tester.inbox)
+    post_receive(link, 64, region)
+    wanted = known.posted & MASK16
+
+    def told() -> bool:
+        return any(r.stream is link.stream and r.pdu.rx in (wanted, wanted - known.early) for r in t.tester.inbox[before:])
+
+    t.until(told, t.nop_bound_us)
+    kinds = [r.pdu.kind for r in t.tester.inbox[before:] if r.stream is link.stream]
+    if how == 2:
+        t.require(told(), "VITCP-3.1-29", "the count is not told while credits are left", "nothing", "a NOP", erratum=None
+            if told() else "V20")
+        return
+    t.require(told(), "VITCP-3.1-28", "no NOP tells the count to a peer without credit", str(kinds),
+        f"a NOP with {wanted} within the bound")
+    t.checked.add("VITCP-3.1-27")
+    if told() and NOP in kinds:
+        data = pattern(20)
+        send(link, segments(link, data))
+
+
+__all__ = ["Variant", "deliver", "roles"]

@@ -1,0 +1,168 @@
+"""Clause 4: peers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.engine.case import Variant, case
+from fcvi.vitcp import wire
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Stream
+from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
+
+from conformance.vitcp.steps.connection import (
+    DUT_DISCRIMINATOR, IDLE, RECEPTION, REGISTRY, TESTER_DISCRIMINATOR, address, asked, attributes_of, check_state, connect_request,
+    create, host, opened, refusal,
+)  # fmt: skip
+from conformance.vitcp.steps.messages import pattern, register
+
+_TIMEOUT_US = 6_000_000
+
+
+def _hosts(dut: str, tester: str) -> dict[str, Any]:
+    def mapped(text: str) -> str:
+        return "00000000000000000000ffff" + bytes(int(part) for part in text.split(".")).hex()
+
+    return {"host": [mapped(dut)], "peer": {"host": [mapped(tester)]}}
+
+
+#: Addresses of the DUT and of the tester, and whether the DUT is the lower one; None where text and bytes differ (V28).
+_PAIRS = {
+    "lower": ("192.168.10.10", "192.168.10.20", True),
+    "higher": ("192.168.10.20", "192.168.10.10", False),
+    "lower-in-the-first-byte": ("110.1.1.9", "192.1.1.1", True),
+    "higher-in-the-first-byte": ("192.1.1.1", "110.1.1.9", False),
+    "bytes-against-text": ("9.0.0.1", "10.0.0.1", None),
+}
+
+
+def _request(t: Scenario, vi: int) -> None:
+    t.call(
+        "VipConnectPeerRequest", vi=vi, LocalAddr=address(host(t), DUT_DISCRIMINATOR),
+        RemoteAddr=address(host(t, "tester"), TESTER_DISCRIMINATOR), Timeout=_TIMEOUT_US,
+    )  # fmt: skip
+
+
+def _accept(t: Scenario, stream: Stream, ce: wire.CeHeader) -> None:
+    header = wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION, peer=True), 4096, 4)
+    t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=header))
+    t.settle()
+
+
+def _done(t: Scenario, vi: int, requirement: str, wanted: str = "VIP_SUCCESS", within_us: int = 0) -> None:
+    call = t.start("VipConnectPeerWait", vi=vi)
+    t.finish(call, requirement, within_us or t.nop_bound_us, wanted)
+
+
+def _works(t: Scenario, vi: int, stream: Stream) -> None:
+    """A Send of the DUT crosses the connection that is left."""
+    region = register(t, 48, data=pattern(48))
+    t.call("VipPostSend", vi=vi, descriptor={"op": "send", "segments": [{"mem": region.mem, "offset": 0, "length": 48}]})
+    one = t.expect(wire.SEND, "VITCP-4-03", stream=stream, why="after both calls have succeeded")
+    t.require(one.pdu.payload == pattern(48), "VITCP-4-03", "the bytes sent", one.pdu.payload.hex(), "those posted", at=one)
+    t.control("a Send crossed the connection that the peers have made")
+
+
+@case(
+    REGISTRY,
+    "TCP.4.a",
+    "Crossing peers",
+    clause="4",
+    requirements=["VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
+    errata=["V28", "V30", "V62"],
+    tags=["peer"],
+    applies="tcp and peer_to_peer",
+    variants=[Variant(name, {"lower": lower}, "", _hosts(dut, tester)) for name, (dut, tester, lower) in _PAIRS.items()],
+)
+def crossing(t: Scenario) -> None:
+    """Both peers have asked when each hears of the other: the lower host concedes, so exactly one Connect Accept is sent, on the
+    connection that the higher host opened. Where text and bytes compare differently both outcomes are right.
+    """
+    lower = t.params["lower"]
+    vi = create(t, RECEPTION, read=False)
+    _request(t, vi)
+    own = t.expect_stream("VITCP-4.2-01")
+    theirs = asked(t, own)
+    stream = opened(t)
+    pdu = connect_request(t, RECEPTION, attributes=attributes_of(t, RECEPTION, peer=True) & ~wire.READ_ENABLE)
+    t.send(stream, pdu)
+    t.until(lambda: t.peek([ACCEPT], stream) is not None or stream.over or t.peek([wire.REJECT, NO_MATCH],
+        stream) is not None, t.nop_bound_us)
+    accepted = t.peek([ACCEPT], stream)
+    assert theirs.pdu.ce is not None
+    if lower is None:
+        t.report(
+            "VITCP-4-01", "which of the two peers is the lower one", "text" if accepted is None else "bytes", "bytes", erratum="V28"
+        ) if accepted is None else None
+        lower = accepted is not None
+    row = "VITCP-4-02"
+    if lower:
+        if accepted is None:
+            t.absent(row, "the lower peer does not answer the higher one's request", "Connect Accept", stream)
+            return
+        accepted.taken = True
+        _done(t, vi, "VITCP-4-03")
+        _works(t, vi, stream)
+        return
+    t.require(accepted is None, row, "the higher peer answers the lower one's request", str(accepted), "none", at=accepted)
+    if accepted is not None:
+        t.control("both peers have asked")
+        return
+    t.require(not own.over, "VITCP-4-01", "both connections are given up", "closed", "the higher host's stays")
+    if own.over:
+        t.control("both peers have asked")
+        return
+    t.tester.close(stream)
+    _accept(t, own, theirs.pdu.ce)
+    _done(t, vi, "VITCP-4-03")
+    _works(t, vi, own)
+
+
+@case(
+    REGISTRY,
+    "TCP.4.b",
+    "A peer that is not there yet",
+    clause="4",
+    requirements=["VITCP-4-04", "VITCP-4-05"],
+    errata=["V33"],
+    tags=["peer", "timing"],
+    applies="tcp and peer_to_peer",
+    variants=[Variant("then-there", {"answers": 2}), Variant("never", {"answers": None})],
+)
+def not_there(t: Scenario) -> None:
+    """After Connect No Match a peer tries again, on a TCP connection of its own each time, until the timeout of its call; then
+    VIP_TIMEOUT, and no attempt any more.
+    """
+    vi = create(t, RECEPTION, read=False)
+    start = t.now_us
+    _request(t, vi)
+    count = t.params["answers"]
+    attempts = 0
+    while count is None or attempts < int(count):
+        left = start + _TIMEOUT_US - t.now_us
+        if not t.until(lambda: bool(t.tester.opened), max(left, 0) if count is None else t.nop_bound_us):
+            break
+        stream = t.tester.opened.popleft()
+        asked(t, stream)
+        t.send(stream, refusal(NO_MATCH))
+        t.settle()
+        attempts += 1
+    t.control(f"the peer asked {attempts} times") if attempts else None
+    t.require(attempts >= 2, "VITCP-4-04", "Connect No Match ends the attempts of a peer", attempts, "at least 2 attempts")
+    if count is None:
+        t.require(attempts <= 100 * _TIMEOUT_US // 1_000_000, "VITCP-4-04", "attempts follow too fast", attempts,
+            "100 a second", erratum="V33")
+        _done(t, vi, "VITCP-4-05", "VIP_TIMEOUT", 2 * t.nop_bound_us)
+        t.expect_now(start + _TIMEOUT_US, "VITCP-4-05", "VIP_TIMEOUT of a peer")
+        check_state(t, vi, IDLE, "VITCP-4-05")
+        t.wait(2 * t.nop_bound_us)
+        t.require(not t.tester.opened, "VITCP-4-05", "a further attempt", len(t.tester.opened), "none")
+        return
+    if attempts < 2:
+        return
+    stream = t.expect_stream("VITCP-4-04", _TIMEOUT_US)
+    theirs = asked(t, stream)
+    assert theirs.pdu.ce is not None
+    _accept(t, stream, theirs.pdu.ce)
+    _done(t, vi, "VITCP-4-04")
+    _works(t, vi, stream)

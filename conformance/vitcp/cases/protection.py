@@ -1,0 +1,127 @@
+"""Clauses 2.2.2.1 and 2.2.2.2.2: registered memory, and who may reach it."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import case
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64
+
+from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, create, roles, roles_and_levels, with_each
+from conformance.vitcp.steps.messages import (
+    GUARD, ask, alive, completion, contents, pattern, post_send, register, response, write,
+)  # fmt: skip
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.1.d",
+    "Send from memory that is not registered",
+    clause="2.2.2.1",
+    requirements=["VITCP-2.2.2.1-01"],
+    applies="tcp and send",
+    variants=roles_and_levels(),
+)
+def unregistered(t: Scenario) -> None:
+    """A Send from a region that was deregistered completes with an error, and nothing of it is sent."""
+    link = connect(t)
+    alive(link)
+    region = register(t, 64, data=pattern(64))
+    t.call("VipDeregisterMem", mem=region.mem)
+    post_send(link, region=region, length=64)
+    done = completion(link, "send", "VITCP-2.2.2.1-01", "for a Send from memory that is gone")
+    t.require(not done.good, "VITCP-2.2.2.1-01", "a Send from memory that is gone completes well", "good",
+        "VIP_STATUS_PROTECTION_ERROR")
+    sent = [m for m in link.stream.watch.messages[link.taken :] if m.kind == SEND]
+    t.require(not sent, "VITCP-2.2.2.1-01", "a Send from memory that is gone is sent", "a Send", "nothing")
+
+
+#: Where the transfer goes: offset from the region's begin, its length, what is done to the handle, the row.
+_WAYS = {
+    "one-byte-beyond": (960, 65, "", "08"),
+    "behind": (1024, 64, "", "08"),
+    "far-beyond": (1000, 4000, "", "08"),
+    "below": (-1, 64, "", "08"),
+    "wraps": (None, 64, "", "08"),
+    "unknown-handle": (0, 64, "unknown", "09"),
+    "stale-handle": (0, 64, "stale", "09"),
+    "no-right": (0, 64, "no-right", "09"),
+    "vi-not-enabled": (0, 64, "not-enabled", "09"),
+    "pair": (0, 64, "pair", "10"),
+}
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.2.d",
+    "RDMA that must not reach memory",
+    clause="2.2.2.1, 2.2.2.2.2",
+    requirements=["VITCP-2.2.2.1-02", "VITCP-2.2.2.2.2-08", "VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
+    errata=["V71"],
+    applies="tcp",
+    variants=with_each(roles("rdma_write"), "op", {"write": "write"}) and [
+        v for op, item in (("write", "rdma_write"), ("read", "rdma_read"))
+        for v in with_each(with_each(roles_and_levels((DELIVERY, RECEPTION), item), "op", {op: op}), "way", {w: w for w in _WAYS})
+    ],
+)  # fmt: skip
+def protected(t: Scenario) -> None:
+    """An address outside the region, a handle that is unknown or stale or has no right, or the address of one region with the
+    handle of another: no byte moves; a good transfer works before.
+    """
+    offset, length, what, row = _WAYS[str(t.params["way"])]
+    row = f"VITCP-2.2.2.2.2-{row}"
+    reading = t.params["op"] == "read"
+    enabled = what != "not-enabled"
+    level = str(t.params["level"])
+    vi = create(t, level, write=enabled or reading, read=enabled or not reading)
+    link = connect(t, vi=vi)
+    right = {"read": True} if reading else {"write": True}
+    data = pattern(1024, 7)
+    region = register(t, 1024, data=data, **right)
+    other = register(t, 1024, data=data, **right)
+    if enabled:
+        if reading:
+            response(link, ask(link, region.va + 100, region.handle, 200), data[100:300])
+        else:
+            write(link, region, data[300:400], 300)
+    t.control("a good transfer worked") if enabled else alive(link)
+    va, handle = region.va + (offset or 0), region.handle
+    if offset is None:
+        va = TOP64 - 32
+    if what == "unknown":
+        handle = (max(region.handle, other.handle) + 0x5A5A5) & 0xFFFFFFFF
+    elif what == "stale":
+        t.call("VipDeregisterMem", mem=other.mem)
+        va, handle = other.va, other.handle
+    elif what == "no-right":
+        bare = register(t, 1024, data=data)
+        va, handle = bare.va, bare.handle
+    elif what == "pair":
+        handle = other.handle
+    known = link.stream.watch.known
+    known.error_due = True
+    before = {one.mem: contents(t, one) for one in (region, other) if what != "stale" or one is region}
+    messages = len(link.stream.watch.messages)
+    if reading:
+        ask(link, va, handle, length)
+    else:
+        from conformance.vitcp.steps.messages import Region
+
+        write(link, Region(0, va % TOP64, handle, length), bytes([GUARD ^ 0xFF]) * length)
+    t.until(lambda: link.stream.over, t.nop_bound_us)
+    for one in (region, other):
+        if one.mem in before:
+            t.require(contents(t, one) == before[one.mem], row, "memory has changed", "other bytes", "untouched")
+    if what == "no-right":
+        t.require(contents(t, bare) == data, row, "memory without the right has changed", "other bytes", "untouched")
+    answers = link.stream.watch.messages[messages:]
+    t.require(not answers, row, "a read that is not allowed is answered", str(len(answers)), "none", at=answers[0].first
+        if answers else None)
+    reports = [r for r in t.tester.inbox if r.stream is link.stream and r.pdu.error]
+    if not t.require(bool(reports) or link.stream.over, row, "a transfer that is not allowed has no consequence", "silence",
+        "an error"):
+        return
+    t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
+    if level == RECEPTION:
+        kinds = [r.pdu.error for r in reports]
+        t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", kinds or "no report",
+            MEMORY_PROTECTION)

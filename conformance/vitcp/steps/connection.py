@@ -1,0 +1,262 @@
+"""Connections: how a case gets a VI of the DUT connected to the tester, as the side that calls or that is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from fcvi.engine.case import Registry, Variant
+from fcvi.engine.upper import Call
+from fcvi.vitcp import wire
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Received, Stream
+from fcvi.vitcp.wire import ACCEPT, FLOW_CONTROL, MASK32, REQUEST, Pdu
+
+REGISTRY = Registry("VI/TCP")
+CLIENT, SERVER = "dut-client", "dut-server"
+UNRELIABLE, DELIVERY, RECEPTION = "ud", "rd", "rr"
+LEVELS = {
+    UNRELIABLE: "VIP_SERVICE_UNRELIABLE", DELIVERY: "VIP_SERVICE_RELIABLE_DELIVERY", RECEPTION: "VIP_SERVICE_RELIABLE_RECEPTION",
+}  # fmt: skip
+OF_LEVEL = {UNRELIABLE: "unreliable_delivery", DELIVERY: "reliable_delivery", RECEPTION: "reliable_reception"}
+OF_ROLE = {CLIENT: "client", SERVER: "server"}
+DUT_DISCRIMINATOR, TESTER_DISCRIMINATOR = b"device under", b"the tester's end"
+SIZE = 8192  # MaxTransferSize of the VI where the case does not say
+CREDIT = 200  # receive Descriptors that the tester says to have posted
+
+
+def roles(*more: str) -> list[Variant]:
+    """A variant for each role."""
+    return [Variant(role, {"role": role}, " and ".join([OF_ROLE[role], *more])) for role in (CLIENT, SERVER)]
+
+
+def roles_and_levels(levels: tuple[str, ...] = (UNRELIABLE, DELIVERY, RECEPTION), *more: str) -> list[Variant]:
+    """A variant for each role at each level."""
+    return [
+        Variant(f"{role}/{level}", {"role": role, "level": level}, " and ".join([OF_ROLE[role], OF_LEVEL[level], *more]))
+        for role in (CLIENT, SERVER)
+        for level in levels
+    ]
+
+
+def with_each(variants: list[Variant], name: str, values: dict[str, Any]) -> list[Variant]:
+    """Each of the variants with each of the values of one more parameter."""
+    return [
+        Variant(f"{v.suffix}/{words}" if v.suffix else words, {**v.params, name: value}, v.applies, v.config)
+        for v in variants
+        for words, value in values.items()
+    ]
+
+
+@dataclass
+class Link:
+    """A connection between a VI of the DUT and the tester."""
+
+    t: Scenario
+    vi: int
+    stream: Stream
+    role: str
+    level: str
+    mtu: int  # agreed
+    answer: Received  # the Connect Request or Connect Accept of the DUT
+    first: int  # Message Number of the tester's next message
+    rx: int  # what the tester says to have posted
+    ack: int
+    flow_control: bool
+    window: int  # of reads, as the DUT offers it
+    taken: int = 0  # messages of the DUT that the case has looked at
+    completions: dict[str, int] = field(default_factory=lambda: {"send": 0, "recv": 0})
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the Reliable flag is set."""
+        return self.level != UNRELIABLE
+
+
+def host(t: Scenario, side: str = "dut", number: int = 0) -> str:
+    """A host of the DUT or of the tester, as the DUT protocol has it."""
+    hosts = t.config["host"] if side == "dut" else t.config["peer"]["host"]
+    return str(hosts[number])
+
+
+def address(host_hex: str, discriminator: bytes) -> dict[str, str]:
+    """A VI Network Address."""
+    return {"host": host_hex, "discriminator": discriminator.hex()}
+
+
+def create(t: Scenario, level: str = RECEPTION, size: int = SIZE, write: Optional[bool] = None, read: Optional[bool] = None) -> int:
+    """A VI of the DUT; RDMA is enabled as far as the PICS has it, reads at the reliable levels only (V51)."""
+    attributes = {
+        "ReliabilityLevel": LEVELS[level],
+        "MaxTransferSize": min(size, int(t.pics["max_transfer_size"])),
+        "EnableRdmaWrite": bool(t.pics["rdma_write"]) if write is None else write,
+        "EnableRdmaRead": (bool(t.pics["rdma_read"]) and level != UNRELIABLE) if read is None else read,
+    }
+    vi = t.call("VipCreateVi", ViAttribs=attributes).integer("vi")
+    t.vis.append(vi)
+    return vi
+
+
+def attributes_of(t: Scenario, level: str, flow: Optional[bool] = None, peer: bool = False) -> int:
+    """Calling Attributes of the tester that match a VI of `create`."""
+    flags = wire.RELIABLE if level != UNRELIABLE else 0
+    flags |= wire.WRITE_ENABLE | (wire.READ_ENABLE if level != UNRELIABLE else 0)
+    offered = bool(t.pics["flow_control"]) if flow is None else flow
+    return flags | (FLOW_CONTROL if offered else 0) | (wire.PEER if peer else 0)
+
+
+def connect_request(
+    t: Scenario,
+    level: str = RECEPTION,
+    *,
+    called: bytes = DUT_DISCRIMINATOR,
+    calling: bytes = TESTER_DISCRIMINATOR,
+    mtu: int = SIZE,
+    attributes: Optional[int] = None,
+    rx: int = CREDIT,
+    window: int = 8,
+    security: bytes = b"",
+) -> Pdu:
+    """A Connect Request of the tester."""
+    flags = attributes_of(t, level) if attributes is None else attributes
+    ce = wire.ce_header(calling, called, flags, mtu, window, security)
+    return Pdu(REQUEST, t.rng.randrange(1 << 31), flags=wire.END, rx=rx, ce=ce)
+
+
+def refusal(kind: int) -> Pdu:
+    """A Connect Reject or Connect No Match of the tester, in the long form (V08)."""
+    return Pdu(kind, flags=wire.END, ce=wire.CeHeader())
+
+
+def wait_for_call(t: Scenario, discriminator: bytes = DUT_DISCRIMINATOR, number: int = 0) -> Call:
+    """VipConnectWait at the DUT."""
+    return t.start("VipConnectWait", LocalAddr=address(host(t, number=number), discriminator), Timeout=None)
+
+
+def call_out(
+    t: Scenario, vi: int, timeout_us: Optional[int] = None, local: bytes = DUT_DISCRIMINATOR, remote: bytes = TESTER_DISCRIMINATOR
+) -> Call:
+    """VipConnectRequest at the DUT towards the tester."""
+    return t.start(
+        "VipConnectRequest", vi=vi, LocalAddr=address(host(t), local), RemoteAddr=address(host(t, "tester"), remote),
+        Timeout=4 * t.r_a_tov_us if timeout_us is None else timeout_us,
+    )  # fmt: skip
+
+
+def opened(t: Scenario, **where: Any) -> Stream:
+    """A TCP connection of the tester's that the DUT has accepted."""
+    stream = t.open(**where)
+    t.until(lambda: stream.opened or stream.refused, t.nop_bound_us)
+    if stream.refused:
+        t.fail("VITCP-2.2.2.2.1-03", "the port does not accept TCP", "refused", "accepted")
+    if not stream.opened:
+        t.fail("VITCP-4.3-02", "the port does not accept TCP", "no answer", "accepted")
+    return stream
+
+
+def asked(t: Scenario, stream: Stream) -> Received:
+    """The Connect Request of the DUT, the first PDU on the stream that it has opened."""
+    one = t.expect([*wire.NAMES], "VITCP-2.2.2.2.2-12", stream=stream, why="on the new TCP connection")
+    if one.pdu.kind != REQUEST:
+        t.fail("VITCP-2.2.2.2.2-06", "the first PDU is no Connect Request", str(one), "Connect Request", at=one)
+    for row in ("VITCP-2.2.2.2.2-01", "VITCP-2.2.2.2.2-06", "VITCP-2.2.2.2.2-12"):
+        t.checked.add(row)
+    return one
+
+
+def check_state(t: Scenario, vi: int, state: str, requirement: str) -> bool:
+    """VipQueryVi tells this state."""
+    seen = t.call("VipQueryVi", vi=vi).text("State")
+    return t.require(seen == state, requirement, f"the state of the VI is {seen}", seen, state)
+
+
+IDLE, PENDING, CONNECTED, ERROR = (
+    "VIP_STATE_IDLE", "VIP_STATE_CONNECT_PENDING", "VIP_STATE_CONNECTED", "VIP_STATE_ERROR",
+)  # fmt: skip
+
+
+def connect(
+    t: Scenario,
+    role: Optional[str] = None,
+    level: Optional[str] = None,
+    *,
+    vi: Optional[int] = None,
+    size: int = SIZE,
+    mtu: Optional[int] = None,
+    flow: Optional[bool] = None,
+    rx: int = CREDIT,
+    window: int = 8,
+    first: Optional[int] = None,
+    posted: int = 0,
+    called: bytes = DUT_DISCRIMINATOR,
+    security: bytes = b"",
+    cut: Optional[str] = None,
+) -> Link:
+    """Connect a VI of the DUT to the tester; without arguments as the variant says.
+
+    size: MaxTransferSize of the VI. mtu: what the tester proposes or agrees to. flow: the tester's flag, as the DUT's PICS
+    when it is not given. posted: receive Descriptors that the case has posted to the VI before. first: the tester's first
+    Message Number.
+    """
+    role = role or str(t.params.get("role", SERVER if t.pics["server"] else CLIENT))
+    level = level or str(t.params.get("level", default_level(t)))
+    vi = create(t, level, size) if vi is None else vi
+    mtu = size if mtu is None else mtu
+    t.tester.cut = cut or str(t.params.get("cut", "whole"))
+    flags = attributes_of(t, level, flow)
+    number = t.rng.randrange(1 << 16, 1 << 30) if first is None else first
+    if role == CLIENT:
+        stream, theirs = _called(t, vi, flags, mtu, rx, window)
+    else:
+        stream, theirs = _calling(t, vi, level, flags, mtu, rx, window, called, security)
+    ce = theirs.pdu.ce
+    assert ce is not None
+    both = bool(flags & ce.attributes & FLOW_CONTROL)
+    known = stream.watch.known
+    known.reliable, known.flow_control = level != UNRELIABLE, both
+    known.posted = known.floor = known.early = posted
+    own = min(size, int(t.pics["max_transfer_size"]))
+    link = Link(t, vi, stream, role, level, min(mtu, own), theirs, number, rx, 0, both, ce.window)
+    link.ack = filler(t, link)
+    return link
+
+
+def default_level(t: Scenario) -> str:
+    """The highest level that the device has."""
+    return next((level for level in (RECEPTION, DELIVERY, UNRELIABLE) if t.pics[OF_LEVEL[level]]), RECEPTION)
+
+
+def filler(t: Scenario, link: Link) -> int:
+    """A Message ACK that names none of the DUT's messages: far behind whatever it may begin with (V16)."""
+    return (link.answer.pdu.number - 0x40000000 - t.rng.randrange(1 << 16)) & MASK32
+
+
+def _called(t: Scenario, vi: int, flags: int, mtu: int, rx: int, window: int) -> tuple[Stream, Received]:
+    """The DUT calls, the tester accepts."""
+    call = call_out(t, vi)
+    stream = t.expect_stream("VITCP-4.2-01")
+    theirs = asked(t, stream)
+    ce = theirs.pdu.ce
+    assert ce is not None
+    accept = wire.ce_header(ce.calling, ce.called, flags, mtu, window)
+    t.send(stream, Pdu(ACCEPT, theirs.pdu.number, flags=wire.END, rx=rx, ce=accept))
+    t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
+    return stream, theirs
+
+
+def _calling(
+    t: Scenario, vi: int, level: str, flags: int, mtu: int, rx: int, window: int, called: bytes, security: bytes
+) -> tuple[Stream, Received]:
+    """The tester calls, the DUT accepts."""
+    wait = wait_for_call(t, called)
+    stream = opened(t)
+    t.send(stream, connect_request(t, level, called=called, mtu=mtu, attributes=flags, rx=rx, window=window, security=security))
+    t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+    call = t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
+    code = call.returned()
+    if code != "VIP_SUCCESS":
+        t.fail("VITCP-4.3-09", "VipConnectAccept does not connect", code, "VIP_SUCCESS")
+    theirs = t.expect(sorted(wire.CE), "VITCP-4.3-09", stream=stream, why="after VipConnectAccept")
+    if theirs.pdu.kind != ACCEPT or theirs.pdu.ce is None:
+        t.fail("VITCP-4.3-09", "VipConnectAccept does not send Connect Accept", str(theirs), "Connect Accept", at=theirs)
+    return stream, theirs

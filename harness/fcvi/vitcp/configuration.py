@@ -1,0 +1,32 @@
+"""The configuration of a VI/TCP port: the members of ``reset`` with wire "tcp" (docs/dut-protocol-streams.md)."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from fcvi.engine.pixit import Pixit
+
+PORT = 50_444  # the draft reserves a port and names none (V01); nothing listens on this one of a virtual network
+NOP_BOUND_US = 1_000_000  # how long a NOP that has to come may take (V20)
+INCOMING_TIMEOUT_US = 2_000_000  # how long a TCP connection may stay without a Connect Request (4.3)
+DUT_HOST = "00000000000000000000ffffc0a80a14"  # 192.168.10.20
+TESTER_HOST = "00000000000000000000ffffc0a80a0a"  # 192.168.10.10
+
+
+def configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of ``reset`` for one variant.
+
+    changes: members that differ; "peer" may have some members only.
+    """
+    config: dict[str, Any] = {
+        "wire": "tcp",
+        "host": [DUT_HOST],
+        "peer": {"host": [TESTER_HOST]},
+        "port": PORT,
+        "nop_bound_us": NOP_BOUND_US,
+        "incoming_timeout_us": INCOMING_TIMEOUT_US,
+        "seed": seed,
+        **changes,
+    }
+    config["peer"] = {"host": [TESTER_HOST], **changes.get("peer", {})}
+    return config

@@ -1,0 +1,205 @@
+"""The primitives of a case of VI/TCP: those of every case, and the lower tester on streams."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Iterable, Mapping, Optional, Sequence
+
+from fcvi.engine.attachment import Dut
+from fcvi.engine.pixit import Pixit
+from fcvi.engine.results import Finding, TraceFrame
+from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, Seen
+from fcvi.engine.upper import Call, Completion
+from . import wire
+from .stream import Received, Stream
+from .tester import Tester
+from .watch import T0
+from .wire import Pdu
+
+
+class Scenario(WireFree):
+    """One run of one case variant against one DUT, with a tester at the other end of every stream."""
+
+    def __init__(
+        self,
+        dut: Dut,
+        pics: Mapping[str, Any],
+        pixit: Pixit,
+        levels: Mapping[str, str],
+        rng: Random,
+        params: Mapping[str, Any],
+        config: Mapping[str, Any],
+    ) -> None:
+        super().__init__(dut, pics, pixit, levels, rng, params, config)
+        self.tester = Tester(dut, config, rng, self._noticed, self.checked)
+
+    # ---- time ----
+
+    @property
+    def nop_bound_us(self) -> int:
+        """How long a NOP that has to come may take (V20)."""
+        return int(self.config["nop_bound_us"]) + self.pixit.late_us
+
+    def start(self, method: str, **params: Any) -> Call:
+        self.tester.flush()
+        return super().start(method, **params)
+
+    def _advance(self, us: int) -> None:
+        self.tester.flush()
+        super()._advance(us)
+
+    def _drain(self) -> bool:
+        inbox, tester = self.dut.inbox, self.tester
+        if not inbox:
+            return False
+        before = tester.answered
+        while inbox:
+            note = inbox.popleft()
+            if tester.hears(note.method):
+                tester.take_in(note)
+            else:
+                self._take_in(note)
+        tester.flush()
+        return tester.answered != before
+
+    # ---- judging ----
+
+    def report(
+        self,
+        requirement: str,
+        message: str,
+        seen: str,
+        required: str,
+        *,
+        at: Optional[Seen] = None,
+        byte: Optional[int] = None,
+        bits: Optional[str] = None,
+        erratum: Optional[str] = None,
+    ) -> None:
+        """Record a breach. One of a number that the draft never assigned is a breach of the profile and fails nobody."""
+        if erratum is None and requirement in T0:
+            erratum, message = T0[requirement], f"not the profile {wire.PROFILE}: {message}"
+        super().report(requirement, message, seen, required, at=at, byte=byte, bits=bits, erratum=erratum)
+
+    def _noticed(self, requirement: str, message: str, seen: object, required: object, **where: Any) -> None:
+        """What the watch of a stream finds."""
+        self.report(requirement, message, str(seen), str(required), **where)
+
+    # ---- the wire ----
+
+    def peek(self, kinds: Iterable[int], stream: Optional[Stream] = None) -> Optional[Received]:
+        """The oldest PDU of these types that no expectation has taken, if there is one."""
+        wanted = set(kinds)
+        for one in self.tester.inbox:
+            if not one.taken and one.pdu.kind in wanted and (stream is None or one.stream is stream):
+                return one
+        return None
+
+    def expect(
+        self,
+        kinds: int | Sequence[int],
+        requirement: str,
+        *,
+        stream: Optional[Stream] = None,
+        within_us: Optional[int] = None,
+        why: str = "",
+    ) -> Received:
+        """Take the next PDU of one of these types; its absence breaks the requirement and ends the case."""
+        wanted = [kinds] if isinstance(kinds, int) else list(kinds)
+        limit = self.nop_bound_us if within_us is None else within_us
+        self.until(lambda: self.peek(wanted, stream) is not None, limit)
+        one = self.peek(wanted, stream)
+        names = " or ".join(wire.NAMES[kind] for kind in wanted)
+        self._awaited(names, requirement, one)
+        if one is None:
+            self.absent(requirement, f"no {names} {why}".strip(), f"{names} within {limit} us", stream)
+            raise AssertionError("unreachable")
+        one.taken = True
+        return one
+
+    def awaited(self, words: str, requirement: str, came: Optional[Received]) -> None:
+        """Note for the report what the case waited for, and what came."""
+        self._awaited(words, requirement, came)
+
+    def absent(self, requirement: str, message: str, required: str, stream: Optional[Stream] = None) -> None:
+        """What had to come has not: the case ends. Half a PDU, or a type of another profile, are told apart."""
+        half = self.tester.incomplete()
+        if half is not None:
+            seen = f"{len(half.rest)} bytes of {wire.header(half.rest)[2]}" if len(half.rest) > 3 else f"{len(half.rest)} bytes"
+            self.fail("VITCP-3.1-11", "a PDU does not come whole: Segment Length is not its length", seen, required)
+        if any(f.requirement == "VITCP-3.1-04" for f in self.findings):
+            raise Inconclusive(f"the device does not speak profile {wire.PROFILE} (V03): {message}")
+        waiting = [str(r) for r in self.tester.inbox if not r.taken and (stream is None or r.stream is stream)]
+        ended = f", and {stream.name} was closed by {stream.ended}" if stream is not None and stream.over else ""
+        seen = "nothing" if not waiting else "only " + "; ".join(waiting[:4])
+        self.fail(requirement, message, seen + ended, required)
+
+    def expect_nothing(self, kinds: Sequence[int], for_us: int, requirement: str, why: str, stream: Optional[
+        Stream] = None) -> None:
+        """None of these PDUs arrives for a time."""
+        self.until(lambda: self.peek(kinds, stream) is not None, for_us)
+        one = self.peek(kinds, stream)
+        self._awaited("no " + " or ".join(wire.NAMES[kind] for kind in kinds), requirement, one, silence=True)
+        if one is not None:
+            one.taken = True
+            self.report(requirement, f"{one.pdu.name} {why}", str(one), "none", at=one)
+
+    def expect_stream(self, requirement: str, within_us: Optional[int] = None) -> Stream:
+        """The DUT asks for a TCP connection to the tester's port; its absence ends the case."""
+        limit = self.nop_bound_us if within_us is None else within_us
+        opened = self.tester.opened
+        self.until(lambda: bool(opened), limit)
+        if not opened:
+            self.fail(requirement, "no TCP connection is asked for", "nothing", f"one within {limit} us")
+        return opened.popleft()
+
+    def expect_end(self, stream: Stream, requirement: str, within_us: Optional[int] = None, why: str = "") -> bool:
+        """The DUT closes the stream, by FIN or RST (V43)."""
+        limit = self.nop_bound_us if within_us is None else within_us
+        self.until(lambda: stream.over, limit)
+        return self.require(stream.over, requirement, f"TCP is not closed {why}".strip(), "open", f"FIN or RST within {limit} us")
+
+    def send(self, stream: Stream, pdu: Pdu) -> None:
+        """Send one PDU to the DUT."""
+        self.tester.send(stream, pdu)
+
+    def open(self, **where: Any) -> Stream:
+        """Open a TCP connection to the DUT's port; what the DUT says to it the case has to look at."""
+        stream = self.tester.open(**where)
+        self.settle()
+        return stream
+
+    def completed(self, vi: int, queue: str, count: int = 1) -> list[Completion]:
+        """The completions of a queue so far, if there are so many; else none."""
+        found = [c for c in self.completions if c.vi == vi and c.queue == queue]
+        return found if len(found) >= count else []
+
+    # ---- the end ----
+
+    def conclude(self) -> None:
+        super().conclude()
+        for stream in self.tester.streams.values():
+            for message in stream.watch.messages:
+                self._whole_without_end(message)
+
+    def _whole_without_end(self, message: Any) -> None:
+        """A message that has come whole by its RDMA Length has had its End of Message."""
+        rdma = message.first.pdu.rdma
+        if message.ended or message.broken or rdma is None:
+            return
+        wanted = rdma[2] if message.kind == wire.WRITE else message.first.stream.watch.known.reads.get(message.number)
+        if wanted is not None and len(message.payload) >= wanted:
+            self.report("VITCP-3.1-07", "the last segment lacks End of Message", "0", "1", at=message.first, byte=1, bits="1-1")
+
+    def all_findings(self) -> list[Finding]:
+        return self.tester.findings + self.findings
+
+    def judged(self) -> dict[str, int]:
+        """How many PDUs of the DUT were judged, by type."""
+        return self.tester.judged
+
+    def frames(self) -> list[TraceFrame]:
+        return list(self.tester.trace)
+
+
+__all__ = ["Failed", "Inconclusive", "Scenario"]

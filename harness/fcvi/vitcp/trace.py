@@ -1,0 +1,110 @@
+"""How what crosses a stream is written into captures and put into words."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from fcvi.engine.protocol import Line
+from fcvi.engine.results import TraceFrame
+from . import wire
+
+LINKTYPE_RAW = 101  # a packet begins with its IP header
+_SYN, _RST, _ACK, _FIN, _PUSH = 2, 4, 16, 1, 8
+_FLAGS = {"open": _SYN, "opened": _SYN | _ACK, "refused": _RST | _ACK, "fin": _FIN | _ACK, "reset": _RST, "data": _PUSH | _ACK}
+_WORDS = {
+    "open": "TCP: connection is asked for", "opened": "TCP: connection is accepted", "refused": "TCP: connection is refused",
+    "fin": "TCP: end of stream", "reset": "TCP: reset",
+}  # fmt: skip
+Address = tuple[bytes, int]
+
+
+@dataclass(slots=True)
+class TraceUnit(TraceFrame):
+    """A PDU, other bytes, or what happened to a stream.
+
+    event: "data", or one of those above. begin: the number of its first byte in its direction.
+    """
+
+    stream: str = ""
+    event: str = "data"
+    begin: int = 0
+    source: Address = (bytes(16), 0)
+    target: Address = (bytes(16), 0)
+
+
+class _View:
+    """A unit in words."""
+
+    def __init__(self, unit: TraceFrame) -> None:
+        self._unit = unit
+
+    def summary(self) -> str:
+        """One line."""
+        unit = self._unit
+        assert isinstance(unit, TraceUnit)
+        if unit.event != "data":
+            return f"{unit.stream}: {_WORDS[unit.event]}"
+        data = unit.data
+        whole = len(data) >= wire.HEADER
+        if whole:
+            _, kind, length = wire.header(data)
+            whole = length == len(data) and kind in wire.NAMES and length >= wire.least_length(kind)
+        return f"{unit.stream}: {wire.parse(data).summary() if whole else f'{len(data)} bytes'}"
+
+    def _fields(self) -> list[tuple[str, int, int]]:
+        data = self._unit.data
+        fields = [
+            ("Version", 0, 1), ("Type/Flags", 1, 1), ("Segment Length", 2, 2), ("Data Offset", 4, 4), ("Immediate Data", 8, 4),
+            ("Message Number", 12, 4), ("Message ACK", 16, 4), ("Rx Descriptors Posted", 20, 2), ("Remote Error Code", 22, 2),
+        ]  # fmt: skip
+        kind = data[1] >> 3 if len(data) >= wire.HEADER else 0
+        if kind in wire.RDMA:
+            fields += [("RDMA Address", 24, 8), ("Registered Memory Handle", 32, 4), ("RDMA Length", 36, 4)]
+        if kind in wire.CE:
+            fields += [
+                ("Calling Attributes", 24, 2), ("Calling Discriminator Length", 26, 2), ("MTU Size", 28, 4),
+                ("Calling Discriminator", 32, 16), ("Calling RDMA Read Window", 48, 2), ("Called Discriminator Length", 50, 2),
+                ("Called Discriminator", 52, 16),
+            ]  # fmt: skip
+        return [one for one in fields if one[1] + one[2] <= len(data)]
+
+    def text(self) -> str:
+        """Every field, one a line, which begins with the number of its first byte."""
+        data = self._unit.data
+        return "".join(f"{byte:3} {name}: {data[byte : byte + size].hex()}h\n" for name, byte, size in self._fields())
+
+    def json(self) -> dict[str, Any]:
+        """The fields as data."""
+        data = self._unit.data
+        return {
+            "fields": [
+                {"name": name, "byte": byte, "size": size, "bits": f"{8 * size - 1}-0", "value": data[byte : byte + size].hex()}
+                for name, byte, size in self._fields()
+            ]
+        }
+
+
+def _ip(source: bytes, target: bytes, size: int) -> bytes:
+    mapped = bytes(10) + b"\xff\xff"
+    if source[:12] == mapped == target[:12]:
+        head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + size, 0, 0x4000, 64, 6, 0, source[12:], target[12:])
+        total = sum(struct.unpack(">10H", head))
+        total = (total & 0xFFFF) + (total >> 16)
+        return head[:10] + struct.pack(">H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + head[12:]
+    return struct.pack(">IHBB16s16s", 6 << 28, size, 6, 64, source, target)
+
+
+def _captured(unit: TraceFrame) -> bytes:
+    """An IP packet with a TCP header of our own: the streams of the DUT protocol have none. Its checksum is left zero."""
+    assert isinstance(unit, TraceUnit)
+    sequence = unit.begin + (unit.event not in ("open", "opened"))
+    data = unit.data[:65_000]
+    head = struct.pack(
+        ">HHIIBBHHH", unit.source[1], unit.target[1], sequence & wire.MASK32, 0, 5 << 4, _FLAGS[unit.event], 65535, 0, 0
+    )
+    return _ip(unit.source[0], unit.target[0], len(head) + len(data)) + head + data
+
+
+LINE = Line(LINKTYPE_RAW, _captured, lambda unit, checksum: _View(unit))

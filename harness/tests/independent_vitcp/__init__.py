@@ -1,0 +1,1 @@
+"""An independent VI/TCP endpoint: see README.md."""

@@ -1,0 +1,133 @@
+"""A TCP connection as the DUT protocol has it: bytes in any cut, windows, two ways to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
+
+from . import wire
+from .wire import Malformed, Segment
+
+if TYPE_CHECKING:
+    from .port import Port
+
+FIRST_WINDOW = 65536
+LINGER_US = 500_000
+Address = Tuple[bytes, int]
+
+
+def address_json(address: Address) -> Dict[str, Any]:
+    """As stream.open has it."""
+    return {"host": address[0].hex(), "port": address[1]}
+
+
+class Stream:
+    """One stream. The owner is told of segments, of rubbish and of the end."""
+
+    def __init__(self, port: "Port", name: str, local: Address, remote: Address) -> None:
+        self.port, self.name, self.local, self.remote = port, name, local, remote
+        self.is_open = False
+        self.ended = self.closing = False  # the other side's end, ours
+        self.window: Optional[int] = FIRST_WINDOW
+        self.held = False  # what comes is kept and not looked at (V72)
+        self._in = bytearray()
+        self._out = bytearray()
+        self.on_open: Callable[[], None] = lambda: None
+        self.on_refused: Callable[[], None] = lambda: None
+        self.on_segment: Callable[[Segment], None] = lambda segment: None
+        self.on_rubbish: Callable[[str], None] = lambda why: self.close()
+        self.on_end: Callable[[str], None] = lambda how: self.close()
+        self.on_room: Callable[[], None] = lambda: None
+
+    def opened(self) -> None:
+        """TCP is established."""
+        self.is_open = True
+        self.port.notify("stream.window", {"stream": self.name, "bytes": None})
+
+    # Out
+
+    @property
+    def roomy(self) -> bool:
+        """Whether a segment can be formed now: nothing waits and the window is not closed (V61)."""
+        return self.is_open and not self.closing and not self._out and self.window != 0
+
+    def write(self, segment: Segment) -> None:
+        """A segment goes out as soon as the window lets it."""
+        if self.is_open and not self.closing:
+            self._out += self.port.faults.bytes_of(segment)
+            self._flush()
+
+    def _flush(self) -> None:
+        longest = self.port.choose.number("cut")
+        while self._out and self.window != 0:
+            piece = self._out[: longest if self.window is None else min(longest, self.window)]
+            del self._out[: len(piece)]
+            if self.window is not None:
+                self.window -= len(piece)
+            self.port.notify("stream.data", {"stream": self.name, "hex": bytes(piece).hex()})
+        if not self._out and self.closing:
+            self._end(self.port.choose("close"))
+
+    def granted(self, count: Optional[int]) -> None:
+        """The other side takes more bytes."""
+        if count is None or self.window is None:
+            self.window = None
+        else:
+            self.window += count
+        self._flush()
+        if self.roomy:
+            self.on_room()
+
+    def close(self) -> None:
+        """End it, behind what was written; a stopped window does not hold it for ever (V66)."""
+        if self.closing or not self.is_open:
+            return
+        self.closing = True
+        if self._out:
+            self.port.clock.after(LINGER_US, lambda: self._end("reset"))
+        self._flush()
+
+    def _end(self, how: str) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._out.clear()
+            self.port.notify("stream.close", {"stream": self.name, "how": how})
+            self.port.forget(self)
+
+    # In
+
+    def take(self, data: bytes) -> None:
+        """Bytes of the other side."""
+        if self.closing or not self.is_open:
+            return
+        self._in += data
+        self.feed()
+
+    def feed(self) -> None:
+        """Look at what has arrived."""
+        while not self.held and self.is_open and not self.closing and len(self._in) >= wire.HEADER:
+            try:
+                total = wire.length_of(self._in)
+            except Malformed as why:
+                if self.port.bad("length-not-followed"):
+                    del self._in[: wire.HEADER]
+                    continue
+                self._in.clear()
+                self.on_rubbish(str(why))
+                return
+            if len(self._in) < total:
+                return
+            piece = bytes(self._in[:total])
+            del self._in[:total]
+            self.on_segment(wire.parse(piece))
+            if self.port.bad("one-segment-a-piece"):
+                self._in.clear()
+
+    def finished(self, how: str) -> None:
+        """The other side is at its end."""
+        if self.ended or not self.is_open:
+            return
+        self.ended = True
+        if how == "reset":
+            self.is_open = False
+            self.port.forget(self)
+        self.on_end(how)

@@ -1,0 +1,165 @@
+"""A VI: its state and its queues; memory; what both need of the port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Protocol, Tuple
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .port import Port
+
+STATE_NAMES = {
+    "idle": "VIP_STATE_IDLE", "connected": "VIP_STATE_CONNECTED", "error": "VIP_STATE_ERROR",
+    "pending-connect": "VIP_STATE_CONNECT_PENDING",
+}
+OP_NAMES: Dict[str, List[str]] = {
+    "send": [], "recv": ["VIP_STATUS_OP_RECEIVE"],
+    "rdma-write": ["VIP_STATUS_OP_RDMA_WRITE"], "rdma-read": ["VIP_STATUS_OP_RDMA_READ"],
+}
+FLUSHED = "VIP_STATUS_DESC_FLUSHED_ERROR"
+LEVELS = {
+    1: "VIP_SERVICE_UNRELIABLE", 2: "VIP_SERVICE_RELIABLE_DELIVERY", 3: "VIP_SERVICE_RELIABLE_RECEPTION",
+}
+
+
+class Call(Protocol):
+    """A call of the upper interface that waits for its answer."""
+
+    def reply(self, code: str, **out: Any) -> None:
+        """Answer once; later answers are dropped."""
+
+
+@dataclass
+class Attributes:
+    """The VI Attributes that are used here."""
+
+    level: int = 1
+    size: int = 65536
+    write: bool = False
+    read: bool = False
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the Reliable flag is set (V15)."""
+        return self.level > 1
+
+    def as_json(self) -> Dict[str, Any]:
+        """As the DUT protocol has them."""
+        return {
+            "ReliabilityLevel": LEVELS[self.level], "MaxTransferSize": self.size, "EnableRdmaWrite": self.write,
+            "EnableRdmaRead": self.read, "QoS": {"PipelineDepth": 0, "Preference": False},
+        }
+
+
+@dataclass
+class Memory:
+    """A registered region."""
+
+    va: int
+    handle: int
+    data: bytearray
+    rdma_write: bool
+    rdma_read: bool
+
+
+@dataclass
+class Descriptor:
+    """One posted Descriptor; `status` is set when it completes, `ready` when nothing but its place in the queue hinders it."""
+
+    op: str
+    segments: List[Tuple[int, int, int]]
+    immediate: Optional[int]
+    remote_va: int = 0
+    remote_handle: int = 0
+    status: Optional[List[str]] = None
+    ready: Optional[List[str]] = None
+    length: int = 0
+    started: bool = False
+
+    def room(self) -> int:
+        """Bytes its segments span."""
+        return sum(length for _, _, length in self.segments)
+
+    def report(self) -> Dict[str, Any]:
+        """As VipSendDone and VipRecvDone show it."""
+        return {"status": self.status or [], "length": self.length, "immediate": self.immediate}
+
+
+@dataclass
+class Vi:
+    """One VI."""
+
+    port: "Port"
+    number: int
+    attributes: Attributes
+    state: str = "idle"
+    attempt: Any = None
+    connection: Optional["Connection"] = None
+    peer: Optional[Tuple[str, Dict[str, Any]]] = None  # how a peer's attempt ended
+    waiter: Optional[Call] = None
+    queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
+
+    def become(self, state: str) -> None:
+        """A transition."""
+        if state != self.state:
+            self.state = state
+            if self.port.choose.yes("state_events"):
+                self.port.notify("state", {"vi": self.number, "state": state})
+
+    def open(self, queue: str) -> List[Descriptor]:
+        """Descriptors that have not completed."""
+        return [d for d in self.queues[queue] if d.status is None]
+
+    def head(self) -> Optional[Descriptor]:
+        """The first receive Descriptor that is still open."""
+        return next(iter(self.open("recv")), None)
+
+    def finish(self, descriptor: Descriptor, errors: List[str]) -> None:
+        """A Descriptor of the send queue is done; it completes in the order of the queue."""
+        descriptor.ready = errors
+        if self.port.bad("completes-out-of-order"):
+            self.complete("send", descriptor, errors)
+            return
+        for one in self.open("send"):
+            if one.ready is None:
+                break
+            self.complete("send", one, one.ready)
+
+    def complete(self, queue: str, descriptor: Descriptor, errors: List[str], length: int = 0) -> None:
+        """Complete a Descriptor; `length` counts for what was received."""
+        if descriptor.status is not None:
+            return
+        names = ["VIP_STATUS_DONE"] + errors + OP_NAMES.get(descriptor.op, [])
+        if queue == "recv":
+            descriptor.length = length
+            names += ["VIP_STATUS_IMMEDIATE"] if descriptor.immediate is not None else []
+        elif not errors:
+            descriptor.length = descriptor.room()
+        if self.port.bad("done-not-marked"):
+            names.remove("VIP_STATUS_DONE")
+        descriptor.status = names
+        self.port.notify("completion", {"vi": self.number, "queue": queue, **descriptor.report()})
+
+    def flush(self, *queues: str) -> None:
+        """All that is posted completes with Descriptor Flushed."""
+        for queue in queues or ("send", "recv"):
+            for descriptor in self.open(queue):
+                self.complete(queue, descriptor, [FLUSHED])
+
+    def fail(self, code: Optional[str], lost: bool = True) -> None:
+        """To the Error state; `code` says why, and that the connection is lost is said as well, or alone."""
+        if self.state == "error":
+            return
+        if not self.port.bad("stays-connected"):
+            self.become("error")
+        self.connection = None
+        if not self.port.bad("no-flush"):
+            self.flush()
+        how = self.port.choose("lost")
+        codes = [code] if code else ["VIP_ERROR_CONN_LOST"]
+        if code and how != "specific":
+            codes.insert(len(codes) if how == "both-later" else 0, "VIP_ERROR_CONN_LOST")
+        for one in codes:
+            if not self.port.bad("no-conn-lost"):
+                self.port.notify("error", {"vi": self.number, "code": one})
