@@ -78,7 +78,8 @@ def main(to_device, from_device):
             out.write(packed(message["params"]))
             out.flush()
         elif method == "hello":
-            say({"id": ident, "result": {"frames": 1, "implementation": "pcap streams", "version": "1", "capabilities": CAPABILITIES}})
+            result = {"frames": 1, "implementation": "pcap streams", "version": "1", "capabilities": CAPABILITIES}
+            say({"id": ident, "result": result})
         elif method == "open":
             time.sleep(0.05)  # what is still on its way belongs to the case before
             say({"id": ident, "result": {}})

@@ -26,8 +26,8 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("dut", help="Test the adapter of a device against the DUT protocol.", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
     check = actions.add_parser("check", help="Test an adapter, before any case runs.", description=__doc__)
-    check.add_argument("dut", metavar="SPEC", 
-                       help="This is the device: exec:COMMAND, unix:PATH or tcp:HOST:PORT; frames:SPEC is a frame adapter.")  # fmt: skip
+    check.add_argument("dut", metavar="SPEC",
+                       help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter.")  # fmt: skip
     check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
     check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
     kind, _, rest = args.dut[len(_ADAPTER) if args.dut.startswith(_ADAPTER) else 0:].partition(":")
     if kind not in ("exec", "unix", "tcp") or not rest:
-        complain(f"{args.dut}: use exec:COMMAND, unix:PATH or tcp:HOST:PORT, for a frame adapter with frames: before it", "fcvi dut check")
+        use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter"
+        complain(f"{args.dut}: {use}", "fcvi dut check")
         return 2
     with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
         return _check(args, Path(log.name))

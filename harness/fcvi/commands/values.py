@@ -60,7 +60,7 @@ def seconds(value: str) -> float:
 def frames(p: ArgumentParser) -> None:
     """The option --frames, another way to say --dut."""
     p.add_argument("--frames", dest="dut", type=lambda spec: f"frames:{spec}", default=SUPPRESS, metavar="SPEC",
-                   help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH or tcp:HOST:PORT.")  # fmt: skip
+                   help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 
 def cases(p: ArgumentParser) -> None:

@@ -110,7 +110,8 @@ class Adapter(ControlStream):
         elif method == "lost" and isinstance(params.get("frames"), int) and 0 < params["frames"] < 2**31:
             self.lost += params["frames"]
         elif method != "log":
-            raise DutError(f"the adapter sent {str(method)[:40]!r} with {str(params)[:60]}, which the adapter protocol does not have")
+            what = f"{str(method)[:40]!r} with {str(params)[:60]}"
+            raise DutError(f"the adapter sent {what}, which the adapter protocol does not have")
 
     def _take_frame(self, params: dict[str, Any]) -> None:
         now = monotonic_us()
@@ -204,7 +205,8 @@ class AdapterFrames(Frames):
             raise HostError(f"the frame adapter lost {self._adapter.lost} frames")
         if self._adapter.late_us > _LATEST_US:
             seconds = self._adapter.late_us / 1_000_000
-            raise HostError(f"the frame adapter told of a frame {seconds:.1f} s after its time stamp: it is slow, or its clock was set back")
+            late = f"the frame adapter told of a frame {seconds:.1f} s after its time stamp"
+            raise HostError(f"{late}: it is slow, or its clock was set back")
         return arrived
 
     def deadline_us(self) -> Optional[int]:
