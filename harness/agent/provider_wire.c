@@ -18,7 +18,7 @@ static bool down; /* it was said */
 /* The interface, once its carrier is there: the kernel tells of a link that comes up with some delay. */
 static struct live *open_with_link(const char *interface, char *why, size_t size)
 {
-    static const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    static const struct timespec pause = {.tv_nsec = 50000000};
     enum { TRIES = 100 };
     for (int i = 0;; i++) {
         struct live *opened = fcvi_live_open(interface, why, size);
