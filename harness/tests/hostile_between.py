@@ -1,7 +1,8 @@
 """A device that is honest until it is in the middle of a case, and then says one thing that no device may say.
 
-``hostile_between.py KIND COUNTER COMMAND...`` stands before COMMAND, a device that behaves, and passes lines both ways. Each
-``reset`` takes the next mode of KIND; COUNTER is a file that keeps count over restarts. So one run meets every mode, one a case.
+``hostile_between.py KIND SEEN COMMAND...`` stands before COMMAND, a device that behaves, and passes lines both ways. Every
+second case takes the next mode of KIND, and between two modes it stays honest; SEEN is a file that tells the cases over restarts.
+So one run meets every mode, one a case, and shows that the cases behind it are judged as ever.
 """
 
 from __future__ import annotations
@@ -99,9 +100,8 @@ def modes(kind: str) -> list[str]:
 class Between:
     """The lines of both sides."""
 
-    def __init__(self, kind: str, counter: str, command: list[str]) -> None:
-        self._kind, self._counter, self._mode, self._open, self._calls = kind, counter, "", False, 0
-        self._resets: set[int] = set()
+    def __init__(self, kind: str, seen: str, command: list[str]) -> None:
+        self._kind, self._seen, self._mode, self._open, self._calls = kind, seen, "", False, 0
         self._asked: dict[int, str] = {}
         self._done = False
         self._device = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -118,15 +118,24 @@ class Between:
         for line in sys.stdin.buffer:
             message = json.loads(line)
             if message["method"] == "reset":
-                with open(self._counter, "ab") as file:
-                    file.write(b"x")
-                    count = file.tell()
+                count = self._number_of(message["params"]["seed"])
                 known = modes(self._kind)
-                self._mode, self._open, self._calls, self._done = known[(count - 1) % len(known)], False, 0, False
+                self._mode = known[count // 2] if count % 2 == 0 and count < 2 * len(known) else ""
+                self._open, self._calls, self._done = False, 0, False
             self._asked[message.get("id", 0)] = message["method"]
             self._device.stdin.write(line)
             self._device.stdin.flush()
         self._device.stdin.close()
+
+    def _number_of(self, seed: int) -> int:
+        """Which case of the run this is: each has a seed of its own, and a case that is tried again has the same."""
+        with open(self._seen, "a+", encoding="ascii") as file:
+            file.seek(0)
+            seeds = file.read().split()
+            if str(seed) not in seeds:
+                seeds.append(str(seed))
+                file.write(f"{seed}\n")
+        return seeds.index(str(seed))
 
     def _say(self, value: Any) -> None:
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
@@ -145,7 +154,7 @@ class Between:
             if method.startswith("Vip") and "result" in message:
                 message["result"].update({k: v for k, v in CALLS[self._mode].items() if k in message["result"]})
             self._say(message)
-        elif not middle or self._done or "id" not in message:
+        elif not self._mode or not middle or self._done or "id" not in message:
             self._say(line.rstrip(b"\n"))
         else:
             self._done = True
