@@ -400,7 +400,8 @@ def test_a_call_that_a_refused_reset_left_open_may_be_answered_later(tmp_path: P
 
 def main() -> None:
     """Every mode over every way; what does not hold."""
-    pairs = [(way, mode) for mode in MODES for way in ("exec", "unix", "tcp")]
+    processes = ("child", "fork", "kill-parent")  # over a socket they are nobody's that the suite knows
+    pairs = [(way, mode) for mode in MODES for way in ("exec", "unix", "tcp") if way == "exec" or mode not in processes]
     bad = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as pool:
         tried = [(way, mode, pool.submit(over, way, mode, Path(folder) / f"{way}-{mode}")) for way, mode in pairs]
@@ -409,7 +410,8 @@ def main() -> None:
             bad += error is not None
             if error is not None:
                 print(f"{way} {mode}: {str(error)[:300]}", flush=True)
-    print(f"{len(MODES)} modes over exec:, unix: and tcp:: {len(pairs) - bad} hold, {bad} do not")
+    print(f"{len(MODES)} modes over exec:, {len(MODES) - len(processes)} of them over unix: and tcp: too: {len(pairs) - bad} of"
+          f" {len(pairs)} hold")
     sys.exit(bad > 0)
 
 
