@@ -262,7 +262,8 @@ def served(way: str, mode: str, device: Path, tmp_path: Path) -> Iterator[str]:
                 client, _ = listening.accept()
             except OSError:
                 return
-            children.append(subprocess.Popen([sys.executable, str(device), mode], stdin=client, stdout=client))
+            words = [sys.executable, str(device), mode]
+            children.append(subprocess.Popen(words, stdin=client, stdout=client, stderr=subprocess.DEVNULL))
             client.close()
 
     threading.Thread(target=serve, daemon=True).start()
