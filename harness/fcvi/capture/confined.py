@@ -117,6 +117,7 @@ def _be(enter: Callable[[], None], sink: int, work: Callable[[Box], int], limits
     status = 1
     try:
         sys.dont_write_bytecode = True
+        output.inherited()
         box = Box(lambda data: _write(sink, data), enter)
         try:
             status = output.settle(status_of(lambda: _bounded(work, box, limits), quiet))

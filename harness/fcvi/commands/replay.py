@@ -143,8 +143,8 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         try:
             write_file(args.out, capture(played.outcome.frames, f"replay of {file}"))
         except OSError as error:
-            complain(f"--out {args.out}: {why(error)}")
-            return 2
+            complain(f"--out {args.out}: cannot write it: {why(error)}")
+            return 3
     if args.json:
         print(json.dumps(_said(args, file, played)))
     else:
@@ -257,6 +257,6 @@ def _keep(args: argparse.Namespace, recording: Recording) -> int:
         for path in keep.keep(recording, args.keep, str(name), f"{name}"):
             print(printable(path))
     except OSError as error:
-        complain(f"--keep {args.keep}: {why(error)}")
-        return 2
+        complain(f"--keep {args.keep}: cannot write there: {why(error)}")
+        return 3
     return 0
