@@ -23,6 +23,7 @@ from markupsafe import Markup
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.words import printable
 from . import explain, ladder, plain, text, words
 from .json_report import WORST, requirement_verdicts
 
@@ -58,7 +59,8 @@ def environment() -> Environment:
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements()}
     env.filters.update(
-        seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
+        harmless=printable, seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web,
+        decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, ""), "at_bits": words.bits(f)},
     )  # fmt: skip
     env.globals["clauses"] = clauses
