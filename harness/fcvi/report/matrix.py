@@ -154,7 +154,7 @@ def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
     counts = counted(table)
-    return html.environment().get_template("matrix.html.j2").render(
+    return html.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
         words=words_of(table), style=style, style_hash=style_hash,
-    )  # fmt: skip
+    ))  # fmt: skip
