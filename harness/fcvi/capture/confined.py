@@ -83,7 +83,7 @@ def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Cal
     source, sink = os.pipe()
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, interrupt.SIGNALS)
-    child = os.fork()
+    child = interrupt.fork()
     if child == 0:
         os.close(source)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
