@@ -63,6 +63,10 @@ struct pool {
 
 struct api_lane;
 
+/* What a client makes the agent hold until the next reset: memory that it registers, Descriptors, what
+ * handlers are to do. */
+enum { API_MOST_HELD = 1 << 30 };
+
 struct api {
     struct agent *a;
     pthread_mutex_t lock; /* of all that follows */
@@ -73,6 +77,7 @@ struct api {
     struct pool *pools;
     struct registration *registrations;
     uint64_t registration_count;
+    size_t held; /* bytes, of at most API_MOST_HELD */
     struct open_call *open;
     unsigned busy;          /* threads inside, the one that reads not counted */
     uint64_t begun, passed; /* calls in threads of their own; the newest that waits or has returned */
@@ -121,6 +126,8 @@ void *api_handle(struct api *api, struct params *p, const char *name, enum kind 
 struct thing *api_nic(struct api *api, struct params *p, void **handle);
 /** A new number, or -1 with p->why. */
 long api_add(struct api *api, struct params *p, enum kind kind, struct thing thing);
+/** Count bytes as held. False with p->why: they are too many. Under the lock. */
+bool api_hold(struct api *api, struct params *p, size_t bytes, const char *what);
 json_t *api_number_of(const struct api *api, enum kind kind, uintptr_t value);
 json_t *api_hex(uint64_t value);
 json_t *api_bytes(const unsigned char *bytes, size_t length);

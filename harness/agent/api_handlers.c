@@ -21,7 +21,12 @@ static struct registration *registered(struct api *api, const char *what, struct
     json_int_t context = (json_int_t)params_number(p, "Context", INT64_MAX, true, 0);
     if (then != NULL && !json_is_null(then) && !json_is_object(then))
         params_wrong(p, "then", "an object with method and params, or null");
-    struct registration *r = p->why[0] == '\0' ? calloc(1, sizeof *r) : NULL;
+    enum { VALUE = 64 }; /* bytes of memory that a value takes, of two bytes in a line at least */
+    size_t held = sizeof(struct registration) + json_dumpb(then, NULL, 0, JSON_COMPACT) * (VALUE / 2);
+    pthread_mutex_lock(&api->lock);
+    const bool room = p->why[0] == '\0' && api_hold(api, p, held, "handlers");
+    pthread_mutex_unlock(&api->lock);
+    struct registration *r = room ? calloc(1, sizeof *r) : NULL;
     if (r == NULL)
         return NULL;
     *r = (struct registration){.api = api,

@@ -74,8 +74,17 @@ static bool choose(struct api *api, struct params *p, struct thing *t)
         t->readable = true;
         return p->why[0] == '\0';
     }
-    if (p->why[0] == '\0' && !make(&w, t))
+    if (p->why[0] != '\0')
+        return false;
+    pthread_mutex_lock(&api->lock);
+    const bool room = api_hold(api, p, w.length, "memory");
+    pthread_mutex_unlock(&api->lock);
+    if (room && !make(&w, t)) {
         params_no_room(p, "memory");
+        pthread_mutex_lock(&api->lock);
+        api->held -= w.length;
+        pthread_mutex_unlock(&api->lock);
+    }
     return p->why[0] == '\0';
 }
 

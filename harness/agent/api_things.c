@@ -66,6 +66,16 @@ long api_add(struct api *api, struct params *p, enum kind kind, struct thing thi
     return (long)t->count++;
 }
 
+bool api_hold(struct api *api, struct params *p, size_t bytes, const char *what)
+{
+    if (bytes > API_MOST_HELD - api->held) {
+        params_no_room(p, what);
+        return false;
+    }
+    api->held += bytes;
+    return true;
+}
+
 json_t *api_number_of(const struct api *api, enum kind kind, uintptr_t value)
 {
     const struct things *t = &api->things[kind];

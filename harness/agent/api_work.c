@@ -141,9 +141,9 @@ static void build(struct api *api, struct params *p, struct built *b)
 
 /* ---- what is under way ---- */
 
-static struct posted *remember(struct api *api, const void *va, size_t bytes)
+static struct posted *remember(struct api *api, struct params *p, const void *va, size_t bytes)
 {
-    struct posted *d = calloc(1, sizeof *d);
+    struct posted *d = api_hold(api, p, sizeof *d, "Descriptors") ? calloc(1, sizeof *d) : NULL;
     if (d == NULL)
         return NULL;
     *d = (struct posted){.number = api->descriptors++, .va = (uintptr_t)va, .bytes = bytes, .slot = -1};
@@ -319,10 +319,12 @@ static json_t *post(struct api *api, struct params *p, bool recv)
     if (at != NULL) {
         memcpy(at, &b->control, CONTROL);
         memcpy(at + CONTROL, b->segment, b->segments * SEGMENT);
-        d = remember(api, at, size);
+        d = remember(api, &table, at, size);
         if (d != NULL) {
             d->pool = pool;
             d->slot = slot;
+        } else if (pool != NULL) {
+            pool->used[slot] = false;
         }
     }
     pthread_mutex_unlock(&api->lock);
@@ -382,7 +384,7 @@ static json_t *post_raw(struct api *api, struct params *p, bool recv)
         } else {
             bytes = 0;
         }
-        d = remember(api, (const void *)va, bytes); /* NOLINT(performance-no-int-to-ptr) */
+        d = remember(api, p, (const void *)va, bytes); /* NOLINT(performance-no-int-to-ptr) */
     }
     pthread_mutex_unlock(&api->lock);
     return d != NULL ? hand_over(api, vi, recv, d, memory) : NULL;

@@ -238,3 +238,18 @@ def test_a_header_that_is_not_there_or_does_not_compile(tmp_path: Path) -> None:
     (tmp_path / "vipl.h").write_text("this is no header\n")
     done = header(tmp_path)
     assert done.returncode == 2 and "cannot be compiled" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_client_cannot_make_the_agent_hold_memory_without_end(agent: Client) -> None:
+    """One GiB of memory, Descriptors and handlers until the next reset, whatever the provider thinks of them."""
+    agent("VipOpenNic")
+    agent("VipCreatePtag")
+    agent("VipRegisterMem", length=1 << 30)  # of which no page is touched
+    full = agent("VipRegisterMem", length=4096)
+    assert full["code"] == -32002 and full["message"] == "the agent itself has no room for more memory"
+    notify = agent("VipErrorCallback", then={"method": "VipQueryNic", "params": {"x": [0] * 10_000}})
+    assert notify["code"] == -32002
+    assert agent("reset", wire="api", seed=1) == {}
+    agent("VipOpenNic")
+    agent("VipCreatePtag")
+    assert agent("VipRegisterMem", length=4096)["return"] == "VIP_SUCCESS"

@@ -134,6 +134,22 @@ def test_a_report_directory_that_vanishes(tmp_path: Path) -> None:
     assert " cases: " in done.stdout
 
 
+def test_a_matrix_of_strangers_reports(report: Path, tmp_path: Path) -> None:
+    """Names, cases and paths of reports that others made stay words, in the page, the table and the output."""
+    (tmp_path / NASTY).mkdir()
+    data = json.loads((report / "report.json").read_text())
+    data["dut"]["implementation"] = f"<script>{NASTY}\0"
+    data["results"] = [{**r, "id": r["id"] + NASTY} for r in data["results"][:3]]
+    data["suite"]["version"] = NASTY
+    (tmp_path / NASTY / "report.json").write_text(json.dumps(data))
+    done = fcvi("report", "matrix", "--out", tmp_path / "out", tmp_path / NASTY, f"{NASTY}={report}")
+    well(done, 0)
+    for name in ("matrix.html", "matrix.csv"):
+        text = (tmp_path / "out" / name).read_text()
+        assert not set("\x1b\u202e\0") & set(text), name
+    assert "<script>" not in (tmp_path / "out/matrix.html").read_text()
+
+
 # ---- words ----
 
 WRONG: list[list[str]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,3 +113,10 @@ def test_states_are_told_apart_by_a_shortest_word() -> None:
 def test_a_machine_is_drawn_without_graphviz() -> None:
     drawing = plain(counter(3))
     assert drawing.count("<circle") == 3 and "up / round" in drawing
+
+
+def test_answers_out_of_a_pipe_are_refused(tmp_path: Path) -> None:
+    """It would be waited for without end."""
+    os.mkfifo(tmp_path / "answers")
+    done = fcvi("learn", "--dut", "ref", "--letters", SMALL[0], "--answers", str(tmp_path / "answers"))
+    assert done.returncode == 2 and done.stderr == f"fcvi: {tmp_path / 'answers'}: not a regular file\n"

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Optional
 
-from fcvi.engine.files import FileError
+from fcvi.engine.files import FileError, damage
 
 Word = tuple[str, ...]
 Output = tuple[str, ...]
@@ -84,7 +84,8 @@ class Mealy:
                 raise ValueError("a step is missing")
             return made
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise FileError(f"{path}: not a machine of fcvi learn ({error!r}); name a machine.json that --out wrote") from error
+            why = damage(error)
+            raise FileError(f"{path}: not a machine of fcvi learn ({why}); name a machine.json that --out wrote") from error
 
     def dot(self) -> str:
         """For graphviz: letters that lead from one state to another with the same output share an arrow."""

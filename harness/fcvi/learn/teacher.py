@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.dut.base import DutError
-from fcvi.engine.files import FileError
+from fcvi.engine.files import FileError, damage, read_file
 from fcvi.random.play import Player
 from fcvi.random.word import Word as Played
 
@@ -89,12 +90,12 @@ class Teacher:
 
     def load(self, path: Path) -> None:
         """Take in what an earlier run was told. Raises FileError for a file of another device, or of no run."""
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
+        if not os.path.lexists(path):
             return
-        except (OSError, ValueError) as error:
-            raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        try:
+            lines = read_file(path).decode("utf-8").splitlines()
+        except ValueError as error:
+            raise FileError(f"{path}: not UTF-8; remove it to begin anew") from error
         try:
             if not lines or json.loads(lines[0]) != self.head():
                 raise FileError(f"{path}: answers of another device, version or setting; name another --answers file")
@@ -103,7 +104,7 @@ class Teacher:
                 self._learn(tuple(word), [tuple(o) for o in outputs])
                 self.known += 1
         except (ValueError, TypeError, RecursionError) as error:
-            raise FileError(f"{path}: damaged ({error!r}); remove it to begin anew") from error
+            raise FileError(f"{path}: damaged ({damage(error)}); remove it to begin anew") from error
         except Unsteady as error:
             raise FileError(f"{path}: contradicts itself: {error}; remove it to begin anew") from error
 

@@ -49,6 +49,14 @@ def is_web(link: str) -> bool:
     return link.startswith(("https://", "http://"))
 
 
+_STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def harmless(page: str) -> str:
+    """The page with control characters, and those that turn the direction of writing, as escapes: all of them are strangers'."""
+    return _STRANGE.sub(lambda match: ascii(match[0])[1:-1], page)
+
+
 @functools.cache
 def environment() -> Environment:
     """The templates; everything they print is escaped."""
@@ -58,7 +66,8 @@ def environment() -> Environment:
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements()}
     env.filters.update(
-        seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web, decoded=ladder.decoded, fields_set=ladder.fields_set,
+        seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web,
+        decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, ""), "at_bits": words.bits(f)},
     )  # fmt: skip
     env.globals["clauses"] = clauses
@@ -217,7 +226,7 @@ def render(report: RunReport) -> str:
         entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
-    return env.get_template("report.html.j2").render(
+    return harmless(env.get_template("report.html.j2").render(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
@@ -226,4 +235,4 @@ def render(report: RunReport) -> str:
         head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,
-    )  # fmt: skip
+    ))  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any, Sequence
 
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError
+from fcvi.engine.words import printable
 from . import diff, html
 
 ABSENT = ""  # the verdict of a case that a run does not have
@@ -66,10 +67,10 @@ def load(word: str) -> Named:
     """[NAME=]PATH of the command line. Raises FileError."""
     name, equals, path = word.partition("=")
     if equals and name and not Path(word).exists():
-        return Named(name, diff.load(Path(path)))
+        return Named(printable(name), diff.load(Path(path)))
     run = diff.load(Path(word))
     known = f"{run.about.get('dut.implementation', '')} {run.about.get('dut.version', '')}".strip()
-    return Named(known or Path(word).name, run)
+    return Named(printable(known or Path(word).name), run)
 
 
 def build(runs: Sequence[Named]) -> Table:
@@ -88,10 +89,13 @@ def build(runs: Sequence[Named]) -> Table:
         for clause, idents in by.items()
     ]
     known = [r.id for r in load_requirements()]
-    requirements = [Row("requirement", i, tuple(n.run.requirements.get(i, html.NOT_TESTED) for n in runs)) for i in known]
+    requirements = [
+        Row("requirement", i, tuple(printable(n.run.requirements.get(i, html.NOT_TESTED)) for n in runs)) for i in known
+    ]
     idents = dict.fromkeys(i for n in runs for i in n.run.cases)
     cases = [
-        Row("case", i, tuple(n.run.cases[i].words() if i in n.run.cases else ABSENT for n in runs)) for i in idents
+        Row("case", printable(i), tuple(printable(n.run.cases[i].words()) if i in n.run.cases else ABSENT for n in runs))
+        for i in idents
     ]
     columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
     return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))
@@ -150,7 +154,7 @@ def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
     counts = counted(table)
-    return html.environment().get_template("matrix.html.j2").render(
+    return html.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
         words=words_of(table), style=style, style_hash=style_hash,
-    )  # fmt: skip
+    ))  # fmt: skip
