@@ -15,6 +15,9 @@ read to its end or nothing of FC-VI in it was judged, and 3 when the reader fail
 
 Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
 
+-i watches an Ethernet interface: findings come at once, --keep keeps the frames from before them, and Ctrl-C ends it with the
+status of what was seen.
+
 Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
 on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
 """
@@ -46,6 +49,8 @@ class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
+    interface = keep = None
+    on_finding: Optional[Callable[[], None]] = None  # where an interface is watched: told of each
     sarif: Optional[str] = None
     form, link = "capture", None
     dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
@@ -59,8 +64,11 @@ class Arguments(Wishes):
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
+    from fcvi.live import tap
+
     p = commands.add_parser("lint", help="Check every frame of captures strictly.", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("files", metavar="FILE", nargs="*", help="This is a capture; - is standard input.")
+    tap.add_options(p)
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then a summary.")
     p.add_argument(
         "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
@@ -230,7 +238,7 @@ class Stream:
         self.limits: Limits = args.limits
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
-        self.dumps = args.dumps
+        self.dumps, self.on_finding = args.dumps, args.on_finding
         self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self._shown = 0
@@ -334,6 +342,8 @@ class Stream:
             breaches = [self._breach(b) for b in scan.breaches()]
             whole = self.assembly.add(record) if record.kind == "frame" else []
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
+        if findings and self.on_finding is not None:
+            self.on_finding()
         if findings and not self.as_json and self.limits.shows(self._shown):
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
             seconds = (record.time_us - self._begin(scan)) / 1e6
@@ -503,6 +513,16 @@ def _all(args: Arguments) -> _Sum:
 
 def run(args: Arguments) -> int:
     """Lint."""
+    from fcvi.live import tap
+
+    bad = tap.wrong(args, args.files)
+    if args.interface is not None and (args.sarif or args.jobs > 1 or args.form != "capture"):
+        bad = "-i goes without --sarif, --jobs and --from"
+    if bad is not None:
+        complain(f"{bad}; see `fcvi lint --help`", "fcvi lint")
+        return 2
+    if args.interface is not None:
+        return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
@@ -518,6 +538,29 @@ def run(args: Arguments) -> int:
 
     status = confined.take(args.files, args, work, sarif.extend)
     return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+def _watch(args: Arguments) -> int:
+    """Judge what passes an interface, until the user ends it."""
+    from fcvi.live import tap
+
+    ring, args.files, args.dumps = args.keep, ["-"], {}
+    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+
+    def work(box: confined.Box) -> int:
+        if ring is not None:
+            args.on_finding = lambda: box.hand_over(b"!")
+        box.enter()
+        return _lint(args, lambda data: 0)
+
+    try:
+        with tap.watched(args.interface, ring):
+            print(f"fcvi: watching {args.interface}, Ctrl-C ends", file=sys.stderr, flush=True)
+            return confined.take(["-"], args, work, lambda data: ring.keep() if ring is not None else None)
+    except tap.TapError as error:
+        sys.stdout.flush()
+        complain(error)
+        return 2
 
 
 @contextmanager
