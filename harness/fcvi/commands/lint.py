@@ -91,7 +91,7 @@ def add_parser(commands: Any) -> None:
     say = "Work on so many files at a time; read one file or ring while it is judged (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     add_options(p)
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, on_finding=None)
 
 
 def _jobs(value: str) -> int:
@@ -238,7 +238,8 @@ class Stream:
         self.limits: Limits = args.limits
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
-        self.dumps, self.on_finding = args.dumps, args.on_finding
+        self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
+        self.watching = args.interface
         self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self._shown = 0
@@ -286,7 +287,7 @@ class Stream:
         scan.close()
 
     def _open(self, path: str) -> Scan:
-        name = self.dumps.get(path, path)
+        name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
         scan = Scan(name, self.limits, self.ahead)
@@ -311,6 +312,9 @@ class Stream:
         progress = Progress(scan.path) if wanted() else None
 
         def tick() -> None:
+            if self.watching:  # from here on an interrupt ends the stream and not the command
+                print(f"fcvi: watching {self.watching}, Ctrl-C ends", file=sys.stderr, flush=True)
+                self.watching = None
             if progress is not None:
                 progress.tell(scan.tally.frames, *scan.progress())
 
@@ -544,7 +548,7 @@ def _watch(args: Arguments) -> int:
     """Judge what passes an interface, until the user ends it."""
     from fcvi.live import tap
 
-    ring, args.files, args.dumps = args.keep, ["-"], {}
+    ring, args.files, args.dumps = args.keep, [args.interface], {}
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
 
     def work(box: confined.Box) -> int:
@@ -555,7 +559,6 @@ def _watch(args: Arguments) -> int:
 
     try:
         with tap.watched(args.interface, ring):
-            print(f"fcvi: watching {args.interface}, Ctrl-C ends", file=sys.stderr, flush=True)
             return confined.take(["-"], args, work, lambda data: ring.keep() if ring is not None else None)
     except tap.TapError as error:
         sys.stdout.flush()
