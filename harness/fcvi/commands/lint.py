@@ -559,7 +559,7 @@ def _watch(args: Arguments) -> int:
 
     try:
         with tap.watched(args.interface, ring):
-            return confined.take(["-"], args, work, lambda data: ring.keep() if ring is not None else None)
+            return confined.take(["-"], args, work, lambda data: ring.keep() if ring is not None else None, most=confined.ENDLESS)
     except tap.TapError as error:
         sys.stdout.flush()
         complain(error)

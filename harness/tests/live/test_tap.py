@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import Iterator
 
@@ -32,6 +31,7 @@ for line in sys.stdin:
 @pytest.fixture(name="net", scope="module")
 def _net() -> Iterator[Net]:
     net = Net()
+    net.run("ip", "link", "set", "lo", "up")
     yield net
     net.close()
 
@@ -132,3 +132,42 @@ def test_no_such_interface_and_wrong_use(command: str, net: Net, tmp_path: Path)
     ]:
         done = net.fcvi(command, *words)
         assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_flows_lists_what_passed_and_answers_prometheus(net: Net, tmp_path: Path) -> None:
+    """The same Connections as of the capture that it kept; samples meanwhile; and the ring."""
+    ring = tmp_path / "ring"
+    watch = Watch(net, "flows", "--json", "--every", "0.2", "--exporter", "0", "--keep", str(ring))
+    url = re.search(r"http://127\.0\.0\.1:\d+/metrics", watch.said)
+    assert url is not None
+    send(net, frames())
+    deadline, got = time.monotonic() + 15, ""
+    ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode())"
+    while "fcvi_connection_bytes" not in got or 'a="010200"' not in got:
+        assert time.monotonic() < deadline, got
+        got = net.run(sys.executable, "-c", ask, url[0]).stdout
+    assert got.rstrip().endswith("# EOF")
+    time.sleep(0.5)
+    status, out, errors = watch.end()
+    assert status == 1, errors
+    rows, kept = ([json.loads(line) for line in text.splitlines()] for text in (out, fcvi("flows", "--json", str(ring / "kept-000001.pcapng")).stdout))
+    assert [{**row, "file": ""} for row in rows] == [{**row, "file": ""} for row in kept] and rows
+
+
+def test_the_table_on_a_terminal_is_written_anew(net: Net) -> None:
+    command = " ".join([str(FCVI), "flows", "-i", TESTER, "--every", "0.2"])
+    process = subprocess.Popen(net._command("script", "-qec", command, "/dev/null"), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, cwd=ROOT)  # fmt: skip
+    seen, sent, deadline = b"", False, time.monotonic() + 20
+    assert process.stdout is not None and process.stdin is not None
+    while b"010200 -> 010100" not in seen and time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 0.5)[0]:
+            seen += os.read(process.stdout.fileno(), 65536)
+        if not sent and b"watching" in seen:
+            send(net, frames())
+            sent = True
+    assert b"010200 -> 010100" in seen and b"\x1b[H" in seen, seen
+    process.stdin.write(b"\x03")
+    process.stdin.flush()
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 1 and b"Connections" in out
