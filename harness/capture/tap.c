@@ -34,8 +34,9 @@ static int complain(char *error, size_t size, const char *name, const char *word
 static int activate(struct tap *tap, char *error, size_t size)
 {
     pcap_t *p = tap->pcap;
-    if (pcap_set_snaplen(p, LONGEST) != 0 || pcap_set_promisc(p, 1) != 0 || pcap_set_timeout(p, WAIT_MS) != 0 ||
-        pcap_set_immediate_mode(p, 1) != 0 || pcap_set_buffer_size(p, BUFFER) != 0)
+    if (pcap_set_snaplen(p, LONGEST) != 0 || pcap_set_promisc(p, 1) != 0 ||
+        pcap_set_timeout(p, WAIT_MS) != 0 || pcap_set_immediate_mode(p, 1) != 0 ||
+        pcap_set_buffer_size(p, BUFFER) != 0)
         return complain(error, size, tap->name, "libpcap refuses the settings");
     int status = pcap_activate(p);
     if (status == PCAP_ERROR_PERM_DENIED || status == PCAP_ERROR_PROMISC_PERM_DENIED)
@@ -44,7 +45,8 @@ static int activate(struct tap *tap, char *error, size_t size)
     if (status == PCAP_ERROR_NO_SUCH_DEVICE)
         return complain(error, size, tap->name, "there is no such interface");
     if (status < 0)
-        return complain(error, size, tap->name, *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
+        return complain(error, size, tap->name,
+                        *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
     if (pcap_datalink(p) != DLT_EN10MB)
         return complain(error, size, tap->name, "this is no Ethernet interface");
     return 0;
@@ -84,10 +86,12 @@ static bool put(int fd, const uint8_t *bytes, size_t length)
     return true;
 }
 
-/* A Section Header Block of unknown length, and an Interface Description Block of Ethernet whose times count microseconds. */
+/* A Section Header Block of unknown length, and an Interface Description Block of Ethernet whose times count
+ * microseconds. */
 static bool begin(int fd)
 {
-    const uint32_t blocks[] = {SECTION, 28, ORDER, 1, UINT32_MAX, UINT32_MAX, 28, INTERFACE, 20, DLT_EN10MB, LONGEST, 20};
+    const uint32_t blocks[] = {SECTION, 28,        ORDER, 1,          UINT32_MAX, UINT32_MAX,
+                               28,      INTERFACE, 20,    DLT_EN10MB, LONGEST,    20};
     return put(fd, (const uint8_t *)blocks, sizeof blocks);
 }
 
@@ -150,14 +154,15 @@ static uint32_t packet(struct tap *tap, const struct pcap_pkthdr *header, const 
         length += 16;
     }
     length += 4;
-    const uint32_t fields[] = {PACKET, length, 0, (uint32_t)(us >> 32), (uint32_t)us, header->caplen, header->len};
+    const uint32_t fields[] = {PACKET,       length,         0,          (uint32_t)(us >> 32),
+                               (uint32_t)us, header->caplen, header->len};
     memcpy(b, fields, sizeof fields);
     number(b + length - 4, length);
     return length;
 }
 
-int fcvi_tap_pump(struct tap *tap, int sink, const char *directory, unsigned files, uint64_t file_bytes, char *error,
-                  size_t size)
+int fcvi_tap_pump(struct tap *tap, int sink, const char *directory, unsigned files, uint64_t file_bytes,
+                  char *error, size_t size)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;

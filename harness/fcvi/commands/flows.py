@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("flows", help="List the Connections of captures.", description=__doc__)
     p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
     tap.add_options(p)
-    p.add_argument("--every", type=_seconds, default=Arguments.every, metavar="S", help="Write the table of -i so often (default 1).")
+    p.add_argument("--every", type=_seconds, default=Arguments.every, metavar="S", help="Renew what -i shows so often (default 1).")
     p.add_argument(
         "--exporter", type=exporter.address, metavar="[ADDRESS:]PORT",
         help="With -i, answer Prometheus at /metrics; on 127.0.0.1 unless an ADDRESS is named.",
@@ -180,16 +180,7 @@ def _summary(count: int, table: Table) -> str:
 def run(args: Any) -> int:
     """List the Connections."""
     from fcvi.flows.rows import condition
-    from fcvi.live import tap
 
-    bad = tap.wrong(args, args.files)
-    if bad is None and args.interface is None and args.exporter is not None:
-        bad = "--exporter goes with -i"
-    if bad is None and args.interface is not None and (args.html is not None or args.jobs > 1):
-        bad = "-i goes without --html and --jobs"
-    if bad is not None:
-        print(f"fcvi flows: {bad}", file=sys.stderr)
-        return 2
     try:
         for text in args.filter:
             condition(text)
@@ -197,7 +188,7 @@ def run(args: Any) -> int:
     except ValueError as e:
         print(f"fcvi flows: {e}", file=sys.stderr)
         return 2
-    if args.interface is not None:
+    if args.interface is not None or args.keep is not None or args.exporter is not None or not args.files:
         return _watch(args)
     page = bytearray()
     status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
@@ -217,6 +208,14 @@ def _watch(args: Any) -> int:
     from fcvi.live import tap
     from fcvi.live.exporter import Exporter
 
+    bad = tap.wrong(args, args.files)
+    if bad is None and args.interface is None:
+        bad = "--exporter goes with -i"
+    if bad is None and (args.html is not None or args.jobs > 1):
+        bad = "-i goes without --html and --jobs"
+    if bad is not None:
+        print(f"fcvi flows: {bad}", file=sys.stderr)
+        return 2
     args.files, server = ["-"], None
 
     def work(box: confined.Box) -> int:
@@ -265,10 +264,12 @@ def _live(args: Any, table: Table, box: confined.Box) -> None:
         if sys.stdout.isatty() and not (args.json or args.csv or args.openmetrics):
             size = os.get_terminal_size(sys.stdout.fileno())
             columns, lines = size.columns or 80, size.lines or 24  # a terminal that tells no size says 0
-            print(screen(_chosen(args, rows), _summary(len(rows), table), columns, lines), end="", flush=True)
+            text = screen(_chosen(args, rows), _summary(len(rows), table), columns, lines)
+            sys.stdout.flush()
+            os.write(sys.stdout.fileno(), text.encode())  # what moves the cursor is escaped otherwise; no word is a capture's
         if args.exporter is not None:
             box.hand_over(packed(openmetrics(_chosen(args, rows)).encode()))
-        now = sum(sum(where.findings.values()) for where in [table, *table.flows.values()])
+        now = sum(sum(found_in.values()) for found_in in [table.findings, *(flow.findings for flow in table.flows.values())])
         if now > found and args.keep is not None:
             box.hand_over(packed(b""))
         found = now

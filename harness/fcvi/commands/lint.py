@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fcvi.capture.reader import Record
     from fcvi.fc import codec
     from fcvi.engine.results import Finding
+    from fcvi.live.tap import Ring
 
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
@@ -49,7 +50,8 @@ class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
-    interface = keep = None
+    interface: Optional[str] = None
+    keep: Optional[Ring] = None
     on_finding: Optional[Callable[[], None]] = None  # where an interface is watched: told of each
     sarif: Optional[str] = None
     form, link = "capture", None
@@ -517,15 +519,7 @@ def _all(args: Arguments) -> _Sum:
 
 def run(args: Arguments) -> int:
     """Lint."""
-    from fcvi.live import tap
-
-    bad = tap.wrong(args, args.files)
-    if args.interface is not None and (args.sarif or args.jobs > 1 or args.form != "capture"):
-        bad = "-i goes without --sarif, --jobs and --from"
-    if bad is not None:
-        complain(f"{bad}; see `fcvi lint --help`", "fcvi lint")
-        return 2
-    if args.interface is not None:
+    if args.interface is not None or args.keep is not None or not args.files:
         return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
@@ -548,6 +542,12 @@ def _watch(args: Arguments) -> int:
     """Judge what passes an interface, until the user ends it."""
     from fcvi.live import tap
 
+    bad = tap.wrong(args, args.files)
+    if bad is None and (args.sarif or args.jobs > 1 or args.ring or args.form != "capture"):
+        bad = "-i goes without --sarif, --jobs, --ring and --from"
+    if bad is not None or args.interface is None:
+        complain(f"{bad}; see `fcvi lint --help`", "fcvi lint")
+        return 2
     ring, args.files, args.dumps = args.keep, [args.interface], {}
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from .rows import Row
     from .table import Table
 
-_HEAD = f"{'':>5} {'ports':<17} {'state':<18} {'Messages':>15} {'MB':>9} {'p50 us':>8} {'p99 us':>8} {'max us':>8} {'tries':>5} {'bad':>5}"
+_HEAD = (
+    f"{'':>5} {'ports':<17} {'state':<18} {'Messages':>15} {'MB':>9} {'p50 us':>8} {'p99 us':>8} {'max us':>8} {'tries':>5} "
+    f"{'bad':>5}"
+)
 
 
 def line(r: Row) -> str:
