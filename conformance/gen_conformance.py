@@ -203,7 +203,8 @@ def _errata(protocol: Protocol, cases: list[CaseInfo]) -> list[str]:
     lines += ["| no | title | required and tolerated | cases |", "| --- | --- | --- | --- |"]
     for erratum in errata.values():
         decided = [line for line in erratum.body.splitlines() if re.match(r"- (Send|Receive|Suite|API|Wins|Verdict)|Reading", line)]
-        words = " ".join(line.removeprefix("- ") for line in decided) or erratum.body.splitlines()[-1].removeprefix("- ")
+        told = decided or [line for line in erratum.body.splitlines() if line and not line.startswith("- Shown by")][-1:]
+        words = " ".join(line.removeprefix("- ") for line in told)
         lines.append(f"| {erratum.number} | {_cell(erratum.title)} | {_cell(words)} | {', '.join(users.get(erratum.number, []))} |")
     return lines
 

@@ -18,7 +18,11 @@ for entry in "$@"; do
   cp "$target" "$copies/"
   for ((i = 0; i < weight; i++)); do turns+=("$(printf '%d %s' "$i" "$(basename "$target")")"); done
 done
-[ $# -eq 0 ] || cp -P "$build/libfcvi-mutator.so" "$build"/libfcvi-mutator.so.? "$build/campaign/" # where the targets look for it
+if [ $# -ne 0 ]; then # where the targets look for them
+  cp -P "$build/libfcvi-mutator.so" "$build"/libfcvi-mutator.so.? "$build/campaign/"
+  mkdir -p "$build/campaign/python"
+  cp "$build"/python/libfcvi-*.so "$build/campaign/python/" # without it no stream of FCIP is read
+fi
 # every target once before any comes again
 mapfile -t turns < <(printf '%s\n' "${turns[@]}" | sort -s -n -k1,1 | cut -d' ' -f2)
 end=$((SECONDS + seconds))

@@ -3,6 +3,7 @@
  *
  * A first byte below 9 says who the client is and how small the pieces are; without one it is a client that
  * has reset the agent. */
+#define _GNU_SOURCE
 #include "oracle.h"
 
 #include "../harness/agent/agent.c"
@@ -338,6 +339,7 @@ static struct outcome of_client(const uint8_t *data, size_t size, unsigned heade
     struct agent *a = agent_new(sink, NULL);
     DEMAND(a != NULL);
     a->synchronous = true;
+    a->device_count = provider_devices(a->devices, AGENT_DEVICES); /* as main.c does */
     if ((header & (STRANGER | TOKEN)) == 0) {
         agent_line(a, reset, sizeof reset - 1);
         DEMAND(a->started);

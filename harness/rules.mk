@@ -35,7 +35,7 @@ $(BUILD)/obj/filter.o: $(BUILD)/obj/filter.c harness/sandbox/filter.h
 $(eval $(call archive,$(BUILD)/libfcvi-sandbox.a,$(call objects,$(BUILD)/obj,$(SANDBOX_SRC)) $(BUILD)/obj/filter.o))
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_stream.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 

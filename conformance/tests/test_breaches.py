@@ -41,10 +41,10 @@ def test_lint_accuses_no_conforming_session(tmp_path: Path) -> None:
 ANSWERED_AS_IF_RIGHT = {"msg_id_skips-SEND", "msg_id_skips-WRITE", "msg_id_skips-READ", "msg_id_skips-BACK"}
 
 
-@pytest.mark.parametrize("trust", ["whole", ""])
-def test_four_in_five_breaches_of_the_headers_are_found_in_64_bytes_a_frame(trust: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trust, whole", [("whole", 250), ("", 240)])  # fewer where names behind a hole are not compared
+def test_four_in_five_breaches_of_the_headers_are_found_in_64_bytes_a_frame(trust: str, whole: int, tmp_path: Path) -> None:
     there, found, accused = judge.judge_cut(tmp_path, 64, trust)
-    assert there >= 250
+    assert there >= whole
     assert found >= 0.8 * there, (found, there)
     assert set(accused) <= ANSWERED_AS_IF_RIGHT
 

@@ -63,7 +63,7 @@ static void add_descriptors(json_t *o)
     MEMBER(VIP_ERROR_DESCRIPTOR, NicHandle);
     MEMBER(VIP_ERROR_DESCRIPTOR, ViHandle);
     MEMBER(VIP_ERROR_DESCRIPTOR, CQHandle);
-    MEMBER(VIP_ERROR_DESCRIPTOR, DescriptorPtr);
+    MEMBER(VIP_ERROR_DESCRIPTOR, DescriptorPtr); /* NOLINT(bugprone-sizeof-expression): of the pointer */
     MEMBER(VIP_ERROR_DESCRIPTOR, OpCode);
     MEMBER(VIP_ERROR_DESCRIPTOR, ResourceCode);
     MEMBER(VIP_ERROR_DESCRIPTOR, ErrorCode);

@@ -311,6 +311,7 @@ json_t *api_query_smi(struct api *api, struct params *p)
     list.NumAdAddrs = (VIP_ULONG)count;
     nic_of(api, p, &n, &nic);
     unsigned char *places = p->why[0] == '\0' ? malloc((count + 1) * PLACE) : NULL;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     list.ADAddrArray = p->why[0] == '\0' ? calloc(count + 1, sizeof *list.ADAddrArray) : NULL;
     if (places == NULL || list.ADAddrArray == NULL) {
         free(places);

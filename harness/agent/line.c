@@ -66,6 +66,72 @@ static bool is_token(const struct agent *a, const json_t *given)
     return different == 0;
 }
 
+/* ---- frames, when the client's stream is the wire ---- */
+
+static const char *const sof_names[] = {"i2", "n2", "i3", "n3", NULL};
+static const uint8_t sof_codes[] = {0x2D, 0x35, 0x2E, 0x36};
+static const char *const eof_names[] = {"n", "t", "ni", "a", NULL};
+static const uint8_t eof_codes[] = {0x41, 0x42, 0x49, 0x50};
+enum { LONGEST_FRAME = 24 + 2112, F_CTL = 9, SEQ_CNT = 14, END_SEQUENCE = 0x08 };
+
+static const char *name_of(uint8_t code, const char *const *names, const uint8_t *codes)
+{
+    size_t i = 0;
+    while (names[i + 1] != NULL && codes[i] != code)
+        i++;
+    return names[i];
+}
+
+static uint8_t code_of(const char *name, const char *const *names, const uint8_t *codes)
+{
+    size_t i = 0;
+    while (names[i + 1] != NULL && strcmp(names[i], name) != 0)
+        i++;
+    return codes[i];
+}
+
+static void send_frame(void *context, const struct provider_frame *frame)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 * LONGEST_FRAME + 1];
+    size_t length = frame->length <= LONGEST_FRAME ? frame->length : LONGEST_FRAME;
+    for (size_t i = 0; i < length; i++) {
+        hex[2 * i] = digits[frame->bytes[i] >> 4];
+        hex[2 * i + 1] = digits[frame->bytes[i] & 15];
+    }
+    hex[2 * length] = '\0';
+    agent_notify(context, "frame",
+                 json_pack("{s:s, s:s, s:s, s:s}", "hex", hex, "sof",
+                           name_of(frame->sof, sof_names, sof_codes), "eof",
+                           name_of(frame->eof, eof_names, eof_codes), "crc", frame->crc_ok ? "ok" : "bad"));
+}
+
+/* A frame that is none, or that comes too fast, is lost, as on any wire. */
+static void take_frame(struct params *p)
+{
+    static const char *const states[] = {"ok", "bad", NULL};
+    unsigned char bytes[LONGEST_FRAME];
+    size_t length = params_hex(p, "hex", bytes, 0, sizeof bytes);
+    const char *sof = params_has(p, "sof") ? params_choice(p, "sof", sof_names) : NULL;
+    const char *eof = params_has(p, "eof") ? params_choice(p, "eof", eof_names) : NULL;
+    const char *crc = params_has(p, "crc") ? params_choice(p, "crc", states) : states[0];
+    if (p->why[0] != '\0')
+        return;
+    bool later = length > SEQ_CNT + 1 && (bytes[SEQ_CNT] | bytes[SEQ_CNT + 1]) != 0;
+    bool ends = length <= F_CTL || (bytes[F_CTL] & END_SEQUENCE) != 0;
+    const struct provider_frame frame = {bytes, length,
+                                         code_of(sof != NULL ? sof
+                                                 : later     ? "n3"
+                                                             : "i3",
+                                                 sof_names, sof_codes),
+                                         code_of(eof != NULL ? eof
+                                                 : ends      ? "t"
+                                                             : "n",
+                                                 eof_names, eof_codes),
+                                         strcmp(crc, "ok") == 0};
+    (void)provider_frame(&frame);
+}
+
 static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
 {
     (void)id;
@@ -89,6 +155,8 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
         json_object_update_new(
             answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", "2007"));
     json_object_set_new(answer, "devices", devices);
+    if (version == 2 && provider_frames_to(a, send_frame))
+        json_object_set_new(answer, "wires", json_pack("[s]", "fc"));
     return answer;
 }
 
@@ -181,6 +249,8 @@ static void notification(struct agent *a, const char *method, struct params *p)
     const char *event = !a->closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
     if (event != NULL && a->started)
         provider_link(event);
+    if (!a->closed && a->started && strcmp(method, "frame") == 0)
+        take_frame(p);
 }
 
 void agent_line(struct agent *a, const char *line, size_t length)

@@ -25,13 +25,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE] [--token FILE] [--idle SECONDS] [unix:PATH | "
+    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|stream] [--token FILE] [--idle SECONDS] [unix:PATH | "
     "tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
     "address it serves standard input and output. NAME is for VipOpenNic (default VINIC); given twice it "
     "names\n"
     "the NICs of both ends of a run that makes calls alone (fcvi run --dut api).\n"
-    "--on puts the reference port on an Ethernet interface; a vendor's NIC is on its own wire.\n"
+    "--on puts the reference port on an Ethernet interface, or with stream its frames among the lines of\n"
+    "its client; a vendor's NIC is on its own wire.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
     "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n"
@@ -131,6 +132,7 @@ static int serve(const struct options *o, int source, int sink)
             agent_refuse(a, NULL, AGENT_NOT_RESET, "silent for too long");
         open = event == READY && take(a, source, &reader);
     }
+    (void)provider_frames_to(NULL, NULL);
     agent_free(a);
     return ended ? -1 : reader.too_long ? 3 : 0;
 }

@@ -21,8 +21,22 @@ struct provider_qos {
  * With one that cannot, the agent gives a call that blocks a moment before it takes the next line. */
 void agent_waits(void);
 
-/** Put the NIC on an interface, before the first reset: `--on`. False with one line in why. */
+/** Put the NIC on a wire, before the first reset: `--on`. False with one line in why. */
 bool provider_on(const char *spec, char *why, size_t size);
+
+/** A frame of FC-2 without SOF, CRC and EOF. sof, eof: the codes of FC-BB. */
+struct provider_frame {
+    const uint8_t *bytes;
+    size_t length;
+    uint8_t sof, eof;
+    bool crc_ok;
+};
+typedef void provider_sink(void *context, const struct provider_frame *frame);
+/** Give what the NIC sends to this client, in whatever thread sends it; NULL: to nobody. False when the
+ * frames go another way. */
+bool provider_frames_to(void *context, provider_sink *sink);
+/** The client puts a frame on the wire. False when there is no room for it, or when frames go another way. */
+bool provider_frame(const struct provider_frame *frame);
 /** Take in what has arrived on the wire: called before each line of the client, so that what it says next
  * finds a device that has seen what was sent before. */
 void provider_turn(void);

@@ -11,6 +11,18 @@ bool provider_on(const char *spec, char *why, size_t size)
     return false;
 }
 
+bool provider_frames_to(void *context, provider_sink *sink)
+{
+    (void)context, (void)sink;
+    return false;
+}
+
+bool provider_frame(const struct provider_frame *frame)
+{
+    (void)frame;
+    return false;
+}
+
 void provider_turn(void) {}
 
 const char *provider_start(const char *device, const json_t *config, const char **why)

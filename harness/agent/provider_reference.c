@@ -1,12 +1,14 @@
 /* NICs of the reference port, in real time. Frames between the VIs of one (5.3.4) do not leave it; others go
- * over an Ethernet interface when there is one. Without one a single NIC loses them, and of two each is the
- * other's link: those are the two ends of a run that makes calls alone. */
+ * over an Ethernet interface or the client's stream when there is one. Without one a single NIC loses them,
+ * and of two each is the other's link: those are the two ends of a run that makes calls alone. */
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
 
 #include "provider.h" /* after port.h, whose return codes vipl.h then takes over */
+#include "provider_stream.h"
 #include "provider_wire.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,8 +31,10 @@ static struct nic {
     uint64_t *memory[ENDS];
     struct fcvi_port *port[ENDS];
     char device[ENDS][64];
-    pthread_t mover; /* runs the handlers of programs that make no call; 0: none */
-    bool moves;      /* until it is to end */
+    pthread_t mover;     /* runs the handlers of programs that make no call; 0: none */
+    bool moves;          /* until it is to end */
+    provider_sink *sink; /* of the client, when its stream is the wire */
+    void *client;
 } nic = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t clock_us(void)
@@ -58,8 +62,16 @@ static void send_one(size_t from, const struct fcvi_input *out)
         return;
     if (nic.ports > 1)
         fcvi_port_receive(nic.port[1 - from], nic_now(NULL), out);
-    else
+    else if (stream_fd() < 0)
         wire_send(out);
+    else if (nic.sink != NULL)
+        nic.sink(nic.client, &(struct provider_frame){out->bytes, out->length, out->sof, out->eof, true});
+}
+
+/* Readable when a frame may have come; -1 without a wire. */
+static int frames_fd(void)
+{
+    return stream_fd() >= 0 ? stream_fd() : wire_fd();
 }
 
 /* True when there was a frame. What a NIC says to the other may be answered at once. */
@@ -98,7 +110,7 @@ static void turn(void)
 {
     struct fcvi_input in;
     bool any = false;
-    for (int i = 0; i < FRAMES_A_TURN && wire_receive(&in); i++) {
+    for (int i = 0; i < FRAMES_A_TURN && (stream_fd() >= 0 ? stream_receive(&in) : wire_receive(&in)); i++) {
         if (nic.ports == 0)
             continue;
         fcvi_port_receive(nic.port[0], nic_now(NULL), &in);
@@ -131,7 +143,7 @@ static uint64_t idle_us(void)
 /* Carries frames between the wire and the port for as long as the program runs. */
 static void *carry(void *context)
 {
-    struct pollfd on[2] = {{.fd = wire_fd(), .events = POLLIN}, {.fd = nic.wake, .events = POLLIN}};
+    struct pollfd on[2] = {{.fd = frames_fd(), .events = POLLIN}, {.fd = nic.wake, .events = POLLIN}};
     uint64_t count;
     (void)context;
     for (;;) {
@@ -150,8 +162,11 @@ static void *carry(void *context)
 bool provider_on(const char *spec, char *why, size_t size)
 {
     pthread_t thread;
-    if (!wire_open(spec, why, size))
+    if (strcmp(spec, "stream") == 0 ? !stream_open() : !wire_open(spec, why, size)) {
+        if (strcmp(spec, "stream") == 0)
+            snprintf(why, size, "%s", strerror(errno));
         return false;
+    }
     nic.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (nic.wake >= 0 && pthread_create(&thread, NULL, carry, NULL) == 0) {
         pthread_detach(thread);
@@ -161,9 +176,24 @@ bool provider_on(const char *spec, char *why, size_t size)
     return false;
 }
 
+bool provider_frames_to(void *context, provider_sink *sink)
+{
+    pthread_mutex_lock(&nic.mutex);
+    nic.client = context;
+    nic.sink = sink;
+    pthread_mutex_unlock(&nic.mutex);
+    return stream_fd() >= 0;
+}
+
+bool provider_frame(const struct provider_frame *frame)
+{
+    return stream_put(&(struct fcvi_input){frame->bytes, frame->length, frame->sof, frame->eof,
+                                           frame->crc_ok ? FCVI_CRC_OK : FCVI_CRC_BAD});
+}
+
 void provider_turn(void)
 {
-    if (wire_fd() < 0)
+    if (frames_fd() < 0)
         return;
     pthread_mutex_lock(&nic.mutex);
     turn();
@@ -205,9 +235,9 @@ static void nic_kick(void *context)
     const uint64_t one = 1;
     (void)context;
     bool any = false;
-    if (wire_fd() >= 0 || nic.ports > 1) {
+    if (frames_fd() >= 0 || nic.ports > 1) {
         any = send_all();
-        if (wire_fd() >= 0 && next_deadline() < nic.sleeps_till)
+        if (frames_fd() >= 0 && next_deadline() < nic.sleeps_till)
             (void)!write(nic.wake, &one, sizeof one);
     }
     if (is_mover && !any)
@@ -370,7 +400,7 @@ const char *provider_start(const char *device, const json_t *config, const char 
 size_t provider_devices(const char **names, size_t room)
 {
     static const char *const ends[ENDS] = {"VINIC0", "VINIC1"};
-    size_t count = wire_fd() >= 0 ? 1 : ENDS;
+    size_t count = frames_fd() >= 0 ? 1 : ENDS;
     for (size_t i = 0; i < count && i < room; i++)
         names[i] = ends[i];
     return count;

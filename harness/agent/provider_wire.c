@@ -7,12 +7,26 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { D_ID = 1, S_ID = 5, ID = 3, ADDRESS = 6 };
 static const uint8_t fc_map[] = {0x0E, 0xFC, 0x00};
 
 static struct live *live;
 static bool down; /* it was said */
+
+/* The interface, once its carrier is there: the kernel tells of a link that comes up with some delay. */
+static struct live *open_with_link(const char *interface, char *why, size_t size)
+{
+    static const struct timespec pause = {.tv_nsec = 50000000};
+    enum { TRIES = 100 };
+    for (int i = 0;; i++) {
+        struct live *opened = fcvi_live_open(interface, why, size);
+        if (opened != NULL || strstr(why, LIVE_NO_LINK) == NULL || i == TRIES)
+            return opened;
+        nanosleep(&pause, NULL);
+    }
+}
 
 bool wire_open(const char *spec, char *why, size_t size)
 {
@@ -21,7 +35,7 @@ bool wire_open(const char *spec, char *why, size_t size)
         snprintf(why, size, "%s: use fcoe:IFACE", spec);
         return false;
     }
-    live = fcvi_live_open(spec + strlen(kind), why, size);
+    live = open_with_link(spec + strlen(kind), why, size);
     if (live == NULL)
         return false;
     if (agent_drop_privileges())

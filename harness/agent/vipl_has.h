@@ -5,6 +5,7 @@
 #define FCVI_AGENT_VIPL_HAS_H
 
 #ifdef VIPL_LACKS_H
+/* cppcheck-suppress preprocessorErrorDirective ; the name comes with the build */
 #include VIPL_LACKS_H
 #endif
 

@@ -58,7 +58,7 @@ static int check_up(const char *name, char *error, size_t size)
     if ((r.ifr_flags & IFF_LOOPBACK) != 0)
         return complain(error, size, name, "the loopback interface is no wire");
     if ((r.ifr_flags & IFF_RUNNING) == 0)
-        return complain(error, size, name, "the interface has no link");
+        return complain(error, size, name, LIVE_NO_LINK);
     return 0;
 }
 

@@ -23,6 +23,9 @@ struct live_record {
     uint32_t length;
 };
 
+/* What ends the line of an interface whose other end is not up: it may come up in a moment. */
+#define LIVE_NO_LINK "the interface has no link"
+
 /** Open an interface. NULL on failure, with one line in error (size bytes). */
 struct live *fcvi_live_open(const char *interface, char *error, size_t size);
 

@@ -24,9 +24,11 @@ struct capture {
     bool usual;    /* read in place by classic.h */
     bool streamed; /* the record last given lies in the streams' buffer */
     bool flushed;
+    bool broken;                /* it ended with an error, for the reason below */
     bool gap;                   /* the capture says that frames are missing before the record last read */
     struct classic_record read; /* last */
     uint64_t number, time_us;
+    char why[PCAP_ERRBUF_SIZE];
 };
 
 /* ---- libpcap, on the bytes of the source ---- */
@@ -193,8 +195,13 @@ static int without(struct capture *c, int status, struct capture_record *out, ch
 {
     if (status == 0)
         status = at_end(c, out, why, PCAP_ERRBUF_SIZE);
-    if (status < 0)
-        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, why);
+    if (status >= 0)
+        return status;
+    /* Who reads in batches hears of it at the next call: it must not pass for a record that was not there. */
+    if (!c->broken)
+        snprintf(c->why, sizeof c->why, "%s", why);
+    c->broken = c->rare = true;
+    snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, c->why);
     return status;
 }
 
@@ -204,6 +211,8 @@ enum { USUAL = 3, GIVEN = 4 };
 static int rare_next(struct capture *c, struct capture_record *out, char *why, size_t size)
 {
     c->gap = false;
+    if (c->broken)
+        return -1;
     if (c->fcip != NULL && fcvi_fcip_more(c->fcip)) {
         (void)next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
         return GIVEN;
@@ -235,6 +244,8 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
 
 static bool rare_has_next(const struct capture *c)
 {
+    if (c->broken)
+        return false;
     if (c->streamed)
         return fcvi_fcip_more(c->fcip);
     if (c->pcapng != NULL)

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from .conftest import ROOT
+from .conftest import FCVI, ROOT
 
 AGENT = Path(os.environ.get("FCVI_AGENT", ROOT / "build/fcvi-agent"))
 HOST = "fe8000000000000000000000000000b2"
@@ -263,3 +263,20 @@ def test_standard_input() -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n'
     done = subprocess.run([str(AGENT)], input=line, capture_output=True, timeout=20, check=False)
     assert done.returncode == 0 and json.loads(done.stdout)["result"]["pics"]["client"] is True
+
+
+def test_the_stream_as_the_wire(tmp_path: Path) -> None:
+    """--on stream: libvipl is a whole device of the DUT protocol, frames and all; hostile ones do not end it."""
+    device = f"exec:{AGENT} --on stream"
+    ran = subprocess.run([FCVI, "run", "--dut", device, "--select", "5.3.2,A.1/class3/in-order,5.2.5",
+                          "--report", tmp_path / "report"],
+                         capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert json.loads((tmp_path / "report/report.json").read_text())["summary"]["inconclusive"] == 0
+    checked = subprocess.run([FCVI, "dut", "check", device], capture_output=True, text=True, timeout=60, check=False)
+    assert checked.returncode == 0 and "Nothing to mend" in checked.stdout, checked.stdout
+    lines = [{"method": "frame", "params": params} for params in ({}, {"hex": "0"}, {"hex": "00" * 2137}, {"hex": "", "sof": 3})]
+    lines += [{"id": 1, "method": "hello", "params": {"protocol": 2}}]
+    told = subprocess.run([AGENT, "--on", "stream"], input="".join(json.dumps(line) + "\n" for line in lines), capture_output=True,
+                          text=True, timeout=30, check=True)  # fmt: skip
+    assert json.loads(told.stdout)["result"]["wires"] == ["fc"]

@@ -60,6 +60,9 @@ def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
     """A directory with the files that documents speak of."""
     for name in ("build", "harness", "conformance"):
         (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "pcaps/cases").mkdir(parents=True)
+    for name in ("5.3.2.pcapng", "5.3.2.toml", "5.3.4.c.pcapng", "5.3.4.c.toml"):
+        shutil.copy(ROOT / "pcaps/cases" / name, tmp_path / "pcaps/cases")
     for name in ("report", "before", "after"):
         shutil.copytree(_report, tmp_path / name)
     shutil.copy(CASE, tmp_path / "capture.pcapng")

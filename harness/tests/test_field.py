@@ -15,7 +15,7 @@ import pytest
 
 from fcvi.capture.reader import Reader
 
-from .conftest import CONNECT_RQST, FCVI, PCAPS, fcvi
+from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
 from . import wrappings as w
 from .wrappings import Frame
 
@@ -289,6 +289,23 @@ ODD: dict[str, tuple[Callable[[], bytes], int, int, int, int, int]] = {
     "boardwalk-cut-with-length": (lambda: w.pcap(1, [(0, w.ethernet(0x88AE, w.boardwalk(RQST, 0, 7, True, 60)))]), 0, 1, 0, 0, 1),
     "extended-header-of-others": (lambda: w.pcap(224, [(0, b"\x52" + bytes(47))]), 2, 0, 0, 1, 0),
 }
+
+
+def test_a_segment_that_cannot_be_read_is_never_passed_over(tmp_path: Path) -> None:
+    """Where libtins is missing, FCIP ends the reading, also when frames that can be read stand before and behind it."""
+    (tmp_path / "build/python").mkdir(parents=True)
+    shutil.copy(FCVI, tmp_path / "build/fcvi")
+    for path in (FCVI.parent / "python").glob("_fcvi*.so"):
+        shutil.copy(path, tmp_path / "build/python")
+    for name in ("harness", "conformance"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    frames = frames_of(SOURCES[0])[:4]
+    fcoe, fcip = (w.ALONE[name][1](frames) for name in ("fcoe", "fcip"))
+    (tmp_path / "mixed.pcap").write_bytes(w.pcap(1, [*fcoe[:2], fcip[0], *fcoe[2:]]))
+    for stdin in (None, (tmp_path / "mixed.pcap").read_bytes()):
+        words = [str(tmp_path / "build/fcvi"), "lint", "-" if stdin else str(tmp_path / "mixed.pcap")]
+        done = subprocess.run(words, input=stdin, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 2 and b"install libtins" in done.stderr, (done.stdout, done.stderr)
 
 
 def _no_fcip() -> list[tuple[int, bytes]]:

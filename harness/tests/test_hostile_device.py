@@ -1,16 +1,22 @@
 """Devices that do harm, over exec:, unix: and tcp:. None gets a pass that it did not earn, takes memory or disk without end, or
-leaves a process behind."""
+leaves a process behind.
+
+Run as a program it tries every mode over every way: python3 -m harness.tests.test_hostile_device
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import resource
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
@@ -18,6 +24,8 @@ import pytest
 
 from fcvi.dut.control import attach_agent
 from fcvi.engine.attachment import Unavailable
+
+from .hostile_between import modes
 
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
@@ -142,8 +150,11 @@ MODES = [
     "frame-bad", "frame-none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all",
     "result-bad", "honest",
 ]  # fmt: skip
-TCP = ["flood", "flood-line", "nan", "deep", "half", "silent", "slow", "other-id", "hello-escape", "trickle"]
-UNIX = ["flood-tiny", "flood-spaces", "closed", "utf8", "deeper", "twice", "die", "bool-id", "frames-step", "hello-nan", "http"]
+#: Modes in which the suite waits more than it works: they are tried side by side.
+LATE = ["child", "hello-never", "kill-parent", "silent", "closed", "closed-in", "stop", "slow", "trickle", "fork"]
+TCP = ["flood", "flood-line", "nan", "deep", "half", "other-id", "hello-escape"]
+UNIX = ["flood-tiny", "flood-spaces", "utf8", "deeper", "twice", "die", "bool-id", "frames-step", "hello-nan", "http"]
+LATE_SERVED = [("tcp", "silent"), ("tcp", "slow"), ("tcp", "trickle"), ("unix", "closed")]
 
 
 def marked(word: str) -> list[str]:
@@ -158,7 +169,7 @@ def marked(word: str) -> list[str]:
     return found
 
 
-def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run(spec: str, place: Path, *more: str, select: str = SELECT, standards: str = "") -> subprocess.CompletedProcess[str]:
     """A run against the device, with its peak memory checked and what is left over looked for."""
     script = (
         "import ctypes, json, os, resource, subprocess, sys, time\n"
@@ -173,11 +184,11 @@ def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
         "print(json.dumps([done.returncode, done.stdout, done.stderr, used,\n"
         "                  [open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[0] for pid in left]]))"
     )
-    words = [str(FCVI), "run", "--dut", spec, "--select", SELECT, "--report", str(place), "--rpc-timeout", "1", "--budget", BUDGET]
+    words = [str(FCVI), "run", "--dut", spec, "--select", select, "--report", str(place), "--rpc-timeout", "1", "--budget", BUDGET]
     words += more
     done = subprocess.run(
         [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True,
-        env={**os.environ, "FCVI_MARK": str(place)},
+        env={**os.environ, "FCVI_MARK": str(place), **({"FCVI_STANDARDS": standards} if standards else {})},
     )  # fmt: skip
     status, out, err, used, children = json.loads(done.stdout)
     assert used < 300_000, f"{used} KiB"
@@ -192,40 +203,58 @@ def run(spec: str, place: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 def check(done: subprocess.CompletedProcess[str], place: Path) -> None:
     """It passed nothing, and what it said is harmless."""
+    results = harmless(done, place)
+    assert not [r for r in results if r["verdict"] == "pass"], results
+
+
+def harmless(done: subprocess.CompletedProcess[str], place: Path) -> list[dict[str, str]]:
+    """What it said does no harm, and the report can be judged again; its results."""
     assert done.returncode in (1, 2, 3, 4), (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 1, done.stderr
     assert "\x1b" not in done.stdout + done.stderr and "\u202e" not in done.stdout + done.stderr
-    results = json.loads((place / "report.json").read_text())["results"]
-    assert not [r for r in results if r["verdict"] == "pass"], results
+    results: list[dict[str, str]] = json.loads((place / "report.json").read_text())["results"]
     assert sum(path.stat().st_size for path in place.rglob("*")) < 60_000_000
     assert (place / "dut.log").stat().st_size <= 1_000_000 + 2 * 65536  # two processes may look at once
-    judged = subprocess.run([str(FCVI), "judge", "--quiet", str(place)], capture_output=True, text=True, timeout=120, check=False)
+    words = [str(FCVI), "judge", "--quiet", str(place)]
+    judged = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment(place))
     assert judged.returncode == done.returncode or done.returncode == 2, (judged.returncode, judged.stderr)
+    return results
 
 
-@pytest.fixture(name="device")
-def _device(tmp_path: Path) -> Path:
-    path = tmp_path / "device.py"
+def environment(place: Path) -> dict[str, str]:
+    """That of the run: the standards beside its report, where it has any."""
+    standards = place.parent / "standards"
+    return {**os.environ, **({"FCVI_STANDARDS": str(standards)} if standards.exists() else {})}
+
+
+def place_of(tmp: Path) -> tuple[Path, Path]:
+    """A device, and a place for the report."""
+    tmp.mkdir(exist_ok=True)
+    path = tmp / "device.py"
     path.write_text(DEVICE)
-    return path
+    return path, tmp / "r"
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_exec(mode: str, device: Path, tmp_path: Path) -> None:
-    place = tmp_path / "r"
+def over_exec(mode: str, tmp: Path) -> None:
+    """One mode over exec:."""
+    device, place = place_of(tmp)
     check(run(f"exec:{sys.executable} {device} {mode}", place), place)
 
 
-@pytest.fixture(name="served")
-def _served(device: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str]]]:
-    """Where each client gets a device of its own, and the mode of the next."""
-    unix = request.param == "unix"
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in LATE])
+def test_exec(mode: str, tmp_path: Path) -> None:
+    over_exec(mode, tmp_path)
+
+
+@contextmanager
+def served(way: str, mode: str, device: Path, tmp_path: Path) -> Iterator[str]:
+    """Where each client gets a device of its own."""
+    unix = way == "unix"
     listening = socket.socket(socket.AF_UNIX) if unix else socket.create_server(("127.0.0.1", 0))
     if unix:
         listening.bind(str(tmp_path / "s"))
         listening.listen()
     children: list[subprocess.Popen[bytes]] = []
-    mode: list[str] = []
 
     def serve() -> None:
         while True:
@@ -233,36 +262,105 @@ def _served(device: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
                 client, _ = listening.accept()
             except OSError:
                 return
-            children.append(subprocess.Popen([sys.executable, str(device), *mode], stdin=client, stdout=client))
+            words = [sys.executable, str(device), mode]
+            children.append(subprocess.Popen(words, stdin=client, stdout=client, stderr=subprocess.DEVNULL))
             client.close()
 
     threading.Thread(target=serve, daemon=True).start()
-    yield f"unix:{tmp_path}/s" if unix else f"tcp:127.0.0.1:{listening.getsockname()[1]}", mode
-    listening.close()
-    for child in children:
-        child.kill()
-        child.wait()
+    try:
+        yield f"unix:{tmp_path}/s" if unix else f"tcp:127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.close()
+        for child in children:
+            child.kill()
+            child.wait()
 
 
-@pytest.mark.parametrize("served, mode", [*(("tcp", m) for m in TCP), *(("unix", m) for m in UNIX)], indirect=["served"])
-def test_sockets(served: tuple[str, list[str]], mode: str, tmp_path: Path) -> None:
-    served[1].append(mode)
-    place = tmp_path / "r"
-    check(run(served[0], place), place)
+def over_socket(way: str, mode: str, tmp: Path) -> None:
+    """One mode over unix: or tcp:."""
+    device, place = place_of(tmp)
+    with served(way, mode, device, tmp) as spec:
+        check(run(spec, place), place)
 
 
-def test_two_jobs_end_whole(device: Path, tmp_path: Path) -> None:
+def over(way: str, mode: str, tmp: Path) -> None:
+    """One mode over one way."""
+    if way == "exec":
+        over_exec(mode, tmp)
+    else:
+        over_socket(way, mode, tmp)
+
+
+@pytest.mark.parametrize("way, mode", [*(("tcp", m) for m in TCP), *(("unix", m) for m in UNIX)])
+def test_sockets(way: str, mode: str, tmp_path: Path) -> None:
+    over_socket(way, mode, tmp_path)
+
+
+def test_two_jobs_end_whole(tmp_path: Path) -> None:
     for mode in ("child", "fork", "errors", "flood"):
-        place = tmp_path / mode
+        device, place = place_of(tmp_path / mode)
         check(run(f"exec:{sys.executable} {device} {mode}", place, "--jobs", "2"), place)
 
 
-def test_the_budget_is_told(device: Path, tmp_path: Path) -> None:
-    for mode, words in (("errors", "budget log"), ("flood", "budget step-mb"), ("slow", "budget case-s")):
-        place = tmp_path / mode
-        done = run(f"exec:{sys.executable} {device} {mode}", place, "--budget", "case-s=1,log-mb=1")
+def test_the_budget_is_told(tmp_path: Path) -> None:
+    """Each mode can meet one budget alone, however slow the host is."""
+    for mode, budget, words in (
+        ("errors", "log-mb=1", "budget log"), ("flood", "step-mb=1", "budget step-mb"), ("slow", "case-s=1", "budget case-s")
+    ):  # fmt: skip
+        device, place = place_of(tmp_path / mode)
+        more = ("--rpc-timeout", "90", "--budget", budget)
+        done = run(f"exec:{sys.executable} {device} {mode}", place, *more, select="3.4/dut-server/priority")
         assert words in done.stdout, (mode, done.stdout)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+
+
+BETWEEN = f"exec:{sys.executable} {Path(__file__).with_name('hostile_between.py')}"
+VITCP = Path(__file__).parent / "independent_vitcp/endpoint.py"
+STREAMS = ",".join(f"TCP.{clause}.*/dut-server/*" for clause in ("2.2.2.1", "2.2.2.2.2", "3.1", "3.2.1"))
+
+
+def every_second(results: list[dict[str, str]], kind: str) -> None:
+    """A mode and an honest case by turns: nothing of the one is passed, nothing of the other is lost."""
+    known = modes(kind)
+    assert len(results) >= 2 * len(known), "too few cases for the modes"
+    for at, mode in enumerate(known):
+        assert results[2 * at]["verdict"] == "error", (mode, results[2 * at].get("reason"))
+        assert results[2 * at + 1]["verdict"] == "pass", (f"behind {mode}", results[2 * at + 1].get("reason"))
+
+
+def streams_that_no_device_may_send(tmp_path: Path) -> None:
+    """VI/TCP, over which a device sends notifications of its own."""
+    tmp_path.mkdir()
+    (tmp_path / "standards").symlink_to(ROOT / "conformance/vitcp")
+    spec = f"{BETWEEN} tcp {tmp_path}/count {sys.executable} {VITCP}"
+    place = tmp_path / "r"
+    done = run(spec, place, select=STREAMS, standards=str(tmp_path / "standards"))
+    every_second(harmless(done, place), "tcp")
+
+
+def a_provider_that_answers_what_it_likes(tmp_path: Path) -> None:
+    """Calls alone: a device by its agent, over the example of a standard of calls with more variants of a case."""
+    tmp_path.mkdir()
+    shutil.copytree(Path(__file__).parent / "calls_protocol", tmp_path / "standards")
+    book = tmp_path / "standards/book.py"
+    few = 'Variant(level[12:].lower(), {"level": level}) for level in LEVELS]'
+    text = book.read_text()
+    assert few in text
+    book.write_text(text.replace(few, 'Variant(f"{n:02}", {"level": LEVELS[n % 3]}) for n in range(90)]'))
+    place = tmp_path / "r"
+    agent = f"{BETWEEN} api {tmp_path}/count {os.environ.get('FCVI_AGENT', ROOT / 'build/fcvi-agent')}"
+    done = run("api", place, "--agent", agent, select="Calls.1", standards=str(tmp_path / "standards"))
+    every_second(harmless(done, place), "api")
+
+
+def test_devices_that_are_waited_for(tmp_path: Path) -> None:
+    """Side by side, since they cost time and no work."""
+    pairs = [*(("exec", mode) for mode in LATE), *LATE_SERVED]
+    with ThreadPoolExecutor(len(pairs) + 2) as pool:
+        tried = [pool.submit(many, tmp_path / many.__name__) for many in (streams_that_no_device_may_send,
+                                                                          a_provider_that_answers_what_it_likes)]  # fmt: skip
+        tried += [pool.submit(over, way, mode, tmp_path / f"{way}-{mode}") for way, mode in pairs]
+        for done in tried:
+            done.result()
 
 
 AGENT = r"""
@@ -299,3 +397,24 @@ def test_a_call_that_a_refused_reset_left_open_may_be_answered_later(tmp_path: P
         assert control.sync()
     finally:
         control.close()
+
+
+def main() -> None:
+    """Every mode over every way; what does not hold."""
+    processes = ("child", "fork", "kill-parent")  # over a socket they are nobody's that the suite knows
+    pairs = [(way, mode) for mode in MODES for way in ("exec", "unix", "tcp") if way == "exec" or mode not in processes]
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as pool:
+        tried = [(way, mode, pool.submit(over, way, mode, Path(folder) / f"{way}-{mode}")) for way, mode in pairs]
+        for way, mode, done in tried:
+            error = done.exception()
+            bad += error is not None
+            if error is not None:
+                print(f"{way} {mode}: {str(error)[:300]}", flush=True)
+    print(f"{len(MODES)} modes over exec:, {len(MODES) - len(processes)} of them over unix: and tcp: too: {len(pairs) - bad} of"
+          f" {len(pairs)} hold")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

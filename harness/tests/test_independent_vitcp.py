@@ -1,4 +1,4 @@
-"""The cases of VI/TCP against the independent endpoint: it passes with each choice, and each of its faults is caught by its own row.
+"""The cases of VI/TCP against the independent endpoint: it passes with each choice, and its own row catches each of its faults.
 
 Run as a program it counts: python3 -m harness.tests.test_independent_vitcp [choices] [faults]
 """
@@ -57,7 +57,7 @@ def run_all(*options: str) -> list[Result]:
 def settings() -> Iterator[str]:
     """Each value of each choice but the default, numbers by example."""
     numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
-        "read_window": (0, 1, 65535),
+               "read_window": (0, 1, 65535),
                "retry_us": (10_000, 2_000_000), "cut": (1, 13)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]

@@ -77,6 +77,7 @@ class _Deaf(RpcDut):
         self._replies = {1: Reply("clock.advance")}
         self._budget = Budget(Limits())
         self._forgotten = {}
+        self.wires = ("fc",)
 
 
 def _hear(line: bytes) -> None:

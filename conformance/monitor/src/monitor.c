@@ -226,17 +226,21 @@ __attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct
 static void note_answer(const struct at_hand *s)
 {
     struct fcvi_monitor *m = s->m;
-    struct asked now = {s->in->time_us, s->in->network, s->s_id, s->d_id, (uint16_t)fcvi_FC_OX_ID(s->fc),
-                        s->who};
-    struct asked then = m->asked;
-    m->asked = now;
-    if (then.from != now.to || then.to != now.from || then.ox_id != now.ox_id || then.who == now.who ||
-        then.network != now.network || now.time < then.time)
-        return;
-    uint64_t took = now.time - then.time;
-    if (m->answers == 0 || took < m->answer_us)
-        m->answer_us = took;
-    m->answers += m->answers < MON_ENOUGH_ANSWERS;
+    struct asked *before = &m->asked;
+    uint64_t now = s->in->time_us;
+    uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(s->fc);
+    if (before->ox_id == ox_id && before->from == s->d_id && before->to == s->s_id && before->who != s->who &&
+        before->network == s->in->network && now >= before->time) {
+        if (m->answers == 0 || now - before->time < m->answer_us)
+            m->answer_us = now - before->time;
+        m->answers += m->answers < MON_ENOUGH_ANSWERS;
+    }
+    before->time = now;
+    before->network = s->in->network;
+    before->from = s->s_id;
+    before->to = s->d_id;
+    before->ox_id = ox_id;
+    before->who = s->who;
 }
 
 void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,

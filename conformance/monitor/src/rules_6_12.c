@@ -172,8 +172,9 @@ static void repeat(struct at_hand *s)
             FCVI_BREACH("FCVI-5.9.4.6-06", "CONN_SETUP_ABORT is not that of the DISCONNECT_RQST", d->abort),
             d->rqst);
     seen = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
-    bool unknown = seen == FCVI_UNASSIGNED && fcvi_DH_DISC_CONN_STS(s->dh) &&
-                   fcvi_DH_Reason_Code(s->dh) == FCVI_REASON_CONNECTION_DOES_NOT_EXIST;
+    /* D rule 3, with whatever reason code (E170), or with none (E68) and the handle of nobody (E06) */
+    bool unknown = seen == FCVI_UNASSIGNED &&
+                   (fcvi_DH_DISC_CONN_STS(s->dh) || fcvi_DH_FCVI_HANDLE(s->dh) == FCVI_UNASSIGNED);
     static const char words[] = "FCVI_CONNECTION_ID is not that of the DISCONNECT_RQST";
     if (seen != d->connection_id)
         mon_report(s, DH(s, FCVI_CONNECTION_ID), seen,

@@ -12,7 +12,7 @@ from conformance.vitcp.steps.connection import (
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
     Region, acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, no_completion, nop, pattern,
-        post_receive,
+    post_receive,
     post_send, register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ def acknowledges(t: Scenario) -> None:
     now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
     for segment in now.segments:
         t.require(segment.pdu.ack == last, "VITCP-3.1-39", "Message ACK of a data segment", segment.pdu.ack, last, at=segment,
-            byte=16)
+                  byte=16)
     t.control("a Send passed each way")
 
 
@@ -74,11 +74,11 @@ def acknowledges(t: Scenario) -> None:
     errata=["V14", "V15", "V16"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "by", {w: w for w in ("nop", "send", "write", "read-request",
-        "read-response", "cumulative", "read")}),
+                                                                             "read-response", "cumulative", "read")}),
 )
 def completes(t: Scenario) -> None:
-    """At Reliable Reception a Send completes after the ACK with its number or a later one and not before, whatever PDU brings it; an
-    ACK of something else completes nothing. A read completes by its response only.
+    """At Reliable Reception a Send completes after the ACK with its number or a later one and not before, whatever PDU brings it;
+    an ACK of something else completes nothing. A read completes by its response only.
     """
     by = str(t.params["by"])
     link = connect(t)
@@ -188,11 +188,11 @@ def reports(t: Scenario) -> None:
         t.fail("VITCP-3.1-53", "the error is not reported", "nothing", f"VI Error Type {wanted} for {number}")
     one = found[0]
     t.require(one.pdu.error == wanted, "VITCP-3.1-53", "VI Error Type of the report", one.pdu.error, wanted, at=one, byte=22,
-        bits="7-0")
+              bits="7-0")
     t.require(one.pdu.ack == number, "VITCP-3.1-35", "the message that the report names", one.pdu.ack, number, at=one, byte=16)
     if one.pdu.is_code:
         t.require(one.pdu.ack == number, "VITCP-3.1-50", "the message that IS Error Code is about", one.pdu.ack, number,
-            at=one, byte=16)
+                  at=one, byte=16)
     t.checked.update(f"VITCP-3.1-{n}" for n in (33, 42, 43, 48, 50))
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
     check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-04")
@@ -202,7 +202,7 @@ def reports(t: Scenario) -> None:
 
 _STATUS = {
     "protection": (MEMORY_PROTECTION, "VIP_STATUS_RDMA_PROT_ERROR"), "descriptor": (DESCRIPTOR_ERROR,
-        "VIP_STATUS_REMOTE_DESC_ERROR"),
+                                                                                    "VIP_STATUS_REMOTE_DESC_ERROR"),
 }  # fmt: skip
 
 
@@ -215,7 +215,7 @@ _STATUS = {
     errata=["V48", "V49", "V75"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "what", {"protection": "protection", "descriptor": "descriptor",
-        "with-code": "code", "code-alone": "alone"}),
+                                                                "with-code": "code", "code-alone": "alone"}),
 )
 def reported(t: Scenario) -> None:
     """An error for the second of three messages: the first completes well, the second with the status of the error, the third is
@@ -248,9 +248,9 @@ def reported(t: Scenario) -> None:
         t.fail("VITCP-3.1-54", "Descriptors that complete after an error report", str(len(done_all)), "3")
     t.require(done_all[0].good, "VITCP-3.1-54", "the message before the one in error", sorted(done_all[0].status), "no error bit")
     t.require(status in done_all[1].status, "VITCP-3.1-54", "the status of the message in error", sorted(done_all[1].status),
-        status)
+              status)
     t.require(not done_all[2].good, "VITCP-3.1-44", "what stands behind the error completes well", "good",
-        "VIP_STATUS_DESC_FLUSHED_ERROR")
+              "VIP_STATUS_DESC_FLUSHED_ERROR")
     check_state(t, link.vi, ERROR, "VITCP-3.1-54")
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error report")
 

@@ -9,7 +9,7 @@ from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
     CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, Link, address,
-        asked,
+    asked,
     attributes_of, call_out, connect, connect_request, create, host, opened, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, deliver, pattern
@@ -44,8 +44,8 @@ def reach(t: Scenario) -> None:
         t.fail("VITCP-2.2.2.2.1-02", f"a Discriminator of {length} bytes is refused", call.returned(), "a connection")
     stream = t.expect_stream("VITCP-4.2-01")
     seen = (stream.local[0].hex(), stream.local[1])
-    t.require(seen == (host(t, "tester"), t.tester.port), "VITCP-2.2.2.2.1-01", "TCP goes elsewhere", seen, (host(t,
-        "tester"), t.tester.port))
+    own = (host(t, "tester"), t.tester.port)
+    t.require(seen == own, "VITCP-2.2.2.2.1-01", "TCP goes elsewhere", seen, own)
     if seen[0] != host(t, "tester") or seen[1] != t.tester.port:
         t.require(seen[1] == t.tester.port, "VITCP-4.2-01", "TCP does not go to the reserved port", seen[1], t.tester.port)
         t.control("the device asked for a TCP connection")
@@ -55,13 +55,13 @@ def reach(t: Scenario) -> None:
     assert ce is not None
     for row, name, got, given in (
         ("VITCP-3.2-07", "Calling", (ce.calling_length, ce.calling), local), ("VITCP-3.2-08", "Called", (ce.called_length,
-            ce.called), remote),
+                                                                                                         ce.called), remote),
     ):  # fmt: skip
         t.require(got == (len(given), given), row, f"{name} Discriminator", f"{got[0]}: {got[1].hex()}",
-            f"{len(given)}: {given.hex()}", at=one)
+                  f"{len(given)}: {given.hex()}", at=one)
     t.checked.add("VITCP-2.2.2.2.1-02")
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION),
-        4096, 4)))
+                                                                       4096, 4)))
     t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
     t.call("VipDisconnect", vi=vi)
     for which in ("LocalAddr", "RemoteAddr"):
@@ -71,7 +71,7 @@ def reach(t: Scenario) -> None:
         t.until(lambda: late.done or bool(t.tester.opened), t.nop_bound_us)
         code = late.returned() if late.done else "a connection is tried"
         t.require(code == "VIP_INVALID_PARAMETER", "VITCP-2.2.2.2.1-02", f"a {which} with a Discriminator of 17 bytes", code,
-            "VIP_INVALID_PARAMETER")
+                  "VIP_INVALID_PARAMETER")
         if not late.done:
             t.call("VipDisconnect", vi=vi)
             t.tester.opened.clear()
@@ -172,7 +172,7 @@ def matching(t: Scenario) -> None:
     t.until(lambda: wait.done or stream.over, t.nop_bound_us)
     t.settle()
     t.require(wait.done == matches, row, "VipConnectWait returns" if wait.done else "VipConnectWait does not return",
-        wait.done, matches)
+              wait.done, matches)
     if matches and wait.done:
         t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
         t.expect(ACCEPT, "VITCP-4.3-09", stream=stream)
@@ -206,7 +206,7 @@ def told(t: Scenario) -> None:
     create(t, level)
     seen = 0
     for enables, mtu, calling in ((wire.WRITE_ENABLE, 4096, b"one"), (0, 1500, b""), (wire.READ_ENABLE, 30000, bytes(range(
-        240, 256)))):
+            240, 256)))):
         wait = wait_for_call(t)
         stream = opened(t)
         flags = (wire.RELIABLE if level != UNRELIABLE else 0) | enables

@@ -46,7 +46,7 @@ def nothing_before(t: Scenario) -> None:
     done = t.completed(vi, "send")
     if t.require(bool(done), "VITCP-2.2.2.1-04", "a Send posted before the connection stays", "no completion", "an error"):
         t.require(not done[0].good, "VITCP-2.2.2.1-04", "a Send posted before the connection completes well", "no error",
-            "an error")
+                  "an error")
     crossed = [r for r in t.tester.inbox if not r.taken and r.pdu.kind not in wire.CE]
     t.require(not crossed, "VITCP-2.2.2.1-04", "a PDU leaves before the connection", str(crossed[:1]), "none")
     if stream is None:
@@ -113,7 +113,7 @@ def _writes(t: Scenario, link: Link) -> None:
     write(link, target, data, 96)
     t.until(lambda: contents(t, target)[96:3096] == data, t.nop_bound_us)
     t.require(contents(t, target)[96:3096] == data, "VITCP-2.2.2.1-06", "an RDMA Write does not arrive", "other bytes",
-        "those sent")
+              "those sent")
     post_send(link, data, "rdma-write", remote=(0x12345678000, 0xBEEF))
     now = message(link, WRITE, data, "VITCP-2.2.2.1-06", "after VipPostSend")
     if link.reliable:

@@ -41,7 +41,7 @@ def posted(t: Scenario) -> None:
     base = early if link.stream.watch.left_out else 0
     seen = now.segments[-1].pdu.rx
     t.require(seen == known.posted - base, "VITCP-3.1-26", "Rx Descriptors Posted", seen, known.posted, at=now.segments[-1],
-        byte=20)
+              byte=20)
     t.control("a Send came")
 
 
@@ -54,7 +54,7 @@ def posted(t: Scenario) -> None:
     errata=["V20", "V22", "V23"],
     applies="tcp and flow_control and send",
     variants=with_each(roles_and_levels(_BOTH), "what", {"sends": "sends", "immediate": "immediate", "others": "others",
-        "none": "none", "one-flag": "one-flag"}),
+                                                         "none": "none", "one-flag": "one-flag"}),
 )
 def credits(t: Scenario) -> None:
     """With n credits exactly n Sends, or RDMA Writes with Immediate Data, come, and the next one when the count rises. What
@@ -87,7 +87,7 @@ def credits(t: Scenario) -> None:
             post_send(link, pattern(40, number))
     t.wait(t.nop_bound_us)
     t.require(len(found) == count, "VITCP-3.1-23", "messages that consume a Descriptor", len(found),
-        f"{count}, as many as the credits")
+              f"{count}, as many as the credits")
     if len(found) < count:
         t.absent("VITCP-3.1-24", "a message with credit is held back", f"{count} messages", link.stream)
     t.require(not link.stream.over, "VITCP-2.2.1-02", "the connection ends for want of credit", "closed", "open")
@@ -141,10 +141,10 @@ def nops(t: Scenario) -> None:
     kinds = [r.pdu.kind for r in t.tester.inbox[before:] if r.stream is link.stream]
     if how == 2:
         t.require(told(), "VITCP-3.1-29", "the count is not told while credits are left", "nothing", "a NOP", erratum=None
-            if told() else "V20")
+                  if told() else "V20")
         return
     t.require(told(), "VITCP-3.1-28", "no NOP tells the count to a peer without credit", str(kinds),
-        f"a NOP with {wanted} within the bound")
+              f"a NOP with {wanted} within the bound")
     t.checked.add("VITCP-3.1-27")
     if told() and NOP in kinds:
         data = pattern(20)

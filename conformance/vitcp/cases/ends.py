@@ -52,7 +52,7 @@ def one_stream(t: Scenario) -> None:
         t.until(lambda m=found: bool(m) and m[0].ended, t.nop_bound_us)  # type: ignore[misc]
         got = bytes(found[0].payload) if found else b""
         t.require(got == pattern(3000, seed), "VITCP-2.2.2.2.3-04", "what one VI sends is not on its stream", got[:16].hex(),
-            "its own bytes")
+                  "its own bytes")
     t.control("both VIs have sent")
 
 
@@ -142,7 +142,7 @@ def not_parsed(t: Scenario) -> None:
             stream = opened(t)
         t.send(stream, connect_request(t).but(length=67))
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
-            "after a Connect Request of 67 bytes")
+                     "after a Connect Request of 67 bytes")
         t.require(not wait.done, "VITCP-3.1-12", "a Connect Request of 67 bytes is taken", "VipConnectWait returns", "nothing")
         alive(connect(t, "dut-server", called=b"a good one"))
         return

@@ -64,7 +64,7 @@ def calls(t: Scenario) -> None:
     call = call_out(t, vi)
     stream = t.expect_stream("VITCP-4.2-01")
     t.require(stream.local[1] == t.tester.port, "VITCP-4.2-01", "TCP does not go to the reserved port", stream.local[1],
-        t.tester.port)
+              t.tester.port)
     if stream.refused:
         t.control("the device asked for TCP")
         return
@@ -179,7 +179,7 @@ def closed_in_pending(t: Scenario) -> None:
     errata=["V08", "V31"],
     applies="tcp and client",
     variants=[Variant(f"{how}{form}", {"how": how, "short": form != ""}) for how in ("reject", "no-match") for form in ("",
-        "/short")]
+                                                                                                                        "/short")]
     + [Variant("silence", {"how": "silence", "short": False})],
 )
 def refused(t: Scenario) -> None:
@@ -204,7 +204,7 @@ def refused(t: Scenario) -> None:
     if not call.done:
         t.fail(row, "VipConnectRequest does not return", "blocked", wanted)
     t.require(call.returned() == wanted, "VITCP-4.1-04" if how != "silence" else row, f"VipConnectRequest after {how}",
-        call.returned(), wanted)
+              call.returned(), wanted)
     if how == "silence":
         t.expect_now(start + _SHORT_US, row, "VIP_TIMEOUT")
     check_state(t, vi, IDLE, row)
@@ -340,7 +340,7 @@ def pending_ends(t: Scenario) -> None:
             return
         one.taken = True
         t.require(one.pdu.kind == REJECT, "VITCP-4.3-08", "the answer after VipConnectReject", one.pdu.name, "Connect Reject",
-            at=one)
+                  at=one)
         t.expect_end(stream, "VITCP-4.3-08", why="after Connect Reject")
         t.expect_nothing([*wire.NAMES], 0, "VITCP-4.3-08", "behind Connect Reject", stream)
     else:
@@ -350,7 +350,7 @@ def pending_ends(t: Scenario) -> None:
         if not t.until(lambda: call.done, t.nop_bound_us):
             t.fail("VITCP-4.3-11", "VipConnectAccept does not return", "blocked", "an error")
         t.require(call.returned() != "VIP_SUCCESS", "VITCP-4.3-11", "VipConnectAccept when TCP has gone", call.returned(),
-            "an error")
+                  "an error")
         check_state(t, vi, IDLE, "VITCP-4.3-11")
     if t.findings:
         t.control("VipConnectWait returned")

@@ -87,7 +87,7 @@ def crossing(t: Scenario) -> None:
     pdu = connect_request(t, RECEPTION, attributes=attributes_of(t, RECEPTION, peer=True) & ~wire.READ_ENABLE)
     t.send(stream, pdu)
     t.until(lambda: t.peek([ACCEPT], stream) is not None or stream.over or t.peek([wire.REJECT, NO_MATCH],
-        stream) is not None, t.nop_bound_us)
+                                                                                  stream) is not None, t.nop_bound_us)
     accepted = t.peek([ACCEPT], stream)
     assert theirs.pdu.ce is not None
     if lower is None:
@@ -151,7 +151,7 @@ def not_there(t: Scenario) -> None:
     t.require(attempts >= 2, "VITCP-4-04", "Connect No Match ends the attempts of a peer", attempts, "at least 2 attempts")
     if count is None:
         t.require(attempts <= 100 * _TIMEOUT_US // 1_000_000, "VITCP-4-04", "attempts follow too fast", attempts,
-            "100 a second", erratum="V33")
+                  "100 a second", erratum="V33")
         _done(t, vi, "VITCP-4-05", "VIP_TIMEOUT", 2 * t.nop_bound_us)
         t.expect_now(start + _TIMEOUT_US, "VITCP-4-05", "VIP_TIMEOUT of a peer")
         check_state(t, vi, IDLE, "VITCP-4-05")

@@ -30,7 +30,7 @@ def unregistered(t: Scenario) -> None:
     post_send(link, region=region, length=64)
     done = completion(link, "send", "VITCP-2.2.2.1-01", "for a Send from memory that is gone")
     t.require(not done.good, "VITCP-2.2.2.1-01", "a Send from memory that is gone completes well", "good",
-        "VIP_STATUS_PROTECTION_ERROR")
+              "VIP_STATUS_PROTECTION_ERROR")
     sent = [m for m in link.stream.watch.messages[link.taken :] if m.kind == SEND]
     t.require(not sent, "VITCP-2.2.2.1-01", "a Send from memory that is gone is sent", "a Send", "nothing")
 
@@ -115,13 +115,13 @@ def protected(t: Scenario) -> None:
         t.require(contents(t, bare) == data, row, "memory without the right has changed", "other bytes", "untouched")
     answers = link.stream.watch.messages[messages:]
     t.require(not answers, row, "a read that is not allowed is answered", str(len(answers)), "none", at=answers[0].first
-        if answers else None)
+              if answers else None)
     reports = [r for r in t.tester.inbox if r.stream is link.stream and r.pdu.error]
     if not t.require(bool(reports) or link.stream.over, row, "a transfer that is not allowed has no consequence", "silence",
-        "an error"):
+                     "an error"):
         return
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
     if level == RECEPTION:
         kinds = [r.pdu.error for r in reports]
         t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", kinds or "no report",
-            MEMORY_PROTECTION)
+                  MEMORY_PROTECTION)

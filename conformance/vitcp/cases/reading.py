@@ -9,7 +9,7 @@ from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, WRITE
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
     acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond, response,
-        segments,
+    segments,
     send, sent, write,
 )  # fmt: skip
 
@@ -53,7 +53,7 @@ def flood(t: Scenario) -> None:
     if t.params["what"] == "surplus":
         missing = [n for n in asked if n not in answered]
         t.require(not missing or link.stream.over, "VITCP-2.2.2.2.6-03", "reads are dropped in silence", len(missing),
-            "answers, or the end of TCP")
+                  "answers, or the end of TCP")
     t.control("reads were answered") if found or link.stream.watch.messages else deliver(link, pattern(10))
 
 
@@ -106,7 +106,7 @@ def window(t: Scenario) -> None:
     variants=roles_and_levels(),
 )
 def headers(t: Scenario) -> None:
-    """RDMA Address and handle are those of the Descriptor's remote buffer, RDMA Length is all bytes of the message, in each segment."""
+    """RDMA Address and handle are those of the Descriptor's remote buffer, RDMA Length is that of the message, in each segment."""
     link = connect(t)
     for va, handle, size in ((0x0123456789ABCDE0, 0xFEDCBA98, 5000), (0x10, 1, 1), (0xFFFFFFFF00000000, 0, 0)):
         post_send(link, pattern(size), "rdma-write", remote=(va, handle))
@@ -143,7 +143,7 @@ def _header(t: Scenario, one, va: int, handle: int, size: int) -> None:  # type:
     variants=with_each(roles_and_levels(), "how", {w: w for w in ("good", "more", "fewer")}),
 )
 def writes(t: Scenario) -> None:
-    """The data go to RDMA Address + Data Offset, and not a byte beside them. More or fewer bytes than RDMA Length are no good message."""
+    """The data go to RDMA Address + Data Offset, and not a byte beside them. Other than RDMA Length bytes are an error."""
     how = str(t.params["how"])
     link = connect(t)
     target = register(t, 8000, write=True)
@@ -154,7 +154,7 @@ def writes(t: Scenario) -> None:
         wanted = before[:at] + data + before[at + size :]
         t.until(lambda w=wanted: contents(t, target) == w, t.nop_bound_us)  # type: ignore[misc]
         t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", f"memory after an RDMA Write of {size} bytes at {at}",
-            "others", "the data there, nothing beside")
+                  "others", "the data there, nothing beside")
     t.control("RDMA Writes arrived")
     if how == "good":
         return
@@ -172,7 +172,7 @@ def writes(t: Scenario) -> None:
     t.require(seen[told:] == before[told:], "VITCP-3.2.1-07", "bytes beyond RDMA Length are written", "others", "untouched")
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in done), "VITCP-3.2.1-07", f"a message of {how} bytes than RDMA Length is good", "good",
-        "an error")
+              "an error")
 
 
 @case(

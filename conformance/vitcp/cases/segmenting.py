@@ -61,7 +61,7 @@ def divides(t: Scenario) -> None:
     variants=with_each(roles_and_levels((DELIVERY, RECEPTION), "rdma_write"), "kind", {"send": SEND, "write": WRITE}),
 )
 def interleaved(t: Scenario) -> None:
-    """The tester sends segments of a Read Response between those of a Send, and of an RDMA Write, of the same number: both arrive."""
+    """The tester sends segments of a Read Response between those of a Send, or an RDMA Write, of the same number: both arrive."""
     link = connect(t)
     local = register(t, 2000)
     post_send(link, op="rdma-read", remote=(0x9000, 5), region=local, length=2000)
@@ -91,7 +91,7 @@ def interleaved(t: Scenario) -> None:
     row = "VITCP-3.1-18"
     done = completion(link, "send", row, "for the read")
     t.require(done.good and contents(t, local) == data, row, "the read does not complete well", sorted(done.status),
-        "the bytes sent")
+              "the bytes sent")
     if t.params["kind"] == SEND:
         received(link, region, other, row)
     else:
@@ -159,7 +159,7 @@ def source_gone(t: Scenario) -> None:
         marked = any(s.pdu.flags & TRANSMIT_ERROR for s in now.segments)
         good = bytes(now.payload) == pattern(50000)
         t.require(not now.ended or marked or good, "VITCP-2.2.2.2.5-08", "padding without Transmit Error", "0", "1",
-            at=now.segments[-1])
+                  at=now.segments[-1])
     t.control("a Send came before its memory went")
 
 
@@ -213,13 +213,13 @@ def golden(t: Scenario) -> None:
     if mtu == int.from_bytes(wanted.to_bytes(4, "little"), "big"):
         t.report("VITCP-3-01", "MTU Size is little-endian", raw[28:32].hex(), wanted.to_bytes(4, "big").hex(), at=one, byte=28)
     t.require(int.from_bytes(raw[2:4], "big") == len(raw), "VITCP-3.1-11", "Segment Length", raw[2:4].hex(), len(raw), at=one,
-        byte=2)
+              byte=2)
     post_send(link, pattern(0x102), immediate=0x01020304)
     now = message(link, SEND, pattern(0x102), "VITCP-3-04")
     last = now.segments[-1].pdu
     if last.flags & wire.IMMEDIATE:
         t.require(last.immediate == 0x01020304, "VITCP-3-01", "Immediate Data", f"{last.immediate:08X}h", "01020304h",
-            at=now.segments[-1], byte=8)
+                  at=now.segments[-1], byte=8)
     if t.pics["rdma_write"]:
         post_send(link, pattern(0x102), "rdma-write", remote=(0x0102030405060708, 0x0A0B0C0D))
         now = message(link, WRITE, pattern(0x102), "VITCP-3-05")
@@ -232,7 +232,7 @@ def golden(t: Scenario) -> None:
     post_send(link, pattern(5000))
     t.wait(t.nop_bound_us // 4)
     t.checked.update(("VITCP-3-01", "VITCP-3-03", "VITCP-3-04", "VITCP-3-07", "VITCP-3.1-03", "VITCP-3.1-05", "VITCP-3.1-47",
-        "VITCP-3.2-01", "VITCP-3.2.1-01"))
+                      "VITCP-3.2-01", "VITCP-3.2.1-01"))
     t.control("a Send came")
 
 
@@ -328,9 +328,9 @@ def offsets(t: Scenario) -> None:
     seen = contents(t, region)
     whole = how == "swap" and bool(good) and seen[:3000] == data and good[0].length == 3000
     t.require(not good or whole, "VITCP-3.1-19", f"a message with a {how} is good", f"{good[0].length} bytes" if good else "",
-        "an error")
+              "an error")
     t.require(seen[3700:] == b"\xee" * 300, "VITCP-3.1-19", "bytes outside the message are written", seen[3700:3716].hex(),
-        "untouched")
+              "untouched")
 
 
 @case(

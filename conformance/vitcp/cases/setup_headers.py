@@ -48,9 +48,9 @@ def request(t: Scenario) -> None:
     }  # fmt: skip
     for row, (mask, value) in wanted.items():
         t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes", f"{ce.attributes:x}h", value,
-            at=one, byte=24)
+                  at=one, byte=24)
     t.require(ce.mtu == min(5000, int(t.pics["max_transfer_size"])), "VITCP-3.2-13", "MTU Size proposed", ce.mtu, 5000,
-        at=one, byte=28)
+              at=one, byte=28)
     t.checked.add("VITCP-2.2.2.2.6-04")
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, level), 5000, 4)
     t.send(stream, Pdu(ACCEPT, flags=END, rx=8, ce=accept))
@@ -67,7 +67,7 @@ def request(t: Scenario) -> None:
     errata=["V07", "V25", "V27", "V47"],
     applies="tcp and server",
     variants=with_each([Variant("", {"role": SERVER})], "mtu", {"below": 3000, "equal": 5000, "above": 7000, "by-one": 5001,
-        "one-less": 4999}),
+                                                                "one-less": 4999}),
 )
 def accept(t: Scenario) -> None:
     """MTU Size in Connect Accept is the lesser of what was proposed and what the VI has; a message of this size passes."""
@@ -80,7 +80,7 @@ def accept(t: Scenario) -> None:
     ends = (ce.calling, ce.called)
     if ends != (TESTER_DISCRIMINATOR, DUT_DISCRIMINATOR):
         t.report("VITCP-3.2-19", "the Discriminators of Connect Accept do not echo the request", str(ends), "an echo", at=one,
-            erratum="V47")
+                 erratum="V47")
     t.checked.update(("VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-14"))
     deliver(link, pattern(link.mtu), "VITCP-3.2-14")
     alive(link)
@@ -97,8 +97,8 @@ def accept(t: Scenario) -> None:
     variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "mtu", {"lesser": 2000, "greater": 9000}),
 )
 def agreed(t: Scenario) -> None:
-    """A message of just the agreed size passes each way; one byte more is refused at the sender and nothing of it is sent, and is an
-    error at the receiver. More than was proposed is not used.
+    """A message of just the agreed size passes each way; one byte more is refused at the sender and nothing of it is sent, and is
+    an error at the receiver. More than was proposed is not used.
     """
     mtu = int(t.params["mtu"])
     role = str(t.params["role"])
@@ -124,4 +124,4 @@ def agreed(t: Scenario) -> None:
     t.require(not done.good, row, "a Send longer than the MTU completes well", "good", "VIP_STATUS_LENGTH_ERROR")
     more = link.stream.watch.messages[link.taken :]
     t.require(not more, row, "a Send longer than the MTU is sent", f"{len(more)} messages", "nothing", at=more[0].first
-        if more else None)
+              if more else None)

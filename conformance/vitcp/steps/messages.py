@@ -264,7 +264,7 @@ def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:
         t.report("VITCP-3.1-06", "Immediate Data only in an earlier segment", "0", "1", at=now.segments[-1], byte=1, erratum="V19")
     values = {s.pdu.immediate for s, flag in zip(now.segments, has) if flag}
     t.require(values == {immediate}, "VITCP-3.1-06", "the Immediate Data", [f"{v:X}h" for v in values], f"{immediate:X}h",
-        at=now.segments[-1], byte=8)
+              at=now.segments[-1], byte=8)
     t.checked.add("VITCP-3.1-16")
     del last
 
@@ -317,7 +317,7 @@ def response(link: Link, number: int, payload: bytes, requirement: str = "VITCP-
     """The Read Response of the DUT to a request of the tester."""
     now = message(link, READ_RESPONSE, payload, requirement, "to a Read Request")
     link.t.require(now.number == number, "VITCP-3.1-17", "the number of the Read Response", now.number, number, at=now.first,
-        byte=12)
+                   byte=12)
     return now
 
 

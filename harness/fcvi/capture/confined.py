@@ -85,7 +85,7 @@ def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Cal
     source, sink = os.pipe()
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, interrupt.SIGNALS)
-    child = os.fork()
+    child = interrupt.fork()
     if child == 0:
         os.close(source)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -119,6 +119,7 @@ def _be(enter: Callable[[], None], sink: int, work: Callable[[Box], int], limits
     status = 1
     try:
         sys.dont_write_bytecode = True
+        output.inherited()
         box = Box(lambda data: _write(sink, data), enter)
         try:
             status = output.settle(status_of(lambda: _bounded(work, box, limits), quiet))

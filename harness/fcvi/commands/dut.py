@@ -2,7 +2,8 @@
 
 It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
 and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
-harness/docs/dut-protocol.md is the protocol.
+harness/docs/dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against
+harness/docs/frame-adapter.md.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fcvi.dut.base import AttachError, DutError
+from fcvi.dut.base import AttachError
 from fcvi.engine.words import complain, printable
 from .values import seconds
+
+_ADAPTER = "frames:"
 
 
 def add_parser(commands: Any) -> None:
@@ -23,7 +26,8 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("dut", help="Test the adapter of a device against the DUT protocol.", description=__doc__)
     actions = p.add_subparsers(metavar="ACTION", required=True)
     check = actions.add_parser("check", help="Test an adapter, before any case runs.", description=__doc__)
-    check.add_argument("dut", metavar="SPEC", help="This is the device: exec:COMMAND, unix:PATH or tcp:HOST:PORT.")
+    check.add_argument("dut", metavar="SPEC",
+                       help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter.")  # fmt: skip
     check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
     check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
@@ -31,30 +35,28 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
-    kind, _, rest = args.dut.partition(":")
+    kind, _, rest = args.dut[len(_ADAPTER) if args.dut.startswith(_ADAPTER) else 0:].partition(":")
     if kind not in ("exec", "unix", "tcp") or not rest:
-        complain(f"{args.dut}: use exec:COMMAND, unix:PATH or tcp:HOST:PORT", "fcvi dut check")
+        use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter"
+        complain(f"{args.dut}: {use}", "fcvi dut check")
         return 2
     with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
         return _check(args, Path(log.name))
 
 
 def _check(args: argparse.Namespace, log: Path) -> int:
-    from fcvi.dut.contract.checks import Checks, Review
-    from fcvi.dut.contract.session import Session
+    from fcvi.dut.contract.adapter import check_adapter
+    from fcvi.dut.contract.checks import Review, check_device
 
-    review, broke = Review(), ""
+    review = Review()
     try:
-        session = Session(args.dut, args.timeout, log)
+        if args.dut.startswith(_ADAPTER):
+            broke = check_adapter(args.dut[len(_ADAPTER):], args.timeout, log, review)
+        else:
+            broke = check_device(args.dut, args.timeout, log, review)
     except AttachError as error:
         complain(error, "fcvi dut check")
         return 2
-    try:
-        Checks(session, review).run()
-    except DutError as error:
-        broke = str(error)
-    finally:
-        session.close()
     last = _last_words(log)
     if args.json:
         checks = [{"check": title, "outcome": outcome, "words": words} for title, outcome, words in review.lines]
@@ -76,9 +78,13 @@ def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
     if broke:
         print("The device did not hold to the protocol; the other checks were not made.")
     elif review.to_mend:
-        print(f"{review.to_mend} to mend. harness/docs/dut-protocol.md says what the suite expects.")
+        print(f"{review.to_mend} to mend. {_page(spec)} says what the suite expects.")
     else:
         print("Nothing to mend: the adapter keeps to the protocol, as far as these checks see.")
+
+
+def _page(spec: str) -> str:
+    return f"harness/docs/{'frame-adapter.md' if spec.startswith(_ADAPTER) else 'dut-protocol.md'}"
 
 
 def _last_words(log: Path) -> list[str]:

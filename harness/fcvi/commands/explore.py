@@ -114,5 +114,5 @@ def run(args: argparse.Namespace) -> int:
         complain(error)
         return 3
     except OSError as error:
-        complain(f"{args.out}: cannot write there: {why(error)}")
-        return 2
+        complain(f"--out {args.out}: cannot write there: {why(error)}")
+        return 3

@@ -194,12 +194,14 @@ def run(args: Any) -> int:
     status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
     if page and status in (0, 1, 2):
         from fcvi.engine.files import write_file
+        from fcvi.engine.words import complain, why
 
         try:
             write_file(args.html, bytes(page))
         except OSError as e:
-            print(f"fcvi flows: {e}", file=sys.stderr)
-            return 2
+            sys.stdout.flush()
+            complain(f"--html {args.html}: cannot write it: {why(e)}")
+            return 3
     return status
 
 

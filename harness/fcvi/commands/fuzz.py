@@ -13,19 +13,19 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.engine import pics as pics_module
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
-from fcvi.engine.files import FileError, damage, read_json
+from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
 from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, printable, why
 from .run import Progress, _us
 from .values import counted, milliseconds, seconds, seed
 
@@ -97,17 +97,27 @@ def read(path: Path) -> tuple[int, str, list[Step]]:
 def _write(folder: Path, found: Broken) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
     place.mkdir(parents=True, exist_ok=True)
-    (place / "finding.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
+    write_file(place / "finding.json", encoded(json.dumps(as_json(found), indent=1) + "\n"))
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
     keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place
 
 
 def _tell(args: argparse.Namespace, found: Broken) -> None:
-    place = _write(args.out, found) if args.out is not None else None
+    place, lost = None, None
+    try:
+        place = _write(args.out, found) if args.out is not None else None
+    except OSError as error:  # what was found is told all the same
+        lost = error
     if args.json:
         print(json.dumps({**as_json(found), "directory": str(place) if place else None}), flush=True)
-        return
+    else:
+        _tell_in_words(args, found, place)
+    if lost is not None:
+        raise lost
+
+
+def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path]) -> None:
     print(printable(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"))
     if not found.reproduced:
         print("    not seen again with the same frames: the device chose its identifiers otherwise, or time mattered")
@@ -144,6 +154,9 @@ def run(args: argparse.Namespace) -> int:
         return 3
     except DutError as error:
         complain(f"cannot attach again: {error}")
+        return 3
+    except OSError as error:
+        complain(f"--out {args.out}: cannot write there: {why(error)}")
         return 3
     except KeyboardInterrupt:
         return 3

@@ -17,6 +17,7 @@ from fcvi.engine.files import FileError, read_file, write_file
 from fcvi.engine.rejudge import rejudge
 from fcvi.report import certificate_files, derived, text
 from fcvi.engine.runner import exit_status
+from fcvi.engine.words import complain, why
 from .values import cases, own_cases
 
 
@@ -42,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"fcvi: {error}", file=sys.stderr)
         return 2
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
-        print(f"fcvi: the evidence is of suite {recorded}, judged by {__version__}", file=sys.stderr)
+        other = f"of suite {recorded.get('version')}" if recorded.get("version") != __version__ else "of another catalogue of cases"
+        complain(f"the evidence is {other}, and is judged by {__version__} with the cases that are here")
     differing, missing = [], []
     try:
         files = dict(derived(report))
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             for name, data in files.items():
                 write_file(args.out / name, data)
     except (OSError, FileError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error if isinstance(error, FileError) else f"{args.out or args.directory}: cannot write there: {why(error)}")
         return 3
     if args.json:
         print(files["report.json"].decode(), end="")

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.engine.attachment import AttachError, DutError
-from fcvi.engine.files import FileError, read_file
+from fcvi.engine.files import FileError, encoded, read_file, write_file
 from fcvi.engine.protocol import protocol_of
+from fcvi.engine.words import complain, why
 from fcvi.learn.draw import svg
 from fcvi.learn.learner import Learner
 from fcvi.learn.mealy import Mealy, differences
@@ -76,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"fcvi: {error}", file=sys.stderr)
         return 3
     except OSError as error:
-        print(f"fcvi: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
+        complain(f"{error.filename or '--answers or --out'}: cannot write there: {why(error)}")
+        return 3
     except KeyboardInterrupt:
         return 3
 
@@ -132,22 +133,23 @@ def _learn(args: argparse.Namespace) -> int:
         machine.device, machine.settings = f"{player.dut.implementation} {player.dut.version}", settings
     finally:
         player.dut.close()
-    if args.out is not None:
-        _write(args.out, machine)
     if args.json:
         print(json.dumps(machine.as_json()))
     else:
         print(f"{machine.states} states, {len(letters)} letters; {teacher.queries} queries with {teacher.letters} letters, "
               f"{teacher.known} answers known before")  # fmt: skip
         print(f"complete to depth {args.depth}" if machine.complete else f"not complete: {machine.why}")
+    sys.stdout.flush()
+    if args.out is not None:
+        _write(args.out, machine)
     return 0 if machine.complete else 4
 
 
 def _write(directory: Path, machine: Mealy) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "machine.json").write_text(json.dumps(machine.as_json(), indent=1) + "\n")
-    (directory / "machine.dot").write_text(machine.dot())
-    (directory / "machine.svg").write_text(svg(machine))
+    write_file(directory / "machine.json", encoded(json.dumps(machine.as_json(), indent=1) + "\n"))
+    write_file(directory / "machine.dot", encoded(machine.dot()))
+    write_file(directory / "machine.svg", encoded(svg(machine)))
 
 
 def _diff(args: argparse.Namespace, one: Path, other: Path) -> int:

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.pics import PicsError, complete
 from fcvi.engine.protocol import ProtocolError, attaches
 from fcvi.engine.review import review
+from fcvi.engine.words import complain, why
 from fcvi.report import certificate, proforma
 
 
@@ -95,8 +97,11 @@ def new(args: argparse.Namespace) -> int:
         with os.fdopen(os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
             file.write(encoded(text))
     except OSError as error:
-        print(f"fcvi: --out {one_line(str(args.out))}: {error.strerror}", file=sys.stderr)
-        return 2
+        with suppress(OSError):  # half a file is none; one that was there before stays
+            if not isinstance(error, FileExistsError):
+                args.out.unlink()
+        complain(f"--out {args.out}: {'is there already' if isinstance(error, FileExistsError) else why(error)}")
+        return 2 if isinstance(error, FileExistsError) else 3
     return 0
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.protocol import protocol_of
+from fcvi.engine.words import complain, why
 from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
@@ -97,8 +98,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"fcvi: {error}", file=sys.stderr)
         return 3
     except OSError as error:
-        print(f"fcvi: --out {args.out}: {error.strerror}", file=sys.stderr)
-        return 2
+        complain(f"--out {args.out}: cannot write there: {why(error)}")
+        return 3
     except KeyboardInterrupt:
         return 3
     finally:
@@ -165,10 +166,20 @@ def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
 
 
 def _tell(args: argparse.Namespace, player: Player, found: Found) -> None:
-    place = write.write(args.out, player, found) if args.out is not None else None
+    place, lost = None, None
+    try:
+        place = write.write(args.out, player, found) if args.out is not None else None
+    except OSError as error:  # what was found is told all the same
+        lost = error
     if args.json:
         print(json.dumps({**write.as_json(found), "directory": str(place) if place else None}), flush=True)
-        return
+    else:
+        _tell_in_words(args, found, place)
+    if lost is not None:
+        raise lost
+
+
+def _tell_in_words(args: argparse.Namespace, found: Found, place: Path | None) -> None:
     first, word = found.played.findings[0], found.played.word
     where = f" in frame {first.frame}" if first.frame is not None else ""
     print(f"breach of {first.requirement}: {first.message}{where} (seen {first.seen}, required {first.required})")

@@ -42,7 +42,7 @@ from fcvi.replay.session import Played, Session, first
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
 from .run import _us
-from .values import cases, milliseconds, own_cases, seconds
+from .values import cases, frames, milliseconds, own_cases, seconds
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
@@ -53,7 +53,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("file", metavar="FILE", type=Path, nargs="+",
                    help="This is the capture or the trace to play; of a folder all captures are played.")  # fmt: skip
     p.add_argument("--dut", default="ref", metavar="SPEC", help="Play to this device, named as for fcvi run (default ref).")
-    p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe:, named as for fcvi run.")
+    frames(p)
+    p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe: or --frames, named as for fcvi run.")
     p.add_argument("--side", metavar="S_ID,...",
                    help="Play the side with these N_Port Identifiers, when the file does not say which.")  # fmt: skip
     p.add_argument("--expect", metavar="TOML", type=Path,
@@ -142,8 +143,8 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         try:
             write_file(args.out, capture(played.outcome.frames, f"replay of {file}"))
         except OSError as error:
-            complain(f"--out {args.out}: {why(error)}")
-            return 2
+            complain(f"--out {args.out}: cannot write it: {why(error)}")
+            return 3
     if args.json:
         print(json.dumps(_said(args, file, played)))
     else:
@@ -256,6 +257,6 @@ def _keep(args: argparse.Namespace, recording: Recording) -> int:
         for path in keep.keep(recording, args.keep, str(name), f"{name}"):
             print(printable(path))
     except OSError as error:
-        complain(f"--keep {args.keep}: {why(error)}")
-        return 2
+        complain(f"--keep {args.keep}: cannot write there: {why(error)}")
+        return 3
     return 0

@@ -24,7 +24,7 @@ from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import DEFAULTS, budget, cases, milliseconds, own_cases, seconds, seed
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -53,6 +53,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
              "api (VIPL calls alone, by --agent).",
     )  # fmt: skip
+    frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
                    help="Make the VIPL calls of an fcoe: or api device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, SUPPRESS
 from dataclasses import fields
 from pathlib import Path
 
@@ -55,6 +55,12 @@ def seconds(value: str) -> float:
     if not 0 < found <= 3600:
         raise ArgumentTypeError("must be between 0 and 3600 seconds")
     return found
+
+
+def frames(p: ArgumentParser) -> None:
+    """The option --frames, another way to say --dut."""
+    p.add_argument("--frames", dest="dut", type=lambda spec: f"frames:{spec}", default=SUPPRESS, metavar="SPEC",
+                   help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 
 def cases(p: ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Callable, Optional
 
-from fcvi.engine import own
+from fcvi.engine import interrupt, own
 from fcvi.engine.files import FileError
 
 _EVERY_S = 0.3
@@ -73,7 +73,7 @@ def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -
 def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.Namespace], int]) -> int:
     """One run, in a process of its own: what it loads is loaded anew in the next one."""
     sys.stdout.flush()
-    pid = os.fork()
+    pid = interrupt.fork()
     if pid == 0:
         status = 3
         try:

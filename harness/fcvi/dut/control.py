@@ -26,7 +26,7 @@ def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits
 _INVALID_PARAMS = -32602
 
 
-class _Stream(RpcDut):
+class ControlStream(RpcDut):
     """The client of the DUT protocol without its frames and its clock."""
 
     def fileno(self) -> int:
@@ -61,7 +61,7 @@ class RpcControl(Control):
 
     def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
         super().__init__()
-        self._rpc = _Stream(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
+        self._rpc = ControlStream(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
         self._identify()
 
     def _identify(self) -> None:

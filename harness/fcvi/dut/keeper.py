@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, Optional, Sequence
 
-from fcvi.engine import process
+from fcvi.engine import interrupt, process
 from fcvi.engine.words import why
 
 _SHUT_S = 2.0  # for a device to end after its input was closed
@@ -33,7 +33,7 @@ class Keeper:
         self._told, tell = os.pipe()
         self._words = b""
         parent = os.getpid()
-        self._pid = os.fork()
+        self._pid = interrupt.fork()
         if self._pid == 0:
             _be_keeper(words, log, log_bytes, parent, (to_device, from_device, tell))
         for descriptor in (to_device, from_device, tell):

@@ -55,6 +55,9 @@ class Frames(abc.ABC):
     def send(self, params: dict[str, Any]) -> None:
         """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
 
+    def sync(self) -> None:
+        """Wait until what was sent before is on the wire. Raises DutError when the way to the wire itself is silent."""
+
     @abc.abstractmethod
     def receive(self) -> list[tuple[int, dict[str, Any]]]:
         """The frames that have arrived: (time by monotonic_us, params of ``frame``)."""
@@ -246,8 +249,13 @@ class PlaneDut(Dut):
         of life first, so that a slow device, or a slow host, has done its part however long that takes.
         """
         if us > 0:
-            self._stirred = self._listen(us) or self._stirred
+            heard = self._listen(us)
+            if not heard:  # by a device, or by a way to it that has stopped?
+                self._frames.sync()
+                heard = self._collect()
+            self._stirred = heard or self._stirred
         elif self._stirred:
+            self._frames.sync()
             asked = self._control.sync()
             settle = self._frames.settle_us
             self._stirred = False

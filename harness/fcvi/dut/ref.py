@@ -56,7 +56,7 @@ class RefDut(Dut):
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
         if config.get("wire", "fc") != "fc":
-            raise Unavailable(f"the reference port is on Fibre Channel alone; the case needs {config['wire']!r}: --dut api")
+            raise Unavailable(f"the wire of the reference port is Fibre Channel; the case needs the wire {config['wire']!r}")
         reply = self.request("reset", config)
         if reply.error is not None:
             raise DutError(f"reset was refused: {reply.error[1]}")

@@ -6,6 +6,7 @@ such as writing a finished case down and counting it, defers the first one until
 
 from __future__ import annotations
 
+import os
 import signal
 
 TYPE_CHECKING = False
@@ -79,6 +80,21 @@ _DEFERRED = _Deferred()  # made once: every line that is printed is in one
 def deferred() -> _Deferred:
     """What stands in it is done whole: an interrupt comes at its end."""
     return _DEFERRED
+
+
+def fork() -> int:
+    """os.fork, whole or not at all. Python's own hooks around it swallow an exception, and so would lose the interrupt."""
+    global _pending
+    try:
+        with deferred():
+            pid = os.fork()
+            if pid == 0:
+                _pending = None  # the parent's
+    except Interrupted:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    return pid
 
 
 def pending() -> bool:

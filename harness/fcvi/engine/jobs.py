@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import IO, Any, Callable, Iterator, Sequence
 
+from . import interrupt
 from .output import lost
 from .words import complain, number, why
 
@@ -30,7 +31,7 @@ class _Child:
         self._printed: IO[bytes] = tempfile.TemporaryFile()
         self._returned: IO[bytes] = tempfile.TemporaryFile()
         sys.stdout.flush()
-        self._pid = os.fork()
+        self._pid = interrupt.fork()
         if self._pid == 0:
             self._be(work, path)
 

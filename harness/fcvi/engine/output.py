@@ -159,6 +159,13 @@ def lost() -> bool:
     return any(raw.lost is not None and raw.wrote for raw, _ in _standard)
 
 
+def inherited() -> None:
+    """In a child of the command's: what was lost before it began the command itself tells of, and nobody waits for more."""
+    for raw, _ in _standard:
+        if raw.lost is not None and raw.wrote:
+            raw.lost, raw.gone = None, True
+
+
 def settle(status: int) -> int:
     """Write out what is left. The exit status, which is 3 when something was lost."""
     if not _standard:

@@ -294,12 +294,17 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
             store.sync()
 
 
+def on_a_wire(spec: str) -> bool:
+    """Whether a device is attached by its frames, and its calls go another way (--agent), if any does."""
+    return spec.startswith(("fcoe:", "frames:"))
+
+
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
     if options.resume is not None:
         return options.resume.pics
     if options.declaration.pics is not None:
         return options.declaration.pics
-    if options.dut.startswith("fcoe:") and not options.agent:
+    if on_a_wire(options.dut) and not options.agent:
         raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
     return pics_module.complete(dut.pics, "hello")
 
@@ -319,7 +324,7 @@ def _own_timers(options: RunOptions) -> bool:
     if options.resume is not None:
         return options.resume.own_timers
     return not (options.r_a_tov_us or options.e_d_tov_us or given.r_a_tov_us or given.e_d_tov_us) and (
-        not options.dut.startswith("fcoe:") or options.agent != ""
+        not on_a_wire(options.dut) or options.agent != ""
     )
 
 

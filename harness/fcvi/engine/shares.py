@@ -31,7 +31,7 @@ class _Share:
         self.out, sink = os.pipe()
         self._received = bytearray()
         parent = os.getpid()
-        self.pid = os.fork()
+        self.pid = interrupt.fork()
         if self.pid == 0:
             for descriptor in (self.out, *others):
                 os.close(descriptor)

@@ -13,7 +13,8 @@ from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, TooCoarse
 from fcvi.engine.upper import Unimplemented
-from .received import Exchange, Received
+from . import codec
+from .received import Exchange, Received, kind_of
 from .second_port import SecondPort
 from .tester import Tester
 
@@ -184,7 +185,7 @@ class Scenario(WireFree):
         if self.tester.second_port is not None:
             return []
         left = [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
-        return [r for r in left if not self._strange(r)]
+        return [r for r in left if not self._strange(r) and not self._at_its_t3(r)]
 
     def _strange(self, received: Received) -> bool:
         """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI, or a Disconnect of its provider's own accord."""
@@ -192,6 +193,19 @@ class Scenario(WireFree):
             return False
         carried = [r for r in self.tester.inbox if r.exchange is received.exchange and r.kind in _JUDGED and r.kind != "ABTS"]
         return all(r.kind == "DISCONNECT_RQST" and leftover_requirement(r) is None for r in carried)
+
+    def _at_its_t3(self, received: Received) -> bool:
+        """The DUT's ABTS when its T3 fires, which runs from its FCVI_CONNECT_RQST on (8.3), and no RESP3 had come by then."""
+        if received.kind != "ABTS" or received.exchange.originator != "dut":
+            return False
+        setup = (r for r in self.tester.inbox if r.exchange is received.exchange and r.kind == "CONNECT_RQST")
+        fires = max((r.earliest_us + self.r_a_tov_us - self.pixit.early_us for r in setup), default=None)
+        if fires is None or received.time_us < fires:
+            return False
+        before = self.tester.trace[: received.numbers[0] - 1]
+        came = (e for e in before if e.sender == "tester" and e.time_us < fires and not e.lost)
+        views = (codec.decode(e.data, e.sof, e.eof) for e in came)
+        return not any(kind_of(v) == "CONNECT_RESP3" and v.get("FC", "OX_ID") == received.exchange.ox_id for v in views)
 
     # ---- the end ----
 

@@ -19,7 +19,7 @@ from .vn2vn import Vn2Vn
 from .wire import CannotCarry, Wire
 
 _QUIET_S = 0.002  # no frame for so long: what was under way has arrived
-_NO_CARRIER = "the interface has no link"  # as harness/capture/live.c says it
+_NO_CARRIER = "the interface has no link"  # as harness/capture/live.h has it
 _CARRIER_S, _AGAIN_S = 5.0, 0.05
 _MOST_DISCARDED = 20_000
 _ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn, "fabric": Fcf, "enode": ENode}

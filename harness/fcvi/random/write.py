@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fcvi.engine.files import encoded, write_file
 from fcvi.engine.record import RecordingDut, entries_of
 from fcvi.replay import keep, trace
 
@@ -62,7 +63,7 @@ def write(directory: Path, player: Player, found: Found) -> Path:
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{first.requirement}-{word.seed}")
     place = directory / name
     place.mkdir(parents=True, exist_ok=True)
-    (place / "word.json").write_text(json.dumps(as_json(found), indent=1) + "\n")
+    write_file(place / "word.json", encoded(json.dumps(as_json(found), indent=1) + "\n"))
     recorder = RecordingDut(player.dut)
     recording = Player(recorder, player.pics, player.pixit, player.levels)
     recorder.take()
@@ -72,7 +73,8 @@ def write(directory: Path, player: Player, found: Found) -> Path:
     keep.keep(trace.of_entries(str(place), entries), place, "word", comment)
     words = {key: _plain(value) for key, value in as_json(found).items()}
     title = f"Word {word.seed}"
-    (place / "case.py").write_text(_STUB.format(**{**words, "word": str(word)}, title=title, clause=clause_of(first.requirement)))
+    text = _STUB.format(**{**words, "word": str(word)}, title=title, clause=clause_of(first.requirement))
+    write_file(place / "case.py", encoded(text))
     return place
 
 

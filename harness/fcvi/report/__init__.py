@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -90,8 +91,9 @@ def write_report(directory: Path, report: RunReport, formats: Collection[str] = 
 
 def clear(directory: Path) -> None:
     """Take away what an earlier run left in the directory, and nothing that it did not write. Raises OSError."""
-    idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(directory)
-    for name in (*_OURS, *(file_name(ident) for ident in idents)):
+    there = set(os.listdir(directory))
+    idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(directory) if there else set()
+    for name in there.intersection((*_OURS, *(file_name(ident) for ident in idents))):
         (directory / name).unlink(missing_ok=True)
     folder = directory / evidence.FOLDER
     if (folder / evidence.RUN).is_file() and not folder.is_symlink():

@@ -135,7 +135,7 @@ class Scenario(WireFree):
         self.fail(requirement, message, seen + ended, required)
 
     def expect_nothing(self, kinds: Sequence[int], for_us: int, requirement: str, why: str, stream: Optional[
-        Stream] = None) -> None:
+            Stream] = None) -> None:
         """None of these PDUs arrives for a time."""
         self.until(lambda: self.peek(kinds, stream) is not None, for_us)
         one = self.peek(kinds, stream)

@@ -51,7 +51,7 @@ class Tester:
         source, target = (stream.local, stream.remote) if ours else (stream.remote, stream.local)
         unit = TraceUnit(
             self._dut.now_us, sender, data, 0, 0, note=words, stream=stream.name, event=event, begin=begin, source=source,
-                target=target
+            target=target
         )
         self.trace.append(unit)
         return unit
@@ -65,7 +65,7 @@ class Tester:
         local = (source or self.hosts[0], self._source)
         remote = (host or self.dut_hosts[0], self.port if port is None else port)
         stream = Stream(f"t{self._count}", "tester", local, remote, Watch(self._report, self._checked), self._dut.now_us,
-            cut=self.cut)
+                        cut=self.cut)
         self.streams[stream.name] = stream
         self._note("open", stream, "tester")
         stream.number = len(self.trace)
@@ -266,7 +266,7 @@ class Tester:
         before = [r for r in self.inbox if r.stream is stream]
         if length < wire.HEADER and version == wire.VERSION:
             self._report("VITCP-3-02", "Segment Length is less than a Segment Header", length, "24 or more", at=at, byte=2,
-                bits="15-0")
+                         bits="15-0")
         elif kind in wire.RDMA and version == wire.VERSION:
             self._report("VITCP-3-05", f"{wire.NAMES[kind]} has no RDMA Header", f"{length} bytes", "40 or more", at=at, byte=2)
         elif kind in wire.NAMES and version == wire.VERSION:

@@ -154,13 +154,13 @@ class Watch:
             ) and known.floor > known.early:
                 self.left_out = True
                 self._once("early", "VITCP-3.1-21", "what was posted before the connection does not count", seen, known.floor,
-                    one, "V55")
+                           one, "V55")
             elif not (known.early and below == known.early and seen == 0 and known.floor == known.early):
                 self._once("low", "VITCP-3.1-26", "Rx Descriptors Posted is older than the last post", seen,
-                    known.floor & MASK16, one)
+                           known.floor & MASK16, one)
 
     def _once(self, what: str, row: str, words: str, seen: int, required: int, one: Received, erratum: Optional[
-        str] = None) -> None:
+            str] = None) -> None:
         if what not in self._rx_told:
             self._rx_told.add(what)
             self._report(row, words, seen, required, at=one, byte=20, bits="15-0", erratum=erratum)
@@ -183,18 +183,18 @@ class Watch:
             if not known.error_due:
                 self._report(
                     "VITCP-3.1-35", "a VI error is reported where there was none", pdu.error, "No Error", at=one, byte=22,
-                        bits="7-0"
+                    bits="7-0"
                 )
             return
         names = pdu.ack in known.sent
         if not names and pdu.ack == known.sending:
             self._report("VITCP-3.1-34", "Message ACK names a message that has not come whole", pdu.ack, "an earlier one",
-                at=one, byte=16)
+                         at=one, byte=16)
         elif names and self._ack is not None and known.sent.index(pdu.ack) < known.sent.index(self._ack):
             self._report("VITCP-3.1-34", "Message ACK goes back", pdu.ack, f"{self._ack} or later", at=one, byte=16)
         elif not names and self._ack is not None:
             self._report("VITCP-3.1-34", "Message ACK names no message that was sent", pdu.ack, f"{self._ack} or later",
-                at=one, byte=16)
+                         at=one, byte=16)
         if names:
             self._ack = pdu.ack
 
@@ -215,7 +215,7 @@ class Watch:
         before = next((m for m in reversed(self.messages) if (m.kind, m.number) == (pdu.kind, pdu.number)), None)
         if before is not None and before is self._newest() and pdu.offset == len(before.payload) and pdu.offset:
             self._report("VITCP-3.1-07", "a segment follows End of Message", str(pdu.summary()), "another message", at=one,
-                byte=1, bits="1-1")
+                         byte=1, bits="1-1")
             before.broken = True
             return before
         self._number(one)
@@ -323,12 +323,12 @@ class Watch:
             if pdu.rdma[2] == start[2]:
                 self._report(
                     "VITCP-3.2.1-02", "RDMA Address rises with the segments", f"{pdu.rdma[0]:x}h", f"{start[0]:x}h", at=one,
-                        byte=24, erratum="V10"
+                    byte=24, erratum="V10"
                 )
                 return pdu.payload, wire.HEADER + wire.RDMA_HEADER
         if pdu.rdma[:2] == start[:2]:
             self._report("VITCP-3.2.1-04", "RDMA Length changes within a message", pdu.rdma[2], start[2], at=one, byte=36,
-                bits="31-0")
+                         bits="31-0")
             return pdu.payload, wire.HEADER + wire.RDMA_HEADER
         self._report("VITCP-3-05", "a later segment has no RDMA Header", "none", "16 bytes", at=one, byte=24, erratum="V10")
         return pdu.raw[wire.HEADER :], wire.HEADER

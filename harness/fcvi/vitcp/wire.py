@@ -61,7 +61,7 @@ class CeHeader:
         return (
             _CE.pack(
                 self.attributes, self.calling_length, self.mtu, self.calling_field, self.window, self.called_length,
-                    self.called_field
+                self.called_field
             )
             + self.security
         )
@@ -128,7 +128,7 @@ class Pdu:
             words.append(f"attributes {self.ce.attributes:x}h MTU {self.ce.mtu} called {self.ce.called.hex() or '-'}")
         words.append(f"ack {self.ack} rx {self.rx}")
         words += [word for bit, word in ((IMMEDIATE, "immediate"), (END, "end"), (TRANSMIT_ERROR, "transmit error"))
-            if self.flags & bit]
+                  if self.flags & bit]
         if self.error or self.is_code:
             words.append(f"error {self.error} code {self.is_code}")
         return ", ".join(words)

@@ -46,11 +46,11 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "peer_refused": ("retry|end", "a refused SYN of a peer (V63)"),
     "retry_us": (f"{N}:10000:2000000:250000", "interval of a peer's attempts (V33)"),
     "accept_values": ("acceptor|swapped",
-        "Discriminators in an Accept echo the request, or are the acceptor's (V47; other reading)"),
+                      "Discriminators in an Accept echo the request, or are the acceptor's (V47; other reading)"),
     "reestablish": ("yes|no", "a new attempt when TCP closes in Pending Accept (V32; no is the other reading)"),
     "listen": ("create|wait", "listening begins with VipCreateVi or with VipConnectWait (V35; wait is the other reading)"),
     "mismatch": ("stay|reject",
-        "attributes differ: the request stays, or Connect Reject at once (V36; reject is the other reading)"),
+                 "attributes differ: the request stays, or Connect Reject at once (V36; reject is the other reading)"),
     "extra_in_pending": ("later|at-once", "a PDU in Pending Accept is looked at after the Accept, or at once (V72)"),
     "tcp_failure": ("VIP_NOT_REACHABLE|VIP_TIMEOUT|VIP_NO_MATCH", "the VIPL result of a TCP failure (V57)"),
     # Errors and ends

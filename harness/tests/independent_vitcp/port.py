@@ -18,7 +18,7 @@ class Port:
     """Everything that a reset makes anew."""
 
     def __init__(self, config: Dict[str, Any], choose: Choices, faults: Faults, notify: Callable[[str, Dict[str, Any]],
-        None]) -> None:
+                                                                                                 None]) -> None:
         """Raises ValueError for a configuration that cannot be."""
         self.choose, self.faults, self.notify = choose, faults, notify
         self.clock = Clock()

@@ -88,7 +88,7 @@ class Segment:
         return struct.pack(
             ">BBHIIIIHBB", self.version, self.kind << 3 & 0xFF | self.flags, total, self.offset & 0xFFFFFFFF,
             self.immediate & 0xFFFFFFFF, self.number & 0xFFFFFFFF, self.ack & 0xFFFFFFFF, self.rx & 0xFFFF, self.error,
-                self.is_code,
+            self.is_code,
         ) + rest
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -146,18 +148,54 @@ def test_a_device_that(net: Net, tmp_path: Path, mode: str, verdicts: set[str], 
     assert re.search(words, " ".join(r["reason"] for r in results)), [r["reason"] for r in results]
 
 
-def test_nothing_that_runs_has_a_capability(net: Net, tmp_path: Path) -> None:
+_USER = "setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps +net_raw,+net_admin --ambient-caps +net_raw,+net_admin"
+#: How the right to open an interface may come: what stands before a command.
+WAYS = {
+    "root by login": "env SUDO_UID= SUDO_GID=", "sudo": "env SUDO_UID=1000 SUDO_GID=1000",
+    "ambient": f"env SUDO_UID= SUDO_GID= {_USER}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_that_runs_has_a_capability(net: Net, way: str) -> None:
     """The suite, what it starts, the endpoint and the agent, once the interface is open; a socket goes with its process."""
-    net.endpoint(tmp_path / "endpoint")
-    net.agent(tmp_path / "agent")
+    as_before = WAYS[way].split()
+    if way != "root by login" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    if way != "root by login" and subprocess.run([*_USER.split(), "test", "-r", str(FCVI)], check=False).returncode != 0:
+        pytest.skip("another user cannot read the tree")
+    place = Path(tempfile.mkdtemp(prefix="fcvi-ways-"))
+    place.chmod(0o777)
+    try:
+        _nothing_left(net, as_before, place)
+    finally:
+        shutil.rmtree(place)
+
+
+def _nothing_left(net: Net, as_before: list[str], place: Path) -> None:
+    on = f"fcoe:{DEVICE}"
+    control = place / "endpoint"
+    net.start(*as_before, str(FCVI), "endpoint", "--on", on, "--control", f"unix:{control}", until="control at")
+    net.start(*as_before, str(FCVI.with_name("fcvi-agent")), "--on", on, f"unix:{place / 'agent'}", until="listening")
     for process, name in zip(net.started(), ("endpoint", "agent")):
         nothing_left(Path(f"/proc/{process.pid}/status").read_text(), 1)
-        assert (tmp_path / name).exists()
+        assert (place / name).exists()
         net.stop(process)
-        assert not (tmp_path / name).exists(), name
-    child = f"cat /proc/self/status /proc/$PPID/status > {tmp_path / 'both'}; exit 1"
-    net.fcvi("run", "--dut", f"fcoe:{TESTER}", "--agent", f"exec:sh -c '{child}'", "--select", "5.3.2/dut-client")
-    nothing_left((tmp_path / "both").read_text(), 2)
+        assert not (place / name).exists(), name
+    child = f"cat /proc/self/status /proc/$PPID/status > {place / 'both'}; exit 1"
+    agent = f"exec:sh -c '{child}'"
+    done = net.run(*as_before, str(FCVI), "run", "--dut", f"fcoe:{TESTER}", "--agent", agent, "--select", "5.3.2/dut-client")
+    assert (place / "both").exists(), done.stderr
+    nothing_left((place / "both").read_text(), 2)  # the device, and the keeper that started it
+    done = net.run(*as_before, "sh", "-c", _PARENTS, "sh", str(FCVI), f"fcoe:{TESTER}", str(place / "suite"))
+    nothing_left((place / "suite").read_text(), 1)
+
+
+#: Runs the suite with a device that tells the status of the process which started its keeper: the suite itself.
+_PARENTS = r"""
+device="exec:sh -c 'suite=\$(sed -n s/^PPid:.//p /proc/\$PPID/status); cat /proc/\$suite/status > $3; exit 1'"
+exec "$1" run --dut "$2" --agent "$device" --select 5.3.2/dut-client
+"""
 
 
 def test_a_carrier_that_comes_late_is_waited_for(net: Net, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A conversation with a device in which every message is held against the shapes of the DUT protocol."""
+"""A conversation with a device in which every message is held against the shapes of its protocol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from ..base import DutError
 from ..rpc import Stream
-from .shapes import flaw, result_flaw
+from .shapes import DUT_PROTOCOL, Shapes
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Answer:
 class Session:
     """Sends lines, takes in lines. Shapes that are wrong are collected in `flaws`, once each."""
 
-    def __init__(self, spec: str, timeout_s: float, log: Optional[Path]) -> None:
-        self._stream = Stream(spec, log)
+    def __init__(self, spec: str, timeout_s: float, log: Optional[Path], shapes: Shapes = DUT_PROTOCOL) -> None:
+        self._stream, self._shapes = Stream(spec, log), shapes
         self._timeout_s = timeout_s
         self._next_id = 0
         self._taken = 0
@@ -110,10 +110,10 @@ class Session:
 
     def _take_notification(self, message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params")
-        wrong = flaw("notification", message)
+        wrong = self._shapes.flaw("notification", message)
         if wrong is not None and isinstance(method, str):
             name = f"notification.{method}"
-            wrong = flaw(name, params) if method in ("frame", "completion", "error", "state", "log") else "unknown notification"
+            wrong = self._shapes.flaw(name, params) if self._shapes.has(name) else "unknown notification"
             self.note(f"notification {method[:40]}: {wrong or 'it may have no id'}")
         if isinstance(method, str) and isinstance(params, dict):
             self.notifications.append((self._taken, method, params))
@@ -130,7 +130,7 @@ class Session:
             answer.code, answer.message = error["code"], str(error.get("message", ""))[:80]
         elif isinstance(result, dict):
             answer.result = result
-            wrong = result_flaw(answer.method, result) if not answer.method.startswith("probe.") else None
+            wrong = self._shapes.result_flaw(answer.method, result) if not answer.method.startswith("probe.") else None
             if wrong:
                 self.note(f"result of {answer.method}: {wrong}")
         else:

@@ -94,9 +94,10 @@ int fcvi_vipl_attach(const char *device, const struct fcvi_vipl_nic_ops *ops, vo
  * port or the context. Returns 0; -1 when there is no such device or a VIPL call on it is under way. */
 int fcvi_vipl_detach(const char *device);
 
-/** Let the NIC act without a call of the program's: what is due happens, and the Notify and error handlers that
- * have become due run in this thread (VI-DG 3.5.9, 3.8.1 leave the thread open). For a thread of the host that
- * calls it after the port has moved. Not under the lock. Returns 0; -1 when there is no such device. */
+/** Let the NIC act without a call of the program's: what is due happens, and the Notify and error handlers
+ * that have become due run in this thread (VI-DG 3.5.9, 3.8.1 leave the thread open). For a thread of the
+ * host that calls it after the port has moved. Not under the lock. Returns 0; -1 when there is no such
+ * device. */
 int fcvi_vipl_turn(const char *device);
 
 #ifdef __cplusplus
