@@ -86,7 +86,7 @@ $(BUILD)/python.name: FORCE
 	@echo '$(PYTHON)' | cmp -s - $@ || echo '$(PYTHON)' > $@
 
 # the Wireshark dissector
-$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in harness/fcvi/report/dissector.py $(EXTENSION)
+$(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in $(wildcard harness/wireshark/*.lua) harness/fcvi/report/dissector.py $(EXTENSION)
 	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.report.dissector $< > $@
 
 LUA_PLUGINS ?= $(shell tshark -G folders 2>/dev/null | sed -n 's/^Personal Lua Plugins:[[:space:]]*//p')

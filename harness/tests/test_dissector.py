@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from random import Random
 from typing import Any, Iterator
 
 import pytest
@@ -15,7 +16,9 @@ from fcvi.fc import codec
 from fcvi.report import dissector
 from fcvi.capture.reader import write
 
+from . import wrappings
 from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
+from .field import bank
 
 LUA = ROOT / "build/fcvi.lua"
 #: What one frame shows: values by byte in the frame and the bits of the container there.
@@ -155,3 +158,84 @@ def test_hostile_frames_do_no_harm(tmp_path: Path) -> None:
     write(path, 224, [(i, frame, 0, 0) for i, frame in enumerate(frames)])
     assert "[Malformed Packet" not in tshark("-r", str(path), "-V", "-Y", "fcvi")
     assert_agree(path)
+
+
+# ---- findings, Connections, and requests with their Responses ----
+
+BAD = PCAPS / "crafted/fc2-225-badcrc.pcap"
+
+
+def rows(path: Path, *options: str, fields: tuple[str, ...]) -> list[list[str]]:
+    """Fields of every frame, after two passes."""
+    words = [word for name in fields for word in ("-e", name)]
+    return [line.split("\t") for line in tshark("-2", "-R", "fc", *options, "-r", str(path), "-T", "fields", *words).splitlines()]
+
+
+@pytest.fixture(name="findings")
+def _findings(tmp_path: Path) -> Path:
+    path = tmp_path / "findings.json"
+    path.write_text(fcvi("lint", "--json", str(BAD)).stdout)
+    return path
+
+
+def test_findings_are_expert_information(findings: Path) -> None:
+    """As many in each frame as lint has, with its words."""
+    lines = [json.loads(line) for line in findings.read_text().splitlines()]
+    want = {(f["frame"], f["requirement"], f["message"]) for f in lines if "frame" in f}
+    seen = rows(BAD, "-o", f"fcvi.findings:{findings}", "-Y", "fcvi.finding.malformed",
+                fields=("frame.number", "fcvi.finding.requirement", "fcvi.finding.message", "_ws.expert.message"))  # fmt: skip
+    assert want and {(int(n), requirement, message) for n, requirement, message, _ in seen} == want
+    assert all(f"{requirement}: {message}" in said for _, requirement, message, said in seen)
+
+
+@pytest.mark.parametrize(
+    "spoil, said",
+    [
+        (lambda text: "\n".join(text.splitlines()[:-1]), "the summary is missing"),
+        (lambda text: "frame,requirement\n" + text, "line 1 is no line of fcvi lint --json"),
+        (lambda text: text.replace('"not_shown": 0', '"not_shown": 7'), "7 findings were left off"),
+        (lambda text: text.replace('"time": 17', '"time": 16'), "of another capture"),
+        (None, "No such file"),
+    ],
+    ids=["cut", "foreign", "left-off", "other-capture", "missing"],
+)
+def test_findings_that_cannot_be_believed_are_not_passed_over(spoil: Any, said: str, findings: Path) -> None:
+    if spoil is None:
+        findings.unlink()
+    else:
+        findings.write_text(spoil(findings.read_text()))
+    wanted = "fcvi.findings.unread or fcvi.findings.other_capture"
+    seen = rows(BAD, "-o", f"fcvi.findings:{findings}", "-Y", wanted, fields=("_ws.expert.message",))
+    assert seen and said in seen[0][0]
+
+
+def test_findings_in_comments_are_read_back() -> None:
+    path = PCAPS / "cases/7.7.1.rscn.pcapng"
+    names = ("fcvi.finding.requirement", "fcvi.finding.class")
+    assert ["FCVI-7.7.1-04", "notice"] in rows(path, "-Y", "fcvi.finding.notice", fields=names)
+    assert not rows(path, "-o", "fcvi.comments:FALSE", "-Y", "fcvi.finding.notice", fields=names)
+
+
+@pytest.mark.parametrize("name", ["lost_response", "timeout_too_short", "peers", "credit"])
+def test_connections_and_pairs_are_those_of_flows(name: str, tmp_path: Path) -> None:
+    """Frames of the simulated Fabric: two implementations that share no code say the same."""
+    path = tmp_path / "a.pcap"
+    getattr(bank, name)(Random(name)).capture(1, path)
+    flows = [json.loads(line) for line in fcvi("flows", "--json", str(path)).stdout.splitlines()]
+    fields = ("frame.number", "fcvi.connection", "fcvi.response_in", "fcvi.response_to", "fcvi.response_time")
+    seen = rows(path, fields=fields)
+    assert len({row[1] for row in seen if row[1]}) == len(flows)
+    there, back = {(row[0], row[2]) for row in seen if row[2]}, {(row[3], row[0]) for row in seen if row[3]}
+    assert there == back and len(there) == sum(sum(flow["responses"]) for flow in flows)
+    longest = max((flow["latency_max_us"] for flow in flows), default=-1)
+    assert longest == max((round(float(row[4]) * 1e6) for row in seen if row[4]), default=-1)
+    table = tshark("-X", "lua_script1:connections", "-q", "-r", str(path)).splitlines()
+    assert len(table) == 1 + len(flows)
+
+
+def test_vsans_are_fabrics_of_their_own(tmp_path: Path) -> None:
+    """The same frames in two VSANs are of two Connections."""
+    frame, path = wrappings.Frame(bytes.fromhex(CONNECT_RQST), 0x2E, 0x42), tmp_path / "v.pcap"
+    records = [(i, wrappings.ethernet(0x88AE, wrappings.boardwalk(frame, i, vsan))) for i, vsan in enumerate((5, 6, 5))]
+    path.write_bytes(wrappings.pcap(1, records))
+    assert [row[0] for row in rows(path, fields=("fcvi.connection",))] == ["1", "2", "1"]

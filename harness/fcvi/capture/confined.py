@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .limits import Limits
 
 _PIECE = 1 << 16
-_MOST = 1 << 32  # bytes that are taken from a reader
+_MOST = 1 << 32  # bytes that are taken from a reader of files
+ENDLESS = 1 << 62  # of one that watches a link
 _LIBRARIES = ("/usr", "/lib", "/lib64", "/opt", "/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/dev/null")
 ENVIRONMENT = "FCVI_NO_SANDBOX"
 
@@ -67,8 +68,9 @@ def run(files: Iterable[str], args: Any, work: Callable[[Box], int], quiet: bool
     return take(files, args, work, lambda data: None, quiet)
 
 
-def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Callable[[bytes], None], quiet: bool = False) -> int:
-    """Do the same, and give taken what is handed over, as it comes, in pieces of any size.
+def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Callable[[bytes], None], quiet: bool = False,
+         most: int = _MOST) -> int:  # fmt: skip
+    """Do the same, and give taken what is handed over, as it comes, in pieces of any size; at most so many bytes.
 
     Where the process is not the command's own (a caller of Python's) the work is done in it, unconfined. quiet: another
     process tells of interrupts.
@@ -89,7 +91,7 @@ def take(files: Iterable[str], args: Any, work: Callable[[Box], int], taken: Cal
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _be(lambda: _enter(parent, sink, args.limits, files), sink, work, args.limits, quiet)
     os.close(sink)
-    return _wait(child, source, before, taken, args.limits)
+    return _wait(child, source, before, taken, args.limits, most)
 
 
 _said_off = False
@@ -158,7 +160,7 @@ def _enter(parent: int, sink: int, limits: Limits, files: Iterable[str]) -> None
 # ---- the process that waits ----
 
 
-def _wait(child: int, source: int, mask: Any, taken: Callable[[bytes], None], limits: Limits) -> int:
+def _wait(child: int, source: int, mask: Any, taken: Callable[[bytes], None], limits: Limits, most: int) -> int:
     """Wait until the reader ends, and return its status. Signals go on to the reader, which ends as the command would."""
 
     def forward(number: int, _frame: Any) -> None:
@@ -170,7 +172,7 @@ def _wait(child: int, source: int, mask: Any, taken: Callable[[bytes], None], li
             signal.signal(one, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     try:
-        _collect(source, taken)
+        _collect(source, taken, most)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         raise
@@ -188,8 +190,7 @@ def _wait(child: int, source: int, mask: Any, taken: Callable[[bytes], None], li
     return status
 
 
-def _collect(source: int, taken: Callable[[bytes], None]) -> None:
-    most = _MOST
+def _collect(source: int, taken: Callable[[bytes], None], most: int) -> None:
     while data := os.read(source, _PIECE):
         most -= len(data)
         if most < 0:

@@ -3,6 +3,9 @@
 Of each Connection it says which ports and addresses have it, with what attributes, how it ended, how many Messages and bytes
 went each way, how long answers took, and what the monitor found. All files are one stream, in the order given. A row of --json
 has the same names and types whatever the capture shows: a number that is not known is -1, a text that is not known is empty.
+
+-i watches an Ethernet interface instead: a terminal shows a table that is written anew every second, --exporter gives the numbers
+to Prometheus, --keep keeps the frames from before a finding, and Ctrl-C ends it with what is said of a capture.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     sort = ""
+    interface = keep = exporter = None
+    every = 1.0
     json = csv = openmetrics = no_monitor = False
     html = None
     ladder = r_a_tov = 0
@@ -39,8 +44,16 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     from pathlib import Path
 
+    from fcvi.live import exporter, tap
+
     p = commands.add_parser("flows", help="List the Connections of captures.", description=__doc__)
-    p.add_argument("files", metavar="CAPTURE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
+    tap.add_options(p)
+    p.add_argument("--every", type=_seconds, default=Arguments.every, metavar="S", help="Renew what -i shows so often (default 1).")
+    p.add_argument(
+        "--exporter", type=exporter.address, metavar="[ADDRESS:]PORT",
+        help="With -i, answer Prometheus at /metrics; on 127.0.0.1 unless an ADDRESS is named.",
+    )  # fmt: skip
     p.add_argument("--sort", metavar="NAME", default="", help="Sort by this column of --json; with -NAME the largest comes first.")
     p.add_argument(
         "--filter", metavar="COND", action="append", default=[],
@@ -64,6 +77,18 @@ def _jobs(value: str) -> int:
     from fcvi.engine.jobs import number_of_jobs
 
     return number_of_jobs(value)
+
+
+def _seconds(value: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        found = float(value)
+    except ValueError:
+        found = 0.0
+    if not 0.1 <= found <= 3600:
+        raise ArgumentTypeError("must be between 0.1 and 3600 seconds")
+    return found
 
 
 def _ms(value: str) -> int:
@@ -163,6 +188,8 @@ def run(args: Any) -> int:
     except ValueError as e:
         print(f"fcvi flows: {e}", file=sys.stderr)
         return 2
+    if args.interface is not None or args.keep is not None or args.exporter is not None or not args.files:
+        return _watch(args)
     page = bytearray()
     status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
     if page and status in (0, 1, 2):
@@ -178,6 +205,83 @@ def run(args: Any) -> int:
     return status
 
 
+def _watch(args: Any) -> int:
+    """List the Connections of what passes an interface, until the user ends it."""
+    from fcvi.live import tap
+    from fcvi.live.exporter import Exporter
+
+    bad = tap.wrong(args, args.files)
+    if bad is None and args.interface is None:
+        bad = "--exporter goes with -i"
+    if bad is None and (args.html is not None or args.jobs > 1):
+        bad = "-i goes without --html and --jobs"
+    if bad is not None:
+        print(f"fcvi flows: {bad}", file=sys.stderr)
+        return 2
+    args.files, server = ["-"], None
+
+    def work(box: confined.Box) -> int:
+        if server is not None:
+            server.socket.close()
+        return _list(args, box)
+
+    def keep() -> None:
+        if args.keep is not None:
+            args.keep.keep()
+
+    def handed(data: bytes) -> None:
+        if server is not None:
+            server.taken(data)
+        else:
+            keep()
+
+    try:
+        with tap.watched(args.interface, args.keep):
+            if args.exporter is not None:
+                server = Exporter(args.exporter, keep)
+                print(f"fcvi: samples at {server.url()}", file=sys.stderr, flush=True)
+            return confined.take(["-"], args, work, handed, most=confined.ENDLESS)
+    except tap.TapError as e:
+        print(f"fcvi flows: {e}", file=sys.stderr)
+    except OSError as e:
+        print(f"fcvi flows: --exporter: {e.strerror}", file=sys.stderr)
+    finally:
+        if server is not None:
+            server.close()
+    return 2
+
+
+def _live(args: Any, table: Table, box: confined.Box) -> None:
+    """The table tells of itself from now on."""
+    import os
+
+    from fcvi.flows.live import Live, screen
+    from fcvi.flows.rows import openmetrics
+    from fcvi.live.exporter import packed
+
+    found = 0
+
+    def tell(rows: list[Row]) -> None:
+        nonlocal found
+        if sys.stdout.isatty() and not (args.json or args.csv or args.openmetrics):
+            size = os.get_terminal_size(sys.stdout.fileno())
+            columns, lines = size.columns or 80, size.lines or 24  # a terminal that tells no size says 0
+            text = screen(_chosen(args, rows), _summary(len(rows), table), columns, lines)
+            sys.stdout.flush()
+            os.write(sys.stdout.fileno(), text.encode())  # what moves the cursor is escaped otherwise; no word is a capture's
+        if args.exporter is not None:
+            box.hand_over(packed(openmetrics(_chosen(args, rows)).encode()))
+        now = sum(sum(found_in.values()) for found_in in [table.findings, *(flow.findings for flow in table.flows.values())])
+        if now > found and args.keep is not None:
+            box.hand_over(packed(b""))
+        found = now
+
+    def begun() -> None:
+        print(f"fcvi: watching {args.interface}, Ctrl-C ends", file=sys.stderr, flush=True)
+
+    table.scan.tick = Live(table, args.every, tell, begun).tick
+
+
 def _list(args: Any, box: confined.Box) -> int:
     """Where the captures are read. The page is handed over."""
     box.enter()
@@ -185,6 +289,8 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.table import Table
 
     table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1)
+    if args.interface is not None:
+        _live(args, table, box)
     status = taken("flows", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

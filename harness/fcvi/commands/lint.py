@@ -15,6 +15,9 @@ read to its end or nothing of FC-VI in it was judged, and 3 when the reader fail
 
 Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
 
+-i watches an Ethernet interface: findings come at once, --keep keeps the frames from before them, and Ctrl-C ends it with the
+status of what was seen.
+
 Captures are pcap or pcapng, as they are or compressed by gzip, zstd, xz, lz4 or bzip2, of any size: memory depends on what goes
 on at once. - is standard input, of which findings come at once: ``tcpdump -w - | fcvi lint -``.
 """
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from fcvi.capture.reader import Record
     from fcvi.fc import codec
     from fcvi.engine.results import Finding
+    from fcvi.live.tap import Ring
 
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
@@ -46,6 +50,9 @@ class Arguments(Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
+    interface: Optional[str] = None
+    keep: Optional[Ring] = None
+    on_finding: Optional[Callable[[], None]] = None  # where an interface is watched: told of each
     sarif: Optional[str] = None
     form, link = "capture", None
     dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
@@ -59,8 +66,11 @@ class Arguments(Wishes):
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
+    from fcvi.live import tap
+
     p = commands.add_parser("lint", help="Check every frame of captures strictly.", description=__doc__)
-    p.add_argument("files", metavar="FILE", nargs="+", help="This is a capture; - is standard input.")
+    p.add_argument("files", metavar="FILE", nargs="*", help="This is a capture; - is standard input.")
+    tap.add_options(p)
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then a summary.")
     p.add_argument(
         "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
@@ -83,7 +93,7 @@ def add_parser(commands: Any) -> None:
     say = "Work on so many files at a time; read one file or ring while it is judged (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     add_options(p)
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, on_finding=None)
 
 
 def _jobs(value: str) -> int:
@@ -230,7 +240,8 @@ class Stream:
         self.limits: Limits = args.limits
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
-        self.dumps = args.dumps
+        self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
+        self.watching = args.interface
         self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self._shown = 0
@@ -278,7 +289,7 @@ class Stream:
         scan.close()
 
     def _open(self, path: str) -> Scan:
-        name = self.dumps.get(path, path)
+        name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
         scan = Scan(name, self.limits, self.ahead)
@@ -303,6 +314,9 @@ class Stream:
         progress = Progress(scan.path) if wanted() else None
 
         def tick() -> None:
+            if self.watching:  # from here on an interrupt ends the stream and not the command
+                print(f"fcvi: watching {self.watching}, Ctrl-C ends", file=sys.stderr, flush=True)
+                self.watching = None
             if progress is not None:
                 progress.tell(scan.tally.frames, *scan.progress())
 
@@ -334,6 +348,8 @@ class Stream:
             breaches = [self._breach(b) for b in scan.breaches()]
             whole = self.assembly.add(record) if record.kind == "frame" else []
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
+        if findings and self.on_finding is not None:
+            self.on_finding()
         if findings and not self.as_json and self.limits.shows(self._shown):
             title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
             seconds = (record.time_us - self._begin(scan)) / 1e6
@@ -503,6 +519,8 @@ def _all(args: Arguments) -> _Sum:
 
 def run(args: Arguments) -> int:
     """Lint."""
+    if args.interface is not None or args.keep is not None or not args.files:
+        return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
@@ -518,6 +536,34 @@ def run(args: Arguments) -> int:
 
     status = confined.take(args.files, args, work, sarif.extend)
     return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+def _watch(args: Arguments) -> int:
+    """Judge what passes an interface, until the user ends it."""
+    from fcvi.live import tap
+
+    bad = tap.wrong(args, args.files)
+    if bad is None and (args.sarif or args.jobs > 1 or args.ring or args.form != "capture"):
+        bad = "-i goes without --sarif, --jobs, --ring and --from"
+    if bad is not None or args.interface is None:
+        complain(f"{bad}; see `fcvi lint --help`", "fcvi lint")
+        return 2
+    ring, args.files, args.dumps = args.keep, [args.interface], {}
+    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+
+    def work(box: confined.Box) -> int:
+        if ring is not None:
+            args.on_finding = lambda: box.hand_over(b"!")
+        box.enter()
+        return _lint(args, lambda data: 0)
+
+    try:
+        with tap.watched(args.interface, ring):
+            return confined.take(["-"], args, work, lambda data: ring.keep() if ring is not None else None, most=confined.ENDLESS)
+    except tap.TapError as error:
+        sys.stdout.flush()
+        complain(error)
+        return 2
 
 
 @contextmanager

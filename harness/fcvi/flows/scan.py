@@ -9,7 +9,7 @@ from fcvi.capture.scan import ScanError, Watch, hash_seed, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Optional
+    from typing import Any, Callable, Iterator, Optional
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
 LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
@@ -40,6 +40,7 @@ class Scan:
         self._slots = ffi.new("struct fcvi_flow_slot[]", _UNANSWERED)
         self._side = ffi.new("uint8_t *")
         self.files: list[tuple[int, str]] = []  # records before each file
+        self.tick: Callable[[], None] = lambda: None  # called now and then
 
     def take(self, path: str) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
@@ -60,6 +61,7 @@ class Scan:
                     raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
                 if status == 1:
                     yield
+                self.tick()
         finally:
             lib.fcvi_flows_leave(self._flows)
             lib.fcvi_capture_close(capture)

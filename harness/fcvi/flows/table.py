@@ -504,6 +504,22 @@ class Table:
             ]  # fmt: skip
         self.scan.end(flow.index)
 
+    def so_far(self) -> list[Flow]:
+        """All Connections as they are now, in the order of their first frames. What goes on is not changed by it."""
+        import copy
+
+        found = []
+        for flow in self.flows.values():
+            now, c = copy.copy(flow), self.scan.at(flow.index)
+            if c.first:
+                now.first, now.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))
+                now.last, now.last_us = max((flow.last, flow.last_us), (c.last, c.last_us))
+            if not flow.final:
+                now.unanswered_count += sum(self.scan.unanswered(flow.index, side)[0] for side in (0, 1))
+            now.ended = flow.ended or ("open" if flow.state == "open" else "being set up")
+            found.append(now)
+        return sorted(found, key=lambda flow: flow.first)
+
     def finish(self) -> list[Flow]:
         """The captures are over: all Connections, in the order of their first frames."""
         for flow in self.flows.values():

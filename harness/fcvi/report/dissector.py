@@ -1,4 +1,4 @@
-"""Write the Wireshark dissector: the field table as Lua, in the frame of harness/wireshark/fcvi.lua.in.
+"""Write the Wireshark dissector: the field table as Lua, and the parts beside it, in harness/wireshark/fcvi.lua.in.
 
     python -m fcvi.dissector TEMPLATE > fcvi.lua
 """
@@ -91,7 +91,11 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    sys.stdout.write(Path(sys.argv[1]).read_text().replace("@TABLES@", tables()))
+    template = Path(sys.argv[1])
+    text = template.read_text().replace("@TABLES@", tables())
+    for part in sorted(template.parent.glob("*.lua")):
+        text = text.replace(f"@{part.name}@", part.read_text())
+    sys.stdout.write(text)
     return 0
 
 

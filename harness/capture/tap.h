@@ -1,0 +1,26 @@
+/* What passes an Ethernet interface, written as pcapng while it passes: to a pipe, and to a ring of files.
+ *
+ * Unlike live.h it takes every protocol and both directions, whatever the MTU: a mirror port shows FCoE, FCIP
+ * and the headers of port analyzers alike, and what is foreign is counted by who reads. */
+#ifndef FCVI_TAP_H
+#define FCVI_TAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tap;
+
+/** Open an interface. NULL on failure, with one line in error (size bytes). */
+struct tap *fcvi_tap_open(const char *interface, char *error, size_t size);
+
+/** Write what passes to sink until the interface fails or nobody reads: the beginning of a pcapng file at
+ * once, then each packet, with the number of packets that the kernel dropped before it (epb_dropcount; told
+ * at most 256 packets late). With a directory the same goes into files ring-NNNNNN.pcapng there, a new one
+ * when the latest has file_bytes; the oldest but `files` are removed. 0 when nobody reads sink any more; -1
+ * with one line in error. */
+int fcvi_tap_pump(struct tap *tap, int sink, const char *directory, unsigned files, uint64_t file_bytes,
+                  char *error, size_t size);
+
+void fcvi_tap_close(struct tap *tap);
+
+#endif
