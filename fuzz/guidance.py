@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Sequence
 
+from conformance import register_all
 from fcvi.attack.blackbox import Attack
 from fcvi.attack.corpus import Corpus
 from fcvi.attack.novelty import shown
@@ -143,6 +144,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
+    register_all()
     both: dict[str, list[Campaign]] = {"blind": [], "guided": []}
     for seed in range(1, args.seeds + 1):
         for way, campaigns in both.items():

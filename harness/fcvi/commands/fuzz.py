@@ -1,9 +1,9 @@
 """``fcvi fuzz``: mutated frames against an attached device, in every state of a connection.
 
-After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it
-is cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does
-as it did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke
-the DUT protocol, or --health-cmd said that it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
+After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
+cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
+did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that
+it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
 
 What the device shows leads the attack: the frames that it answers with, their codes, completions, states and times. A batch
 that showed something new is kept as a recipe, and later batches are made from the recipes. --blind makes every batch by chance.
@@ -61,10 +61,13 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if batches are left.")
     p.add_argument("--findings", type=counted, default=10, metavar="N", help="End after so many findings (default 10).")
     p.add_argument("--blind", action="store_true", help="Make every batch by chance, whatever the device shows.")
-    p.add_argument("--corpus", type=Path, metavar="DIR", help="Begin with the recipes in DIR, and keep there what shows something new.")
+    p.add_argument("--corpus", type=Path, metavar="DIR",
+                   help="Begin with the recipes in DIR, and keep there what shows something new.")  # fmt: skip
     p.add_argument("--resume", action="store_true", help="Go on where the last campaign in the --corpus directory ended.")
-    p.add_argument("--health-cmd", default="", metavar="COMMAND", help="Run this after each batch; it fails when the device is ill.")
-    p.add_argument("--restart-cmd", default="", metavar="COMMAND", help="Run this when the device is dead, before attaching again.")
+    p.add_argument("--health-cmd", default="", metavar="COMMAND",
+                   help="Run this after each batch; it fails when the device is ill.")  # fmt: skip
+    p.add_argument("--restart-cmd", default="", metavar="COMMAND",
+                   help="Run this when the device is dead, before attaching again.")  # fmt: skip
     p.add_argument("--restart-wait", type=seconds, default=0.0, metavar="S",
                    help="Try so long to attach again to a device that died (default: once).")  # fmt: skip
     p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
@@ -239,9 +242,9 @@ def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus],
     tally = attack.tally
     words = dict(sorted(corpus.known.words.items())) if corpus is not None else {}
     if args.json:
-        counts = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
+        told: dict[str, Any] = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
         guided = {"signals": len(corpus.known.bits), "recipes": len(corpus.kept), "shown": words} if corpus is not None else None
-        told = {**counts, "states": tally.by_state, "sent": tally.by_kind, "found": [f._asdict() for f in finds], "guided": guided}
+        told |= {"states": tally.by_state, "sent": tally.by_kind, "found": [f._asdict() for f in finds], "guided": guided}
         print(json.dumps({"summary": told}))
         return
     print(f"{tally.batches} batches, {tally.frames} frames, {len(finds)} findings")
