@@ -12,7 +12,10 @@ from random import Random
 from typing import Any, Callable, Mapping, Optional
 
 from fcvi.fc import codec
-from . import mutator
+from . import genome, mutator
+from .corpus import Corpus
+from .genome import Gene, Genome
+from .novelty import Watch
 from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import Dut, DutError, Unavailable
 from fcvi.engine.record import RecordingDut
@@ -24,7 +27,6 @@ from fcvi.fc.scenario import Failed, Inconclusive, Scenario
 from fcvi.engine.upper import Unimplemented
 
 _MOST_TRIES = 200  # replays that cutting down one finding may take
-_SUFFIX = (0x2E, 0x36, 0x2D, 0x35)  # SOFs that a mutated frame may get
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,18 @@ class Tally:
     by_kind: dict[str, int] = field(default_factory=dict)
 
 
+class Care:
+    """What a lab does for a device that a batch has left ill. This one does nothing, and finds nothing."""
+
+    def ill(self) -> str:
+        """Asked after each batch, beside the probe: what is wrong, in words, or nothing."""
+        return ""
+
+    def revive(self, again: Callable[[], None]) -> None:
+        """The device is dead: bring it back, then attach again. Raises DutError when that fails."""
+        again()
+
+
 def _places() -> Any:
     """Where a device of the first registered standard can be attacked."""
     attack = protocol_of("").attack
@@ -78,13 +92,20 @@ def _places() -> Any:
 class Attack:
     """Batches against one device."""
 
-    def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int) -> None:
+    def __init__(
+        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int,
+        *, corpus: Optional[Corpus] = None, care: Care = Care(),
+    ) -> None:  # fmt: skip
+        """corpus: lets what the device shows lead the attack; without it every batch is made by chance."""
         self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
         self._levels = levels
         self._frames = frames
         self._places: Any = _places()
+        self._corpus = corpus
+        self._care = care
+        self._played: tuple[Genome, int] = (), 0  # the recipe of the last guided batch, and how much it showed that was new
         self.tally = Tally()
 
     def states(self) -> list[str]:
@@ -104,6 +125,8 @@ class Attack:
             name = view.iu or view.kind
             self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
         if not outcome.kind:
+            if self._corpus is not None and self._played[0] and self._played[1]:
+                self._corpus.keep(state, *self._played)  # a recipe that broke the device would only break it again
             return None
         return self._cut_down(Broken(seed, state, outcome, steps, False))
 
@@ -130,7 +153,9 @@ class Attack:
             self._dut.reset(dict(t.config))
             place = self._places.STATES[state][1](t)
             before = len(t.tester.trace)
-            if given is None:
+            if given is None and self._corpus is not None:
+                self._guided(t, place, state, Random(f"frames:{seed}:{state}"), sent)
+            elif given is None:
                 self._attack(t, place, Random(f"frames:{seed}:{state}"), sent)
             else:
                 for step in given:
@@ -139,6 +164,9 @@ class Attack:
             if broken is None:
                 self._places.probe(t)
                 broken = self._malformed(t, before)
+            ill = "" if broken else self._care.ill()
+            if ill:
+                raise DutError(ill)
         except DutError as error:
             self._restart()
             return Outcome("dead", str(error), t.tester.trace)
@@ -157,11 +185,33 @@ class Attack:
             sent.append(step)
             self._send(t, step)
 
+    def _guided(self, t: Scenario, place: Any, state: str, rng: Random, sent: list[Step]) -> None:
+        """A batch from a recipe; what it showed leads those that follow, whether or not the device got over it."""
+        assert self._corpus is not None
+        watch = Watch(t, state)
+        played: list[Gene] = []
+        try:
+            for planned in self._corpus.next(state, rng, self._frames):
+                frames = self._places.apt_frames(t, place)
+                names = [genome.name_of(frame) for frame in frames]
+                gene = planned if planned is not None else genome.fresh(names, rng)
+                frame, origin = genome.frame_of(gene, frames, names)
+                if not self._places.permitted(frame):
+                    continue
+                step = Step(frame, origin, gene.wait * self._pixit.r_a_tov_us // 1000)
+                played.append(gene)
+                sent.append(step)
+                since_us = t.dut.now_us
+                self._send(t, step)
+                watch.step(genome.name_of(frame), since_us)
+        finally:
+            self._played = tuple(played), self._corpus.known.fresh(watch)
+
     def _mutated(self, origin: RawFrame, rng: Random) -> RawFrame:
         if rng.random() < 0.15:
             return origin
         data = mutator.mutate(origin.data, rng.getrandbits(64))
-        sof = rng.choice(_SUFFIX) if rng.random() < 0.1 else origin.sof
+        sof = rng.choice(genome.SOFS) if rng.random() < 0.1 else origin.sof
         return RawFrame(data, sof, origin.eof, rng.random() >= 0.05)
 
     def _pause(self, rng: Random) -> int:
@@ -191,7 +241,7 @@ class Attack:
         return None
 
     def _restart(self) -> None:
-        self._dut.restart()
+        self._care.revive(self._dut.restart)
 
     # ---- cutting down ----
 
@@ -247,10 +297,13 @@ def plainer(steps: list[Step], still: Callable[[list[Step]], bool], may_go_on: C
 
 
 def simplifications(step: Step) -> list[Callable[[Step], Step]]:
-    """Ways to make a step plainer: no waiting, the right frame, the right delimiters, each changed run of bytes."""
+    """Ways to make a step plainer: no waiting, the right frame, the right delimiters, the right length,
+    each changed run of bytes, then byte, then bit."""
 
     def right_bytes(first: int, last: int) -> Callable[[Step], Step]:
         def apply(s: Step) -> Step:
+            if len(s.frame.data) < last:
+                return s
             data = s.frame.data[:first] + s.origin.data[first:last] + s.frame.data[last:]
             return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
 
@@ -261,15 +314,37 @@ def simplifications(step: Step) -> list[Callable[[Step], Step]]:
         lambda s: Step(s.origin, s.origin, s.wait_us),
         lambda s: Step(RawFrame(s.frame.data, s.origin.sof, s.origin.eof), s.origin, s.wait_us),
     ]
-    if len(step.frame.data) == len(step.origin.data):
-        ways += [right_bytes(first, last) for first, last in _runs(step.frame.data, step.origin.data)]
-    return ways
+    if len(step.frame.data) != len(step.origin.data):
+        ways.append(_right_length)
+    runs = _runs(step.frame.data, step.origin.data)
+    ways += [right_bytes(first, last) for first, last in runs]
+    ways += [right_bytes(i, i + 1) for first, last in runs if last - first > 1 for i in range(first, last)]
+    return ways + [_right_bit(i, bit) for first, last in runs for i in range(first, last) for bit in range(8)]
+
+
+def _right_length(s: Step) -> Step:
+    """As long as the right frame: cut, or with its last bytes."""
+    data = s.frame.data[: len(s.origin.data)] + s.origin.data[len(s.frame.data) :]
+    return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+
+
+def _right_bit(at: int, bit: int) -> Callable[[Step], Step]:
+    """One bit as in the right frame: several fields share a byte (F_CTL, flags)."""
+
+    def apply(s: Step) -> Step:
+        if at >= len(s.frame.data):
+            return s
+        byte = s.frame.data[at] ^ ((s.frame.data[at] ^ s.origin.data[at]) & 1 << bit)
+        data = s.frame.data[:at] + bytes([byte]) + s.frame.data[at + 1 :]
+        return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+
+    return apply
 
 
 def _runs(a: bytes, b: bytes) -> list[tuple[int, int]]:
-    """Where two byte strings of one length differ, as runs."""
+    """Where two byte strings differ, as far as the shorter one goes, as runs."""
     runs: list[tuple[int, int]] = []
-    for i in range(len(a)):
+    for i in range(min(len(a), len(b))):
         if a[i] == b[i]:
             continue
         if runs and runs[-1][1] == i:

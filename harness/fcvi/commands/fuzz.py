@@ -1,9 +1,12 @@
 """``fcvi fuzz``: mutated frames against an attached device, in every state of a connection.
 
-After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it
-is cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does
-as it did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke
-the DUT protocol), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
+After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
+cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
+did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that
+it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
+
+What the device shows leads the attack: the frames that it answers with, their codes, completions, states and times. A batch
+that showed something new is kept as a recipe, and later batches are made from the recipes. --blind makes every batch by chance.
 """
 
 from __future__ import annotations
@@ -13,10 +16,13 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from fcvi.engine import pics as pics_module
+from fcvi.attack import campaign
 from fcvi.attack.blackbox import Attack, Broken, Step
+from fcvi.attack.care import Commands
+from fcvi.attack.corpus import Corpus
 from fcvi.fc.build import RawFrame
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
@@ -32,6 +38,15 @@ from .values import counted, milliseconds, seconds, seed
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
 
+class Find(NamedTuple):
+    """When a finding was made: after so many batches and seconds of this campaign."""
+
+    kind: str
+    state: str
+    batches: int
+    seconds: float
+
+
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("fuzz", help="Attack a device with mutated frames, and cut down what breaks it.", description=__doc__)
@@ -45,6 +60,16 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--state", action="append", metavar="NAME", help="Attack only in this state; the option may be repeated.")
     p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if batches are left.")
     p.add_argument("--findings", type=counted, default=10, metavar="N", help="End after so many findings (default 10).")
+    p.add_argument("--blind", action="store_true", help="Make every batch by chance, whatever the device shows.")
+    p.add_argument("--corpus", type=Path, metavar="DIR",
+                   help="Begin with the recipes in DIR, and keep there what shows something new.")  # fmt: skip
+    p.add_argument("--resume", action="store_true", help="Go on where the last campaign in the --corpus directory ended.")
+    p.add_argument("--health-cmd", default="", metavar="COMMAND",
+                   help="Run this after each batch; it fails when the device is ill.")  # fmt: skip
+    p.add_argument("--restart-cmd", default="", metavar="COMMAND",
+                   help="Run this when the device is dead, before attaching again.")  # fmt: skip
+    p.add_argument("--restart-wait", type=seconds, default=0.0, metavar="S",
+                   help="Try so long to attach again to a device that died (default: once).")  # fmt: skip
     p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
     p.add_argument("--repeat", type=Path, metavar="FILE", help="Play only the steps of this earlier finding.")
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
@@ -137,6 +162,10 @@ def run(args: argparse.Namespace) -> int:
         repeat = read(args.repeat) if args.repeat is not None else None
         if args.dut.startswith("fcoe:") and not args.agent:
             raise AttachError("--dut fcoe: needs --agent here: its upper tester brings the device into a state, and probes it")
+        if (args.blind and args.corpus) or (args.resume and not args.corpus):
+            raise AttachError("--corpus is for a guided campaign, without --blind; --resume needs --corpus DIR, where it was")
+        corpus = None if args.blind or repeat is not None else Corpus(args.corpus)
+        first = campaign.resume(args.corpus, corpus, args.seed) if args.resume and corpus is not None else args.seed
         dut = attach(args.dut, agent=args.agent, rpc_timeout_s=args.rpc_timeout)
     except (AttachError, FileError) as error:
         complain(error)
@@ -147,8 +176,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         pics = pics_module.complete(dut.pics, "hello")
         pixit = dut.settled(pixit_for(dut.clock, _us(args.r_a_tov)))
-        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames)
-        return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
+        care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care)
+        return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack, corpus, first)
     except Unavailable as error:
         complain(f"--dut {args.dut}: cannot be fuzzed so: {error}")
         return 3
@@ -156,7 +186,7 @@ def run(args: argparse.Namespace) -> int:
         complain(f"cannot attach again: {error}")
         return 3
     except OSError as error:
-        complain(f"--out {args.out}: cannot write there: {why(error)}")
+        complain(f"{_option(args, error)}: cannot write there: {why(error)}")
         return 3
     except KeyboardInterrupt:
         return 3
@@ -173,7 +203,13 @@ def _repeat(args: argparse.Namespace, attack: Attack, seed: int, state: str, ste
     return 1 if outcome.kind else 0
 
 
-def _attack(args: argparse.Namespace, attack: Attack) -> int:
+def _option(args: argparse.Namespace, error: OSError) -> str:
+    """The option that named the place which cannot be written."""
+    in_corpus = args.corpus is not None and str(error.filename or "").startswith(str(args.corpus))
+    return f"--corpus {args.corpus}" if in_corpus or args.out is None else f"--out {args.out}"
+
+
+def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], first: int) -> int:
     states = attack.states()
     unknown = [name for name in args.state or () if name not in states]
     if unknown:
@@ -182,29 +218,40 @@ def _attack(args: argparse.Namespace, attack: Attack) -> int:
     states = args.state or states
     started = time.monotonic()
     progress = Progress(args.progress)
-    found = 0
+    finds: list[Find] = []
     try:
         for i in range(args.batches):
-            seed = args.seed + i
-            broken = attack.batch(seed, states[i % len(states)])
+            seed = first + i
+            state = states[(seed - args.seed) % len(states)]
+            broken = attack.batch(seed, state)
             if broken is not None:
-                found += 1
+                finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
                 _tell(args, broken)
-            progress.update(i + 1, args.batches, states[i % len(states)])
-            if found >= args.findings or (args.seconds is not None and time.monotonic() - started > args.seconds):
+            progress.update(i + 1, args.batches, state)
+            if len(finds) >= args.findings or (args.seconds is not None and time.monotonic() - started > args.seconds):
                 break
     finally:
         progress.stop()
-    _summary(args, attack, found)
-    return 1 if found else 0
+        if corpus is not None and args.corpus is not None:
+            campaign.keep(args.corpus, corpus, first + attack.tally.batches)
+    _summary(args, attack, corpus, finds)
+    return 1 if finds else 0
 
 
-def _summary(args: argparse.Namespace, attack: Attack, found: int) -> None:
+def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], finds: list[Find]) -> None:
     tally = attack.tally
+    words = dict(sorted(corpus.known.words.items())) if corpus is not None else {}
     if args.json:
-        counts = {"batches": tally.batches, "frames": tally.frames, "findings": found}
-        print(json.dumps({"summary": {**counts, "states": tally.by_state, "sent": tally.by_kind}}))
+        told: dict[str, Any] = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
+        guided = {"signals": len(corpus.known.bits), "recipes": len(corpus.kept), "shown": words} if corpus is not None else None
+        told |= {"states": tally.by_state, "sent": tally.by_kind, "found": [f._asdict() for f in finds], "guided": guided}
+        print(json.dumps({"summary": told}))
         return
-    print(f"{tally.batches} batches, {tally.frames} frames, {found} findings")
+    print(f"{tally.batches} batches, {tally.frames} frames, {len(finds)} findings")
     print("states: " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_state.items())))
     print("sent:   " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_kind.items())))
+    if corpus is not None:
+        print(printable("shown:  " + ", ".join(f"{word} ({count})" for word, count in words.items())))
+        print(f"guided: {len(corpus.known.bits)} signals, {len(corpus.kept)} recipes kept")
+    for find in finds:
+        print(f"found:  {find.kind} in state {find.state} after {find.batches} batches, {find.seconds} s")
