@@ -35,7 +35,7 @@ from fcvi.engine.results import TraceFrame
 from fcvi.fc.notation import from_params
 
 #: Patterns, one for each event, of "hear" or "show" and the frame or notification in a word with its codes (novelty.shown).
-#: They were written before the first comparison was run.
+#: They were written after a look at what a blind attack hears and shows, and before the first comparison was run.
 DEFECTS: dict[str, tuple[str, ...]] = {
     "double disconnect, then data": ("hear DISCONNECT_RQST", "hear DISCONNECT_RQST", "hear SEND_RQST"),
     "aborted while accepting": ("show CONNECT_RESP1 0 0", "hear bls 81", "show bls 84", "hear CONNECT_RESP2", "hear bls 81"),

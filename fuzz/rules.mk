@@ -89,3 +89,8 @@ fuzz-coverage: $(FUZZCOVS) ## branches of codec and refimpl that the corpora of 
 	@for f in $(FUZZCOVS); do n=$${f##*reach-}; d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$f $$d || exit 1; done
 	$(GCOVR) $(BUILD)/fuzzcov --filter codec/src --txt --branches
 	$(GCOVR) $(BUILD)/fuzzcov --filter refimpl/src --txt --branches
+
+# in no check: minutes
+.PHONY: fuzz-guidance
+fuzz-guidance: all ## planted stateful defects: fcvi fuzz by chance against fcvi fuzz led by what the device shows
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) fuzz/guidance.py --json $(BUILD)/fuzz-guidance.json
