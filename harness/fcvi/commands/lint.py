@@ -545,6 +545,8 @@ def _watch(args: Arguments) -> int:
     bad = tap.wrong(args, args.files)
     if bad is None and (args.sarif or args.jobs > 1 or args.ring or args.form != "capture"):
         bad = "-i goes without --sarif, --jobs, --ring and --from"
+    if bad is None and args.trust & _TRUST["all"]:  # the kernel tells late of what it dropped
+        bad = "--trust all: nobody can say that of a link that is watched; keep its frames (--keep), and lint the files"
     if bad is not None or args.interface is None:
         complain(f"{bad}; see `fcvi lint --help`", "fcvi lint")
         return 2

@@ -177,3 +177,9 @@ def test_the_table_on_a_terminal_is_written_anew(net: Net) -> None:
     process.stdin.flush()
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 1 and b"Connections" in out
+
+
+@pytest.mark.parametrize("trust", ["all", "whole", "start,all"])
+def test_a_watched_link_is_never_taken_for_complete(trust: str) -> None:
+    done = subprocess.run([FCVI, "lint", "-i", "lo", "--trust", trust], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and "--keep" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
