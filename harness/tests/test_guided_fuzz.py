@@ -74,6 +74,14 @@ def test_the_health_command_finds_and_the_restart_command_revives(tmp_path: Path
     assert log.read_text() == "started\n" and summary["summary"]["found"][0]["batches"] == 1
 
 
+def test_what_was_found_is_told_when_the_device_does_not_come_back(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("--batches", "4", "--health-cmd", "false", "--restart-cmd", "exit 7", "--out", str(out))
+    done = fcvi("fuzz", "--dut", "ref", *words)
+    assert done.returncode == 3 and "cannot attach again" in done.stderr and "status 7" in done.stderr
+    assert "1 findings" in done.stdout and list(out.glob("dead-*/finding.json"))
+
+
 def test_attaching_again_is_tried_for_a_while() -> None:
     tries = []
 

@@ -107,6 +107,7 @@ class Attack:
         self._care = care
         self._played: tuple[Genome, int] = (), 0  # the recipe of the last guided batch, and how much it showed that was new
         self.tally = Tally()
+        self.gone = ""  # why the device that died could not be attached again: there is nothing left to attack
 
     def states(self) -> list[str]:
         """The states in which this device can be attacked."""
@@ -114,7 +115,7 @@ class Attack:
         return names
 
     def batch(self, seed: int, state: str) -> Optional[Broken]:
-        """One batch; what broke the device is cut down at once. Raises DutError when it cannot be attached again."""
+        """One batch; what broke the device is cut down at once, as long as it can be attached again (see gone)."""
         steps: list[Step] = []
         outcome = self._run(seed, state, None, steps)
         self.tally.batches += 1
@@ -241,7 +242,10 @@ class Attack:
         return None
 
     def _restart(self) -> None:
-        self._care.revive(self._dut.restart)
+        try:
+            self._care.revive(self._dut.restart)
+        except DutError as error:
+            self.gone = str(error)
 
     # ---- cutting down ----
 
@@ -250,6 +254,8 @@ class Attack:
 
         def still(steps: list[Step]) -> bool:
             nonlocal tries
+            if self.gone:
+                return False
             tries += 1
             outcome = self._run(found.seed, found.state, steps, [])
             if outcome.kind == found.outcome.kind:
@@ -257,11 +263,11 @@ class Attack:
                 return True
             return False
 
-        if not still(found.steps):
+        if self.gone or not still(found.steps):
             return found  # the device chose otherwise this time
         found.reproduced = True
-        found.steps = fewer(found.steps, still, lambda: tries < _MOST_TRIES)
-        found.steps = plainer(found.steps, still, lambda: tries < _MOST_TRIES)
+        found.steps = fewer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
+        found.steps = plainer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
         still(found.steps)
         found.changes = [words for step in found.steps for words in changed_fields(step)]
         return found

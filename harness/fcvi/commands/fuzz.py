@@ -228,13 +228,17 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
                 finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
                 _tell(args, broken)
             progress.update(i + 1, args.batches, state)
-            if len(finds) >= args.findings or (args.seconds is not None and time.monotonic() - started > args.seconds):
+            late = args.seconds is not None and time.monotonic() - started > args.seconds
+            if attack.gone or late or len(finds) >= args.findings:
                 break
     finally:
         progress.stop()
         if corpus is not None and args.corpus is not None:
             campaign.keep(args.corpus, corpus, first + attack.tally.batches)
     _summary(args, attack, corpus, finds)
+    if attack.gone:
+        complain(f"cannot attach again: {attack.gone}")
+        return 3
     return 1 if finds else 0
 
 
