@@ -26,6 +26,7 @@ class Ends:
         self.vi = create_vi(t)
         self.second_vi = self.call("VipCreateVi", ViAttribs=vi_attributes(t)).integer("vi")
         self.request: Optional[Call] = None
+        self.since = 0  # the first frame of the setup that is under way
 
     def call(self, method: str, **params: Any) -> Call:
         """A VIPL call on the second port that returns at once."""
@@ -41,6 +42,7 @@ class Ends:
     def setup(self) -> tuple[Call, Call]:
         """Both calls of a Client-Server setup: the DUT's, which has its role of the variant, and the far side's."""
         t, own, other = self.t, dut_address(self.t), tester_address(self.t)
+        self.since = len(t.tester.trace)
         if t.params["role"] == CLIENT:
             wait = self.call("VipConnectWait", LocalAddr=other, Timeout=None)
             call = t.start("VipConnectRequest", vi=self.vi, LocalAddr=own, RemoteAddr=other, Timeout=None)
@@ -68,7 +70,8 @@ class Ends:
         t, trace = self.t, self.t.tester.trace
         limit = 2 * t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
         t.until(lambda: all(call.done for call in calls), limit)
-        aborts = [n for n, entry in enumerate(trace) if entry.sender == "tester" and entry.data[0] == _ABTS]
+        setup = [n for n, entry in enumerate(trace) if n >= self.since and entry.sender == "tester"]
+        aborts = [n for n in setup if trace[n].data[0] == _ABTS]
         if not aborts:
             return
         late = "the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering"
@@ -76,7 +79,7 @@ class Ends:
             last = trace[number - 1] if number else trace[number]
             if last.sender == "tester" and 0 < trace[number].time_us - last.time_us < t.ulp_timeout_us:
                 raise Inconclusive(late)
-        for iu in t.tester.inbox:
+        for iu in (iu for iu in t.tester.inbox if iu.numbers[0] > self.since):
             before = next((e for e in reversed(trace[: iu.numbers[0] - 1]) if e.sender == "tester"), None)
             if iu.kind in _ANSWERS and before is not None and iu.time_us - before.time_us > t.r_a_tov_us // 4:
                 raise Inconclusive(late)

@@ -161,7 +161,7 @@ def test_flows_lists_what_passed_and_answers_prometheus(net: Net, tmp_path: Path
 
 
 def test_the_table_on_a_terminal_is_written_anew(net: Net) -> None:
-    command = " ".join([str(FCVI), "flows", "-i", TESTER, "--every", "0.2"])
+    command = " ".join(["exec", str(FCVI), "flows", "-i", TESTER, "--every", "0.2"])
     process = subprocess.Popen(net._command("script", "-qec", command, "/dev/null"), stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, cwd=ROOT)  # fmt: skip
     seen, sent, deadline = b"", False, time.monotonic() + 20
