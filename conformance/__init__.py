@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Folders of more standards that are not in this tree, separated by colons.
 VARIABLE = "FCVI_STANDARDS"
 #: Folders here that only FCVI_STANDARDS brings in: the programs beside the command still know one register of errata.
-_ON_REQUEST = frozenset({"vitcp"})
+_ON_REQUEST = frozenset({"vipl", "vitcp"})
 
 
 class NoStandard(UsageError):
