@@ -28,6 +28,8 @@ class Calls(CallScenario):
         #: Level of each VI, as it was made; None where the case gave something else.
         self.level_of: dict[tuple[int, int], Optional[str]] = {}
         super().__init__(*of_the_run)
+        self.a: Any = None  # the nodes of both ends, when they are opened
+        self.b: Any = None
 
     # ---- times, in microseconds ----
 
