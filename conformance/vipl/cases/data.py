@@ -22,10 +22,11 @@ def split(mem: Mem, offset: int, length: int, pieces: int) -> list[dict[str, Any
     return [mem.part(offset + a, b - a) for a, b in zip(cuts, cuts[1:])]
 
 
-def sent(p: Pair, segments: list[dict[str, Any]], into: list[dict[str, Any]], row: str, **other: Any) -> Got | None:
+def sent(p: Pair, segments: list[dict[str, Any]], into: list[dict[str, Any]], row: str,
+         recv_at: dict[str, Any] | None = None, **other: Any) -> Got | None:  # fmt: skip
     """One Send and its receive; None when it was lost, which is right on UD (A105)."""
     t = p.a.t
-    number = p.b.recv(*into)
+    number = p.b.recv(*into, **({"at": recv_at} if recv_at else {}))
     for _ in range(3 if p.level == UD else 1):
         p.a.send(*segments, **other)
         p.a.good("Send", row, "a Send")
@@ -142,7 +143,7 @@ def reads(t: Calls) -> None:
     p = pair(t, t.params["level"])
     need_read(p.a.node, p.level)
     sink = p.a.node.mem(SIZE, fill=f"{_GUARD:02x}")
-    waiting = p.b.recv(p.src.part(0, 0)) if False else p.b.recv(p.dst.part(0, 64))
+    waiting = p.b.recv(p.dst.part(0, 64))
     for i, (length, offset) in enumerate(((1, 0), (300, 63), (4097, 4095), (20000, 1024))):
         p.dst.fill(i)
         p.a.rdma("read", p.dst.remote(offset), *split(sink, 64, length, t.params["scatter"]))
@@ -162,7 +163,7 @@ def reads(t: Calls) -> None:
 
 
 @vipl("D4", "Nothing in it", "S6.1.1.1-02 S6.1.1.1-03 G5.2-03", errata="A62",
-      variants=each(levels(), "op", {"send": "send", "write": "write", "read": "read"}))  # fmt: skip
+      variants=[*each(levels(), "op", {"send": "send", "write": "write"}), *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})])
 def zero_length(t: Calls) -> None:
     """Empty lists, and segments of no length at the first, middle and last place."""
     p = pair(t, t.params["level"])
@@ -396,17 +397,18 @@ def segments(t: Calls) -> None:
     p = pair(t)
     most = p.a.node.number("MaxSegmentsPerDesc")
     op = t.params["op"]
+    places = [{"mem": node.mem(32768).mem, "offset": 0} for node in (p.a.node, p.b.node)]
     counts = sorted({0, 1, 2, 251, 252, min(most, 1000)} if op == "send" else {0, 1, 2, 250, 251, min(most, 1000) - 1})
     for count in counts:
         p.src.fill(count, 0, 3 * count + 1)
         if op == "send":
             got = sent(p, split(p.src, 0, 3 * count, count) if count else [], split(p.dst, 0, 3 * count, count) if count else [],
-                       "S6.1.1.1-01")  # fmt: skip
+                       "S6.1.1.1-01", at=places[0], recv_at=places[1])  # fmt: skip
             assert got is not None
             t.require(got.length == 3 * count and p.dst.wrong(count, 0, 3 * count) == 0, "S6.1.1.1-04" if count >= 251 else "S6.1.1.1-01",
                       f"a Send and a receive of {count} segments", got, f"Length {3 * count}")  # fmt: skip
         else:
-            p.a.rdma("write", p.dst.remote(), *(split(p.src, 0, 3 * count, count) if count else []))
+            p.a.rdma("write", p.dst.remote(), *(split(p.src, 0, 3 * count, count) if count else []), at=places[0])
             got = p.a.good("Send", "G4.5-03", f"an RDMA Write of {count} segments")
             t.require(t.until(lambda: p.dst.wrong(count, 0, 3 * count) == 0, t.settle_us), "G4.5-03", "its bytes", "others", "written")  # noqa: B023
     t.named("G5.2-03 S6.1.1.1-01 S6.1.1.1-04 G4.5-03")

@@ -28,6 +28,8 @@ class Calls(CallScenario):
         #: Level of each VI, as it was made; None where the case gave something else.
         self.level_of: dict[tuple[int, int], Optional[str]] = {}
         super().__init__(*of_the_run)
+        #: Descriptors, by end and number, whose memory is gone: nobody can write their status.
+        self.unwritable: set[tuple[int, int]] = set()
         self.a: Any = None  # the nodes of both ends, when they are opened
         self.b: Any = None
 
@@ -105,6 +107,8 @@ class Calls(CallScenario):
             found = result.get("DescriptorPtr")
             if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
                 level = self.level_of.get((call.params.get("end", 0), call.params.get("vi", -1)))
+                if (call.params.get("end", 0), found.get("descriptor")) in self.unwritable:
+                    continue
                 yield call.method[3:7].lower(), level, str(result.get("return")), found
         for told in self.notifies:
             found = told.get("DescriptorPtr")

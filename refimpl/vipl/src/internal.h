@@ -6,7 +6,7 @@
 #include <fcvi/vipl_host.h>
 #include <vipl.h>
 
-enum { HOST_LENGTH = 16, DEVICE_NAME = 64, BUCKETS = 256, MAX_SEGMENTS = FCVI_MAX_SEGMENTS + 1 };
+enum { HOST_LENGTH = 16, DEVICE_NAME = 64, BUCKETS = 256, MAX_SEGMENTS = FCVI_MAX_SEGMENTS };
 
 enum kind { KIND_NONE, KIND_NIC, KIND_VI, KIND_CQ, KIND_CONN, KIND_PTAG };
 
