@@ -108,8 +108,9 @@ certify: all ## run the suite against the reference port; the report is in repor
 
 LIVE_RUNS ?= 1
 LIVE_DEVICE ?= endpoint
-live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent
-	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --keep $(BUILD)/live
+LIVE_ROLE ?= point-to-point
+live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent, LIVE_ROLE=... or all
+	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --role $(LIVE_ROLE) --keep $(BUILD)/live
 
 interop: all ## login-level cases against libfc of the Debian kernel in QEMU (needs apt; about three minutes)
 	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop

@@ -14,6 +14,7 @@ from fcvi.engine.attachment import DutError, Unavailable
 from . import fip
 from .directory import Registrar
 from .fip_login import FipLogin, accepted_id
+from .npiv import FurtherPorts
 from .options import LiveOptions
 from .role import Addressed, Role
 from .wire import Arrived
@@ -50,14 +51,25 @@ class ENode(Role):
         self._peer: Mapping[str, Any] = {}
         self._registrar: Optional[Registrar] = None
         self._vlans: set[int] = set()
+        self._further = FurtherPorts()
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         if config["topology"] not in _TOPOLOGIES:
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
         self._peer = peer
+        for message in self._further.leave():
+            self._tell(self.address, message)
         names = ("port_name", "node_name", "n_port_id")
         if {n: me[n] for n in names} != {n: self._me.get(n) for n in names}:
             self._me, self._address, self._due = me, None, 0
+
+    def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
+        """See Frames.joined: the Fabric delivers no frame to an N_Port that it does not know."""
+        return self._further.joined(n_port_id, port_name, node_name)
+
+    def _tell(self, source: bytes, message: fip.Message) -> None:
+        if self._forwarder is not None:
+            self.out.append(fip.encode(self._forwarder.address, source, message))
 
     def waits_for(self) -> str:
         if self._forwarder is None:
@@ -83,9 +95,12 @@ class ENode(Role):
 
     def deadline_us(self) -> Optional[int]:
         asks = self._registrar.deadline_us() if self._registrar is not None else None
-        return min((t for t in (self._due, asks) if t is not None), default=None)
+        return min((t for t in (self._due, asks, self._further.deadline_us()) if t is not None), default=None)
 
     def run(self, now_us: int) -> None:
+        if self._address is not None:
+            for source, message in self._further.run(self.address, now_us):
+                self._tell(source, message)
         if self._registrar is not None and self._forwarder is not None and self._address is not None:
             frame = self._registrar.run(now_us)
             if frame is not None:
@@ -136,11 +151,12 @@ class ENode(Role):
         if FipLogin.is_request(frame):
             self._ask(self._forwarder, frame)
         elif self._address is not None:
-            self.out.append(Addressed(self._forwarder.address, self._address, frame))
+            source = self._further.address(int.from_bytes(frame.data[5:8], "big")) or self._address
+            self.out.append(Addressed(self._forwarder.address, source, frame))
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
-            ours = self._address is not None and arrived.to == self._address
+            ours = self._address is not None and (arrived.to == self._address or self._further.has(arrived.to))
             if ours and self._registrar is not None and self._registrar.take(arrived.frame):
                 return None
             return arrived.frame if ours else None
@@ -177,15 +193,19 @@ class ENode(Role):
         frame = FipLogin().came(message, b"")
         if frame is None:
             return None
+        ox_id = int.from_bytes(frame.data[16:18], "big")
         granted, address = accepted_id(frame), message.find(fip.MAC, 6)
+        if self._further.is_theirs(ox_id):
+            self._further.answered(frame, address, now_us)
+            return None
         if granted is not None and address is not None and self._forwarder is not None:
             self._n_port_id, self._address, self._vn_port_us = granted, address, 0
             self._due = now_us
             if self.options.tester:
                 self._registrar = Registrar(self._me, self._peer, granted)
-        ours = int.from_bytes(frame.data[16:18], "big") == _OUR_OX_ID
-        return None if ours else frame
+        return None if ox_id == _OUR_OX_ID else frame
 
     def _cleared(self, message: fip.Message, now_us: int) -> None:
         if self._forwarder is not None and message.find(fip.MAC, 6) == self._forwarder.address:
             self._address, self._registrar, self._due = None, None, now_us
+            self._further.forget()
