@@ -14,8 +14,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER = 8 << 20, ADDRESS = 6 };
-static const char filter[] = "ether proto 0x8906 or ether proto 0x8914";
+enum {
+    BUFFER = 8 << 20,
+    ADDRESS = 6,
+    ADDRESSES = 2 * ADDRESS,
+    TPID_HIGH = 0x81,  /* 8100h, of a tag of IEEE 802.1Q */
+    PRIORITY = 3 << 5, /* the usual one of FCoE */
+    VLAN_HIGH = 0x0F   /* the VLAN is the low 12 bits of the two bytes behind */
+};
+static const char filter[] = "ether proto 0x8906 or ether proto 0x8914 or ether proto 0x88cc";
 
 struct live {
     pcap_t *pcap;
@@ -25,6 +32,7 @@ struct live {
     uint32_t changes; /* how often its carrier had come or gone when we last looked */
     char name[IFNAMSIZ];
     uint8_t address[ADDRESS];
+    uint8_t untagged[LIVE_LONGEST]; /* the frame that came last, if it had a tag */
 };
 
 static int complain(char *error, size_t size, const char *name, const char *words)
@@ -203,6 +211,25 @@ int fcvi_live_ready(struct live *live, char *error, size_t size)
     return 0;
 }
 
+static bool is_lldp(const uint8_t *bytes)
+{
+    return bytes[ADDRESSES] == 0x88 && bytes[ADDRESSES + 1] == 0xCC;
+}
+
+/* The kernel's filter sees no tag, and libpcap puts it back: frames of every VLAN come here. */
+static void take_tag(struct live *live, struct live_record *out)
+{
+    const uint8_t *b = out->bytes;
+    if (out->length < LIVE_ETHERNET + LIVE_TAG || out->length > sizeof live->untagged ||
+        b[ADDRESSES] != TPID_HIGH || b[ADDRESSES + 1] != 0)
+        return;
+    out->vlan = (uint16_t)((b[ADDRESSES + 2] & VLAN_HIGH) << 8 | b[ADDRESSES + 3]);
+    memcpy(live->untagged, b, ADDRESSES);
+    memcpy(live->untagged + ADDRESSES, b + ADDRESSES + LIVE_TAG, out->length - ADDRESSES - LIVE_TAG);
+    out->bytes = live->untagged;
+    out->length -= LIVE_TAG;
+}
+
 int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
 {
     struct pcap_pkthdr *header;
@@ -218,7 +245,7 @@ int fcvi_live_receive(struct live *live, struct live_record *out, char *error, s
         memset(out, 0, sizeof *out);
         struct envelope envelope = {0};
         fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, bytes, header->caplen, header->caplen, &out->record);
-        if (out->record.kind == CAPTURE_FOREIGN || header->caplen < LIVE_ETHERNET)
+        if (header->caplen < LIVE_ETHERNET || (out->record.kind == CAPTURE_FOREIGN && !is_lldp(bytes)))
             continue;
         if (header->caplen < header->len) {
             out->record.kind = CAPTURE_MALFORMED;
@@ -228,12 +255,25 @@ int fcvi_live_receive(struct live *live, struct live_record *out, char *error, s
         out->record.time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
         out->bytes = bytes;
         out->length = header->caplen;
+        take_tag(live, out);
         return 1;
     }
 }
 
-int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size)
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan, char *error,
+                       size_t size)
 {
+    uint8_t tagged[LIVE_LONGEST];
+    if (vlan != 0) {
+        if (length < LIVE_ETHERNET || length > sizeof tagged - LIVE_TAG)
+            return complain(error, size, live->name, "longer than FCoE allows");
+        const uint8_t tag[LIVE_TAG] = {TPID_HIGH, 0, (uint8_t)(PRIORITY | vlan >> 8), (uint8_t)vlan};
+        memcpy(tagged, bytes, ADDRESSES);
+        memcpy(tagged + ADDRESSES, tag, sizeof tag);
+        memcpy(tagged + ADDRESSES + LIVE_TAG, bytes + ADDRESSES, length - ADDRESSES);
+        bytes = tagged;
+        length += LIVE_TAG;
+    }
     if (pcap_inject(live->pcap, bytes, length) == (int)length)
         return 0;
     if (check_up(live->name, error, size) != 0)
@@ -242,7 +282,7 @@ int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, c
 }
 
 int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-                   char *error, size_t size)
+                   uint16_t vlan, char *error, size_t size)
 {
     uint8_t bytes[LIVE_ETHERNET + LIVE_MTU];
     size_t length = fcvi_envelope_fcoe(frame, bytes, sizeof bytes);
@@ -252,7 +292,7 @@ int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, co
     }
     memcpy(bytes, to, ADDRESS);
     memcpy(bytes + ADDRESS, from, ADDRESS);
-    return fcvi_live_send_raw(live, bytes, length, error, size);
+    return fcvi_live_send_raw(live, bytes, length, vlan, error, size);
 }
 
 uint64_t fcvi_live_lost(struct live *live)

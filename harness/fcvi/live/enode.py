@@ -20,6 +20,8 @@ from .role import Addressed, Role
 from .wire import Arrived
 
 _RETRY_US = 1_000_000  # of a solicitation or a login without answer
+_SOLICITATIONS = 2  # without an FCF in this VLAN, before those are tried that VLAN discovery has named
+_MOST_VLANS = 64  # that are tried
 _VN_PORT_US = 90_000_000  # keep-alives of the VN_Port
 _OUR_OX_ID = 0xFF00
 _LONGEST_DATA = 2112
@@ -50,7 +52,8 @@ class ENode(Role):
         self._vn_port_us = 0
         self._peer: Mapping[str, Any] = {}
         self._registrar: Optional[Registrar] = None
-        self._vlans: set[int] = set()
+        self._vlans: list[int] = []  # that were named
+        self._solicited = 0  # times, in the VLAN in which we are
         self._further = FurtherPorts()
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
@@ -73,8 +76,9 @@ class ENode(Role):
 
     def waits_for(self) -> str:
         if self._forwarder is None:
-            elsewhere = ", ".join(str(vlan) for vlan in sorted(self._vlans - {0}))
-            return "advertisement of an FCF" + (f" (FCFs are in VLAN {elsewhere}: name its interface)" if elsewhere else "")
+            named = ", ".join(str(vlan) for vlan in self._vlans if vlan)
+            also = f" (looked for in VLAN {named} as well, which VLAN discovery names)" if named else ""
+            return f"advertisement of an FCF{also}"
         if self._address is None:
             return "answer to the fabric login"
         if self._n_port_id != int(self._me["n_port_id"], 16):
@@ -120,7 +124,17 @@ class ENode(Role):
             self._keep_alive(forwarder, now_us)
             self._due = now_us + forwarder.period_us if forwarder.period_us else None
 
+    def _next_vlan(self) -> None:
+        """FC-BB: an FCF is in one of the VLANs that discovery names, which need not be the one that has no tag."""
+        others = [vlan for vlan in self._vlans if vlan != self.vlan]
+        if self._solicited < _SOLICITATIONS or not others or self.options.vlan:
+            return
+        later = [vlan for vlan in others if vlan > self.vlan]
+        self.vlan, self._solicited = (later or others)[0], 0
+
     def _solicit(self) -> None:
+        self._next_vlan()
+        self._solicited += 1
         request = fip.Message(fip.VLAN_REQUEST, fip.FPMA, (fip.mac(self.address),))
         self.out.append(fip.encode(fip.ALL_FCFS, self.address, request))
         parts = (fip.mac(self.address), fip.name(int(self._me["node_name"], 16)), fip.size())
@@ -168,7 +182,7 @@ class ENode(Role):
         elif message.what == fip.ELS_REPLY:
             return self._answered(message, now_us)
         elif message.what == fip.VLAN_NOTIFICATION:
-            self._vlans |= message.vlans()
+            self._vlans = sorted({*self._vlans, *message.vlans()})[:_MOST_VLANS]
         elif message.what == fip.CLEAR_LINKS:
             self._cleared(message, now_us)
         return None
@@ -185,6 +199,7 @@ class ENode(Role):
         if not message.flags & fip.AVAILABLE or (known is not None and (self._address or known.priority <= priority[1])):
             return
         wait_ms = min(max(int.from_bytes(period[2:], "big"), _SHORTEST_PERIOD_MS), _LONGEST_PERIOD_MS)
+        self._solicited = 0
         self._forwarder = Forwarder(address, priority[1], 0 if period[1] & 1 else wait_ms * 1000, now_us)
         if self._me:
             self._due = now_us

@@ -159,7 +159,7 @@ class Fcf(Role):
         if name != self._wanted[0]:
             self._stranger = f" ({name:016x} asked)"
             return None
-        if self._login is not None:
+        if self._login is not None and self.options.tester and not self.between:
             return frame  # a login that the case is about
         self._clear_us = None
         self.send(self._accept(frame.data), now_us)

@@ -108,6 +108,11 @@ def encode(to: bytes, source: bytes, message: Message, padded_to: int = _SHORTES
     return to + source + ETHERTYPE + (head + body).ljust(padded_to, b"\0")
 
 
+def finds_vlans(payload: bytes) -> bool:
+    """Whether a message is of VLAN discovery, which comes before a station knows of any VLAN and goes without a tag."""
+    return len(payload) >= _HEADER and payload[2:4] == b"\0\4"
+
+
 def decode(payload: bytes) -> Optional[Message]:
     """What follows the EtherType; None when it is no FIP message of version 1 or its lengths do not fit."""
     if len(payload) < _HEADER or payload[0] >> 4 != 1:

@@ -39,6 +39,8 @@ class Arrived:
     frame: Optional[RawFrame] = None
     fip: bytes = b""
     problem: str = ""  # why it is neither
+    vlan: int = 0  # 0: no tag
+    lldp: bytes = b""  # what follows the EtherType of LLDP
 
 
 class Wire:
@@ -111,27 +113,32 @@ class Wire:
         raw = bytes(ffi.buffer(r.bytes, r.length))
         to, source = raw[:6], raw[6:12]
         if r.record.kind == lib.CAPTURE_FIP:
-            return Arrived(at_us, to, source, fip=raw[14:])
+            return Arrived(at_us, to, source, fip=raw[14:], vlan=r.vlan)
+        if r.record.kind == lib.CAPTURE_FOREIGN:
+            return Arrived(at_us, to, source, vlan=r.vlan, lldp=raw[14:])
         if r.record.kind != lib.CAPTURE_FRAME:
-            return Arrived(at_us, to, source, problem=ffi.string(r.record.problem).decode())
+            return Arrived(at_us, to, source, problem=ffi.string(r.record.problem).decode(), vlan=r.vlan)
         f = r.record.frame
         data = bytes(ffi.buffer(f.bytes, f.length)) if f.length else b""
-        return Arrived(at_us, to, source, RawFrame(data, f.sof, f.eof, f.crc != _CRC_BAD))
+        return Arrived(at_us, to, source, RawFrame(data, f.sof, f.eof, f.crc != _CRC_BAD), vlan=r.vlan)
 
-    def send(self, to: bytes, source: bytes, frame: RawFrame) -> None:
-        """Send an FC-2 frame. Raises DutError when the interface fails and CannotCarry for what FCoE has no form for."""
+    def send(self, to: bytes, source: bytes, frame: RawFrame, vlan: int = 0) -> None:
+        """Send an FC-2 frame, with a tag unless the VLAN is 0.
+
+        Raises DutError when the interface fails and CannotCarry for what FCoE has no form for.
+        """
         keep = ffi.from_buffer(frame.data)
         out: Any = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
         out.sof, out.eof, out.crc = frame.sof, frame.eof, 1 if frame.crc_ok else _CRC_BAD
-        status = lib.fcvi_live_send(self._live, to, source, out, self._error, _ERROR_SIZE)
+        status = lib.fcvi_live_send(self._live, to, source, out, vlan, self._error, _ERROR_SIZE)
         if status == -2:
             raise CannotCarry(self._words())
         if status != 0:
             raise DutError(self._words())
 
-    def send_raw(self, frame: bytes) -> None:
-        """Send a whole Ethernet frame. Raises DutError when the interface fails."""
-        if lib.fcvi_live_send_raw(self._live, frame, len(frame), self._error, _ERROR_SIZE) != 0:
+    def send_raw(self, frame: bytes, vlan: int = 0) -> None:
+        """Send a whole Ethernet frame, which has no tag yet. Raises DutError when the interface fails."""
+        if lib.fcvi_live_send_raw(self._live, frame, len(frame), vlan, self._error, _ERROR_SIZE) != 0:
             raise DutError(self._words())
 
     def close(self) -> None:
