@@ -1,6 +1,7 @@
-/* A live Ethernet interface through libpcap. */
+/* A live Ethernet interface, through libpcap or a socket that was handed over. */
 #include "live.h"
 
+#include "adopted.h"
 #include "envelope.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ enum {
 static const char filter[] = "ether proto 0x8906 or ether proto 0x8914 or ether proto 0x88cc";
 
 struct live {
-    pcap_t *pcap;
+    pcap_t *pcap;            /* or */
+    struct adopted *adopted; /* the other is NULL */
     uint64_t number;
     int netlink;
     uint32_t index;   /* of the interface */
@@ -146,7 +148,8 @@ static int activate(struct live *live, char *error, size_t size)
     int status = pcap_activate(p);
     if (status == PCAP_ERROR_PERM_DENIED || status == PCAP_ERROR_PROMISC_PERM_DENIED)
         return complain(error, size, live->name,
-                        "not permitted: it needs CAP_NET_RAW (run as root, by sudo, or give it with setcap)");
+                        LIVE_NOT_PERMITTED
+                        ": it needs CAP_NET_RAW (run as root, by sudo, or give it to fcvi-open with setcap)");
     if (status < 0)
         return complain(error, size, live->name,
                         *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
@@ -161,27 +164,51 @@ static int activate(struct live *live, char *error, size_t size)
     return 0;
 }
 
-struct live *fcvi_live_open(const char *interface, char *error, size_t size)
+static struct live *make(const char *interface, char *error, size_t size)
 {
-    char reason[PCAP_ERRBUF_SIZE];
     struct live *live = calloc(1, sizeof *live);
     if (live == NULL) {
         complain(error, size, interface, "out of memory");
         return NULL;
     }
-    if (strlen(interface) >= sizeof live->name) {
-        complain(error, size, interface, "there is no such interface");
-        free(live);
-        return NULL;
-    }
-    snprintf(live->name, sizeof live->name, "%s", interface);
     live->netlink = -1;
+    if (strlen(interface) < sizeof live->name) {
+        snprintf(live->name, sizeof live->name, "%s", interface);
+        return live;
+    }
+    complain(error, size, interface, "there is no such interface");
+    free(live);
+    return NULL;
+}
+
+struct live *fcvi_live_open(const char *interface, char *error, size_t size)
+{
+    char reason[PCAP_ERRBUF_SIZE];
+    struct live *live = make(interface, error, size);
+    if (live == NULL)
+        return NULL;
     live->pcap = pcap_create(interface, reason);
     if (live->pcap == NULL)
         complain(error, size, interface, reason);
     if (live->pcap != NULL && check_interface(live, error, size) == 0 && activate(live, error, size) == 0)
         return live;
     fcvi_live_close(live);
+    return NULL;
+}
+
+struct live *fcvi_live_adopt(const char *interface, int fd, char *error, size_t size)
+{
+    struct live *live = make(interface, error, size);
+    if (live == NULL || check_interface(live, error, size) != 0) {
+        close(fd);
+    } else {
+        live->adopted = fcvi_adopted_open(fd, live->index);
+        if (live->adopted != NULL)
+            return live;
+        complain(error, size, interface, strerror(errno));
+    }
+    if (live != NULL)
+        fcvi_live_close(live);
     return NULL;
 }
 
@@ -192,7 +219,7 @@ const uint8_t *fcvi_live_address(const struct live *live)
 
 int fcvi_live_fd(const struct live *live)
 {
-    return pcap_get_selectable_fd(live->pcap);
+    return live->adopted != NULL ? fcvi_adopted_fd(live->adopted) : pcap_get_selectable_fd(live->pcap);
 }
 
 void fcvi_live_forget(struct live *live)
@@ -230,31 +257,46 @@ static void take_tag(struct live *live, struct live_record *out)
     out->length -= LIVE_TAG;
 }
 
-int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+/* The next frame of whatever EtherType: 1, 0 for none now, -1. */
+static int next(struct live *live, struct adopted_frame *out, char *error, size_t size)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
+    if (live->adopted != NULL)
+        return fcvi_adopted_next(live->adopted, out) ? 1 : 0;
+    int status = pcap_next_ex(live->pcap, &header, &bytes);
+    if (status == 0)
+        return 0;
+    if (status < 0)
+        return check_up(live->name, error, size) != 0
+                   ? -1
+                   : complain(error, size, live->name, pcap_geterr(live->pcap));
+    const uint64_t time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
+    *out = (struct adopted_frame){bytes, header->caplen, header->len, time_us, 0};
+    return 1;
+}
+
+int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+{
+    struct adopted_frame f;
     for (;;) {
-        int status = pcap_next_ex(live->pcap, &header, &bytes);
-        if (status == 0)
-            return 0;
-        if (status < 0)
-            return check_up(live->name, error, size) != 0
-                       ? -1
-                       : complain(error, size, live->name, pcap_geterr(live->pcap));
+        int status = next(live, &f, error, size);
+        if (status != 1)
+            return status;
         memset(out, 0, sizeof *out);
         struct envelope envelope = {0};
-        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, bytes, header->caplen, header->caplen, &out->record);
-        if (header->caplen < LIVE_ETHERNET || (out->record.kind == CAPTURE_FOREIGN && !is_lldp(bytes)))
+        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, f.bytes, f.length, f.length, &out->record);
+        if (f.length < LIVE_ETHERNET || (out->record.kind == CAPTURE_FOREIGN && !is_lldp(f.bytes)))
             continue;
-        if (header->caplen < header->len) {
+        if (f.length < f.whole) {
             out->record.kind = CAPTURE_MALFORMED;
             out->record.problem = "longer than FCoE allows";
         }
         out->record.number = ++live->number;
-        out->record.time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
-        out->bytes = bytes;
-        out->length = header->caplen;
+        out->record.time_us = f.time_us;
+        out->bytes = f.bytes;
+        out->length = f.length;
+        out->vlan = f.vlan;
         take_tag(live, out);
         return 1;
     }
@@ -274,11 +316,14 @@ int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, u
         bytes = tagged;
         length += LIVE_TAG;
     }
-    if (pcap_inject(live->pcap, bytes, length) == (int)length)
+    if (live->adopted != NULL ? fcvi_adopted_send(live->adopted, bytes, length) == 0
+                              : pcap_inject(live->pcap, bytes, length) == (int)length)
         return 0;
+    const int reason = errno;
     if (check_up(live->name, error, size) != 0)
         return -1;
-    return complain(error, size, live->name, pcap_geterr(live->pcap));
+    return complain(error, size, live->name,
+                    live->adopted != NULL ? strerror(reason) : pcap_geterr(live->pcap));
 }
 
 int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
@@ -298,6 +343,8 @@ int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, co
 uint64_t fcvi_live_lost(struct live *live)
 {
     struct pcap_stat counts;
+    if (live->adopted != NULL)
+        return fcvi_adopted_lost(live->adopted);
     return pcap_stats(live->pcap, &counts) == 0 ? counts.ps_drop : 0;
 }
 
@@ -305,6 +352,7 @@ void fcvi_live_close(struct live *live)
 {
     if (live->pcap != NULL)
         pcap_close(live->pcap);
+    fcvi_adopted_close(live->adopted);
     if (live->netlink >= 0)
         close(live->netlink);
     free(live);

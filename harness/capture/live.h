@@ -28,9 +28,14 @@ struct live_record {
 
 /* What ends the line of an interface whose other end is not up: it may come up in a moment. */
 #define LIVE_NO_LINK "the interface has no link"
+/* What begins the reason of an interface that may not be opened, behind its name. */
+#define LIVE_NOT_PERMITTED "not permitted"
 
 /** Open an interface. NULL on failure, with one line in error (size bytes). */
 struct live *fcvi_live_open(const char *interface, char *error, size_t size);
+
+/** As fcvi_live_open, through a socket of harness/opener, which is taken over in any case. */
+struct live *fcvi_live_adopt(const char *interface, int fd, char *error, size_t size);
 
 /** The interface's own address, 6 bytes. */
 const uint8_t *fcvi_live_address(const struct live *live);

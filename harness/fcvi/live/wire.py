@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from _fcvi import ffi, lib
 
 from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.dut.planes import monotonic_us
-from . import privileges
+from . import opener, privileges
 
 _ERROR_SIZE = 512
 _MOST_AT_ONCE = 256  # frames taken in by one call, so that a flood does not keep it for ever
 _CRC_BAD = 2
+_NOT_PERMITTED = "not permitted"  # LIVE_NOT_PERMITTED of harness/capture/live.h
 _JUMP_US = 1_000  # by which the time of day moves against our clock only when somebody sets it
 _WAITED_US = 1_000_000  # for which a frame may have waited to be taken in, when it does
 
@@ -52,6 +53,8 @@ class Wire:
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._record = ffi.new("struct live_record *")
         self._live = lib.fcvi_live_open(interface.encode(), self._error, _ERROR_SIZE)
+        if self._live == ffi.NULL and f": {_NOT_PERMITTED}: " in self._words():
+            self._adopt(opener.handed_over(interface))
         if self._live == ffi.NULL:
             raise AttachError(f"{option}: {self._words()}")
         try:
@@ -62,6 +65,13 @@ class Wire:
         self.address = bytes(ffi.buffer(lib.fcvi_live_address(self._live), 6))
         self._lost = 0
         self._asked_us, self._ahead_us = monotonic_us(), _ahead_us()
+
+    def _adopt(self, handed: Union[int, str]) -> None:
+        """A socket of the opener; or why there is none, "" when there is no opener."""
+        if isinstance(handed, int):
+            self._live = lib.fcvi_live_adopt(self.interface.encode(), handed, self._error, _ERROR_SIZE)
+        elif handed:
+            self._error = ffi.new("char[]", handed.encode()[: _ERROR_SIZE - 1].ljust(_ERROR_SIZE, b"\0"))
 
     def _words(self) -> str:
         return str(ffi.string(self._error).decode(errors="replace"))
