@@ -90,7 +90,7 @@ include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
 all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
-     $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore
+     $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open
 
 # ---- libraries: codec, reference port and monitor ----
 
@@ -155,7 +155,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -d $(PRIVATE)/build/python
 	install -m 755 $(BUILD)/python/*.so $(PRIVATE)/build/python/
 	install -m 755 $(BUILD)/fcvi $(PRIVATE)/build/fcvi
-	install -m 755 $(BUILD)/fcvi-explore $(PRIVATE)/build/
+	install -m 755 $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(PRIVATE)/build/
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
@@ -245,7 +245,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000

@@ -34,8 +34,13 @@ $(BUILD)/obj/filter.o: $(BUILD)/obj/filter.c harness/sandbox/filter.h
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
 $(eval $(call archive,$(BUILD)/libfcvi-sandbox.a,$(call objects,$(BUILD)/obj,$(SANDBOX_SRC)) $(BUILD)/obj/filter.o))
 
+# opens an interface for who may not: small enough to be given a capability, and linked with nothing but the C library
+$(BUILD)/fcvi-open: harness/opener/fcvi_open.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
+
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_stream.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_stream.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
@@ -108,8 +113,9 @@ certify: all ## run the suite against the reference port; the report is in repor
 
 LIVE_RUNS ?= 1
 LIVE_DEVICE ?= endpoint
-live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent
-	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --keep $(BUILD)/live
+LIVE_ROLE ?= point-to-point
+live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent, LIVE_ROLE=... or all
+	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --role $(LIVE_ROLE) --keep $(BUILD)/live
 
 interop: all ## login-level cases against libfc of the Debian kernel in QEMU (needs apt; about three minutes)
 	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop

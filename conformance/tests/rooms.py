@@ -42,6 +42,7 @@ C_ROOMS = {
     "harness/judge": "judge",
     "harness/sandbox": "sandbox",
     "harness/agent": "agent",
+    "harness/opener": "opener",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
     "harness/mutator": "mutator",
@@ -72,6 +73,7 @@ C_ARROWS: dict[str, set[str]] = {
     "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
     "mutator": {"codec"},
     "sandbox": set(),
+    "opener": set(),
     "starters": set(),
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -100,7 +102,7 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": ["harness/capture", "harness/judge", "harness/sandbox", "harness/agent", "harness/ffi", "harness/mutator"],
+    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "ffi", "mutator")],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")

@@ -66,7 +66,7 @@ bool wire_receive(struct fcvi_input *frame)
     if (live == NULL)
         return false;
     while ((status = fcvi_live_receive(live, &r, why, sizeof why)) == 1)
-        if (r.record.kind == CAPTURE_FRAME) {
+        if (r.record.kind == CAPTURE_FRAME && r.vlan == 0) {
             *frame = r.record.frame;
             return true;
         }
@@ -92,7 +92,7 @@ void wire_send(const struct fcvi_input *frame)
     mapped(frame->bytes + S_ID, from);
     if (memcmp(frame->bytes + S_ID, nobody, ID) == 0) /* who asks for an N_Port_ID has none yet */
         memcpy(from, fcvi_live_address(live), ADDRESS);
-    if (fcvi_live_send(live, to, from, frame, why, sizeof why) == 0)
+    if (fcvi_live_send(live, to, from, frame, 0, why, sizeof why) == 0)
         down = false;
     else
         complain(why);

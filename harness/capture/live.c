@@ -1,6 +1,7 @@
-/* A live Ethernet interface through libpcap. */
+/* A live Ethernet interface, through libpcap or a socket that was handed over. */
 #include "live.h"
 
+#include "adopted.h"
 #include "envelope.h"
 
 #include <errno.h>
@@ -14,17 +15,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER = 8 << 20, ADDRESS = 6 };
-static const char filter[] = "ether proto 0x8906 or ether proto 0x8914";
+enum {
+    BUFFER = 8 << 20,
+    ADDRESS = 6,
+    ADDRESSES = 2 * ADDRESS,
+    TPID_HIGH = 0x81,  /* 8100h, of a tag of IEEE 802.1Q */
+    PRIORITY = 3 << 5, /* the usual one of FCoE */
+    VLAN_HIGH = 0x0F   /* the VLAN is the low 12 bits of the two bytes behind */
+};
+static const char filter[] = "ether proto 0x8906 or ether proto 0x8914 or ether proto 0x88cc";
 
 struct live {
-    pcap_t *pcap;
+    pcap_t *pcap;            /* or */
+    struct adopted *adopted; /* the other is NULL */
     uint64_t number;
     int netlink;
     uint32_t index;   /* of the interface */
     uint32_t changes; /* how often its carrier had come or gone when we last looked */
     char name[IFNAMSIZ];
     uint8_t address[ADDRESS];
+    uint8_t untagged[LIVE_LONGEST]; /* the frame that came last, if it had a tag */
 };
 
 static int complain(char *error, size_t size, const char *name, const char *words)
@@ -138,7 +148,8 @@ static int activate(struct live *live, char *error, size_t size)
     int status = pcap_activate(p);
     if (status == PCAP_ERROR_PERM_DENIED || status == PCAP_ERROR_PROMISC_PERM_DENIED)
         return complain(error, size, live->name,
-                        "not permitted: it needs CAP_NET_RAW (run as root, by sudo, or give it with setcap)");
+                        LIVE_NOT_PERMITTED
+                        ": it needs CAP_NET_RAW (run as root, by sudo, or give it to fcvi-open with setcap)");
     if (status < 0)
         return complain(error, size, live->name,
                         *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
@@ -153,27 +164,51 @@ static int activate(struct live *live, char *error, size_t size)
     return 0;
 }
 
-struct live *fcvi_live_open(const char *interface, char *error, size_t size)
+static struct live *make(const char *interface, char *error, size_t size)
 {
-    char reason[PCAP_ERRBUF_SIZE];
     struct live *live = calloc(1, sizeof *live);
     if (live == NULL) {
         complain(error, size, interface, "out of memory");
         return NULL;
     }
-    if (strlen(interface) >= sizeof live->name) {
-        complain(error, size, interface, "there is no such interface");
-        free(live);
-        return NULL;
-    }
-    snprintf(live->name, sizeof live->name, "%s", interface);
     live->netlink = -1;
+    if (strlen(interface) < sizeof live->name) {
+        snprintf(live->name, sizeof live->name, "%s", interface);
+        return live;
+    }
+    complain(error, size, interface, "there is no such interface");
+    free(live);
+    return NULL;
+}
+
+struct live *fcvi_live_open(const char *interface, char *error, size_t size)
+{
+    char reason[PCAP_ERRBUF_SIZE];
+    struct live *live = make(interface, error, size);
+    if (live == NULL)
+        return NULL;
     live->pcap = pcap_create(interface, reason);
     if (live->pcap == NULL)
         complain(error, size, interface, reason);
     if (live->pcap != NULL && check_interface(live, error, size) == 0 && activate(live, error, size) == 0)
         return live;
     fcvi_live_close(live);
+    return NULL;
+}
+
+struct live *fcvi_live_adopt(const char *interface, int fd, char *error, size_t size)
+{
+    struct live *live = make(interface, error, size);
+    if (live == NULL || check_interface(live, error, size) != 0) {
+        close(fd);
+    } else {
+        live->adopted = fcvi_adopted_open(fd, live->index);
+        if (live->adopted != NULL)
+            return live;
+        complain(error, size, interface, strerror(errno));
+    }
+    if (live != NULL)
+        fcvi_live_close(live);
     return NULL;
 }
 
@@ -184,7 +219,7 @@ const uint8_t *fcvi_live_address(const struct live *live)
 
 int fcvi_live_fd(const struct live *live)
 {
-    return pcap_get_selectable_fd(live->pcap);
+    return live->adopted != NULL ? fcvi_adopted_fd(live->adopted) : pcap_get_selectable_fd(live->pcap);
 }
 
 void fcvi_live_forget(struct live *live)
@@ -203,46 +238,96 @@ int fcvi_live_ready(struct live *live, char *error, size_t size)
     return 0;
 }
 
-int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+static bool is_lldp(const uint8_t *bytes)
+{
+    return bytes[ADDRESSES] == 0x88 && bytes[ADDRESSES + 1] == 0xCC;
+}
+
+/* The kernel's filter sees no tag, and libpcap puts it back: frames of every VLAN come here. */
+static void take_tag(struct live *live, struct live_record *out)
+{
+    const uint8_t *b = out->bytes;
+    if (out->length < LIVE_ETHERNET + LIVE_TAG || out->length > sizeof live->untagged ||
+        b[ADDRESSES] != TPID_HIGH || b[ADDRESSES + 1] != 0)
+        return;
+    out->vlan = (uint16_t)((b[ADDRESSES + 2] & VLAN_HIGH) << 8 | b[ADDRESSES + 3]);
+    memcpy(live->untagged, b, ADDRESSES);
+    memcpy(live->untagged + ADDRESSES, b + ADDRESSES + LIVE_TAG, out->length - ADDRESSES - LIVE_TAG);
+    out->bytes = live->untagged;
+    out->length -= LIVE_TAG;
+}
+
+/* The next frame of whatever EtherType: 1, 0 for none now, -1. */
+static int next(struct live *live, struct adopted_frame *out, char *error, size_t size)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
+    if (live->adopted != NULL)
+        return fcvi_adopted_next(live->adopted, out) ? 1 : 0;
+    int status = pcap_next_ex(live->pcap, &header, &bytes);
+    if (status == 0)
+        return 0;
+    if (status < 0)
+        return check_up(live->name, error, size) != 0
+                   ? -1
+                   : complain(error, size, live->name, pcap_geterr(live->pcap));
+    const uint64_t time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
+    *out = (struct adopted_frame){bytes, header->caplen, header->len, time_us, 0};
+    return 1;
+}
+
+int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+{
+    struct adopted_frame f;
     for (;;) {
-        int status = pcap_next_ex(live->pcap, &header, &bytes);
-        if (status == 0)
-            return 0;
-        if (status < 0)
-            return check_up(live->name, error, size) != 0
-                       ? -1
-                       : complain(error, size, live->name, pcap_geterr(live->pcap));
+        int status = next(live, &f, error, size);
+        if (status != 1)
+            return status;
         memset(out, 0, sizeof *out);
         struct envelope envelope = {0};
-        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, bytes, header->caplen, header->caplen, &out->record);
-        if (out->record.kind == CAPTURE_FOREIGN || header->caplen < LIVE_ETHERNET)
+        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, f.bytes, f.length, f.length, &out->record);
+        if (f.length < LIVE_ETHERNET || (out->record.kind == CAPTURE_FOREIGN && !is_lldp(f.bytes)))
             continue;
-        if (header->caplen < header->len) {
+        if (f.length < f.whole) {
             out->record.kind = CAPTURE_MALFORMED;
             out->record.problem = "longer than FCoE allows";
         }
         out->record.number = ++live->number;
-        out->record.time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
-        out->bytes = bytes;
-        out->length = header->caplen;
+        out->record.time_us = f.time_us;
+        out->bytes = f.bytes;
+        out->length = f.length;
+        out->vlan = f.vlan;
+        take_tag(live, out);
         return 1;
     }
 }
 
-int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, char *error, size_t size)
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan, char *error,
+                       size_t size)
 {
-    if (pcap_inject(live->pcap, bytes, length) == (int)length)
+    uint8_t tagged[LIVE_LONGEST];
+    if (vlan != 0) {
+        if (length < LIVE_ETHERNET || length > sizeof tagged - LIVE_TAG)
+            return complain(error, size, live->name, "longer than FCoE allows");
+        const uint8_t tag[LIVE_TAG] = {TPID_HIGH, 0, (uint8_t)(PRIORITY | vlan >> 8), (uint8_t)vlan};
+        memcpy(tagged, bytes, ADDRESSES);
+        memcpy(tagged + ADDRESSES, tag, sizeof tag);
+        memcpy(tagged + ADDRESSES + LIVE_TAG, bytes + ADDRESSES, length - ADDRESSES);
+        bytes = tagged;
+        length += LIVE_TAG;
+    }
+    if (live->adopted != NULL ? fcvi_adopted_send(live->adopted, bytes, length) == 0
+                              : pcap_inject(live->pcap, bytes, length) == (int)length)
         return 0;
+    const int reason = errno;
     if (check_up(live->name, error, size) != 0)
         return -1;
-    return complain(error, size, live->name, pcap_geterr(live->pcap));
+    return complain(error, size, live->name,
+                    live->adopted != NULL ? strerror(reason) : pcap_geterr(live->pcap));
 }
 
 int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-                   char *error, size_t size)
+                   uint16_t vlan, char *error, size_t size)
 {
     uint8_t bytes[LIVE_ETHERNET + LIVE_MTU];
     size_t length = fcvi_envelope_fcoe(frame, bytes, sizeof bytes);
@@ -252,12 +337,14 @@ int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, co
     }
     memcpy(bytes, to, ADDRESS);
     memcpy(bytes + ADDRESS, from, ADDRESS);
-    return fcvi_live_send_raw(live, bytes, length, error, size);
+    return fcvi_live_send_raw(live, bytes, length, vlan, error, size);
 }
 
 uint64_t fcvi_live_lost(struct live *live)
 {
     struct pcap_stat counts;
+    if (live->adopted != NULL)
+        return fcvi_adopted_lost(live->adopted);
     return pcap_stats(live->pcap, &counts) == 0 ? counts.ps_drop : 0;
 }
 
@@ -265,6 +352,7 @@ void fcvi_live_close(struct live *live)
 {
     if (live->pcap != NULL)
         pcap_close(live->pcap);
+    fcvi_adopted_close(live->adopted);
     if (live->netlink >= 0)
         close(live->netlink);
     free(live);

@@ -141,6 +141,25 @@ def test_what_a_busy_host_may_have_spoilt_is_tried_again_with_longer_timers(monk
     assert "timers 4 times as long" in result.log[0]
 
 
+class TooSoon(Tries):
+    """A case in which something comes before its time until the timers are so many times as long."""
+
+    def __call__(self, t: Scenario) -> None:
+        self.seen.append(t.pixit.slower)
+        t.control("it came")
+        t.expect_now(t.now_us + (2 * t.pixit.early_us if t.pixit.slower < self.enough else 0), REQUIREMENT, "the retry")
+
+
+def test_what_came_too_soon_on_a_busy_host_is_tried_again_like_what_came_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that stands still sees a device's first frame late, and then its timer seems to be short."""
+    body = TooSoon(2)
+    assert work(body, monkeypatch, busy=True).verdict is Verdict.PASS and body.seen == [1, 2]
+    body = TooSoon(99)
+    assert work(body, monkeypatch, busy=True).verdict is Verdict.FAIL and body.seen == [1, 2, 4]
+    body = TooSoon(2)
+    assert work(body, monkeypatch, busy=False).verdict is Verdict.FAIL and body.seen == [1]
+
+
 def test_what_fails_with_all_timers_is_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     body = Tries(99)
     assert work(body, monkeypatch, busy=True).verdict is Verdict.FAIL and body.seen == [1, 2, 4]

@@ -73,6 +73,7 @@ class World:
         self.murky = False  # a letter came out of place since all was over: nothing is owed
         self.disturbed = False  # the same since the word began
         self.unagreed: list[Call] = []  # connect calls that succeeded though the tester had not agreed
+        self.even = False  # letters last as long on every device
         self._seen = 0  # of the tester's inbox
         self.fresh()
 

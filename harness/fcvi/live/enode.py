@@ -14,11 +14,14 @@ from fcvi.engine.attachment import DutError, Unavailable
 from . import fip
 from .directory import Registrar
 from .fip_login import FipLogin, accepted_id
+from .npiv import FurtherPorts
 from .options import LiveOptions
 from .role import Addressed, Role
 from .wire import Arrived
 
 _RETRY_US = 1_000_000  # of a solicitation or a login without answer
+_SOLICITATIONS = 2  # without an FCF in this VLAN, before those are tried that VLAN discovery has named
+_MOST_VLANS = 64  # that are tried
 _VN_PORT_US = 90_000_000  # keep-alives of the VN_Port
 _OUR_OX_ID = 0xFF00
 _LONGEST_DATA = 2112
@@ -49,20 +52,33 @@ class ENode(Role):
         self._vn_port_us = 0
         self._peer: Mapping[str, Any] = {}
         self._registrar: Optional[Registrar] = None
-        self._vlans: set[int] = set()
+        self._vlans: list[int] = []  # that were named
+        self._solicited = 0  # times, in the VLAN in which we are
+        self._further = FurtherPorts()
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         if config["topology"] not in _TOPOLOGIES:
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
         self._peer = peer
+        for message in self._further.leave():
+            self._tell(self.address, message)
         names = ("port_name", "node_name", "n_port_id")
         if {n: me[n] for n in names} != {n: self._me.get(n) for n in names}:
             self._me, self._address, self._due = me, None, 0
 
+    def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
+        """See Frames.joined: the Fabric delivers no frame to an N_Port that it does not know."""
+        return self._further.joined(n_port_id, port_name, node_name)
+
+    def _tell(self, source: bytes, message: fip.Message) -> None:
+        if self._forwarder is not None:
+            self.out.append(fip.encode(self._forwarder.address, source, message))
+
     def waits_for(self) -> str:
         if self._forwarder is None:
-            elsewhere = ", ".join(str(vlan) for vlan in sorted(self._vlans - {0}))
-            return "advertisement of an FCF" + (f" (FCFs are in VLAN {elsewhere}: name its interface)" if elsewhere else "")
+            named = ", ".join(str(vlan) for vlan in self._vlans if vlan)
+            also = f" (looked for in VLAN {named} as well, which VLAN discovery names)" if named else ""
+            return f"advertisement of an FCF{also}"
         if self._address is None:
             return "answer to the fabric login"
         if self._n_port_id != int(self._me["n_port_id"], 16):
@@ -83,9 +99,12 @@ class ENode(Role):
 
     def deadline_us(self) -> Optional[int]:
         asks = self._registrar.deadline_us() if self._registrar is not None else None
-        return min((t for t in (self._due, asks) if t is not None), default=None)
+        return min((t for t in (self._due, asks, self._further.deadline_us()) if t is not None), default=None)
 
     def run(self, now_us: int) -> None:
+        if self._address is not None:
+            for source, message in self._further.run(self.address, now_us):
+                self._tell(source, message)
         if self._registrar is not None and self._forwarder is not None and self._address is not None:
             frame = self._registrar.run(now_us)
             if frame is not None:
@@ -105,7 +124,17 @@ class ENode(Role):
             self._keep_alive(forwarder, now_us)
             self._due = now_us + forwarder.period_us if forwarder.period_us else None
 
+    def _next_vlan(self) -> None:
+        """FC-BB: an FCF is in one of the VLANs that discovery names, which need not be the one that has no tag."""
+        others = [vlan for vlan in self._vlans if vlan != self.vlan]
+        if self._solicited < _SOLICITATIONS or not others or self.options.vlan:
+            return
+        later = [vlan for vlan in others if vlan > self.vlan]
+        self.vlan, self._solicited = (later or others)[0], 0
+
     def _solicit(self) -> None:
+        self._next_vlan()
+        self._solicited += 1
         request = fip.Message(fip.VLAN_REQUEST, fip.FPMA, (fip.mac(self.address),))
         self.out.append(fip.encode(fip.ALL_FCFS, self.address, request))
         parts = (fip.mac(self.address), fip.name(int(self._me["node_name"], 16)), fip.size())
@@ -136,11 +165,12 @@ class ENode(Role):
         if FipLogin.is_request(frame):
             self._ask(self._forwarder, frame)
         elif self._address is not None:
-            self.out.append(Addressed(self._forwarder.address, self._address, frame))
+            source = self._further.address(int.from_bytes(frame.data[5:8], "big")) or self._address
+            self.out.append(Addressed(self._forwarder.address, source, frame))
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
-            ours = self._address is not None and arrived.to == self._address
+            ours = self._address is not None and (arrived.to == self._address or self._further.has(arrived.to))
             if ours and self._registrar is not None and self._registrar.take(arrived.frame):
                 return None
             return arrived.frame if ours else None
@@ -152,7 +182,7 @@ class ENode(Role):
         elif message.what == fip.ELS_REPLY:
             return self._answered(message, now_us)
         elif message.what == fip.VLAN_NOTIFICATION:
-            self._vlans |= message.vlans()
+            self._vlans = sorted({*self._vlans, *message.vlans()})[:_MOST_VLANS]
         elif message.what == fip.CLEAR_LINKS:
             self._cleared(message, now_us)
         return None
@@ -169,6 +199,7 @@ class ENode(Role):
         if not message.flags & fip.AVAILABLE or (known is not None and (self._address or known.priority <= priority[1])):
             return
         wait_ms = min(max(int.from_bytes(period[2:], "big"), _SHORTEST_PERIOD_MS), _LONGEST_PERIOD_MS)
+        self._solicited = 0
         self._forwarder = Forwarder(address, priority[1], 0 if period[1] & 1 else wait_ms * 1000, now_us)
         if self._me:
             self._due = now_us
@@ -177,15 +208,19 @@ class ENode(Role):
         frame = FipLogin().came(message, b"")
         if frame is None:
             return None
+        ox_id = int.from_bytes(frame.data[16:18], "big")
         granted, address = accepted_id(frame), message.find(fip.MAC, 6)
+        if self._further.is_theirs(ox_id):
+            self._further.answered(frame, address, now_us)
+            return None
         if granted is not None and address is not None and self._forwarder is not None:
             self._n_port_id, self._address, self._vn_port_us = granted, address, 0
             self._due = now_us
             if self.options.tester:
                 self._registrar = Registrar(self._me, self._peer, granted)
-        ours = int.from_bytes(frame.data[16:18], "big") == _OUR_OX_ID
-        return None if ours else frame
+        return None if ox_id == _OUR_OX_ID else frame
 
     def _cleared(self, message: fip.Message, now_us: int) -> None:
         if self._forwarder is not None and message.find(fip.MAC, 6) == self._forwarder.address:
             self._address, self._registrar, self._due = None, None, now_us
+            self._further.forget()

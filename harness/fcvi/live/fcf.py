@@ -15,6 +15,7 @@ from fcvi.fc.services import FABRIC_NAMES
 from . import fip
 from .directory import NameServer
 from .fip_login import FipLogin, accepted_id
+from .npiv import FDISC
 from .options import LiveOptions
 from .role import Addressed, Role
 from .wire import Arrived
@@ -150,7 +151,7 @@ class Fcf(Role):
     def _asked(self, message: fip.Message, source: bytes, now_us: int) -> Optional[RawFrame]:
         frame = self._logins.came(message, source)
         if frame is None or not FipLogin.is_request(frame):
-            return frame
+            return None if frame is not None and self._further(frame, source) else frame
         self._station, self._heard_us = source, now_us
         payload = frame.data[28:]
         name = codec.get("LOGIN", "Port_Name", payload) if len(payload) >= 112 else 0
@@ -158,16 +159,33 @@ class Fcf(Role):
         if name != self._wanted[0]:
             self._stranger = f" ({name:016x} asked)"
             return None
-        if self._login is not None:
+        if self._login is not None and self.options.tester and not self.between:
             return frame  # a login that the case is about
         self._clear_us = None
         self.send(self._accept(frame.data), now_us)
         return None
 
-    def _accept(self, asked: bytes) -> RawFrame:
-        envelope = Envelope(
-            d_id=self._wanted[1], s_id=els.F_PORT, ox_id=int.from_bytes(asked[16:18], "big"), rx_id=_OUR_RX_ID
-        )
+    def _further(self, frame: RawFrame, to: bytes) -> bool:
+        """A second N_Port of the other end logs in (FDISC) or out; false for anything else, and where a tester answers."""
+        command = frame.data[24]
+        if self.options.tester or self._login is None or command not in (FDISC, els.LOGO):
+            return False
+        granted = self._login[1] + 1
+        if command == FDISC:
+            kind, more = fip.FDISC, [fip.mac(self.mapped(granted))]
+            reply = self._accept(frame.data, granted)
+        else:
+            kind, more = fip.LOGO, []
+            s_id = int.from_bytes(frame.data[5:8], "big")
+            envelope = Envelope(d_id=s_id, s_id=els.F_PORT, ox_id=int.from_bytes(frame.data[16:18], "big"), rx_id=_OUR_RX_ID)
+            reply = els.reply(envelope, els.LS_ACC)
+        parts = (fip.els(kind, reply.data), *more)
+        self.out.append(fip.encode(to, self.address, fip.Message(fip.ELS_REPLY, fip.FPMA | fip.FCF, parts)))
+        return True
+
+    def _accept(self, asked: bytes, granted: Optional[int] = None) -> RawFrame:
+        to, ox_id = self._wanted[1] if granted is None else granted, int.from_bytes(asked[16:18], "big")
+        envelope = Envelope(d_id=to, s_id=els.F_PORT, ox_id=ox_id, rx_id=_OUR_RX_ID)
         r_a_tov, e_d_tov = int(self._config["r_a_tov_us"]), int(self._config["e_d_tov_us"])
         body = els.fabric_login(FABRIC_NAMES, _LONGEST_DATA, r_a_tov, e_d_tov, True)
         return els.reply(envelope, els.LS_ACC, body)

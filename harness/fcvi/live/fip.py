@@ -20,7 +20,8 @@ PROBE, PROBE_REPLY, CLAIM, CLAIM_REPLY, BEACON = (5, 1), (5, 2), (5, 3), (5, 4),
 FPMA, REC, AVAILABLE, SOLICITED, FCF = 0x8000, 0x0008, 0x0004, 0x0002, 0x0001
 
 # descriptor types
-PRIORITY, MAC, NAME, FABRIC, SIZE, FLOGI, LOGO, VN_ID, KEEP_ALIVE_PERIOD, VLAN, FC4_FEATURES = 1, 2, 4, 5, 6, 7, 9, 11, 12, 14, 15
+PRIORITY, MAC, NAME, FABRIC, SIZE, FLOGI, FDISC, LOGO = 1, 2, 4, 5, 6, 7, 8, 9
+VN_ID, KEEP_ALIVE_PERIOD, VLAN, FC4_FEATURES = 11, 12, 14, 15
 _ELS_TYPES = (7, 8, 9, 10)  # FLOGI, FDISC, LOGO, ELP
 
 FCOE_SIZE = 2158  # the largest FCoE payload, for descriptor 6 and for padding
@@ -105,6 +106,11 @@ def encode(to: bytes, source: bytes, message: Message, padded_to: int = _SHORTES
     head = b"\x10\x00" + operation.to_bytes(2, "big") + bytes([0, subcode])
     head += (len(body) // 4).to_bytes(2, "big") + message.flags.to_bytes(2, "big")
     return to + source + ETHERTYPE + (head + body).ljust(padded_to, b"\0")
+
+
+def finds_vlans(payload: bytes) -> bool:
+    """Whether a message is of VLAN discovery, which comes before a station knows of any VLAN and goes without a tag."""
+    return len(payload) >= _HEADER and payload[2:4] == b"\0\4"
 
 
 def decode(payload: bytes) -> Optional[Message]:

@@ -10,6 +10,7 @@ from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.dut.planes import monotonic_us
 from fcvi.engine.pixit import Pixit
+from . import fip, lldp
 from .enode import ENode
 from .fcf import Fcf
 from .options import LiveOptions, parse
@@ -21,6 +22,7 @@ from .wire import CannotCarry, Wire
 _QUIET_S = 0.002  # no frame for so long: what was under way has arrived
 _NO_CARRIER = "the interface has no link"  # as harness/capture/live.h has it
 _CARRIER_S, _AGAIN_S = 5.0, 0.05
+_HEADER = 14  # of an Ethernet frame
 _MOST_DISCARDED = 20_000
 _ROLES: dict[str, type[Role]] = {"point-to-point": PointToPoint, "vn2vn": Vn2Vn, "fabric": Fcf, "enode": ENode}
 
@@ -32,6 +34,7 @@ class Link:
         self._wire, self.options = wire, options
         self.role = _ROLES[options.role](options, wire.address)
         self.problems = 0  # Ethernet frames that held no FC-2 frame
+        self._neighbour = ""  # what the other end says of itself by LLDP
 
     @classmethod
     def open(cls, spec: str, option: str) -> Link:
@@ -77,7 +80,8 @@ class Link:
         while waits := self.role.waits_for():
             now = monotonic_us()
             if now >= deadline:
-                raise DutError(f"{self._wire.interface}: no {waits} within {self.options.wait_s:g} s")
+                also = f"; {self._neighbour}" if self._neighbour else ""
+                raise DutError(f"{self._wire.interface}: no {waits} within {self.options.wait_s:g} s{also}")
             self.run()  # what follows from the configuration may be due later
             due = self.role.deadline_us()
             until = deadline if due is None else min(deadline, max(due, now))
@@ -105,10 +109,10 @@ class Link:
         out, self.role.out = self.role.out, []
         for item in out:
             if not isinstance(item, Addressed):
-                self._wire.send_raw(item)
+                self._wire.send_raw(item, 0 if fip.finds_vlans(item[_HEADER:]) else self.role.vlan)
                 continue
             try:
-                self._wire.send(item.to, item.source, item.frame)
+                self._wire.send(item.to, item.source, item.frame, self.role.vlan)
             except CannotCarry as error:
                 raise Unavailable(f"the interface cannot carry what the case sends: {error}") from error
 
@@ -116,6 +120,13 @@ class Link:
         """The frames for us that have arrived, with their times."""
         frames = []
         for arrived in self._wire.receive():
+            if arrived.lldp:
+                self._neighbour = lldp.told(arrived.lldp) or self._neighbour
+                continue
+            if arrived.vlan != self.role.vlan and (arrived.vlan or not fip.finds_vlans(arrived.fip)):
+                if self.options.tester:
+                    self.role.elsewhere(arrived)
+                continue
             if arrived.problem:
                 self.problems += 1
                 continue

@@ -21,7 +21,7 @@ class LiveOptions:
     mac: Optional[bytes] = None  # our own Ethernet address; None: the mapped one
     peer_mac: Optional[bytes] = None  # the device's; None: the mapped one
     fc_map: int = 0x0EFC00
-    vlan: int = 0  # what our FCF says when it is asked for VLANs; 0: this very interface
+    vlan: int = 0  # in which we are, and what our FCF says when it is asked for VLANs; 0: no tag
     tester: bool = True  # whether this is the suite's end of the link, not the device's
     wait_s: float = 10.0  # for the link to come up
     settle_ms: Optional[float] = None  # how long to wait for a device that may have more to say

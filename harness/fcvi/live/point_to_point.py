@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
+from fcvi.engine.attachment import DutError
 from fcvi.fc.build import RawFrame
 from .role import Addressed, Role
 from .wire import Arrived
@@ -24,6 +25,15 @@ class PointToPoint(Role):
         # who asks for an N_Port_ID has none that an address could be made of
         source = self.options.mac or (self.mapped(s_id) if s_id else self.address)
         self.out.append(Addressed(to, source, frame))
+
+    def elsewhere(self, arrived: Arrived) -> None:
+        """Nothing is discovered here: a device in another VLAN would seem to be silent."""
+        if self.receive(arrived, 0) is not None and arrived.to[:3] == self.options.fc_map.to_bytes(3, "big"):
+            there = f"in VLAN {arrived.vlan}: say vlan={arrived.vlan}" if arrived.vlan else "without a VLAN"
+            raise DutError(f"{self.options.interface}: the device's frames come {there}, and ours go {self._where()}")
+
+    def _where(self) -> str:
+        return f"into VLAN {self.vlan}" if self.vlan else "without one"
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if self.options.peer_mac not in (None, arrived.source):

@@ -34,6 +34,7 @@ class Role(abc.ABC):
     def __init__(self, options: LiveOptions, address: bytes) -> None:
         """address: the interface's own."""
         self.options, self.address = options, address
+        self.vlan = options.vlan  # in which all is sent but VLAN discovery, and from which all is taken; 0: no tag
         self.out: list[Outgoing] = []
         self.between = False  # whether no case runs that would answer requests to the Fabric
 
@@ -64,6 +65,9 @@ class Role(abc.ABC):
     @abc.abstractmethod
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         """A frame from the link: the FC-2 frame for us that it holds, None when it holds none."""
+
+    def elsewhere(self, arrived: Arrived) -> None:
+        """A frame came in another VLAN than ours. Raises DutError when it shows that the operator named the wrong one."""
 
     def waits_for(self) -> str:
         """What the link still needs before frames can cross it; "" when it is up."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from _fcvi import ffi, lib
 
 from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.dut.planes import monotonic_us
-from . import privileges
+from . import opener, privileges
 
 _ERROR_SIZE = 512
 _MOST_AT_ONCE = 256  # frames taken in by one call, so that a flood does not keep it for ever
 _CRC_BAD = 2
+_NOT_PERMITTED = "not permitted"  # LIVE_NOT_PERMITTED of harness/capture/live.h
 _JUMP_US = 1_000  # by which the time of day moves against our clock only when somebody sets it
 _WAITED_US = 1_000_000  # for which a frame may have waited to be taken in, when it does
 
@@ -39,6 +40,8 @@ class Arrived:
     frame: Optional[RawFrame] = None
     fip: bytes = b""
     problem: str = ""  # why it is neither
+    vlan: int = 0  # 0: no tag
+    lldp: bytes = b""  # what follows the EtherType of LLDP
 
 
 class Wire:
@@ -50,6 +53,8 @@ class Wire:
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._record = ffi.new("struct live_record *")
         self._live = lib.fcvi_live_open(interface.encode(), self._error, _ERROR_SIZE)
+        if self._live == ffi.NULL and f": {_NOT_PERMITTED}: " in self._words():
+            self._adopt(opener.handed_over(interface))
         if self._live == ffi.NULL:
             raise AttachError(f"{option}: {self._words()}")
         try:
@@ -60,6 +65,13 @@ class Wire:
         self.address = bytes(ffi.buffer(lib.fcvi_live_address(self._live), 6))
         self._lost = 0
         self._asked_us, self._ahead_us = monotonic_us(), _ahead_us()
+
+    def _adopt(self, handed: Union[int, str]) -> None:
+        """A socket of the opener; or why there is none, "" when there is no opener."""
+        if isinstance(handed, int):
+            self._live = lib.fcvi_live_adopt(self.interface.encode(), handed, self._error, _ERROR_SIZE)
+        elif handed:
+            self._error = ffi.new("char[]", handed.encode()[: _ERROR_SIZE - 1].ljust(_ERROR_SIZE, b"\0"))
 
     def _words(self) -> str:
         return str(ffi.string(self._error).decode(errors="replace"))
@@ -111,27 +123,32 @@ class Wire:
         raw = bytes(ffi.buffer(r.bytes, r.length))
         to, source = raw[:6], raw[6:12]
         if r.record.kind == lib.CAPTURE_FIP:
-            return Arrived(at_us, to, source, fip=raw[14:])
+            return Arrived(at_us, to, source, fip=raw[14:], vlan=r.vlan)
+        if r.record.kind == lib.CAPTURE_FOREIGN:
+            return Arrived(at_us, to, source, vlan=r.vlan, lldp=raw[14:])
         if r.record.kind != lib.CAPTURE_FRAME:
-            return Arrived(at_us, to, source, problem=ffi.string(r.record.problem).decode())
+            return Arrived(at_us, to, source, problem=ffi.string(r.record.problem).decode(), vlan=r.vlan)
         f = r.record.frame
         data = bytes(ffi.buffer(f.bytes, f.length)) if f.length else b""
-        return Arrived(at_us, to, source, RawFrame(data, f.sof, f.eof, f.crc != _CRC_BAD))
+        return Arrived(at_us, to, source, RawFrame(data, f.sof, f.eof, f.crc != _CRC_BAD), vlan=r.vlan)
 
-    def send(self, to: bytes, source: bytes, frame: RawFrame) -> None:
-        """Send an FC-2 frame. Raises DutError when the interface fails and CannotCarry for what FCoE has no form for."""
+    def send(self, to: bytes, source: bytes, frame: RawFrame, vlan: int = 0) -> None:
+        """Send an FC-2 frame, with a tag unless the VLAN is 0.
+
+        Raises DutError when the interface fails and CannotCarry for what FCoE has no form for.
+        """
         keep = ffi.from_buffer(frame.data)
         out: Any = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
         out.sof, out.eof, out.crc = frame.sof, frame.eof, 1 if frame.crc_ok else _CRC_BAD
-        status = lib.fcvi_live_send(self._live, to, source, out, self._error, _ERROR_SIZE)
+        status = lib.fcvi_live_send(self._live, to, source, out, vlan, self._error, _ERROR_SIZE)
         if status == -2:
             raise CannotCarry(self._words())
         if status != 0:
             raise DutError(self._words())
 
-    def send_raw(self, frame: bytes) -> None:
-        """Send a whole Ethernet frame. Raises DutError when the interface fails."""
-        if lib.fcvi_live_send_raw(self._live, frame, len(frame), self._error, _ERROR_SIZE) != 0:
+    def send_raw(self, frame: bytes, vlan: int = 0) -> None:
+        """Send a whole Ethernet frame, which has no tag yet. Raises DutError when the interface fails."""
+        if lib.fcvi_live_send_raw(self._live, frame, len(frame), vlan, self._error, _ERROR_SIZE) != 0:
             raise DutError(self._words())
 
     def close(self) -> None:

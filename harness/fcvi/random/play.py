@@ -75,6 +75,7 @@ class Player:
         self.dut, self.pics, self.pixit, self.levels = dut, pics, pixit, levels
         self.words: Any = protocol_of("").words()
         self.steps = 0
+        self.even = False  # a letter may not last as long as the device's own timers say: another device plays the word too
         self._seen = False  # a frame of the device has come, in any word
 
     def play(self, word: Word, judged: bool = True) -> Played:
@@ -114,6 +115,7 @@ class Player:
 
     def _letters(self, t: WordScenario, source: Source, judged: bool, letters: list[str], played: Played) -> None:
         world = self.words.World(t, judged)
+        world.even = self.even and not judged
         observer = Observer(t, world)
         clean, seen = judged, 0
         while (name := source.next(world)) is not None:

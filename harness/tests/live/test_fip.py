@@ -314,7 +314,7 @@ def test_what_the_name_server_knows() -> None:
 
 
 def test_vlans_of_the_fcf_are_told() -> None:
-    """Request and notification by the wire reference; an FCF in another VLAN cannot be reached on this interface."""
+    """Request and notification by the wire reference; an FCF in another VLAN is looked for there, and a second one after it."""
     fcf, node = Fcf(parse("fcoe:x,role=fabric,vlan=1002", "--on"), STATION_A), ENode(parse("fcoe:y,role=enode", "--dut"), STATION_B)
     fcf.configure(A, B, CONFIG)
     node.configure(B, A, CONFIG)
@@ -328,7 +328,14 @@ def test_vlans_of_the_fcf_are_told() -> None:
     notification = "02000000000b" "02000000000a" "8914" "1000" "0004" "0002" "0003" "8001" "0202" "02000000000a" "0e01" "03ea"
     assert answer.hex().startswith(notification)
     node.receive(Arrived(0, answer[:6], answer[6:12], fip=answer[14:]), 0)
-    assert node.waits_for() == "advertisement of an FCF (FCFs are in VLAN 1002: name its interface)"
+    assert node.waits_for() == "advertisement of an FCF (looked for in VLAN 1002 as well, which VLAN discovery names)"
+    more = fip.encode(STATION_B, STATION_A, fip.Message(fip.VLAN_NOTIFICATION, fip.FPMA | fip.FCF, (fip.vlan(7), fip.vlan(0))))
+    node.receive(Arrived(0, more[:6], more[6:12], fip=more[14:]), 0)
+    seen = []
+    for second in range(1, 9):
+        node.run(second * 1_000_000)
+        seen.append(node.vlan)
+    assert seen == [0, 7, 7, 1002, 1002, 0, 0, 7]
 
 
 def test_who_looks_for_a_fabric_is_left_in_peace() -> None:
