@@ -80,6 +80,7 @@ def register_limits(t: Calls) -> None:
     one, _ = nodes(t)
     p = pair(t, ends=(t.a, t.b))
     block = one.mem(4096)
+    alive(t, p)  # the agent registers what its own Descriptors lie in, and has to before there is no room
     made: list[int] = []
     code = OK
     for _ in range(min(one.number("MaxRegisterRegions") + 8, 4200)):

@@ -249,6 +249,12 @@ def reception(t: Calls) -> None:
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
+def room(p: Pair, wanted: int) -> int:
+    """How many Descriptors to post on a queue: no more than the NICs say that one takes."""
+    most = [node.number("MaxDescriptorsPerQueue") for node in (p.a.node, p.b.node)]
+    return min([wanted, *(m for m in most if m > 0)])
+
+
 def threadsafe(t: Calls, safe: bool = True) -> Pair:
     """A pair, if threads may do this."""
     one, other = nodes(t)
@@ -305,11 +311,12 @@ def two_threads(t: Calls) -> None:
     """One thread sends, the other posts receives, on one VI: nothing is lost and nothing changes its order."""
     p = threadsafe(t, safe=False)
     calls = []
-    for i in range(100):
+    receives = room(p, 100)
+    for i in range(receives):
         calls.append(p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]}, thread=1))
     many_calls(t, calls, "G2.3-02")
     sends = []
-    for i in range(50):
+    for i in range(receives // 2):
         sends.append(p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]}, thread=1))
         sends.append(p.a.node.start("VipPostRecv", vi=p.a.vi, descriptor={"op": "recv", "segments": [p.back.part(64 * i, 64)]}, thread=2))
     many_calls(t, sends, "G2.3-02")
@@ -317,7 +324,7 @@ def two_threads(t: Calls) -> None:
     for call in sends[::2]:
         got = p.a.reap("Send", 2 * t.settle_us)
         t.require(got.good and got.descriptor == call.integer("descriptor"), "G2.3-02", "a Send of two threads", got, "in order")
-    for call in calls[:50]:
+    for call in calls[: receives // 2]:
         got = p.b.reap("Recv", 2 * t.settle_us)
         t.require(got.good and got.descriptor == call.integer("descriptor"), "S6.2-02", "a receive of two threads", got, "in order")
     alive(t)
@@ -359,15 +366,16 @@ def objects(t: Calls) -> None:
 def four_threads(t: Calls) -> None:
     """Only a thread-safe provider: each Descriptor that four threads post comes back once."""
     p = threadsafe(t)
+    count = room(p, 80)
     calls = [p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]}, thread=1 + i % 4)
-             for i in range(80)]  # fmt: skip
+             for i in range(count)]  # fmt: skip
     many_calls(t, calls, "G2.3-05")
     sends = [p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]}, thread=1 + i % 4)
-             for i in range(80)]  # fmt: skip
+             for i in range(count)]  # fmt: skip
     many_calls(t, sends, "G2.3-05")
     for queue, vi, posted in (("Send", p.a, sends), ("Recv", p.b, calls)):
         back = []
-        for _ in range(80):
+        for _ in range(count):
             got = vi.reap(queue, 2 * t.settle_us)
             if got.ptr is None:
                 break
@@ -383,7 +391,7 @@ def handlers(t: Calls) -> None:
     """Handlers that register the next one, with posts from another thread: none is lost and none comes twice."""
     p = threadsafe(t, safe=False)
     has_notify(t, p.a.node)
-    count = 40
+    count = room(p, 40)
     for i in range(count):
         p.a.recv(p.back.part(64 * (i % 64), 32))
     for i in range(count):
@@ -395,5 +403,5 @@ def handlers(t: Calls) -> None:
     t.wait(t.quiet_us)
     got = sorted((n.get("Context"), (n.get("DescriptorPtr") or {}).get("descriptor")) for n in t.notifies)
     t.require(len(got) == count and len({c for c, _ in got}) == count, "G6.4-01", "handlers that were called", len(got), f"{count}, each once")
-    t.require(all(n.get("count", 1) == 1 for n in t.notifies), "G6.4-01", "calls of one registration", "more than one", 1)
+    t.require(all(n.get("count") in (None, 1) for n in t.notifies), "G6.4-01", "calls of one registration", "more than one", 1)
     alive(t)
