@@ -32,6 +32,7 @@ from conformance.fcvi.steps.neighbours import (
     TOPOLOGIES,
     UNKNOWN_HOST,
     add_second_port,
+    need_broadcast,
     taken,
 )
 
@@ -112,6 +113,7 @@ def dut_asks(t: Scenario) -> None:
 
     The answer may name a port that the DUT has not logged in with yet, and two ports may answer (4.2).
     """
+    need_broadcast(t)
     where = t.params["where"]
     services, ports = t.tester.services, {t.tester.n_port_id}
     if where in ("other-port", "two-ports"):

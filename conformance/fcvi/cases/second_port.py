@@ -21,7 +21,7 @@ from conformance.fcvi.steps.connection import (
     tester_address,
 )
 from conformance.fcvi.steps.second_port_ends import Ends, transfer
-from conformance.fcvi.steps.neighbours import NEEDS, TOPOLOGIES, UNKNOWN_HOST
+from conformance.fcvi.steps.neighbours import NEEDS, TOPOLOGIES, UNKNOWN_HOST, need_broadcast
 from conformance.fcvi.steps.peers import call_peer_request
 
 PART_OF_REPORT = 5
@@ -214,6 +214,7 @@ def disconnects(t: Scenario) -> None:
 )
 def farp(t: Scenario) -> None:
     """The far side has a Host Address that the DUT does not know: FARP finds it, and the setup succeeds."""
+    need_broadcast(t)
     ends = Ends(t, hosts=[t.config["peer"]["host"][0], UNKNOWN_HOST])
     ends.connect()
     asked = [r for r in t.tester.inbox if r.kind == "FARP_REQ"]

@@ -55,6 +55,11 @@ def add_second_port(t: Scenario) -> int:
     return n_port_id
 
 
+def need_broadcast(t: Scenario) -> None:
+    """The case needs a link on which a broadcast reaches everybody. A switch need not forward one (FC-SW)."""
+    t.dut.joined({**t.tester.services.fabric_names, "n_port_id": f"{els.BROADCAST:06x}"})
+
+
 def login(t: Scenario, port: Optional[int] = None) -> None:
     """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
     names = t.tester.services.ports[t.tester.n_port_id if port is None else port]

@@ -51,6 +51,9 @@ class Frames(abc.ABC):
         """See Dut.joined; the port is given as ``reset`` gives the tester's own."""
         return True
 
+    def link_event(self, event: str) -> None:
+        """The device is about to have a link event (see ``link``). Raises Unavailable when its link ends elsewhere than here."""
+
     @abc.abstractmethod
     def send(self, params: dict[str, Any]) -> None:
         """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
@@ -240,6 +243,8 @@ class PlaneDut(Dut):
             self._unheard = False
             self._frames.send(params)
         else:
+            if method == "link":
+                self._frames.link_event(str(params.get("event")))
             self._control.notify(method, params)
 
     def advance(self, us: int) -> None:

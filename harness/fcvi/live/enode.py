@@ -26,7 +26,8 @@ _VN_PORT_US = 90_000_000  # keep-alives of the VN_Port
 _OUR_OX_ID = 0xFF00
 _LONGEST_DATA = 2112
 _SHORTEST_PERIOD_MS, _LONGEST_PERIOD_MS = 250, 90_000
-_TOPOLOGIES = ("fabric", "point-to-point")
+_TOPOLOGIES = ("fabric", "point-to-point")  # the latter is what a case has that does not mind
+_ANOTHERS = "behind an FCF the suite cannot play the Fabric, as this case does: run it with role=fabric"
 
 
 @dataclass
@@ -57,6 +58,8 @@ class ENode(Role):
         self._further = FurtherPorts()
 
     def configure(self, me: Mapping[str, Any], peer: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        if config["topology"] == "fabric" and self.options.tester:
+            raise Unavailable(_ANOTHERS)
         if config["topology"] not in _TOPOLOGIES:
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
         self._peer = peer
@@ -68,7 +71,14 @@ class ENode(Role):
 
     def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
         """See Frames.joined: the Fabric delivers no frame to an N_Port that it does not know."""
+        if n_port_id >= els.WELL_KNOWN:
+            raise Unavailable(_ANOTHERS)
         return self._further.joined(n_port_id, port_name, node_name)
+
+    def link_event(self, event: str) -> None:
+        """The device's link ends at its switch, and so does what it sends there when the link comes back (FLOGI)."""
+        if event != "logo":
+            raise Unavailable(_ANOTHERS)
 
     def _tell(self, source: bytes, message: fip.Message) -> None:
         if self._forwarder is not None:
@@ -163,10 +173,19 @@ class ENode(Role):
         if self._forwarder is None:
             return  # no link: the frame is lost, as on any link that is down
         if FipLogin.is_request(frame):
+            if self.options.tester:
+                raise Unavailable(_ANOTHERS)
             self._ask(self._forwarder, frame)
         elif self._address is not None:
-            source = self._further.address(int.from_bytes(frame.data[5:8], "big")) or self._address
-            self.out.append(Addressed(self._forwarder.address, source, frame))
+            self.out.append(Addressed(self._forwarder.address, self._source(frame) or self._address, frame))
+
+    def _source(self, frame: RawFrame) -> Optional[bytes]:
+        """The Ethernet address of the N_Port that sends this. A Fabric delivers what comes from nobody else, and to one port."""
+        d_id, s_id = int.from_bytes(frame.data[1:4], "big"), int.from_bytes(frame.data[5:8], "big")
+        source = self._address if s_id == self._n_port_id else self._further.address(s_id)
+        if self.options.tester and (source is None or d_id == els.BROADCAST):
+            raise Unavailable(_ANOTHERS)
+        return source
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:

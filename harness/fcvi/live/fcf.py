@@ -24,7 +24,6 @@ _PERIOD_US = 8_000_000  # of advertisements and keep-alives
 _PATIENCE_US = 500_000  # for a device to log in anew by itself, before its links are cleared
 _OUR_RX_ID = 0xFF00
 _LONGEST_DATA = 2112
-_WELL_KNOWN = 0xFFFFF0  # broadcast and servers: nobody here has such an address
 _TOPOLOGIES = ("fabric", "point-to-point")
 
 
@@ -36,6 +35,7 @@ class Fcf(Role):
         self._logins = FipLogin()
         self._servers = NameServer()
         self._config: Mapping[str, Any] = {}
+        self._own = 0  # our N_Port_ID
         self._wanted = (0, 0)  # Port_Name and N_Port_ID of the device
         self._login: Optional[tuple[int, int]] = None  # as it is logged in
         self._stranger = ""
@@ -50,6 +50,7 @@ class Fcf(Role):
             raise Unavailable(f"behind an FCF there is a Fabric, no {config['topology']}")
         self._config = config
         self._servers.add(me)
+        self._own = int(me["n_port_id"], 16)
         self._wanted = int(peer["port_name"], 16), int(peer["n_port_id"], 16)
         self._advertise_us = 0 if self._advertise_us is None else self._advertise_us
         if self._login != self._wanted:
@@ -63,6 +64,8 @@ class Fcf(Role):
     # ---- time ----
 
     def deadline_us(self) -> Optional[int]:
+        if self.back:
+            return 0
         return min((t for t in (self._advertise_us, self._clear_us) if t is not None), default=None)
 
     def run(self, now_us: int) -> None:
@@ -100,13 +103,25 @@ class Fcf(Role):
 
     # ---- frames ----
 
+    def _at_home(self, frame: RawFrame) -> bool:
+        """What the N_Port behind a device's Fabric asks that Fabric never comes to the link."""
+        d_id = int.from_bytes(frame.data[1:4], "big")
+        if self.options.tester or d_id < els.WELL_KNOWN or d_id == els.BROADCAST or self._logins.is_reply(frame):
+            return False
+        reply = self._accept(frame.data, self._own) if FipLogin.is_request(frame) else self._servers.answer(frame)
+        if reply is not None:
+            self.back.append(reply)
+        return True
+
     def send(self, frame: RawFrame, now_us: int) -> None:
+        if self._at_home(frame):
+            return
         asker = self._logins.asker(frame)
         if asker is not None:
             self._reply(frame, asker)
         else:
             d_id = int.from_bytes(frame.data[1:4], "big")
-            to = d_id if d_id < _WELL_KNOWN else (self._login or self._wanted)[1]
+            to = d_id if d_id < els.WELL_KNOWN else (self._login or self._wanted)[1]
             self.out.append(Addressed(self.mapped(to), self.address, frame))
 
     def _reply(self, frame: RawFrame, to: bytes) -> None:
@@ -141,7 +156,9 @@ class Fcf(Role):
         return None
 
     def _served(self, frame: RawFrame) -> Optional[RawFrame]:
-        """The frame, unless it was for a server of the Fabric and was answered."""
+        """The frame, unless it was for a server of the Fabric and was answered, or says that it comes from one."""
+        if not self.options.tester and int.from_bytes(frame.data[5:8], "big") >= els.WELL_KNOWN:
+            return None
         reply = self._servers.answer(frame) if self.between or not self.options.tester else None
         if reply is None:
             return frame

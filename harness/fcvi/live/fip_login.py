@@ -32,6 +32,10 @@ class FipLogin:
             return None
         return self._open.pop(frame.data[_OX_ID], None)
 
+    def is_reply(self, frame: RawFrame) -> bool:
+        """Whether this answers a FLOGI that came by FIP."""
+        return len(frame.data) > _COMMAND and frame.data[0] == _R_CTL_REPLY and frame.data[_OX_ID] in self._open
+
     def came(self, message: fip.Message, source: bytes) -> Optional[RawFrame]:
         """The FC-2 frame of an ELS that came by FIP."""
         data = message.els()

@@ -38,6 +38,9 @@ class FcoeFrames(Frames):
     def joined(self, port: Mapping[str, Any]) -> bool:
         return self._link.joined(int(port["n_port_id"], 16), int(port["port_name"], 16), int(port["node_name"], 16))
 
+    def link_event(self, event: str) -> None:
+        self._link.role.link_event(event)
+
     def send(self, params: dict[str, Any]) -> None:
         self._link.send(from_params(params, self._class))
 

@@ -134,7 +134,8 @@ class Link:
             if frame is not None:
                 frames.append((arrived.time_us, frame))
         self._flush()
-        return frames
+        back, self.role.back = self.role.back, []
+        return frames + [(monotonic_us(), frame) for frame in back]
 
     def check(self) -> None:
         """Raises DutError when the interface is down."""

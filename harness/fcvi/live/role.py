@@ -36,6 +36,7 @@ class Role(abc.ABC):
         self.options, self.address = options, address
         self.vlan = options.vlan  # in which all is sent but VLAN discovery, and from which all is taken; 0: no tag
         self.out: list[Outgoing] = []
+        self.back: list[RawFrame] = []  # for our own port, without the link: answers of a Fabric that is at this end
         self.between = False  # whether no case runs that would answer requests to the Fabric
 
     def mapped(self, n_port_id: int) -> bytes:
@@ -57,6 +58,9 @@ class Role(abc.ABC):
     def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
         """See Frames.joined."""
         return True
+
+    def link_event(self, event: str) -> None:
+        """See Frames.link_event."""
 
     @abc.abstractmethod
     def send(self, frame: RawFrame, now_us: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Mapping, Optional
 
+from fcvi.fc import els
 from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.engine.pixit import DUT, TESTER, Identity, Pixit
@@ -98,6 +99,8 @@ class Vn2Vn(Role):
 
     def joined(self, n_port_id: int, port_name: int, node_name: int) -> bool:
         """See Frames.joined: a device need not talk to an N_Port_ID that nobody has claimed (FC-BB)."""
+        if n_port_id >= els.WELL_KNOWN:
+            return True  # everybody hears a broadcast
         if n_port_id in self._neighbours or n_port_id == self._own.n_port_id:
             raise Unavailable(_taken(n_port_id))
         claim = self._further.get(n_port_id)

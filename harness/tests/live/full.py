@@ -29,8 +29,8 @@ _ROLES = {
     "fabric": ("enode", "0efc00010200"),
     "enode": ("fabric", ""),
 }
-#: What a link of this kind has no room for: a loop on Ethernet, a Fabric between two VN2VN ports.
-_NO_SUCH_LINK = "the device cannot be configured so"
+#: What a link of this kind has no room for: a loop on Ethernet, a Fabric between two VN2VN ports, ours behind an FCF of others.
+_NO_SUCH_LINK = ("the device cannot be configured so", "cannot play the Fabric")
 #: tshark 4.0 takes every LS_ACC to a FARP-REPLY for one with a body, which it has not (fc-wire, 8.3).
 _FARP_REPLY = "0x55"
 _FIELDS = ("eth.src", "fcoe.crc.status", "fcoe.eof", "_ws.malformed", "fc.type", "fcels.opcode", "frame.number", "fc.ox_id")
@@ -76,7 +76,7 @@ def one(where: Path, device: str, role: str, select: Optional[str] = None) -> Ou
 
 def _is_flaw(result: dict[str, Any], role: str) -> bool:
     if result["verdict"] == "inconclusive" and role != "point-to-point":
-        return _NO_SUCH_LINK not in result["reason"]
+        return not any(words in result["reason"] for words in _NO_SUCH_LINK)
     return result["verdict"] in ("fail", "error", "inconclusive")
 
 
