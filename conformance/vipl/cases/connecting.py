@@ -7,10 +7,10 @@ from typing import Any
 from fcvi.engine.case import Variant
 from fcvi.engine.upper import Call
 
-from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, each, levels, vipl
+from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, best_level, connect, in_error,
+    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Vi, alive, best_level, connect, in_error,
     need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
@@ -67,7 +67,8 @@ def foreign_host(t: Calls) -> None:
 
 
 @vipl("C13", "The Timeout of VipConnectWait", "S4.1-03 G3.3.1-03 G3.3.1-04", errata="A75",
-      variants=[Variant("zero", {"us": 0}), Variant("half-a-second", {"us": 500_000}), Variant("infinite", {"us": None})])  # fmt: skip
+      variants=[Variant("zero", {"us": 0}), Variant("half-a-second", {"us": 500_000}),
+                Variant("infinite", {"us": None})])  # fmt: skip
 def wait_timeout(t: Calls) -> None:
     """VipConnectWait returns VIP_TIMEOUT when its time is over, at once for zero; without limit it is served later."""
     one, other = nodes(t)
@@ -99,7 +100,8 @@ def accept_not_idle(t: Calls) -> None:
     fresh = one.vi(p.level)
     asking, conn = request(fresh, other, "44" * 16)
     for vi, what in ((busy, "Pending"), (p.b, "Connected")):
-        t.codes("G3.3.2-01", f"VipConnectAccept with a VI that is {what}", other.code("VipConnectAccept", conn=conn, vi=vi.vi), STATE)
+        t.codes("G3.3.2-01", f"VipConnectAccept with a VI that is {what}", other.code("VipConnectAccept", conn=conn, vi=vi.vi),
+                STATE)
     t.require(not asking.done, "G3.3.2-01", "the client of a failed accept", "returned", "waits")
     good = other.vi(p.level)
     t.codes("G3.3.2-01", "VipConnectAccept with an Idle VI", other.code("VipConnectAccept", conn=conn, vi=good.vi), OK)
@@ -118,7 +120,8 @@ _DIFFER: dict[str, dict[str, Any]] = {
 
 @vipl("C15", "VipConnectAccept with attributes that do not fit",
       "S2.5-04 S4.1-05 S5.1-03 G3.3.2-02 G3.3.2-04 G3.3.2-05 G6.7-06 G6.7-09", errata="A07 A33 A47 A68",
-      variants=[Variant(f"{d}-{then}", {**_DIFFER[d], "then": then}) for d in _DIFFER for then in ("fitting", "reject", "nothing")])  # fmt: skip
+      variants=[Variant(f"{d}-{then}", {**_DIFFER[d], "then": then}) for d in _DIFFER
+                for then in ("fitting", "reject", "nothing")])  # fmt: skip
 def unequal(t: Calls) -> None:
     """Level or size differ: the accept says which, the client stays blocked; then a VI that fits, a reject, or nothing."""
     one, other = nodes(t)
@@ -136,7 +139,8 @@ def unequal(t: Calls) -> None:
     limit = 800_000 if t.params["then"] == "nothing" else 6_000_000
     asking, conn = request(vi, other, timeout_us=limit)
     code = other.code("VipConnectAccept", conn=conn, vi=misfit.vi)
-    wanted = " ".join((["VIP_INVALID_RELIABILITY_LEVEL"] if second != level else []) + (["VIP_INVALID_MTU"] if size != SIZE else []))
+    wanted = " ".join((["VIP_INVALID_RELIABILITY_LEVEL"] if second != level else []) + (["VIP_INVALID_MTU"] if size != SIZE
+                                                                                        else []))
     if code == OK and size != SIZE and second == level:
         sizes = [v.query().get("ViAttribs", {}).get("MaxTransferSize") for v in (vi, misfit)]
         t.require(sizes[0] == sizes[1], "G3.3.2-02", "connected with unequal sizes", sizes, "equal", **({"erratum": "A07"}
@@ -170,7 +174,8 @@ def late_accept(t: Calls) -> None:
     one, other = nodes(t)
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
     asking, conn = request(vi, other, timeout_us=300_000)
-    t.codes("G3.3.2-07", "the client that nobody answers", ended(t, asking, "G3.3.2-07", t.settle_us + 300_000 + t.late_us), TIMEOUT)
+    t.codes("G3.3.2-07", "the client that nobody answers", ended(t, asking, "G3.3.2-07", t.settle_us + 300_000 + t.late_us),
+            TIMEOUT)
     t.wait(200_000)
     accepting = other.start("VipConnectAccept", conn=conn, vi=peer.vi)
     code = ended(t, accepting, "G6.7-07", t.async_us + 2 * t.r_a_tov_us)
@@ -190,7 +195,10 @@ def used_conn(t: Calls) -> None:
     t.codes("G3.3.3-02", "VipConnectReject", other.code("VipConnectReject", conn=rejected), OK)
     t.codes("G3.3.3-02", "its client", ended(t, asking, "G3.3.3-02", t.settle_us), REJECT)
     for conn, what in ((rejected, "rejected"), (None, "NULL")):
-        for method, params, row in (("VipConnectAccept", {"vi": spare.vi}, "G3.3.2-08"), ("VipConnectReject", {}, "G3.3.3-02")):
+        uses: tuple[tuple[str, dict[str, int], str], ...] = (
+            ("VipConnectAccept", {"vi": spare.vi}, "G3.3.2-08"), ("VipConnectReject", {}, "G3.3.3-02"),
+        )  # fmt: skip
+        for method, params, row in uses:
             code = other.code(method, conn=conn, **params)
             if conn is None:
                 null(t, row, method, code)
@@ -228,7 +236,8 @@ def zero_timeout(t: Calls) -> None:
 
 
 @vipl("C20", "A request that no wait fits", "S5.2-02 G3.3-07 G3.3.4-02 G3.3.4-07 G6.7-04 G6.7-05", errata="A24 A34 A48",
-      variants=[Variant(w, {"what": w}) for w in ("no-wait", "other-discriminator", "used-up", "wait-later", "local-only")])  # fmt: skip
+      variants=[Variant(w, {"what": w})
+                for w in ("no-wait", "other-discriminator", "used-up", "wait-later", "local-only")])  # fmt: skip
 def no_match(t: Calls) -> None:
     """The client gets VIP_NO_MATCH well before its timeout, and its VI is Idle; a wait that begins later gets nothing."""
     one, other = nodes(t)
@@ -237,7 +246,8 @@ def no_match(t: Calls) -> None:
     mem = one.mem(64)
     early = vi.recv(mem.part())
     waits: list[Call] = []
-    row = {"other-discriminator": "G3.3-07", "local-only": "G3.3-07", "used-up": "G6.7-04", "wait-later": "G6.7-05"}.get(what, "G3.3.4-07")
+    row = {"other-discriminator": "G3.3-07", "local-only": "G3.3-07", "used-up": "G6.7-04",
+           "wait-later": "G6.7-05"}.get(what, "G3.3.4-07")
     if what == "used-up":
         connect(one.vi(level), other.vi(level), _THERE)
     elif what in ("other-discriminator", "local-only"):
@@ -319,7 +329,8 @@ def not_idle(t: Calls) -> None:
         t.codes("G3.3.4-08", f"VipConnectRequest of a VI in {state}", ended(t, ask(vi, other.address(_THERE), 300_000), "G3.3.4-08",
                 2 * t.settle_us), STATE)  # fmt: skip
         if t.pics.get("peer_to_peer"):
-            code = vi.code("VipConnectPeerRequest", LocalAddr=one.address(CLIENT), RemoteAddr=other.address(_THERE), Timeout=300_000)
+            code = vi.code("VipConnectPeerRequest", LocalAddr=one.address(CLIENT), RemoteAddr=other.address(_THERE),
+                           Timeout=300_000)
             t.codes("G3.3.6-05", f"VipConnectPeerRequest of a VI in {state}", code, STATE)
         t.require(vi.state() == state, "S5-01", "the state afterwards", vi.state(), state)
 
@@ -336,7 +347,7 @@ def not_idle(t: Calls) -> None:
 
 @vipl("K1", "Discriminators", "S4.1-02 S4.3-01 S4.3-02 G3.3-03 G3.3-04 G3.3-07 G3.3-08 G3.3.1-02", errata="A41 A48 A50")
 def discriminators(t: Calls) -> None:
-    """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; one byte more is refused."""
+    """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; a longer one fails."""
     one, other = nodes(t)
     level, most = best_level(one), one.number("MaxDiscriminatorLen")
     lengths = [16, most] if 16 < most <= 4000 else [16]
@@ -356,8 +367,10 @@ def discriminators(t: Calls) -> None:
         t.codes("G3.3.1-02", "VipConnectAccept", other.code("VipConnectAccept", conn=waits[1].integer("conn"), vi=peer.vi), OK)
         t.codes("G3.3.1-02", "the client", ended(t, asking, "G3.3.1-02", t.settle_us), OK)
     if most <= 4000:
-        code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (most + 1)), Timeout=100_000), "G3.3-04", 3 * t.settle_us)
-        t.codes("G3.3-04", "VipConnectWait with a discriminator that is too long", code, BAD, {"VIP_ERROR_RESOURCE": "A48", TIMEOUT: "A48"})
+        code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (most + 1)), Timeout=100_000), "G3.3-04",
+                     3 * t.settle_us)
+        t.codes("G3.3-04", "VipConnectWait with a discriminator that is too long", code, BAD,
+                {"VIP_ERROR_RESOURCE": "A48", TIMEOUT: "A48"})
     alive(t)
 
 
@@ -414,7 +427,8 @@ def remote_attribs(t: Calls) -> None:
         seen_here, seen_there = (call.result().get("RemoteViAttribs") or {} for call in told)
         rows = ("G3.3.7-03", "G3.3.7-03")
     for row, seen, write in ((rows[0], seen_there, on), (rows[1], seen_here, not on)):
-        for name, wanted in (("ReliabilityLevel", level), ("MaxTransferSize", SIZE), ("EnableRdmaWrite", write), ("EnableRdmaRead", False)):
+        for name, wanted in (("ReliabilityLevel", level), ("MaxTransferSize", SIZE), ("EnableRdmaWrite", write),
+                             ("EnableRdmaRead", False)):
             t.require(seen.get(name) == wanted, row, f"{name} of RemoteViAttribs", seen.get(name), wanted)
     t.named("G3.2.1-01 G3.3.1-06 G3.3.1-07 G3.3.2-03 G3.3.4-05 G3.3.7-03 G6.7-06")
     for v in (vi, peer):
@@ -458,7 +472,8 @@ def rounds(t: Calls) -> None:
 
 
 @vipl("K6", "Timeouts of the connect calls", "S5.2-02 G3.3.1-03 G3.3.4-04 G3.3.6-04 G3.3.8-01 G6.7-03", errata="A34 A75",
-      variants=[Variant("wait", {"what": "wait"}), Variant("request", {"what": "request"}), Variant("infinite", {"what": "infinite"}),
+      variants=[Variant("wait", {"what": "wait"}), Variant("request", {"what": "request"}),
+                Variant("infinite", {"what": "infinite"}),
                 Variant("peer", {"what": "peer"}, "peer_to_peer")])  # fmt: skip
 def timeouts(t: Calls) -> None:
     """Each call that times out does so not before its time and not much later; VIP_INFINITE waits."""

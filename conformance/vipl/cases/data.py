@@ -7,10 +7,11 @@ from typing import Any
 from fcvi.engine.case import Variant
 
 from conformance.vipl.cases.queues import entries
-from conformance.vipl.steps.declare import LEVELS, RD, RR, UD, each, levels, vipl
+from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    LENGTH, NOT_DONE, OK, RESOURCE, SIZE, Got, Mem, Pair, Vi, alive, best_level, connect, need_level, need_read, nodes, pair, transfer,
+    NOT_DONE, OK, RESOURCE, SIZE, Got, Mem, Pair, alive, best_level, connect, need_level, need_read, nodes, pair,
+    transfer,
 )  # fmt: skip
 
 _GUARD = 0xC3
@@ -37,7 +38,8 @@ def sent(p: Pair, segments: list[dict[str, Any]], into: list[dict[str, Any]], ro
     if p.level != UD:
         t.fail(row, "the receive of a good Send", "nothing", "success")
     t.step("the message was lost three times, which no rule forbids at this level")
-    p.b.clean(), p.a.clean()
+    p.b.clean()
+    p.a.clean()
     connect(p.a, p.b)
     return None
 
@@ -71,7 +73,8 @@ def sends(t: Calls) -> None:
         if got is None:
             continue
         t.require(got.length == length, "S6.1.1.2-02", "Length of a receive", got.length, length)
-        t.require(dst.wrong(i, 64, length) == 0, "S2.3.1-01", f"{dst.wrong(i, 64, length)} of {length} bytes", "others", "those sent")
+        t.require(dst.wrong(i, 64, length) == 0, "S2.3.1-01", f"{dst.wrong(i, 64, length)} of {length} bytes", "others",
+                  "those sent")
         guards(t, dst, 64, length, "S2.3.1-01")
         dst.write(bytes([_GUARD]) * min(30000, length), 64)
         if length > 30000 - 64:
@@ -91,9 +94,11 @@ def sends(t: Calls) -> None:
         p.a.good("Send", "S5.3-02", "a Send of eight")
         got = p.b.reap("Recv", t.settle_us)
         if p.level != UD:
-            t.require(got.good and got.length == 40 and dst.wrong(50 + i, i * 64, 40) == 0, "S2.3.1-02", f"message {i} of eight", got,
+            t.require(got.good and got.length == 40 and dst.wrong(50 + i, i * 64, 40) == 0, "S2.3.1-02", f"message {i} of eight",
+                      got,
                       "one whole message each")  # fmt: skip
-            t.require(got.good and dst.wrong(50 + i, i * 64, 40) == 0, "S2.5.2-01", f"message {i} of eight", got, "once, intact, in order")
+            t.require(got.good and dst.wrong(50 + i, i * 64, 40) == 0, "S2.5.2-01", f"message {i} of eight", got,
+                      "once, intact, in order")
     t.named("S2.2-02 S2.5-07 S2.5.3-01")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
@@ -163,7 +168,8 @@ def reads(t: Calls) -> None:
 
 
 @vipl("D4", "Nothing in it", "S6.1.1.1-02 S6.1.1.1-03 G5.2-03", errata="A62",
-      variants=[*each(levels(), "op", {"send": "send", "write": "write"}), *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})])
+      variants=[*each(levels(), "op", {"send": "send", "write": "write"}),
+                *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})])
 def zero_length(t: Calls) -> None:
     """Empty lists, and segments of no length at the first, middle and last place."""
     p = pair(t, t.params["level"])
@@ -171,21 +177,26 @@ def zero_length(t: Calls) -> None:
     if op == "read":
         need_read(p.a.node, p.level)
     p.src.fill(3, 0, 200)
-    lists = {"none": [], "first": [p.src.part(0, 0), p.src.part(0, 100)], "middle": [p.src.part(0, 50), p.src.part(9, 0),
-             p.src.part(50, 50)], "last": [p.src.part(0, 100), p.src.part(100, 0)]}  # fmt: skip
+    part = p.src.part
+    lists: dict[str, list[dict[str, Any]]] = {
+        "none": [], "first": [part(0, 0), part(0, 100)], "middle": [part(0, 50), part(9, 0), part(50, 50)],
+        "last": [part(0, 100), part(100, 0)],
+    }  # fmt: skip
     for name, segments in lists.items():
         length = sum(s["length"] for s in segments)
         row = "S6.1.1.1-02" if name == "none" else "S6.1.1.1-03"
         if op == "send":
             got = sent(p, segments, [p.dst.part(0, length)] if length else [], row)
             if got is not None:
-                t.require(got.length == length and p.dst.wrong(3, 0, length) == 0, row, f"a Send with {name}", got, f"Length {length}")
+                t.require(got.length == length and p.dst.wrong(3, 0, length) == 0, row, f"a Send with {name}", got,
+                          f"Length {length}")
         else:
             p.a.rdma(op, p.dst.remote(), *segments)
             got = p.a.good("Send", "G5.2-03" if name == "none" else row, f"RDMA with {name}", 3 * t.settle_us)
             t.require(got.length == length, row, f"Length of RDMA with {name}", got.length, length)
             if op == "write" and p.level != UD:
-                t.require(t.until(lambda: p.dst.wrong(3, 0, length) == 0, t.settle_us), row, "bytes written", "others", "those sent")  # noqa: B023
+                t.require(t.until(lambda: p.dst.wrong(3, 0, length) == 0, t.settle_us), row, "bytes written", "others",
+                          "those sent")  # noqa: B023
     t.named("S6.1.1.1-02 S6.1.1.1-03 G5.2-03")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
@@ -223,9 +234,11 @@ def immediate(t: Calls) -> None:
             t.require(("IMMEDIATE" in got.status) == (value is not None), "G5.2-39", f"bit 19 of a receive: {what}", got, "as sent")
             t.require(got.length == length, "G5.2-17" if op == "write" else "G5.2-16", f"Length: {what}", got.length, length)
             word = int((got.ptr or {}).get("Status", 0)) >> 16 & 7
-            t.require(word == (3 if op == "write" else 1), "G5.2-38", f"the operation of a receive: {what}", word, 3 if op == "write" else 1)
+            t.require(word == (3 if op == "write" else 1), "G5.2-38", f"the operation of a receive: {what}", word,
+                      3 if op == "write" else 1)
             if op == "write" and length and p.level != UD:
-                t.require(p.dst.wrong(7, 1000, length) == 0, "S2.3.2-04", "bytes of the Write when its receive is done", "others", "written")
+                t.require(p.dst.wrong(7, 1000, length) == 0, "S2.3.2-04", "bytes of the Write when its receive is done", "others",
+                          "written")
     t.named("S10.2-02 G5.2-16 G5.2-17")
     alive(t, p)
 
@@ -275,7 +288,8 @@ def status_words(t: Calls) -> None:
     p.b.recv(p.dst.part(0, 64))
     got = p.a.reap("Send")
     word = int.from_bytes(p.src.read(at + 28, 4), "little")
-    t.require(got.descriptor == number and word == int((got.ptr or {}).get("Status", -1)), "G5.1-01", "the status bytes in memory", hex(word),
+    t.require(got.descriptor == number and word == int((got.ptr or {}).get("Status", -1)), "G5.1-01",
+              "the status bytes in memory", hex(word),
               "the word that was told, little-endian")  # fmt: skip
     raw = p.a.node.mem(256)
     raw.write(bytes(28) + b"\xff\xff\x00\x00")
@@ -286,9 +300,11 @@ def status_words(t: Calls) -> None:
     for queue, _, _, found in t.descriptors():
         status = set(found.get("status") or [])
         bits = int(found.get("Status") or 0)
-        t.require(("VIP_STATUS_TRANSPORT_ERROR" not in status) or p.level != UD or queue == "recv", "G5.2-30", "TRANSPORT", hex(bits),
+        t.require(("VIP_STATUS_TRANSPORT_ERROR" not in status) or p.level != UD or queue == "recv", "G5.2-30", "TRANSPORT",
+                  hex(bits),
                   "not here")  # fmt: skip
-        t.require("VIP_STATUS_FORMAT_ERROR" not in status, "G5.2-20", "FORMAT of a Descriptor that is well-formed", hex(bits), "clear")
+        t.require("VIP_STATUS_FORMAT_ERROR" not in status, "G5.2-20", "FORMAT of a Descriptor that is well-formed", hex(bits),
+                  "clear")
     t.named("G5.2-18")
 
 
@@ -296,9 +312,7 @@ def status_words(t: Calls) -> None:
       "S2.1.1-01 S2.1.1-02 S6.1.1.2-02 S6.4.1-01 S6.4.1-02 S6.4.2-01 G5.2-02 G5.2-14 G5.2-15 G5.2-18", errata="A29",
       variants=levels())  # fmt: skip
 def write_back(t: Calls) -> None:
-    """Length, immediate data and payload are there when DONE is; rubbish in the library's fields does nothing; one Descriptor serves
-    again and again.
-    """
+    """Length, immediate data and payload are there when DONE is; rubbish in the library's fields does nothing."""
     p = pair(t, t.params["level"])
     node = p.b.node
     mine = node.mem(4096)
@@ -318,7 +332,8 @@ def write_back(t: Calls) -> None:
         length, value = int.from_bytes(head[24:28], "little"), int.from_bytes(head[20:24], "little")
         t.require(length == 400 + i, "S6.4.1-02", "Length when DONE is seen", length, 400 + i)
         t.require(value == i, "S6.4.1-02", "ImmediateData when DONE is seen", value, i)
-        t.require(p.dst.wrong(i, 0, 400 + i) == 0, "S6.4.1-02", "the payload when DONE is seen", "other bytes", "that of the message")
+        t.require(p.dst.wrong(i, 0, 400 + i) == 0, "S6.4.1-02", "the payload when DONE is seen", "other bytes",
+                  "that of the message")
         got = p.b.done("Recv")
         t.require(got.good and got.descriptor == number, "S2.1.1-02", f"round {i} with the same Descriptor", got, "success")
         t.require(got.length == 400 + i, "G5.2-14", "Length", got.length, 400 + i)
@@ -333,7 +348,8 @@ def write_back(t: Calls) -> None:
         p.a.reap("Send")
         got = p.b.reap("Recv")
         if p.level != UD or got.code != NOT_DONE:
-            t.require(got.good and got.descriptor == number, "G5.2-18", "a receive posted with a status full of ones", got, "success")
+            t.require(got.good and got.descriptor == number, "G5.2-18", "a receive posted with a status full of ones", got,
+                      "success")
     t.named("S6.1.1.2-02 S6.4.1-01 S6.4.2-01 G5.2-02 G5.2-15")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
@@ -367,7 +383,8 @@ def across_pages(t: Calls) -> None:
         got = p.a.reap("Send")
         t.require(got.good and got.descriptor == posted, "S6.1-02", f"a Descriptor at offset {offset} of its page", got, "success")
         got = p.b.reap("Recv")
-        t.require(got.good and got.descriptor == number and p.dst.wrong(offset, 0, 5 * count) == 0, "S6.1-02", "its receive", got, "success")
+        t.require(got.good and got.descriptor == number and p.dst.wrong(offset, 0, 5 * count) == 0, "S6.1-02", "its receive", got,
+                  "success")
     alive(t, p)
 
 
@@ -385,7 +402,8 @@ def came_back(t: Calls) -> None:
     mine.write(bytes(range(32)))
     for i in range(20):
         transfer(p, 50, i)
-    t.require(mine.read(0, 32) == bytes(range(32)), "S6.1-04", "a Descriptor that came back", mine.read(0, 32).hex(), "as the case left it")
+    t.require(mine.read(0, 32) == bytes(range(32)), "S6.1-04", "a Descriptor that came back", mine.read(0, 32).hex(),
+              "as the case left it")
     t.named("S6.4.1-02")
     alive(t, p)
 
@@ -405,12 +423,14 @@ def segments(t: Calls) -> None:
             got = sent(p, split(p.src, 0, 3 * count, count) if count else [], split(p.dst, 0, 3 * count, count) if count else [],
                        "S6.1.1.1-01", at=places[0], recv_at=places[1])  # fmt: skip
             assert got is not None
-            t.require(got.length == 3 * count and p.dst.wrong(count, 0, 3 * count) == 0, "S6.1.1.1-04" if count >= 251 else "S6.1.1.1-01",
+            t.require(got.length == 3 * count and p.dst.wrong(count, 0, 3 * count) == 0,
+                      "S6.1.1.1-04" if count >= 251 else "S6.1.1.1-01",
                       f"a Send and a receive of {count} segments", got, f"Length {3 * count}")  # fmt: skip
         else:
             p.a.rdma("write", p.dst.remote(), *(split(p.src, 0, 3 * count, count) if count else []), at=places[0])
             got = p.a.good("Send", "G4.5-03", f"an RDMA Write of {count} segments")
-            t.require(t.until(lambda: p.dst.wrong(count, 0, 3 * count) == 0, t.settle_us), "G4.5-03", "its bytes", "others", "written")  # noqa: B023
+            t.require(t.until(lambda: p.dst.wrong(count, 0, 3 * count) == 0, t.settle_us), "G4.5-03", "its bytes", "others",
+                      "written")  # noqa: B023
     t.named("G5.2-03 S6.1.1.1-01 S6.1.1.1-04 G4.5-03")
     alive(t, p)
 

@@ -10,7 +10,8 @@ from conformance.vipl.cases.connecting import ask, ended
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, DESC_ERROR, ERROR, FLUSHED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, Pair, Vi, alive, best_level, connect,
+    CONNECTED, ERROR, FLUSHED, IDLE, OK, STATE, Pair, Vi, alive, best_level,
+    connect,
     in_error, need_level, nodes, pair, request, transfer,
 )  # fmt: skip
 
@@ -27,7 +28,8 @@ def flushed(t: Calls, vi: Vi, queue: str, numbers: list[int], row: str) -> None:
     """These come back with FLUSHED, in the order in which they were posted."""
     for number in numbers:
         got = vi.reap(queue)
-        if not t.require(got.descriptor == number and bool(got.errors), row, f"a Descriptor of the {queue} queue", got, "FLUSHED, in order"):
+        if not t.require(got.descriptor == number and bool(got.errors), row, f"a Descriptor of the {queue} queue", got,
+                         "FLUSHED, in order"):
             return
         if FLUSHED not in got.status:
             t.notice("G5.2-29", "the bit of a Descriptor that was flushed", got, FLUSHED, "A28")
@@ -61,7 +63,8 @@ def disconnect_with_work(t: Calls) -> None:
     t.require(p.a.state() == IDLE, "G3.3.5-01", "the state", p.a.state(), IDLE)
     got = p.a.reap("Recv")
     if level != UD or got.good:
-        t.require(got.good and got.descriptor == first and p.back.wrong(21, 0, 64) == 0, "G3.3.5-02", "a receive completed before", got,
+        t.require(got.good and got.descriptor == first and p.back.wrong(21, 0, 64) == 0, "G3.3.5-02",
+                  "a receive completed before", got,
                   "its status and data")  # fmt: skip
         flushed(t, p.a, "Recv", rest, "G3.3.5-01")
     else:
@@ -96,7 +99,8 @@ def disconnect_each(t: Calls) -> None:
     asking, conn = request(vi, other)
     t.codes("G3.3.5-06", "VipDisconnect in Pending", vi.disconnect(), OK)
     t.require(vi.becomes(IDLE), "G3.3.5-06", "the state after VipDisconnect in Pending", vi.state(), IDLE)
-    t.require(t.until(lambda: asking.done, t.async_us), "G3.3.5-06", "a request whose VI was disconnected", "still blocked", "returns")
+    t.require(t.until(lambda: asking.done, t.async_us), "G3.3.5-06", "a request whose VI was disconnected", "still blocked",
+              "returns")
     other.code("VipConnectReject", conn=conn)
     connect(vi, peer)
     t.codes("G3.3.5-01", "VipDisconnect in Connected", vi.disconnect(), OK)
@@ -255,7 +259,8 @@ def _declare(ident: str, title: str, rows: str, what: str) -> None:
 
 _declare("C24", "Connecting with the link cut", "G3.3.2-09 G3.3.3-03 G3.3.4-07 G3.3.4-09 G3.3.7-07", "cut the link")
 _declare("X9", "A payload that is corrupted", "S2.5-05 S2.5.1-01 S2.5.2-02 G2.4-01 G2.4-02 G5.2-30", "corrupt a message")
-_declare("X10", "A message that is lost", "S2.5-08 S2.5.1-02 S2.5.2-02 S2.5.2-09 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30", "lose a message")
+_declare("X10", "A message that is lost", "S2.5-08 S2.5.1-02 S2.5.2-02 S2.5.2-09 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30",
+         "lose a message")
 _declare("X11", "A message that is cut short", "S2.5.2-02 G2.4-01 G5.2-27 G5.2-28", "cut a message short")
 _declare("X14", "An RDMA Write that is corrupted", "S2.5-05 G3.8.1-11 G3.8.1-12", "corrupt an RDMA Write")
 _declare("X15", "An RDMA Write that is cut short", "G3.8.1-11", "cut an RDMA Write short")

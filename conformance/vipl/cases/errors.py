@@ -8,10 +8,11 @@ from typing import Any, Mapping, Sequence
 from fcvi.engine.case import Variant
 
 from conformance.vipl.cases.ending import LOST, heard
-from conformance.vipl.steps.declare import LEVELS, RD, RR, UD, each, levels, vipl
+from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    CONNECTED, ERROR, FORMAT, IDLE, LENGTH, NOT_DONE, OK, PROTECTION, RDMA_PROT, REMOTE_DESC, SIZE, STATE, Got, Mem, Node, Pair, Vi, alive,
+    CONNECTED, ERROR, FORMAT, LENGTH, NOT_DONE, OK, PROTECTION, RDMA_PROT, REMOTE_DESC, SIZE, Got, Mem, Node, Pair,
+    Vi, alive,
     best_level, connect, need_level, need_read, nodes, pair, transfer,
 )  # fmt: skip
 
@@ -66,9 +67,10 @@ _RECV_FORMS: dict[str, Any] = {"op-1": {"control": 1}, "op-2": {"control": 2}, "
 
 
 @vipl("X1", "Local format errors",
-      "S2.5.1-05 S2.5.1-06 S2.5.2-04 S2.5.2-07 S2.5.3-05 S5.4-03 S6.2-01 S6.4.1-06 G3.8.1-04 G5.1-01 G5.2-01 G5.2-05 G5.2-06 G5.2-07 "
-      "G5.2-20 G5.3-01", errata="A15 A88",
-      variants=[*each(levels(), "send", {f"send-{k}": k for k in _SEND_FORMS}), *each(levels(), "recv", {f"recv-{k}": k for k in _RECV_FORMS})])  # fmt: skip
+      "S2.5.1-05 S2.5.1-06 S2.5.2-04 S2.5.2-07 S2.5.3-05 S5.4-03 S6.2-01 S6.4.1-06 G3.8.1-04 G5.1-01 G5.2-01 G5.2-05 G5.2-06 "
+      "G5.2-07 G5.2-20 G5.3-01", errata="A15 A88",
+      variants=[*each(levels(), "send", {f"send-{k}": k for k in _SEND_FORMS}),
+                *each(levels(), "recv", {f"recv-{k}": k for k in _RECV_FORMS})])  # fmt: skip
 def format_errors(t: Calls) -> None:
     """An operation that is none or not of this queue, and reserved bits and bytes that are set: FORMAT, and nothing is moved."""
     p = pair(t, t.params["level"])
@@ -97,7 +99,8 @@ def format_errors(t: Calls) -> None:
     t.require(got.ptr is None or FORMAT in got.errors, "G5.2-20", f"a Descriptor with {name}", got, FORMAT)
     if not sending:
         t.require(got.ptr is None or FORMAT in got.errors, "S6.2-01", f"a receive with {name}", got, FORMAT)
-        t.require(got.ptr is None or FORMAT in got.errors, "G3.8.1-04", f"a receive with {name}", got, "the error in the Descriptor")
+        t.require(got.ptr is None or FORMAT in got.errors, "G3.8.1-04", f"a receive with {name}", got,
+                  "the error in the Descriptor")
     t.require(p.dst.read(4096, 64) == before, row, "memory of the other end", "changed", "as before")
     if sending:
         other = p.b.done("Recv")
@@ -125,14 +128,16 @@ def no_read(t: Calls) -> None:
     p.back.fill(5, 0, 64)
     number = p.a.rdma("read", p.dst.remote(), p.back.part(0, 64))
     got = faulty(t, p, p.a, "Send", number, FORMAT, "S2.5.1-07" if p.level == UD else "G5.2-06", "an RDMA Read")
-    t.require(p.back.wrong(5, 0, 64) == 0, "S2.5.1-07" if p.level == UD else "G5.2-06", "the sink of an RDMA Read", "changed", "as before")
+    t.require(p.back.wrong(5, 0, 64) == 0, "S2.5.1-07" if p.level == UD else "G5.2-06", "the sink of an RDMA Read", "changed",
+              "as before")
     del got
     after_local(t, p, p.a)
     t.named("S2.3.2-07 S2.5.2-07 G4.5-06 G5.2-20")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
-_OPERATIONS = [*each(levels(), "op", {"send": "send", "write": "write"}), *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})]
+_OPERATIONS = [*each(levels(), "op", {"send": "send", "write": "write"}),
+               *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})]
 _WRONG = ("bad-handle", "foreign-address", "foreign-tag", "deregistered")
 
 
@@ -154,7 +159,7 @@ def misplaced(t: Calls, node: Node, how: str) -> tuple[dict[str, Any], Mem]:
       "S1.5.3-02 S2.2-01 S2.5.1-05 S2.5.1-06 S2.5.2-04 S2.5.2-07 S2.5.3-05 S3.2.1-05 S3.2.2.1-04 S6.4.1-06 G3.8.1-04 G5.2-21",
       errata="A63 A23", variants=each(_OPERATIONS, "how", {h: h for h in _WRONG}))  # fmt: skip
 def protection_errors(t: Calls) -> None:
-    """A handle that is none, the address of another region, another tag, a region that is gone: PROTECTION, and no byte is moved."""
+    """A handle that is none, the address of another region, another tag, a region that is gone: PROTECTION, and no byte moves."""
     p = pair(t, t.params["level"])
     op = t.params["op"]
     if op == "read":
@@ -168,7 +173,8 @@ def protection_errors(t: Calls) -> None:
         number = p.a.send(segment)
     else:
         number = p.a.rdma(op, p.dst.remote(), segment)
-    row = {"bad-handle": "G5.2-21", "foreign-address": "S1.5.3-02", "foreign-tag": "S3.2.2.1-04", "deregistered": "S2.2-01"}[t.params["how"]]
+    row = {"bad-handle": "G5.2-21", "foreign-address": "S1.5.3-02", "foreign-tag": "S3.2.2.1-04",
+           "deregistered": "S2.2-01"}[t.params["how"]]
     faulty(t, p, p.a, "Send", number, PROTECTION, row, f"a Descriptor with {t.params['how']}")
     t.require(p.dst.wrong(3) == 0, row, "memory of the other end", "changed", "as before")
     t.require(region.read(0, 64) == b"\x5a" * 64, row, "memory that must not be reached", "changed", "as before")
@@ -176,7 +182,8 @@ def protection_errors(t: Calls) -> None:
     t.require(not got.good, row, "a receive at the other end", got, "is not filled")
     del spare
     if p.level == UD:
-        p.b.clean(), p.a.clean()
+        p.b.clean()
+        p.a.clean()
         t.named("S2.5.1-05")
     else:
         after_local(t, p, p.a)
@@ -199,10 +206,11 @@ def length_errors(t: Calls) -> None:
     most = p.a.node.number("MaxSegmentsPerDesc")
     p.dst.fill(3)
     p.b.recv(p.dst.part(12000, 64))
-    row, other = "G5.2-12", {}
+    row = "G5.2-12"
+    other: dict[str, Any] = {}
     segments = [p.src.part(0, 40), p.src.part(100, 24)]
-    given: dict[str, Any] = {"below": {"Length": 63}, "above": {"Length": 65}, "zero": {"Length": 0}, "all-ones": {"Length": 0xFFFFFFFF}
-                             }.get(how, {})  # fmt: skip
+    lengths = {"below": 63, "above": 65, "zero": 0, "all-ones": 0xFFFFFFFF}
+    given: dict[str, Any] = {"Length": lengths[how]} if how in lengths else {}
     if how == "vi-maximum":
         row = "G5.2-24"
         big = p.a.node.mem(SIZE + 64)
@@ -277,8 +285,8 @@ def refused_at_target(t: Calls, p: Pair, number: int, rr: Sequence[str], row_rr:
 
 
 @vipl("X5", "A Send into an empty receive queue",
-      "S2.3.1-03 S2.3.1-04 S2.5-08 S2.5.2-03 S2.5.2-04 S2.5.2-05 S2.5.2-08 S2.5.2-09 S2.5.3-02 S2.5.3-03 S2.5.3-04 S2.5.3-05 S7.1-01 "
-      "S7.2-01 G3.8.1-08 G5.2-34 G6.2-01", errata="A15 A19 A89 A105", variants=levels())  # fmt: skip
+      "S2.3.1-03 S2.3.1-04 S2.5-08 S2.5.2-03 S2.5.2-04 S2.5.2-05 S2.5.2-08 S2.5.2-09 S2.5.3-02 S2.5.3-03 S2.5.3-04 S2.5.3-05 "
+      "S7.1-01 S7.2-01 G3.8.1-08 G5.2-34 G6.2-01", errata="A15 A19 A89 A105", variants=levels())  # fmt: skip
 def empty_queue(t: Calls) -> None:
     """UD: dropped. RD: one of the ends learns. RR: the sender's Descriptor tells. A receive posted later is not filled with it."""
     p = pair(t, t.params["level"])
@@ -306,11 +314,11 @@ def empty_queue(t: Calls) -> None:
 
 
 @vipl("X6", "A Send that is too long for its receive",
-      "S2.3.1-03 S2.3.1-04 S2.5.1-05 S2.5.1-06 S2.5.2-03 S2.5.2-04 S2.5.2-05 S2.5.2-08 S2.5.2-09 S2.5.3-02 S6.4.1-05 S6.4.1-06 G2.4-02 "
-      "G2.4-03 G3.8.1-04 G5.2-15 G5.2-25 G5.2-34 G5.5-01", errata="A10 A15 A59 A89 A105",
+      "S2.3.1-03 S2.3.1-04 S2.5.1-05 S2.5.1-06 S2.5.2-03 S2.5.2-04 S2.5.2-05 S2.5.2-08 S2.5.2-09 S2.5.3-02 S6.4.1-05 S6.4.1-06 "
+      "G2.4-02 G2.4-03 G3.8.1-04 G5.2-15 G5.2-25 G5.2-34 G5.5-01", errata="A10 A15 A59 A89 A105",
       variants=each(levels(), "over", {"one": 1, "much": 5000}))  # fmt: skip
 def too_long(t: Calls) -> None:
-    """The receive has LENGTH and Length 0; nothing is written past its segments; good ones before it stay good, later ones do not come."""
+    """The receive has LENGTH and Length 0; nothing is written past its segments; those before it stay good, none comes after it."""
     p = pair(t, t.params["level"])
     dst = p.b.node.mem(SIZE, fill="c3")
     first = p.b.recv(dst.part(0, 64))
@@ -340,12 +348,14 @@ def too_long(t: Calls) -> None:
         t.require(p.b.becomes(ERROR), "G2.4-02" if p.level == RD else "S2.5.3-05", "the receiver's state", p.b.state(), ERROR)
         for one in rest:
             later = p.b.reap("Recv")
-            t.require(later.descriptor == one and bool(later.errors), "G2.4-03", "a receive behind the one in error", later, "an error")
+            t.require(later.descriptor == one and bool(later.errors), "G2.4-03", "a receive behind the one in error", later,
+                      "an error")
     else:
         t.require(p.b.state() in (CONNECTED, ERROR), "S2.5.1-05", "the receiver's state", p.b.state(), CONNECTED)
     if p.level == RR:
         mine = p.a.reap("Send", t.async_us)
-        t.require(mine.descriptor == number and REMOTE_DESC in mine.errors, "G5.2-34", "the Send that was too long", mine, REMOTE_DESC)
+        t.require(mine.descriptor == number and REMOTE_DESC in mine.errors, "G5.2-34", "the Send that was too long", mine,
+                  REMOTE_DESC)
         t.require(bool(mine.errors), "S2.5.3-02", "the Send that was too long", mine, "an error in the Descriptor")
     t.named("S2.3.1-04 S2.5.1-06 S2.5.2-03 S2.5.2-04 S2.5.2-05 S2.5.2-08 S2.5.2-09 G5.2-15 G5.5-01")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
@@ -400,7 +410,8 @@ def faulty_receive(t: Calls) -> None:
     if p.level != UD:
         t.require(p.b.becomes(ERROR), "G2.4-02" if p.level == RD else "S2.5.3-05", "the receiver's state", p.b.state(), ERROR)
         behind = p.b.reap("Recv")
-        t.require(behind.descriptor == later and bool(behind.errors), "G2.4-03", "a receive behind the one in error", behind, "an error")
+        t.require(behind.descriptor == later and bool(behind.errors), "G2.4-03", "a receive behind the one in error", behind,
+                  "an error")
     if p.level == RR and sent_number is not None:
         mine = p.a.reap("Send", t.async_us)
         if mine.errors and REMOTE_DESC not in mine.errors:
@@ -451,15 +462,16 @@ def _pair_for(t: Calls, how: str, reading: bool) -> Pair:
 
 @vipl("X12", "RDMA Writes that must not reach memory",
       "S1.5.3-02 S2.5.1-05 S2.5.2-04 S2.5.2-08 S2.5.3-02 S2.5.3-05 S3.2.1-05 S3.2.2.1-04 S3.2.2.2-01 S3.2.2.2-03 S6.3.2-01 S7.1-01 "
-      "S7.2-01 G3.8.1-10 G5.2-32", errata="A15 A19 A54 A63 A89", variants=each(levels(), "how", {h: h for h in _TARGETS}))  # fmt: skip
+      "S7.2-01 G3.8.1-10 G5.2-32", errata="A15 A19 A54 A63 A89",
+      variants=each(levels(), "how", {h: h for h in _TARGETS}))  # fmt: skip
 def write_forbidden(t: Calls) -> None:
-    """Handle, range, tag, enables: no byte is written. UD: silence is right. RD: one of the ends learns. RR: the Descriptor tells."""
+    """Handle, range, tag, enables: no byte is written. UD: silence is right. RD: one end learns. RR: the Descriptor tells."""
     p = _pair_for(t, t.params["how"], False)
     remote, region = forbidden(t, p, t.params["how"], False)
     p.src.fill(8, 0, 64)
     number = p.a.rdma("write", remote, p.src.part(0, 64))
-    row = {"range": "S3.2.1-05", "foreign-tag": "S3.2.2.1-04", "vi-off": "S3.2.2.2-01", "region-off": "S3.2.2.2-01"}.get(t.params["how"],
-           "S6.3.2-01")  # fmt: skip
+    row = {"range": "S3.2.1-05", "foreign-tag": "S3.2.2.1-04", "vi-off": "S3.2.2.2-01",
+           "region-off": "S3.2.2.2-01"}.get(t.params["how"], "S6.3.2-01")  # fmt: skip
     refused_at_target(t, p, number, (RDMA_PROT,), "G5.2-32", f"an RDMA Write with {t.params['how']}")
     t.wait(t.quiet_us // 2)
     seen = region.read(0, 16384)
@@ -484,7 +496,8 @@ def write_immediate_forbidden(t: Calls) -> None:
     number = p.a.rdma("write", remote, p.src.part(0, 64), immediate=5)
     if p.level == RR:
         got = p.a.reap("Send", t.async_us)
-        t.require(got.descriptor == number and bool({RDMA_PROT, REMOTE_DESC} & got.errors), "G5.2-32", "the initiator's Descriptor", got, RDMA_PROT)
+        t.require(got.descriptor == number and bool({RDMA_PROT, REMOTE_DESC} & got.errors), "G5.2-32",
+                  "the initiator's Descriptor", got, RDMA_PROT)
         t.require(bool(got.errors), "S2.5.3-02", "the initiator's Descriptor", got, "an error")
     else:
         p.a.reap("Send", t.settle_us)
@@ -492,12 +505,16 @@ def write_immediate_forbidden(t: Calls) -> None:
     if got.ptr is None and p.level == UD:
         t.step("nothing came: the message was lost, which is right at this level")
     else:
-        t.require(got.descriptor == receive and PROTECTION in got.errors, "G5.2-22", "the receive of a Write that is refused", got, PROTECTION)
-        t.require(PROTECTION in got.errors, "G3.8.1-04", "the receive of a Write that is refused", got, "the error in the Descriptor")
-    t.require(region.read(0, 16384) == b"\x5a" * 16384, "S3.2.2.2-03", "memory behind a Write that is refused", "changed", "as before")
+        t.require(got.descriptor == receive and PROTECTION in got.errors, "G5.2-22", "the receive of a Write that is refused",
+                  got, PROTECTION)
+        t.require(PROTECTION in got.errors, "G3.8.1-04", "the receive of a Write that is refused", got,
+                  "the error in the Descriptor")
+    t.require(region.read(0, 16384) == b"\x5a" * 16384, "S3.2.2.2-03", "memory behind a Write that is refused", "changed",
+              "as before")
     for v in (p.a, p.b):
         for said in heard(t, v):
-            t.require(said.get("code") in ("VIP_ERROR_RDMAW_PROT", LOST), "G3.8.1-10", "the code of a callback", said.get("code"), LOST)
+            t.require(said.get("code") in ("VIP_ERROR_RDMAW_PROT", LOST), "G3.8.1-10", "the code of a callback", said.get("code"),
+                      LOST)
     t.named("S3.2.2.2-01 G3.8.1-10 G5.2-32")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
@@ -528,7 +545,8 @@ def read_forbidden(t: Calls) -> None:
     number = p.a.rdma("read", remote, p.back.part(0, 64))
     got = p.a.reap("Send", t.async_us)
     row = {"foreign-tag": "S3.2.2.1-04", "vi-off": "S3.2.2.2-01", "region-off": "S3.2.2.2-01"}.get(t.params["how"], "S6.3.2-01")
-    t.require(got.descriptor == number and RDMA_PROT in got.errors, "G5.2-32", f"an RDMA Read with {t.params['how']}", got, RDMA_PROT)
+    t.require(got.descriptor == number and RDMA_PROT in got.errors, "G5.2-32", f"an RDMA Read with {t.params['how']}", got,
+              RDMA_PROT)
     t.require(not got.good, row, f"an RDMA Read with {t.params['how']}", got, "an error")
     t.require(p.back.wrong(4, 0, 64) == 0, "S3.2.2.2-03", "the sink of an RDMA Read that is refused", "changed", "as before")
     t.wait(t.quiet_us // 2)
@@ -544,7 +562,7 @@ def read_forbidden(t: Calls) -> None:
       variants=each(each(levels((RD,)), "queue", {"send": "Send", "recv": "Recv"}), "how",
                     {h: h for h in ("misaligned", "unregistered", "foreign-tag")}))  # fmt: skip
 def wrong_place(t: Calls) -> None:
-    """A misaligned Descriptor, one in memory that is not registered, one under another tag: told, and not processed as if it were good."""
+    """A misaligned Descriptor, one in memory that is not registered, one under another tag: told, and not taken for a good one."""
     p = pair(t, t.params["level"])
     queue, how = t.params["queue"], t.params["how"]
     vi, data = p.a, p.src if queue == "Send" else p.back
@@ -558,7 +576,8 @@ def wrong_place(t: Calls) -> None:
     posted = vi.node.call(f"VipPost{queue}Raw", vi=vi.vi, **params)
     code = posted.returned()
     if code != OK:
-        t.codes(f"G3.5.{1 if queue == 'Send' else 4}-02", f"the post of a Descriptor that is {how}", code, OK, {"VIP_INVALID_PARAMETER": "A99"})
+        t.codes(f"G3.5.{1 if queue == 'Send' else 4}-02", f"the post of a Descriptor that is {how}", code, OK,
+                {"VIP_INVALID_PARAMETER": "A99"})
         alive(t, pair(t, p.level, ends=(t.a, t.b)))
         return
     if queue == "Recv":
@@ -567,10 +586,12 @@ def wrong_place(t: Calls) -> None:
     got = vi.reap(queue, t.quiet_us)
     row = {"foreign-tag": "S3.2.2.1-05", "unregistered": "S2.2-01"}.get(how, "G3.8.1-05")
     if got.good:
-        t.require(False, row, f"a Descriptor that is {how}", "processed normally", "an error", **({"erratum": "A98"} if how == "misaligned" else {}))
+        t.require(False, row, f"a Descriptor that is {how}", "processed normally", "an error",
+                  **({"erratum": "A98"} if how == "misaligned" else {}))
     elif got.ptr is not None and not heard(t, vi):
         t.notice(row, f"a Descriptor that is {how}", got, "VIP_ERROR_POST_DESC", "A98")
-    told = got.ptr is not None or bool(heard(t, vi)) or t.until(lambda: bool(heard(t, vi)) or vi.done(queue).ptr is not None, t.async_us)
+    told = got.ptr is not None or bool(heard(t, vi)) or t.until(lambda: bool(heard(t, vi)) or vi.done(queue).ptr is not None,
+                                                                t.async_us)
     t.require(told, "G3.8.1-05", f"a Descriptor that is {how}", "never told of", "VIP_ERROR_POST_DESC")
     if any(h.get("code") == "VIP_ERROR_POST_DESC" for h in heard(t, vi)):
         t.require(vi.becomes(ERROR), "G6.3.1-01", "the state afterwards", vi.state(), ERROR)
@@ -596,7 +617,8 @@ def one_too_many(t: Calls) -> None:
     t.require(len(numbers) >= most, "G3.8.1-09", "receives that could be posted", len(numbers), most)
     t.wait(t.quiet_us)
     for said in heard(t, vi):
-        t.require(said.get("code") in ("VIP_ERROR_VI_OVERRUN", "VIP_ERROR_POST_DESC"), "G3.8.1-09", "the code of a callback", said.get("code"),
+        t.require(said.get("code") in ("VIP_ERROR_VI_OVERRUN", "VIP_ERROR_POST_DESC"), "G3.8.1-09", "the code of a callback",
+                  said.get("code"),
                   "VIP_ERROR_VI_OVERRUN")  # fmt: skip
     vi.disconnect()
     back = []
@@ -637,13 +659,15 @@ def deregistered_under(t: Calls) -> None:
         if t.params["what"] == "buffer" and got.ptr is not None:
             t.require(got.descriptor == number and bool(got.errors), "S3.2.1-09", "the receive", got, PROTECTION)
         for said in heard(t, p.b):
-            t.require(said.get("code") in ("VIP_ERROR_POST_DESC", "VIP_ERROR_COMP_PROT", LOST), "G3.8.1-14", "the code of a callback",
+            t.require(said.get("code") in ("VIP_ERROR_POST_DESC", "VIP_ERROR_COMP_PROT", LOST), "G3.8.1-14",
+                      "the code of a callback",
                       said.get("code"), "VIP_ERROR_COMP_PROT")  # fmt: skip
     t.named("G3.8.1-14 G3.8.1-16")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
-@vipl("X26", "Behind the first error", "S2.5.2-04 S2.5.3-03 S2.5.3-05 S5.4-01 S5.4-02 S5.4-03 G2.4-03 G5.2-29", errata="A28 A59 A61",
+@vipl("X26", "Behind the first error", "S2.5.2-04 S2.5.3-03 S2.5.3-05 S5.4-01 S5.4-02 S5.4-03 G2.4-03 G5.2-29",
+      errata="A28 A59 A61",
       variants=levels((RD, RR)))  # fmt: skip
 def behind_error(t: Calls) -> None:
     """Every later Descriptor of both queues comes back with an error, in order, and none of them had an effect."""
@@ -657,10 +681,12 @@ def behind_error(t: Calls) -> None:
     for i, number in enumerate(posted):
         got = p.a.reap("Send", t.settle_us)
         t.require(got.descriptor == number, "S5.4-03", f"Descriptor {i} of the send queue", got, "in order")
-        t.require(bool(got.errors), "S2.5.2-04" if p.level == RD else "S2.5.3-03", f"Descriptor {i} of the send queue", got, "an error")
+        t.require(bool(got.errors), "S2.5.2-04" if p.level == RD else "S2.5.3-03", f"Descriptor {i} of the send queue", got,
+                  "an error")
     for number in mine:
         got = p.a.reap("Recv", t.settle_us)
-        t.require(got.descriptor == number and bool(got.errors), "S5.4-01", "a receive of the VI in error", got, "an error, in order")
+        t.require(got.descriptor == number and bool(got.errors), "S5.4-01", "a receive of the VI in error", got,
+                  "an error, in order")
     t.require(p.a.state() == ERROR, "S2.5.2-04" if p.level == RD else "S2.5.3-05", "the state", p.a.state(), ERROR)
     t.wait(t.quiet_us)
     got = p.b.done("Recv")

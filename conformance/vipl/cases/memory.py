@@ -6,12 +6,11 @@ from typing import Any
 
 from fcvi.engine.case import Variant
 
-from conformance.vipl.cases.ending import heard
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CONNECTED, IDLE, NOT_DONE, OK, PROTECTION, RDMA_PROT, RESOURCE, SIZE, Mem, Pair, alive, best_level, connect, need_level,
-    need_read, nodes, null, pair, stale, transfer,
+    BAD, OK, PROTECTION, RESOURCE, SIZE, Mem, alive, best_level, connect, need_level,
+    need_read, nodes, null, pair, stale,
 )  # fmt: skip
 
 
@@ -24,7 +23,8 @@ def destroy_ptag(t: Calls) -> None:
     vi = one.vi(best_level(one), Ptag=tag) if t.params["what"] == "vi" else None
     mem = one.mem(64, ptag=tag) if t.params["what"] == "region" else None
     if vi or mem:
-        t.codes("G3.4.2-01", f"VipDestroyPtag of a tag that a {t.params['what']} has", one.code("VipDestroyPtag", ptag=tag), RESOURCE)
+        t.codes("G3.4.2-01", f"VipDestroyPtag of a tag that a {t.params['what']} has", one.code("VipDestroyPtag", ptag=tag),
+                RESOURCE)
         one.mem(64, ptag=tag)
         for call in [c for c in t.made if c.method == "VipRegisterMem" and c.done]:
             one.code("VipDeregisterMem", mem=call.integer("mem")) if "mem" in call.result() else None
@@ -103,7 +103,7 @@ def register_limits(t: Calls) -> None:
 
 @vipl("C34", "Address and handle that do not fit", "G3.4.4-02 G3.7.4-02 G3.7.5-01", errata="A51")
 def mismatched(t: Calls) -> None:
-    """VipDeregisterMem, VipQueryMem and VipSetMemAttributes refuse the address of one region with the handle of another, and one that is gone."""
+    """VipDeregisterMem, VipQueryMem and VipSetMemAttributes refuse a region's address with another's handle, and what is gone."""
     one, _ = nodes(t)
     mine, other = one.mem(8192), one.mem(8192)
     rows = {"VipDeregisterMem": "G3.4.4-02", "VipQueryMem": "G3.7.5-01", "VipSetMemAttributes": "G3.7.4-02"}
@@ -136,13 +136,15 @@ def any_address(t: Calls) -> None:
             pairs.add((mem.handle, mem.va))
             t.require(mem.read() == b"\xa7" * length, "G3.4.3-05", "memory that was registered", "changed", "as before")
             told = node.call("VipQueryMem", mem=mem.mem).result().get("MemAttribs") or {}
-            t.require((told.get("EnableRdmaWrite"), told.get("EnableRdmaRead"), told.get("Ptag")) == (bool(align & 1), False, node.ptag),
+            t.require((told.get("EnableRdmaWrite"), told.get("EnableRdmaRead"), told.get("Ptag")) == (bool(align & 1), False,
+                                                                                                      node.ptag),
                       "G3.4.3-02", "what VipQueryMem tells", told, "the attributes given")  # fmt: skip
             number = p.b.recv(p.dst.part(0, length))
             p.a.send(mem.part())
             p.a.good("Send", "S3.2.1-03", f"a Send out of {length} bytes at offset {align} of a page")
             got = p.b.reap("Recv")
-            t.require(got.good and got.descriptor == number and p.dst.read(0, length) == b"\xa7" * length, "S3.2.1-03", "its receive", got,
+            t.require(got.good and got.descriptor == number and p.dst.read(0, length) == b"\xa7" * length, "S3.2.1-03",
+                      "its receive", got,
                       "the bytes")  # fmt: skip
             t.codes("G3.4.4-01", "VipDeregisterMem", node.code("VipDeregisterMem", mem=mem.mem), OK)
             t.require(mem.read() == b"\xa7" * length, "G3.4.4-01", "memory that was de-registered", "changed", "as before")
@@ -208,7 +210,8 @@ def tags(t: Calls) -> None:
                 a.rdma("write", dst.remote(), src.part(0, 64))
                 a.reap("Send", t.async_us if right else t.settle_us)
                 seen = t.until(lambda: dst.read(0, 64) == b"\x77" * 64, t.settle_us if right else t.quiet_us)  # noqa: B023
-                t.require(seen == right, "S3.2.2.1-04", f"an RDMA Write into a region of {'the same' if right else 'another'} tag", seen, right)
+                t.require(seen == right, "S3.2.2.1-04",
+                          f"an RDMA Write into a region of {'the same' if right else 'another'} tag", seen, right)
             else:
                 b.recv(dst.part(0, 64))
                 a.send(src.part(0, 64))
@@ -219,13 +222,15 @@ def tags(t: Calls) -> None:
                     t.require(PROTECTION in got.errors, "S3.2.2.1-04", f"a {op} with another tag", got, PROTECTION)
                     if op == "recv":
                         t.require(dst.read(0, 64) == b"\x5a" * 64, "S3.2.2.1-04", "memory of another tag", "changed", "as before")
-            a.clean(), b.clean()
+            a.clean()
+            b.clean()
     t.named("S3.2.2-01 S3.2.2.1-05 G2.2.1-02 G3.4.1-01")
     alive(t)
 
 
 @vipl("P2", "Enables of VIs and regions", "S3.2.2.2-01 S3.2.2.2-02 S3.2.2.2-03 S6.3.2-01", errata="A54 A89",
-      variants=[*each(levels(), "op", {"write": "write"}), *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})])  # fmt: skip
+      variants=[*each(levels(), "op", {"write": "write"}),
+                *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})])  # fmt: skip
 def enables(t: Calls) -> None:
     """Only both enabled works; the initiator's own enables count for nothing."""
     one, other = nodes(t)
@@ -245,22 +250,25 @@ def enables(t: Calls) -> None:
             got = a.reap("Send", t.async_us if right or op == "read" else t.settle_us)
             what = f"RDMA {op} with VI {'on' if of_vi else 'off'} and region {'on' if of_region else 'off'}"
             target = dst if op == "write" else src
-            done = t.until(lambda: target.read(0, 64) == b"\x77" * 64, t.settle_us // (4 if level == UD else 1) if right else t.quiet_us)  # noqa: B023
+            done = t.until(lambda: target.read(0, 64) == b"\x77" * 64,
+                           t.settle_us // (4 if level == UD else 1) if right else t.quiet_us)  # noqa: B023
             if right:
                 t.require(got.good, "S3.2.2.2-02", f"{what}, with the initiator's own off", got, "success")
                 if not (level == UD and not done):
                     t.require(done, "S3.2.2.2-01", what, "no byte was moved", "works")
             else:
                 t.require(not done, "S3.2.2.2-03", what, "bytes were moved", "none")
-                t.require(target.read(0, 64) == (b"\x5a" if op == "write" else b"\0") * 64, "S6.3.2-01", what, "bytes were moved", "none")
-            a.clean(), b.clean()
+                t.require(target.read(0, 64) == (b"\x5a" if op == "write" else b"\0") * 64, "S6.3.2-01", what, "bytes were moved",
+                          "none")
+            a.clean()
+            b.clean()
     alive(t)
 
 
 @vipl("P4", "Ranges outside by a page", "S1.5.3-02 S3.2.1-04 S3.2.1-05 S6.3.2-01", errata="A63 A94",
       variants=each(levels((RD, RR)), "op", {"send": "send", "write": "write"}))  # fmt: skip
 def outside(t: Calls) -> None:
-    """A segment that begins or runs a page beyond the region is refused; bytes of the next page stay; inside the page nothing is judged."""
+    """A segment that begins or runs a page beyond the region is refused; the next page stays; the page itself is not judged."""
     one, other = nodes(t)
     level, op = need_level(one, t.params["level"]), t.params["op"]
     page = int(one.call("layout").result().get("pagesize", 4096))
@@ -278,7 +286,8 @@ def outside(t: Calls) -> None:
             p.b.recv(p.dst.part())
             number = p.a.send({"va": f"{whole.va + start:016x}", "handle": handle, "length": length})
             got = p.a.reap("Send", 2 * t.settle_us)
-            t.require(got.descriptor == number and PROTECTION in got.errors, "S3.2.1-05", "a Send from a page beyond the region", got, PROTECTION)
+            t.require(got.descriptor == number and PROTECTION in got.errors, "S3.2.1-05", "a Send from a page beyond the region",
+                      got, PROTECTION)
             t.require(bool(got.errors), "S1.5.3-02", "a Send from a page beyond the region", got, PROTECTION)
         else:
             p.a.rdma("write", {"va": f"{whole.va + start:016x}", "handle": handle}, p.src.part(0, length))
@@ -297,7 +306,8 @@ def odd_pages(t: Calls) -> None:
     p = pair(t)
     node = p.b.node
     call = node.call("VipRegisterMem", length=4096, pages="unmapped", MemAttribs={"Ptag": node.ptag})
-    t.require(call.returned() != OK, "G3.4.3-06", "VipRegisterMem of pages that are not there", OK, f"{BAD} or {RESOURCE}", erratum="A65")
+    t.require(call.returned() != OK, "G3.4.3-06", "VipRegisterMem of pages that are not there", OK, f"{BAD} or {RESOURCE}",
+              erratum="A65")
     call = node.call("VipRegisterMem", length=4096, pages="read-only", fill="5a",
                      MemAttribs={"Ptag": node.ptag, "EnableRdmaWrite": True, "EnableRdmaRead": False})  # fmt: skip
     if call.returned() == OK:
@@ -337,7 +347,8 @@ def after_deregistration(t: Calls) -> None:
             p.a.reap("Send", t.quiet_us)
         elif good:
             p.b.reap("Recv")
-        t.require(got.good == good, "S2.2-01", f"memory that is {'registered' if good else 'gone'} as {role}", got, "success" if good else PROTECTION)
+        t.require(got.good == good, "S2.2-01", f"memory that is {'registered' if good else 'gone'} as {role}", got,
+                  "success" if good else PROTECTION)
         if not good:
             t.require(PROTECTION in got.errors, "S3.2.1-09", f"memory that is gone as {role}", got, PROTECTION)
             t.require(mem.read(0, 64) == b"\x5a" * 64, "S2.2-01", "its bytes", "changed", "as before")
@@ -361,7 +372,8 @@ def changed(t: Calls) -> None:
     t.require(told.get("EnableRdmaWrite") is True, "G3.7.4-01", "what VipQueryMem tells", told, "EnableRdmaWrite")
     p.a.rdma("write", region.remote(), p.src.part(0, 64))
     p.a.good("Send", "S3.2.2.1-03", "an RDMA Write into memory that was enabled")
-    t.require(t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "S3.2.2.1-03", "its bytes", "not written", "written")
+    t.require(t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "S3.2.2.1-03", "its bytes", "not written",
+              "written")
     tag = other.ptag_new()
     t.codes("G3.7.4-01", "VipSetMemAttributes", other.code("VipSetMemAttributes", mem=region.mem, MemAttribs={"Ptag": tag,
             "EnableRdmaWrite": True}), OK)  # fmt: skip
@@ -370,7 +382,8 @@ def changed(t: Calls) -> None:
     p.a.reap("Send", t.settle_us)
     t.wait(t.quiet_us)
     t.require(region.read(0, 64) == b"\x5a" * 64, "S3.2.2.1-03", "memory whose tag was changed", "written", "as before")
-    p.a.clean(), p.b.clean()
+    p.a.clean()
+    p.b.clean()
     vi = other.vi(level)
     attribs = {"Ptag": tag, "ReliabilityLevel": level, "MaxTransferSize": SIZE, "EnableRdmaWrite": True}
     t.codes("G3.7.2-04", "VipSetViAttributes", vi.code("VipSetViAttributes", ViAttribs=attribs), OK)
@@ -378,6 +391,7 @@ def changed(t: Calls) -> None:
     connect(fresh, vi)
     fresh.rdma("write", region.remote(), p.src.part(0, 64))
     got = fresh.reap("Send")
-    t.require(got.good and t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "G3.7.2-04", "an RDMA Write by the new tag", got,
+    t.require(got.good and t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "G3.7.2-04",
+              "an RDMA Write by the new tag", got,
               "works")  # fmt: skip
     alive(t)

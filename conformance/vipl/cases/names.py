@@ -7,7 +7,7 @@ from typing import Any
 from conformance.vipl.cases.connecting import ended
 from conformance.vipl.steps.declare import vipl
 from conformance.vipl.steps.scenario import Calls
-from conformance.vipl.steps.session import BAD, CLIENT, OK, RESOURCE, Node, alive, best_level, nodes, null, pair, request
+from conformance.vipl.steps.session import BAD, OK, RESOURCE, Node, alive, best_level, nodes, null, request
 
 NS = "VIP_ERROR_NAMESERVICE"
 
@@ -49,7 +49,7 @@ def init(t: Calls) -> None:
 
 @vipl("C46", "VipNSGetHostByName", "G3.9.2-01 G3.9.2-02 G3.9.2-03 G3.9.2-04 G3.9.2-05")
 def by_name(t: Calls) -> None:
-    """A name in any case gives the address that connects; unknown names, indices beyond the last and a service that is not there do not."""
+    """A name in any case gives the address that connects; unknown names, later indices and an absent service do not."""
     one, other = nodes(t)
     if "VipNSInit" in (one.call("layout").result().get("missing") or []):
         t.lack("the provider has no Name Service")
@@ -95,7 +95,8 @@ def by_address(t: Calls) -> None:
     there = {"host": other.host, "discriminator": ""}
     told = one.call("VipNSGetHostByAddr", Address=there, NameLen=len(name) + 1)
     t.codes("G3.9.3-01", "VipNSGetHostByAddr with just enough room", told.returned(), OK)
-    t.require(told.result().get("NameLen") == len(name), "G3.9.3-01", "NameLen", told.result().get("NameLen"), len(name), erratum="A36")
+    t.require(told.result().get("NameLen") == len(name), "G3.9.3-01", "NameLen", told.result().get("NameLen"), len(name),
+              erratum="A36")
     t.require(told.result().get("terminated") is not False, "G3.9.3-01", "the name", "has no NUL", "NUL")
     for room in (0, 1, len(name)):
         small = one.call("VipNSGetHostByAddr", Address=there, NameLen=room)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
@@ -28,9 +30,10 @@ def nic_handles(t: Calls) -> None:
     mem = again.mem(64)
     extra = t.ends[0].call("VipOpenNic").integer("nic")
     t.require(t.ends[0].call("VipCloseNic", nic=extra).returned() == OK, "G3.1.2-01", "VipCloseNic", "an error", OK)
-    calls = (
+    calls: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("VipCloseNic", {}, "G3.1.2-01"), ("VipQueryNic", {}, "G3.7.1-02"),
-        ("VipCreateVi", {"ViAttribs": {"ReliabilityLevel": best_level(one), "MaxTransferSize": 32768, "Ptag": again.ptag}}, "G3.2.1-02"),
+        ("VipCreateVi", {"ViAttribs": {"ReliabilityLevel": best_level(one), "MaxTransferSize": 32768, "Ptag": again.ptag}},
+         "G3.2.1-02"),
         ("VipCreatePtag", {}, "G3.1.2-01"), ("VipCreateCQ", {"EntryCount": 4}, "G3.1.2-01"),
         ("VipRegisterMem", {"length": 64, "MemAttribs": {"Ptag": again.ptag}}, "G3.1.2-01"),
         ("VipQueryMem", {"mem": mem.mem}, "G3.1.2-01"), ("VipErrorCallback", {}, "G3.1.2-01"),
@@ -81,7 +84,8 @@ def layout(t: Calls) -> None:
     )):  # fmt: skip
         number("G4.2-01", name, value)
     t.named("G4.2-01 G4.3-01 G4.3-02 G4.4-03 G4.6-01 G4.8-01")
-    for name, wanted in (("VIP_CONTROL_SEGMENT", 32), ("VIP_ADDRESS_SEGMENT", 16), ("VIP_DATA_SEGMENT", 16), ("VIP_DESCRIPTOR", 64)):
+    for name, wanted in (("VIP_CONTROL_SEGMENT", 32), ("VIP_ADDRESS_SEGMENT", 16), ("VIP_DATA_SEGMENT", 16),
+                         ("VIP_DESCRIPTOR", 64)):
         if name in sizes:
             t.require(sizes[name] == wanted, "G4.3-01", f"sizeof {name}", sizes[name], wanted)
     for name, offset in (("Next", 0), ("NextHandle", 8), ("SegCount", 12), ("Control", 14), ("Reserved", 16), ("ImmediateData", 20),
@@ -136,27 +140,32 @@ def attributes(t: Calls) -> None:
         t.require(name in said, "G3.7.1-01", f"VipQueryNic tells no {name}", "nothing", name)
     length = one.number("NicAddressLen")
     t.require(length == len(one.host) // 2 and length > 0, "G4.5-02", "NicAddressLen", length, len(one.host) // 2)
-    t.require(one.number("MaxTransferSize") >= 32768, "S6.1.1.2-03", "MaxTransferSize", said.get("MaxTransferSize"), "32768 at least")
+    t.require(one.number("MaxTransferSize") >= 32768, "S6.1.1.2-03", "MaxTransferSize", said.get("MaxTransferSize"),
+              "32768 at least")
     t.require(one.number("MaxSegmentsPerDesc") >= 252, "S6.1.1.1-04", "MaxSegmentsPerDesc", said.get("MaxSegmentsPerDesc"),
               "252 at least")  # fmt: skip
     t.require(one.number("MaxCQEntries") >= 1024 or one.number("MaxCQ") == 0, "S3.4-04", "MaxCQEntries", said.get("MaxCQEntries"),
               "1024 at least")  # fmt: skip
     t.require(one.number("MaxPtags") >= one.number("MaxVI"), "S3.2.2.1-06", "MaxPtags", said.get("MaxPtags"), said.get("MaxVI"))
-    t.require(one.number("MaxDiscriminatorLen") >= 16, "G3.3-03", "MaxDiscriminatorLen", said.get("MaxDiscriminatorLen"), "16 at least")
+    t.require(one.number("MaxDiscriminatorLen") >= 16, "G3.3-03", "MaxDiscriminatorLen", said.get("MaxDiscriminatorLen"),
+              "16 at least")
     t.require(isinstance(said.get("ThreadSafe"), bool), "G2.3-01", "ThreadSafe", said.get("ThreadSafe"), "true or false")
     has = list(said.get("ReliabilityLevelSupport") or [])
     reads = list(said.get("RDMAReadSupport") or [])
     t.require(set(has) <= set(LEVELS), "G4.5-05", "levels that are none", has, LEVELS)
     t.require(UD in has, "S2.5-01", "Unreliable Delivery is not offered", has, UD, erratum="A22")
     t.require(RD in has or RR in has, "S2.5-03", "no higher level is offered", has, f"{RD} or {RR}")
-    t.require(UD not in reads and set(reads) <= set(has), "S2.3.2-08", "RDMA Read at a level that has none", reads, has, erratum="A01")
+    t.require(UD not in reads and set(reads) <= set(has), "S2.3.2-08", "RDMA Read at a level that has none", reads, has,
+              erratum="A01")
     for level in LEVELS:
         made = one.call("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": 32768})
         wanted = OK if level in has else "VIP_INVALID_RELIABILITY_LEVEL"
-        t.codes("G4.5-05", f"VipCreateVi of {SHORT[level]}, which VipQueryNic {'has' if level in has else 'lacks'}", made.returned(), wanted)
+        t.codes("G4.5-05", f"VipCreateVi of {SHORT[level]}, which VipQueryNic {'has' if level in has else 'lacks'}",
+                made.returned(), wanted)
         if level not in (UD, *(() if level in has else (level,))):
             read = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": 32768, "EnableRdmaRead": True})
-            t.codes("G4.5-06", f"VipCreateVi with RDMA Read at {SHORT[level]}", read, OK if level in reads else "VIP_INVALID_RDMAREAD")
+            t.codes("G4.5-06", f"VipCreateVi with RDMA Read at {SHORT[level]}", read,
+                    OK if level in reads else "VIP_INVALID_RDMAREAD")
     t.named("S2.5-02 S6.1.1.2-04 G4.5-06 G5.4-01")
     again = Node(t, t.ends[0])
     static = {k: v for k, v in said.items() if k != "Name"}
@@ -207,15 +216,15 @@ def device_names(t: Calls) -> None:
 
 
 _EARLY = (
-    "VipOpenNic VipCloseNic VipCreateVi VipDestroyVi VipConnectWait VipConnectAccept VipConnectReject VipConnectRequest VipDisconnect "
-    "VipRegisterMem VipDeregisterMem VipPostSend VipSendDone VipSendWait VipPostRecv VipRecvDone VipRecvWait VipQueryNic VipQueryVi "
-    "VipErrorCallback"
+    "VipOpenNic VipCloseNic VipCreateVi VipDestroyVi VipConnectWait VipConnectAccept VipConnectReject VipConnectRequest "
+    "VipDisconnect VipRegisterMem VipDeregisterMem VipPostSend VipSendDone VipSendWait VipPostRecv VipRecvDone VipRecvWait "
+    "VipQueryNic VipQueryVi VipErrorCallback"
 ).split()
 
 
 @vipl("V1", "The phases of conformance", "S2.5-01 G2.2-01 G2.2.1-01 G2.2.1-02 G2.2.2-01 G2.2.3-01 G2.2.3-02", errata="A22 A23")
 def phases(t: Calls) -> None:
-    """The calls of the phase Early Adopter are there, with Reliable Delivery and RDMA Write; the highest phase that holds is told."""
+    """The calls of the phase Early Adopter are there, with Reliable Delivery and RDMA Write; the highest phase is told."""
     one, other = nodes(t)
     missing = set(one.call("layout").result().get("missing") or [])
     lacks = [call for call in _EARLY if call in missing]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant
+from fcvi.engine.upper import Call
 
 from conformance.vipl.cases.errors import forbidden
 from conformance.vipl.cases.queues import entries, has_notify, message, notify
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    CONNECTED, ERROR, NOT_DONE, OK, RDMA_PROT, SIZE, Pair, Vi, alive, best_level, connect, need_read, nodes, pair, transfer,
+    NOT_DONE, OK, RDMA_PROT, SIZE, Pair, Vi, alive, connect, need_read, nodes, pair,
 )  # fmt: skip
 
 _STATUS = 28  # of the control segment
@@ -24,9 +25,10 @@ def in_order(t: Calls, met: list[dict[str, Any]], row: str, what: str) -> None:
     t.require(not late, row, what, f"{late[:3]} of {rounds}" if late else "", "each not before the one posted before it")
 
 
-def _watched(t: Calls, vi: Vi, mem: Any, count: int) -> Any:
+def _watched(t: Calls, vi: Vi, mem: Any, count: int) -> Call:
     places = [{"mem": mem.mem, "offset": 128 * i + _STATUS} for i in range(count)]
-    return vi.node.start("mem.poll", places=places, mask=1, value=1, Timeout=3 * t.settle_us)
+    call: Call = vi.node.start("mem.poll", places=places, mask=1, value=1, Timeout=3 * t.settle_us)
+    return call
 
 
 @vipl("O1", "The order of the send queue",
@@ -73,8 +75,10 @@ def receive_order(t: Calls) -> None:
         got = p.b.reap("Recv", t.settle_us)
         if got.code == NOT_DONE and p.level == UD:
             break
-        t.require(got.good and got.descriptor == number, "S6.3.1.1-01", f"Descriptor {i} of the receive queue", got, "in the order of posting")
-        t.require(got.good and got.descriptor == number, "G3.5.5-01", f"Descriptor {i} of the receive queue", got, "in the order of posting")
+        t.require(got.good and got.descriptor == number, "S6.3.1.1-01", f"Descriptor {i} of the receive queue", got,
+                  "in the order of posting")
+        t.require(got.good and got.descriptor == number, "G3.5.5-01", f"Descriptor {i} of the receive queue", got,
+                  "in the order of posting")
         seen.append(p.dst.read(64 * i, 1)[0])
         if p.level != UD:
             t.require(seen[-1] == i + 1, "S6.3.1.1-02", f"the message in receive {i}", seen[-1], i + 1)
@@ -90,7 +94,7 @@ def receive_order(t: Calls) -> None:
       "S6.3.1.1-01 S6.3.1.1-04 S6.3.1.1-05 S6.3.1.1-06 S6.3.1.1-11", errata="A95", applies="rdma_read",
       variants=levels((RD, RR)))  # fmt: skip
 def read_order(t: Calls) -> None:
-    """Reads complete in order among themselves; a later Send may be done first, but is taken later; a Read brings what a Write before it wrote."""
+    """Reads complete in order; a later Send may be done first, but is taken later; a Read brings what a Write before it wrote."""
     p = pair(t, t.params["level"])
     need_read(p.a.node, p.level)
     mine = p.a.node.mem(8192)
@@ -101,7 +105,8 @@ def read_order(t: Calls) -> None:
     numbers.append(p.a.send(p.src.part(0, 8)))
     for i, number in enumerate(numbers):
         got = p.a.reap("Send", 5 * t.settle_us)
-        t.require(got.good and got.descriptor == number, "S6.3.1.1-01", f"Descriptor {i} behind RDMA Reads", got, "in the order of posting")
+        t.require(got.good and got.descriptor == number, "S6.3.1.1-01", f"Descriptor {i} behind RDMA Reads", got,
+                  "in the order of posting")
     t.until(lambda: watch.done, 4 * t.settle_us)
     if watch.done:
         in_order(t, watch.result().get("met") or [], "S6.3.1.1-04", "RDMA Reads that completed")
@@ -110,7 +115,8 @@ def read_order(t: Calls) -> None:
     p.a.rdma("read", p.dst.remote(8192), p.back.part(0, 4000))
     for _ in range(2):
         p.a.good("Send", "S6.3.1.1-06", "a Write and a Read", 5 * t.settle_us)
-    t.require(p.back.wrong(31, 0, 4000) == 0, "S6.3.1.1-06", "an RDMA Read behind an RDMA Write of the same place", "other bytes", "the new ones")
+    t.require(p.back.wrong(31, 0, 4000) == 0, "S6.3.1.1-06", "an RDMA Read behind an RDMA Write of the same place", "other bytes",
+              "the new ones")
     t.named("S6.3.1.1-05 S6.3.1.1-11")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
@@ -128,7 +134,8 @@ def fence(t: Calls) -> None:
         got = p.b.reap("Recv", 5 * t.settle_us)
         t.require(got.good, "G5.2-11", "a fenced Send", got, "arrives")
         word = int.from_bytes(mine.read(_STATUS, 4), "little")
-        t.require(bool(word & 1), "S6.3.1.2-01", f"the Read before a fenced Send that has arrived, round {round_}", hex(word), "DONE")
+        t.require(bool(word & 1), "S6.3.1.2-01", f"the Read before a fenced Send that has arrived, round {round_}", hex(word),
+                  "DONE")
         for _ in range(2):
             p.a.good("Send", "G5.2-11", "a Read and a fenced Send", 5 * t.settle_us)
     p.src.write(b"flag", 100)
@@ -157,13 +164,15 @@ def entry_order(t: Calls) -> None:
             found = entries(one, cq, 1, 5 * t.settle_us)
             t.require(found == [(vi.vi, False)], "G6.1-01", "an entry", found, "of the send queue")
             got = vi.done("Send")
-            t.require(got.descriptor == number and got.good, "G6.1-02", "the head when there is an entry", got, "done, in the order of posting")
+            t.require(got.descriptor == number and got.good, "G6.1-02", "the head when there is an entry", got,
+                      "done, in the order of posting")
         peer.reap("Recv")
     t.named("S6.3.1.1-05")
     alive(t)
 
 
-@vipl("O6", "Many numbered messages", "S2.5-06 S2.5.1-02 S2.5.1-03 S2.5.2-01 S6.3.1.1-06", errata="A105", variants=levels(), tags="soak")
+@vipl("O6", "Many numbered messages", "S2.5-06 S2.5.1-02 S2.5.1-03 S2.5.2-01 S6.3.1.1-06", errata="A105", variants=levels(),
+      tags="soak")
 def many(t: Calls) -> None:
     """At most once at every level; exactly once, intact and in order at RD and RR. 400 messages of many sizes."""
     p = pair(t, t.params["level"])
@@ -211,11 +220,13 @@ def failing_read(t: Calls) -> None:
     else:
         p.a.rdma("write", p.dst.remote(), p.src.part(0, 64), immediate=3 if then == "immediate" else None)
     got = p.a.reap("Send", t.async_us)
-    t.require(got.descriptor == read and bool(got.errors), "S6.3.1.1-08" if p.level == RR else "S5.4-03", "an RDMA Read that must fail", got, RDMA_PROT)
+    t.require(got.descriptor == read and bool(got.errors), "S6.3.1.1-08" if p.level == RR else "S5.4-03",
+              "an RDMA Read that must fail", got, RDMA_PROT)
     t.wait(t.quiet_us)
     if p.level == RR:
         head = p.b.done("Recv")
-        t.require(not head.good, "S6.3.1.1-08" if then == "send" else "S6.3.1.1-10", f"a receive behind a failed Read and a {then}", head,
+        t.require(not head.good, "S6.3.1.1-08" if then == "send" else "S6.3.1.1-10",
+                  f"a receive behind a failed Read and a {then}", head,
                   "is not consumed")  # fmt: skip
         t.require(p.dst.wrong(6, 0, 4096) == 0, "S6.3.1.1-10", "memory behind a failed Read", "changed", "as before")
     t.named("S6.3.1.1-07 S6.3.1.1-09")
@@ -285,7 +296,8 @@ def done_beside_wait(t: Calls) -> None:
     t.wait(50_000)
     if what == "recv":
         asked = p.a.node.start("VipRecvDone", vi=p.a.vi, thread=2)
-        t.require(t.until(lambda: asked.done, t.settle_us), "G3.5.5-03", "VipRecvDone beside VipRecvWait", "blocks", "answers at once")
+        t.require(t.until(lambda: asked.done, t.settle_us), "G3.5.5-03", "VipRecvDone beside VipRecvWait", "blocks",
+                  "answers at once")
         if asked.done:
             t.codes("G3.5.5-03", "VipRecvDone beside VipRecvWait", asked.returned(), NOT_DONE)
         message(p)
@@ -313,12 +325,15 @@ def two_threads(t: Calls) -> None:
     calls = []
     receives = room(p, 100)
     for i in range(receives):
-        calls.append(p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]}, thread=1))
+        calls.append(p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]},
+                                    thread=1))
     many_calls(t, calls, "G2.3-02")
     sends = []
     for i in range(receives // 2):
-        sends.append(p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]}, thread=1))
-        sends.append(p.a.node.start("VipPostRecv", vi=p.a.vi, descriptor={"op": "recv", "segments": [p.back.part(64 * i, 64)]}, thread=2))
+        sends.append(p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]},
+                                    thread=1))
+        sends.append(p.a.node.start("VipPostRecv", vi=p.a.vi, descriptor={"op": "recv", "segments": [p.back.part(64 * i, 64)]},
+                                    thread=2))
     many_calls(t, sends, "G2.3-02")
     t.require(all(c.returned() == OK for c in [*calls, *sends] if c.done), "G2.3-02", "posts of two threads", "an error", OK)
     for call in sends[::2]:
@@ -355,7 +370,8 @@ def objects(t: Calls) -> None:
     made = [node.start("VipRegisterMem", length=4096, fill="77", MemAttribs={"Ptag": node.ptag}, thread=6)]
     many_calls(t, made, "S3.2.1-06")
     p.b.recv(p.dst.part(0, 64))
-    posted = node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [{"mem": made[0].integer("mem"), "length": 64}]}, thread=7)
+    posted = node.start("VipPostSend", vi=p.a.vi,
+                        descriptor={"op": "send", "segments": [{"mem": made[0].integer("mem"), "length": 64}]}, thread=7)
     many_calls(t, [posted], "S3.2.1-06")
     p.a.good("Send", "S3.2.1-06", "a Send out of a region that another thread registered")
     p.b.good("Recv", "S3.2.1-06", "its receive")
@@ -367,10 +383,12 @@ def four_threads(t: Calls) -> None:
     """Only a thread-safe provider: each Descriptor that four threads post comes back once."""
     p = threadsafe(t)
     count = room(p, 80)
-    calls = [p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]}, thread=1 + i % 4)
+    calls = [p.b.node.start("VipPostRecv", vi=p.b.vi, descriptor={"op": "recv", "segments": [p.dst.part(64 * i, 64)]},
+                            thread=1 + i % 4)
              for i in range(count)]  # fmt: skip
     many_calls(t, calls, "G2.3-05")
-    sends = [p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]}, thread=1 + i % 4)
+    sends = [p.a.node.start("VipPostSend", vi=p.a.vi, descriptor={"op": "send", "segments": [p.src.part(64 * i, 64)]},
+                            thread=1 + i % 4)
              for i in range(count)]  # fmt: skip
     many_calls(t, sends, "G2.3-05")
     for queue, vi, posted in (("Send", p.a, sends), ("Recv", p.b, calls)):
@@ -402,6 +420,7 @@ def handlers(t: Calls) -> None:
     t.until(lambda: len(t.notifies) >= count, 5 * t.settle_us)
     t.wait(t.quiet_us)
     got = sorted((n.get("Context"), (n.get("DescriptorPtr") or {}).get("descriptor")) for n in t.notifies)
-    t.require(len(got) == count and len({c for c, _ in got}) == count, "G6.4-01", "handlers that were called", len(got), f"{count}, each once")
+    t.require(len(got) == count and len({c for c, _ in got}) == count, "G6.4-01", "handlers that were called", len(got),
+              f"{count}, each once")
     t.require(all(n.get("count") in (None, 1) for n in t.notifies), "G6.4-01", "calls of one registration", "more than one", 1)
     alive(t)

@@ -70,7 +70,8 @@ def peer_done(t: Calls) -> None:
             t.codes("G3.3-05", "VipConnectPeerDone", outcome(t, v, "G3.3-05", 5 * t.settle_us), OK)
             t.require(v.state() == CONNECTED, "G3.3-05", "the state", v.state(), CONNECTED)
     else:
-        t.codes("G3.3.6-04", "VipConnectPeerDone of a request that nobody met", outcome(t, vi, "G3.3.6-04", 600_000 + 2 * t.late_us),
+        t.codes("G3.3.6-04", "VipConnectPeerDone of a request that nobody met",
+                outcome(t, vi, "G3.3.6-04", 600_000 + 2 * t.late_us),
                 TIMEOUT)  # fmt: skip
         t.require(vi.becomes(IDLE), "G3.3.6-04", "the state after the timeout", vi.state(), IDLE)
     t.named("G3.3-05 G3.3.6-04")

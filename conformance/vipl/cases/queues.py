@@ -7,11 +7,11 @@ from typing import Any, Optional
 from fcvi.engine.case import Variant
 
 from conformance.vipl.cases.connecting import ended, timed
-from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
+from conformance.vipl.steps.declare import UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CONNECTED, DESC_ERROR, ERROR, FLUSHED, IDLE, NOT_DONE, OK, RESOURCE, SIZE, TIMEOUT, Node, Pair, Vi, alive, best_level,
-    connect, need_read, nodes, null, pair, stale, transfer,
+    BAD, DESC_ERROR, ERROR, FLUSHED, NOT_DONE, OK, RESOURCE, TIMEOUT, Node, Pair, Vi, alive, best_level,
+    connect, need_read, nodes, null, pair, stale,
 )  # fmt: skip
 
 QUEUES = [Variant("send", {"queue": "Send"}), Variant("recv", {"queue": "Recv"})]
@@ -80,7 +80,8 @@ def head_in_error(t: Calls) -> None:
         t.wait(20_000)
         got = vi.wait(queue, t.settle_us)
     t.codes(row, f"Vip{queue}{call} with a head in error", got.code, DESC_ERROR, {} if t.has_descriptor_error else {OK: "A04"})
-    t.require(got.descriptor == number and bool(got.errors), "G5.2-19", "its Descriptor", got, "the one that was posted, with an error")
+    t.require(got.descriptor == number and bool(got.errors), "G5.2-19", "its Descriptor", got,
+              "the one that was posted, with an error")
     t.require(got.descriptor == number, row, "its Descriptor", got.descriptor, number)
     alive(t)
 
@@ -147,9 +148,10 @@ def waits(t: Calls) -> None:
         message(p)
         t.require(t.until(lambda: asked.done, t.settle_us), "G3.5.6-01", "VipRecvWait when a message came", "blocks", "returns")
     if asked.done:
-        got = asked.result().get("DescriptorPtr") or {}
+        found = asked.result().get("DescriptorPtr") or {}
         t.codes("G3.5.6-01", "VipRecvWait of a good receive", asked.returned(), OK)
-        t.require(got.get("descriptor") == number and got.get("length") == 32, "G5.5-02", "its Descriptor", got, "the one posted")
+        t.require(found.get("descriptor") == number and found.get("length") == 32, "G5.5-02", "its Descriptor", found,
+                  "the one posted")
     t.named("S6.4.2-01 G3.5.3-01 G3.5.3-02")
     alive(t)
 
@@ -217,7 +219,8 @@ def cq_calls(t: Calls) -> None:
     one.code("VipDestroyCQ", cq=gone)
     missing = one.call("layout").result().get("missing") or []
     calls: list[tuple[str, dict[str, Any], str]] = [
-        ("VipCQDone", {}, "G3.5.7-05"), ("VipCQWait", {"Timeout": 10_000}, "G3.5.7-05"), ("VipResizeCQ", {"EntryCount": 4}, "G3.5.7-05"),
+        ("VipCQDone", {}, "G3.5.7-05"), ("VipCQWait", {"Timeout": 10_000}, "G3.5.7-05"),
+        ("VipResizeCQ", {"EntryCount": 4}, "G3.5.7-05"),
         ("VipDestroyCQ", {}, "G3.5.7-05"), ("VipCQNotify", {"Context": 3}, "G3.5.11-04"),
     ]  # fmt: skip
     for method, params, row in calls:
@@ -251,7 +254,8 @@ def destroy_cq(t: Calls) -> None:
 
 def entries(node: Node, cq: int, count: int, within_us: int) -> list[tuple[Any, Any]]:
     """Take entries until there are so many, or the time is up."""
-    t, found = node.t, []
+    t = node.t
+    found: list[tuple[Any, Any]] = []
     end = t.now_us + within_us
     while len(found) < count:
         asked = node.call("VipCQDone", cq=cq)
@@ -291,7 +295,8 @@ def arrangements(t: Calls) -> None:
         cq = cqs[name]
         assert cq is not None
         found = entries(one, cq, len(wanted[name]), 2 * t.settle_us)
-        t.require(sorted(map(str, found)) == sorted(map(str, wanted[name])), "S6.4.1-03", f"the entries of CQ {name}", found, wanted[name])
+        t.require(sorted(map(str, found)) == sorted(map(str, wanted[name])), "S6.4.1-03", f"the entries of CQ {name}", found,
+                  wanted[name])
         t.codes("S2.4-01", f"VipCQDone of CQ {name} behind its entries", one.code("VipCQDone", cq=cq), NOT_DONE)
     for vi in vis:
         for queue in ("Send", "Recv"):
@@ -422,15 +427,18 @@ def notify_done(t: Calls) -> None:
     t.require(len(said) == 1, row, "calls of the handler", len(said), 1)
     if said:
         got = said[0].get("DescriptorPtr") or {}
-        t.require((got.get("descriptor"), said[0].get("vi")) == (number, p.a.vi), row, "what the handler got", said[0], "VI and Descriptor")
-        t.require(got.get("length") == 32 and "VIP_STATUS_DONE" in got.get("status", []), "G5.5-02", "its status", got, "done, Length 32")
+        t.require((got.get("descriptor"), said[0].get("vi")) == (number, p.a.vi), row, "what the handler got", said[0],
+                  "VI and Descriptor")
+        t.require(got.get("length") == 32 and "VIP_STATUS_DONE" in got.get("status", []), "G5.5-02", "its status", got,
+                  "done, Length 32")
     left = p.a.done(queue)
     t.require(left.ptr is None, row, "the queue afterwards", left, "empty")
     alive(t)
 
 
 @vipl("N2", "Notify before the completion", "G3.5.9-02 G3.5.10-01 G3.5.10-05", errata="A28",
-      variants=[Variant("message", {"how": "message"}), Variant("flush", {"how": "flush"}), Variant("read", {"how": "read"}, "rdma_read")])  # fmt: skip
+      variants=[Variant("message", {"how": "message"}), Variant("flush", {"how": "flush"}),
+                Variant("read", {"how": "read"}, "rdma_read")])  # fmt: skip
 def notify_later(t: Calls) -> None:
     """The handler runs when the Descriptor completes, and not before: by a message, by a flush, by an RDMA Read."""
     p = pair(t)
@@ -505,9 +513,11 @@ def notify_empty(t: Calls) -> None:
     message(p)
     t.until(lambda: bool(by_context(t, 1)) and bool(by_context(t, 2)), t.settle_us)
     first, second = by_context(t, 1), by_context(t, 2)
-    t.require(bool(first) and (first[0].get("DescriptorPtr") or {}).get("descriptor") == number, "G3.5.10-03", "the first handler", first,
+    t.require(bool(first) and (first[0].get("DescriptorPtr") or {}).get("descriptor") == number, "G3.5.10-03",
+              "the first handler", first,
               "the Descriptor")  # fmt: skip
-    t.require(bool(second) and second[0].get("DescriptorPtr") is None, "G3.5.10-03", "the second handler", second, "called with NULL")
+    t.require(bool(second) and second[0].get("DescriptorPtr") is None, "G3.5.10-03", "the second handler", second,
+              "called with NULL")
     t.require(not by_context(t, 3), "G3.5.9-07", "a handler that was refused", by_context(t, 3), "not called")
     if not p.level == UD and p.b.node.attribs.get("RDMAReadSupport") and p.level in p.b.node.attribs["RDMAReadSupport"]:
         p.a.rdma("read", p.dst.remote(), p.back.part(0, 30000))
@@ -516,7 +526,8 @@ def notify_empty(t: Calls) -> None:
         if codes == [OK, OK]:
             t.until(lambda: bool(by_context(t, 12)), t.settle_us)
             last = by_context(t, 12)
-            t.require(bool(last) and last[0].get("DescriptorPtr") is None, "G3.5.9-08", "the second handler", last, "called with NULL")
+            t.require(bool(last) and last[0].get("DescriptorPtr") is None, "G3.5.9-08", "the second handler", last,
+                      "called with NULL")
     t.named("G3.5.9-08")
     alive(t)
 
@@ -543,7 +554,8 @@ def notify_destroyed(t: Calls) -> None:
         t.codes("G3.5.9-05", "VipDestroyVi", vi.destroy(), OK)
     before = len(t.notifies)
     t.wait(t.quiet_us)
-    t.require(len(t.notifies) == before, "G3.5.10-02" if t.params["what"] == "vi" else "G3.5.11-03", "handlers after it was destroyed",
+    t.require(len(t.notifies) == before, "G3.5.10-02" if t.params["what"] == "vi" else "G3.5.11-03",
+              "handlers after it was destroyed",
               len(t.notifies) - before, "none is called")  # fmt: skip
     t.named("G3.5.9-05")
     alive(t)
@@ -581,7 +593,8 @@ def cq_notify(t: Calls) -> None:
     t.require(len(found) == 1, "G3.5.11-02", "entries that are left", len(found), 1)
     for number in numbers:
         got = vi.done("Recv")
-        t.require(got.good and got.descriptor == number, "G3.5.11-01", "a Descriptor whose entry a handler took", got, "still there")
+        t.require(got.good and got.descriptor == number, "G3.5.11-01", "a Descriptor whose entry a handler took", got,
+                  "still there")
     t.codes("G3.5.11-04", "VipCQNotify with NULL as handler", one.code("VipCQNotify", cq=cq, Handler=False), BAD)
     alive(t)
 

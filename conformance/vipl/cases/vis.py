@@ -1,10 +1,10 @@
-"""Creating and destroying VIs, their attributes, and what each state lets be done."""
+"""Creating and destroying VIs, their attributes, and what state lets be done."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, each, levels, vipl
+from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
     BAD, CONNECTED, DESC_ERROR, ERROR, IDLE, NOT_DONE, OK, PENDING, RESOURCE, SIZE, STATE, FLUSHED, Vi, alive, best_level, connect,
@@ -162,7 +162,8 @@ def destroy(t: Calls) -> None:
 
 
 _OF_A_VI: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("VipQueryVi", {}), ("VipSendDone", {}), ("VipRecvDone", {}), ("VipSendWait", {"Timeout": 1000}), ("VipRecvWait", {"Timeout": 1000}),
+    ("VipQueryVi", {}), ("VipSendDone", {}), ("VipRecvDone", {}), ("VipSendWait", {"Timeout": 1000}),
+    ("VipRecvWait", {"Timeout": 1000}),
     ("VipDisconnect", {}), ("VipPostSend", {}), ("VipPostRecv", {}), ("VipDestroyVi", {}),
 )  # fmt: skip
 
@@ -198,7 +199,8 @@ def null_vis(t: Calls) -> None:
             "VipConnectPeerDone": "G3.3.7-06", "VipConnectPeerWait": "G3.3.7-06", "VipSendNotify": "G3.5.9-09",
             "VipRecvNotify": "G3.5.9-09"}  # fmt: skip
     more: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("VipConnectPeerDone", {}), ("VipConnectPeerWait", {}), ("VipSendNotify", {"Context": 1}), ("VipRecvNotify", {"Context": 1}))
+        ("VipConnectPeerDone", {}), ("VipConnectPeerWait", {}), ("VipSendNotify", {"Context": 1}),
+        ("VipRecvNotify", {"Context": 1}))
     for method, params in (*_OF_A_VI, *more):
         if method not in lacks:
             null(t, rows.get(method, "G1.2.3-01"), method, one.code(method, vi=None, **_with(mem, method, params)))
@@ -226,7 +228,8 @@ def set_not_idle(t: Calls) -> None:
 
     def refused(vi: Vi, what: str) -> None:
         before = vi.query().get("ViAttribs")
-        code = vi.code("VipSetViAttributes", ViAttribs={"ReliabilityLevel": p.level, "MaxTransferSize": SIZE, "EnableRdmaWrite": False})
+        code = vi.code("VipSetViAttributes",
+                       ViAttribs={"ReliabilityLevel": p.level, "MaxTransferSize": SIZE, "EnableRdmaWrite": False})
         t.codes("G3.7.2-01", f"VipSetViAttributes of a VI that is {what}", code, STATE)
         now = vi.query().get("ViAttribs")
         t.require(now == before, "G3.7.2-01", f"attributes of a VI that is {what}", now, before)
@@ -262,7 +265,7 @@ def set_bad(t: Calls) -> None:
         t.require(now == before, "G3.7.2-02", "attributes after an error", now, before)
     code = vi.code("VipSetViAttributes", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": SIZE, "EnableRdmaWrite": True})
     t.codes("G3.7.2-04", "VipSetViAttributes with good values", code, OK)
-    now = vi.query().get("ViAttribs", {})
+    now = vi.query().get("ViAttribs") or {}
     t.require(now.get("EnableRdmaWrite") is True, "G3.7.2-04", "EnableRdmaWrite after it was set", now, "true")
     mem = one.mem(64, write=False, read=False)
     code = one.code("VipSetMemAttributes", mem=mem.mem, MemAttribs={"Ptag": gone, "EnableRdmaWrite": True})
@@ -275,7 +278,8 @@ def set_bad(t: Calls) -> None:
 
 
 @vipl("S1", "The life of a VI",
-      "S3.3-01 S5.1-01 S5.1-02 S5.2-01 S5.3-02 G3.2.1-01 G3.3-06 G3.7.3-01 G3.7.3-02", errata="A06 A07", variants=levels())  # fmt: skip
+      "S3.3-01 S5.1-01 S5.1-02 S5.2-01 S5.3-02 G3.2.1-01 G3.3-06 G3.7.3-01 G3.7.3-02", errata="A06 A07",
+      variants=levels())  # fmt: skip
 def life(t: Calls) -> None:
     """Idle with empty queues, Pending, Connected, Idle again: VipQueryVi tells each state and the attributes."""
     one, other = nodes(t)
@@ -351,8 +355,10 @@ def early_posts(t: Calls) -> None:
         if level == UD and got.code == NOT_DONE:
             t.step("the message was lost, which is right at this level")
             break
-        t.require(got.good and got.descriptor == number, rows[i], "the receive posted before the connection", got, "filled, in order")
-        t.require(mem.wrong(4, i * 64, 64) == 0 if i == 0 else mem.read(64, 64) == back.read(64, 64), rows[i], "its bytes", "others",
+        t.require(got.good and got.descriptor == number, rows[i], "the receive posted before the connection", got,
+                  "filled, in order")
+        t.require(mem.wrong(4, i * 64, 64) == 0 if i == 0 else mem.read(64, 64) == back.read(64, 64), rows[i], "its bytes",
+                  "others",
                   "those sent")  # fmt: skip
     del taken
     t.named("S3.3-01 S5.2-06")
@@ -442,7 +448,8 @@ def post_in_error(t: Calls) -> None:
     for queue in ("Recv", "Send"):
         number = p.a.send(p.src.part(0, 8)) if queue == "Send" else p.a.recv(p.back.part(0, 8))
         got = p.a.reap(queue)
-        t.require(got.descriptor == number and bool(got.errors), "S5.4-01", f"a Descriptor posted on the {queue} queue in Error", got,
+        t.require(got.descriptor == number and bool(got.errors), "S5.4-01", f"a Descriptor posted on the {queue} queue in Error",
+                  got,
                   "an error")  # fmt: skip
         t.require(got.code in (DESC_ERROR, OK), "S5.4-01", "the code of Done", got.code, DESC_ERROR)
     t.require(p.a.state() == ERROR, "S5.4-02", "the state", p.a.state(), ERROR)
