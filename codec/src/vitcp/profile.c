@@ -83,7 +83,7 @@ unsigned fcvi_lowest_bit(uint16_t mask)
 {
     FCVI_ASSERT(mask != 0);
     unsigned bit = 0;
-    while ((mask >> bit & 1u) == 0)
+    while (((unsigned)mask >> bit & 1u) == 0)
         bit++;
     return bit;
 }
@@ -91,7 +91,7 @@ unsigned fcvi_lowest_bit(uint16_t mask)
 static unsigned width(uint16_t mask)
 {
     unsigned bits = 0;
-    for (; mask != 0; mask &= (uint16_t)(mask - 1u))
+    for (; mask != 0; mask = (uint16_t)(mask & (mask - 1u)))
         bits++;
     return bits;
 }
@@ -179,7 +179,7 @@ static const char *problem_of_numbers(const struct fcvi_profile *profile)
 {
     enum { TYPES = 32 };
     uint16_t largest = profile->bits[FCVI_P_SEG_VI_Error_Type];
-    largest >>= fcvi_lowest_bit(largest);
+    largest = (uint16_t)(largest >> fcvi_lowest_bit(largest));
     for (unsigned i = 0; i < FCVI_PDU_COUNT; i++)
         if (profile->types[i] >= TYPES || fcvi_pdu_of_type(profile, profile->types[i]) != i)
             return "each PDU needs a number of its own from 0 to 31";
