@@ -23,7 +23,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 _HERE = Path(__file__).parent
-_TARGETS = {"codec": ["frame", "values", "print", "iu"], "refimpl": ["message", "pair", "port"]}
+_TARGETS = {
+    "codec": ["frame", "values", "print", "iu"],
+    "codec/src/vitcp": ["segment", "stream"],
+    "refimpl": ["message", "pair", "port"],
+}
 _HANG = 10  # seconds after which an input counts as one that never ends
 _ENOUGH = 0.9
 
@@ -43,6 +47,11 @@ def _run(command: list[str]) -> None:
         raise SystemExit(f"{shlex.join(command)}\n{done.stderr}")
 
 
+def _kind(file: str) -> str:
+    """The longest of the folders with targets of their own that the file lies in."""
+    return max((folder for folder in _TARGETS if file.startswith(f"{folder}/")), key=len)
+
+
 class Bench:
     """Builds targets with one file replaced, and runs them."""
 
@@ -52,7 +61,7 @@ class Bench:
 
     def build(self, defect: dict[str, str] | None, folder: Path, mutator: bool) -> dict[str, Path]:
         """The targets that the defect could be found by."""
-        kinds = [defect["file"].split("/", 1)[0]] if defect else list(_TARGETS)
+        kinds = [_kind(defect["file"])] if defect else list(_TARGETS)
         changed = [str(self._changed(defect, folder))] if defect else []
         binaries = {}
         for name in (name for kind in kinds for name in _TARGETS[kind]):

@@ -126,6 +126,7 @@ PY_ROOMS = {
     "fcvi.fc": "fc",
     "fcvi.fc.codec": "codec",
     "fcvi.vitcp": "vitcp",
+    "fcvi.vitcp.codec": "codec",
     "fcvi.dut": "dut",
     "fcvi.live": "live",
     "fcvi.report": "report",

@@ -1,12 +1,16 @@
 /* A mutator that knows FC-VI: for libFuzzer, AFL++ or any loop of your own, for our parser or yours.
  *
  * It takes a frame apart by the field table, changes fields, lengths and kinds of IU, and puts it together
- * again, so that what it makes still gets past the first checks of a parser. Inputs have one of two formats:
+ * again, so that what it makes still gets past the first checks of a parser. Inputs have one of three
+ * formats:
  *
  *   one frame    header and Data_Field as they stand on the wire, from R_CTL on, then `trailer` bytes that
  * are the target's own (delimiters, settings), then with `crc` the CRC over header and Data_Field. frames
  * records one after the other: two bytes of length L (big-endian), SOF code, EOF code, two bytes of delay in
  * milliseconds before the frame, then L bytes of frame. What is cut off at the end is not a record.
+ *
+ *   pdus         PDUs of VI/TCP by profile T0, one behind the other as a stream has them, then `trailer`
+ * bytes of the target's own. Divided by Segment Length; what begins none is left as it is or dropped.
  *
  * No function here allocates or keeps state: equal arguments give equal bytes. */
 #ifndef FCVI_MUTATOR_H
@@ -27,6 +31,7 @@ struct fcvi_mutator_format {
     uint8_t trailer; /* one frame: bytes of the target's own behind it */
     bool
         crc; /* one frame: the last 4 bytes are its CRC. Right again after most mutations, wrong after some */
+    bool pdus; /* PDUs of VI/TCP, and a trailer; crc is then not looked at */
 };
 
 /** Change `size` bytes in place; the result has at most max_size bytes. An input that is not of the format is
@@ -41,7 +46,8 @@ size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t 
 
 #ifndef FCVI_MUTATOR_WITHOUT_TARGET
 /** What a target may define to say its format to the hooks of the shared object; without it the environment
- * variable FCVI_MUTATOR says it: "frame" (the default), "frame,trailer=2", "frame,crc", "frames". */
+ * variable FCVI_MUTATOR says it: "frame" (the default), "frame,trailer=2", "frame,crc", "frames",
+ * "pdus,trailer=1". */
 extern const struct fcvi_mutator_format fcvi_fuzz_format;
 #endif
 

@@ -50,7 +50,7 @@ void fcvi_mutator_mutate_frame(struct buffer *b, uint64_t *random)
 
 static size_t tail_of(const struct fcvi_mutator_format *format)
 {
-    return format->trailer + (format->crc ? 4u : 0u);
+    return format->trailer + (format->crc && !format->pdus ? 4u : 0u);
 }
 
 static void put_crc(uint8_t *data, size_t frame, const struct fcvi_mutator_format *format, uint64_t *random)
@@ -68,7 +68,7 @@ static size_t with_tail(struct buffer *b, const uint8_t *tail, const struct fcvi
     memcpy(b->bytes + b->size, tail, format->trailer);
     if (format->trailer > 0 && one_in(random, 8))
         b->bytes[b->size + below(random, format->trailer)] = (uint8_t)draw(random);
-    if (format->crc)
+    if (format->crc && !format->pdus)
         put_crc(b->bytes, b->size, format, random);
     return b->size + tail_of(format);
 }
@@ -87,7 +87,10 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
     if (frame > 0)
         memcpy(kept, data + frame, tail);
     struct buffer b = {data, frame < max_size - tail ? frame : max_size - tail, max_size - tail};
-    fcvi_mutator_mutate_frame(&b, &random);
+    if (format->pdus)
+        fcvi_mutator_mutate_pdus(&b, &random);
+    else
+        fcvi_mutator_mutate_frame(&b, &random);
     return with_tail(&b, kept, format, &random);
 }
 
@@ -103,6 +106,9 @@ size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t 
         return 0;
     made = (struct buffer){out, a_size - tail, max_size - tail};
     memcpy(out, a, a_size - tail);
-    fcvi_mutator_copy_fields(&made, b, b_size - tail, &random);
+    if (format->pdus)
+        fcvi_mutator_cross_pdus(&made, b, b_size - tail, &random);
+    else
+        fcvi_mutator_copy_fields(&made, b, b_size - tail, &random);
     return with_tail(&made, a + a_size - tail, format, &random);
 }

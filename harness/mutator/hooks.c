@@ -20,12 +20,13 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 static struct fcvi_mutator_format from_environment(void)
 {
-    struct fcvi_mutator_format format = {false, 0, false};
+    struct fcvi_mutator_format format = {0};
     const char *text = getenv("FCVI_MUTATOR");
     if (text == NULL)
         return format;
     const char *trailer = strstr(text, "trailer=");
     format.frames = strncmp(text, "frames", 6) == 0;
+    format.pdus = strncmp(text, "pdus", 4) == 0;
     format.crc = strstr(text, "crc") != NULL;
     format.trailer = trailer != NULL ? (uint8_t)strtoul(trailer + 8, NULL, 10) : 0;
     return format;

@@ -46,6 +46,10 @@ void fcvi_mutator_answer_to(struct buffer *b, uint64_t *random);
 /* frame.c: some of all that */
 void fcvi_mutator_mutate_frame(struct buffer *b, uint64_t *random);
 
+/* pdus.c: the format "pdus" */
+void fcvi_mutator_mutate_pdus(struct buffer *b, uint64_t *random);
+void fcvi_mutator_cross_pdus(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
+
 /* sequence.c: the format "frames" */
 size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random);
 size_t fcvi_mutator_cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,

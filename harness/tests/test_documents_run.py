@@ -7,10 +7,14 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 from typing import Iterator
 
 import pytest
 
+from fcvi.vitcp import codec
+
+from . import vitcp_streams
 from .conftest import ROOT, fcvi
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "harness/docs").glob("*.md"))]
@@ -73,6 +77,11 @@ def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
         shutil.copy(tmp_path / "a.pcap", tmp_path / name)
     shutil.copy(tmp_path / "a.pcap", tmp_path / "field.pcap")
     (tmp_path / "export.txt").write_text("".join(f"{record.hex()}\n" for record in _records((tmp_path / "a.pcap").read_bytes())))
+    stream = vitcp_streams.stream_of(Random(1), 20)
+    (tmp_path / "bytes.bin").write_bytes(stream)
+    (tmp_path / "dump.txt").write_text(f"{stream.hex()}\n")
+    (tmp_path / "lab.toml").write_text(codec.T0.text())
+    vitcp_streams.write_capture(tmp_path / "streams.pcap", stream, Random(1))
     device = tmp_path / "my-device"
     device.write_text("#!/bin/sh\nexec build/fcvi endpoint\n")
     device.chmod(0o755)

@@ -1,44 +1,12 @@
 /* Frames in words and as JSON, driven by the field table. */
 #include "../core/assert.h"
 #include "../core/table.h"
+#include "../core/text.h"
 #include "fc.h"
 #include "words.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-/* A bounded output that goes on counting past its end, as snprintf does, and ends with a NUL as its does. */
-struct text {
-    char *out;
-    size_t capacity, length;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...)
-{
-    size_t room = t->length < t->capacity ? t->capacity - t->length : 0;
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(room > 0 ? t->out + t->length : NULL, room, format, arguments);
-    va_end(arguments);
-    FCVI_ASSERT(n >= 0);
-    t->length += (size_t)n;
-}
-
-static void say_hex(struct text *t, const uint8_t *bytes, size_t length)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < length; i++) {
-        const char pair[] = {digits[bytes[i] >> 4], digits[bytes[i] & 15], '\0'};
-        if (t->length + sizeof pair <= t->capacity) {
-            memcpy(t->out + t->length, pair, sizeof pair);
-            t->length += 2;
-        } else {
-            say(t, "%s", pair);
-        }
-    }
-}
 
 /* ---- names of the frame as a whole ---- */
 
@@ -84,84 +52,47 @@ static const char *crc_name(uint8_t crc)
 
 /* ---- one value ---- */
 
-static void say_number(struct text *t, const struct fcvi_field *field, uint64_t u)
-{
-    FCVI_ASSERT(field->lo <= field->hi && field->hi < 64);
-    unsigned bits = field->hi - field->lo + 1u;
-    if (field->kind == FCVI_F_DEC || bits < 4)
-        say(t, "%" PRIu64, u);
-    else
-        say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);
-}
-
-/* A long run of zeros tells nobody anything; how long it is does. */
-static void say_bytes(struct text *t, const uint8_t *bytes, size_t size)
-{
-    enum { SHORT = 16 };
-    size_t shown = size;
-    while (size > SHORT && shown > 0 && bytes[shown - 1] == 0)
-        shown--;
-    say_hex(t, bytes, shown);
-    if (shown == 0)
-        say(t, "%zu bytes 00h", size);
-    else if (shown < size)
-        say(t, " (%zu bytes 00h follow)", size - shown);
-}
-
-/* byte, or byte.bits where the field is a part of its bytes */
-static void say_where(struct text *t, const struct fcvi_field *field, unsigned base)
-{
-    unsigned byte = base + field->byte, last = field->size * 8u - 1u;
-    say(t, "  %4u", byte);
-    if (field->kind == FCVI_F_BLOB || (field->hi == last && field->lo == 0))
-        say(t, "       ");
-    else if (field->hi == field->lo)
-        say(t, ".%-6u", field->hi);
-    else
-        say(t, ".%u-%-*u", field->hi, field->hi > 9 ? 3 : 4, field->lo);
-}
-
-static void text_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
                           const struct fcvi_value *v)
 {
-    say_where(t, field, v->base);
-    say(t, "%-28s ", field->name);
+    fcvi_say_where(t, field, v->base);
+    fcvi_say(t, "%-28s ", field->name);
     if (field->kind == FCVI_F_BLOB) {
         char words[FCVI_WORDS_MAX];
         size_t length = fcvi_words_of_bytes(v, words);
-        say_bytes(t, v->bytes, field->size);
+        fcvi_say_bytes(t, v->bytes, field->size);
         if (length > 0 && v->field == FCVI_INDEX_ADDR_DISCRIM)
-            say(t, "  \"%.*s\"", (int)length, words);
+            fcvi_say(t, "  \"%.*s\"", (int)length, words);
         else if (length > 0)
-            say(t, "  %.*s", (int)length, words);
+            fcvi_say(t, "  %.*s", (int)length, words);
     } else {
-        say_number(t, field, v->u);
+        fcvi_say_number(t, field, v->u);
         const char *meaning = fcvi_meaning(frame, field, v->u);
         if (meaning != NULL)
-            say(t, "  %s", meaning);
+            fcvi_say(t, "  %s", meaning);
     }
-    say(t, "\n");
+    fcvi_say(t, "\n");
 }
 
 size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
-    struct text t = {out, capacity, 0};
+    struct fcvi_text t = {out, capacity, 0};
     struct fcvi_values values;
     size_t count;
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
-    say(&t, "%s, %zu bytes", fcvi_title(frame), frame->input.length);
+    fcvi_say(&t, "%s, %zu bytes", fcvi_title(frame), frame->input.length);
     if (frame->input.sof != FCVI_SOF_NONE)
-        say(&t, ", SOF%s", sof_name(frame->input.sof));
+        fcvi_say(&t, ", SOF%s", sof_name(frame->input.sof));
     if (frame->input.eof != FCVI_EOF_NONE)
-        say(&t, ", EOF%s", eof_name(frame->input.eof));
+        fcvi_say(&t, ", EOF%s", eof_name(frame->input.eof));
     if (frame->input.crc != FCVI_CRC_ABSENT)
-        say(&t, ", CRC %s", crc_name(frame->input.crc));
-    say(&t, "\n");
+        fcvi_say(&t, ", CRC %s", crc_name(frame->input.crc));
+    fcvi_say(&t, "\n");
     if (fcvi_values_of(frame, &values) != 0) {
-        say(&t, "     0       bytes                        ");
-        say_hex(&t, frame->input.bytes, frame->input.length);
-        say(&t, "\n");
+        fcvi_say(&t, "     0       bytes                        ");
+        fcvi_say_hex(&t, frame->input.bytes, frame->input.length);
+        fcvi_say(&t, "\n");
         return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
@@ -173,7 +104,7 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
             const char *place = fcvi_place_of(&places, field->structure, v->base);
             const struct fcvi_structure_info *info = &structures[field->structure];
             bool named = place != NULL && strcmp(place, info->name) != 0;
-            say(&t, " %s%s%s (%s)\n", named ? place : "", named ? ": " : "", info->name, info->clause);
+            fcvi_say(&t, " %s%s%s (%s)\n", named ? place : "", named ? ": " : "", info->name, info->clause);
         }
         structure = field->structure;
         base = v->base;
@@ -182,62 +113,62 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
             text_of_value(&t, frame, field, v);
     }
     if (values.rest_length > 0) {
-        say(&t, " %zu further bytes\n  %4zu       data                         ", values.rest_length,
-            values.rest_offset);
-        say_hex(&t, values.rest, values.rest_length);
-        say(&t, "\n");
+        fcvi_say(&t, " %zu further bytes\n  %4zu       data                         ", values.rest_length,
+                 values.rest_offset);
+        fcvi_say_hex(&t, values.rest, values.rest_length);
+        fcvi_say(&t, "\n");
     }
     return t.length;
 }
 
-static void json_of_bytes(struct text *t, const struct fcvi_field *field, const struct fcvi_value *v)
+static void json_of_bytes(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)
 {
     char words[FCVI_WORDS_MAX];
     size_t length = fcvi_words_of_bytes(v, words);
-    say(t, "\"bits\":null,\"value\":\"");
-    say_hex(t, v->bytes, field->size);
-    say(t, length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
+    fcvi_say(t, "\"bits\":null,\"value\":\"");
+    fcvi_say_hex(t, v->bytes, field->size);
+    fcvi_say(t, length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
     for (size_t i = 0; i < length; i++)
-        say(t, words[i] == '"' || words[i] == '\\' ? "\\%c" : "%c", words[i]);
-    say(t, length > 0 ? "\"" : "");
+        fcvi_say(t, words[i] == '"' || words[i] == '\\' ? "\\%c" : "%c", words[i]);
+    fcvi_say(t, length > 0 ? "\"" : "");
 }
 
 /* place: the field that the structure is, as FCVI_LOC_ADDR is a FCVI_NET_ADDRESS; NULL when it stands for
  * itself */
-static void json_of_value(struct text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+static void json_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
                           const struct fcvi_value *v, const char *structure, const char *place)
 {
     enum { EXACT = 53 }; /* bits of a number that every JSON reader keeps */
-    say(t, "{\"name\":\"%s\",\"structure\":\"%s\",", field->name, structure);
-    say(t, place != NULL ? "\"within\":\"%s\"," : "\"within\":null,", place);
-    say(t, "\"byte\":%u,\"size\":%u,", v->base + field->byte, field->size);
+    fcvi_say(t, "{\"name\":\"%s\",\"structure\":\"%s\",", field->name, structure);
+    fcvi_say(t, place != NULL ? "\"within\":\"%s\"," : "\"within\":null,", place);
+    fcvi_say(t, "\"byte\":%u,\"size\":%u,", v->base + field->byte, field->size);
     if (field->kind == FCVI_F_BLOB) {
         json_of_bytes(t, field, v);
     } else {
-        say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
+        fcvi_say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
         /* the field decides, not its value: a reader meets one type */
         if (field->hi - field->lo < EXACT)
-            say(t, "\"value\":%" PRIu64 ",", v->u);
+            fcvi_say(t, "\"value\":%" PRIu64 ",", v->u);
         else
-            say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
+            fcvi_say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
         const char *meaning = fcvi_meaning(frame, field, v->u);
-        say(t, meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", meaning);
+        fcvi_say(t, meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", meaning);
     }
-    say(t, ",\"clause\":\"%s\"}", field->clause);
+    fcvi_say(t, ",\"clause\":\"%s\"}", field->clause);
 }
 
 size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
-    struct text t = {out, capacity, 0};
+    struct fcvi_text t = {out, capacity, 0};
     struct fcvi_values values;
     size_t count;
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
     const struct fcvi_input *in = &frame->input;
-    say(&t, "{\"kind\":\"%s\",\"iu\":", fcvi_kind_name((enum fcvi_kind)frame->kind));
-    say(&t, frame->iu != FCVI_IU_NONE ? "\"%s\"" : "null", fcvi_iu_name((enum fcvi_iu)frame->iu));
-    say(&t, ",\"title\":\"%s\",\"length\":%zu,\"sof\":\"%s\",\"eof\":\"%s\",\"crc\":\"%s\",\"fields\":[",
-        fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
+    fcvi_say(&t, "{\"kind\":\"%s\",\"iu\":", fcvi_kind_name((enum fcvi_kind)frame->kind));
+    fcvi_say(&t, frame->iu != FCVI_IU_NONE ? "\"%s\"" : "null", fcvi_iu_name((enum fcvi_iu)frame->iu));
+    fcvi_say(&t, ",\"title\":\"%s\",\"length\":%zu,\"sof\":\"%s\",\"eof\":\"%s\",\"crc\":\"%s\",\"fields\":[",
+             fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
     if (fcvi_values_of(frame, &values) != 0)
         values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
     struct fcvi_places places = {{0}};
@@ -245,54 +176,55 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_value *v = &values.list[i];
         const struct fcvi_field *field = &table[v->field];
-        say(&t, i > 0 ? "," : "");
+        fcvi_say(&t, i > 0 ? "," : "");
         if (i == 0 || field->structure != table[v[-1].field].structure || v->base != v[-1].base)
             place = fcvi_place_of(&places, field->structure, v->base);
         json_of_value(&t, frame, field, v, structures[field->structure].name, place);
     }
-    say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
-        frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,
-        values.rest_offset);
-    say_hex(&t, values.rest, values.rest_length);
-    say(&t, "\"}}");
+    fcvi_say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
+             frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,
+             values.rest_offset);
+    fcvi_say_hex(&t, values.rest, values.rest_length);
+    fcvi_say(&t, "\"}}");
     return t.length;
 }
 
 /* ---- one line ---- */
 
-static void summarize_iu(struct text *t, const struct fcvi_frame *frame)
+static void summarize_iu(struct fcvi_text *t, const struct fcvi_frame *frame)
 {
     const uint8_t *dh = frame->dh;
     unsigned bit = 1u << frame->iu;
-    say(t, " H %08" PRIX64, fcvi_DH_FCVI_HANDLE(dh));
+    fcvi_say(t, " H %08" PRIX64, fcvi_DH_FCVI_HANDLE(dh));
     if (bit & (FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
-        say(t, " MSG %" PRIu64, fcvi_DH_FCVI_MSG_ID(dh));
+        fcvi_say(t, " MSG %" PRIu64, fcvi_DH_FCVI_MSG_ID(dh));
     if (frame->dh_length < 32)
         return;
     if (bit & FCVI_IUS_CONNECTION)
-        say(t, " ID %08" PRIX64, fcvi_DH_FCVI_CONNECTION_ID(dh));
+        fcvi_say(t, " ID %08" PRIX64, fcvi_DH_FCVI_CONNECTION_ID(dh));
     else
-        say(t, " LEN %u/%" PRIu64, frame->payload_length, fcvi_DH_FCVI_TOT_LEN(dh));
+        fcvi_say(t, " LEN %u/%" PRIu64, frame->payload_length, fcvi_DH_FCVI_TOT_LEN(dh));
     if ((bit & FCVI_IUS_CONNECT_RQST && fcvi_DH_RQST_RETRY(dh)) ||
         (bit & FCVI_IUS_CONN_RESP && fcvi_DH_RESP_RETRY(dh)))
-        say(t, " RETRY");
+        fcvi_say(t, " RETRY");
     if (bit & FCVI_IUS_DISCONNECT && fcvi_DH_CONN_SETUP_ABORT(dh))
-        say(t, " CONN_SETUP_ABORT");
+        fcvi_say(t, " CONN_SETUP_ABORT");
     bool status = (bit & FCVI_IUS_CONN_RESP && fcvi_DH_CONN_STS(dh)) ||
                   (bit & FCVI_IUS_DISCONNECT && fcvi_DH_DISC_CONN_STS(dh));
     if (status)
-        say(t, " %02" PRIX64 "h %s", fcvi_DH_Reason_Code(dh),
-            fcvi_reason_name((uint8_t)fcvi_DH_Reason_Code(dh)));
+        fcvi_say(t, " %02" PRIX64 "h %s", fcvi_DH_Reason_Code(dh),
+                 fcvi_reason_name((uint8_t)fcvi_DH_Reason_Code(dh)));
 }
 
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
-    struct text t = {out, capacity, 0};
-    say(&t, "%s", fcvi_title(frame));
+    struct fcvi_text t = {out, capacity, 0};
+    fcvi_say(&t, "%s", fcvi_title(frame));
     if (frame->kind != FCVI_KIND_MALFORMED) {
         const uint8_t *fc = frame->fc;
-        say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,
-            fcvi_FC_S_ID(fc), fcvi_FC_D_ID(fc), fcvi_FC_OX_ID(fc), fcvi_FC_RX_ID(fc), fcvi_FC_SEQ_CNT(fc));
+        fcvi_say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,
+                 fcvi_FC_S_ID(fc), fcvi_FC_D_ID(fc), fcvi_FC_OX_ID(fc), fcvi_FC_RX_ID(fc),
+                 fcvi_FC_SEQ_CNT(fc));
         if (frame->iu != FCVI_IU_NONE)
             summarize_iu(&t, frame);
     }

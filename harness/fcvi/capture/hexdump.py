@@ -61,8 +61,8 @@ def link_of(frame: bytes) -> str:
     return "frame"
 
 
-def frames_of(text: str, path: str) -> list[bytes]:
-    """The frames of a dump. Raises HexError."""
+def frames_of(text: str, path: str, longest: Optional[int] = _LONGEST) -> list[bytes]:
+    """The frames of a dump, none longer than so many bytes; None: of any length. Raises HexError."""
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise HexError(f"{path}: has no hexadecimal dump")
@@ -70,8 +70,8 @@ def frames_of(text: str, path: str) -> list[bytes]:
     offsets = first is not None and int(first[1], 16) == 0 and first[2] != ""
     frames = _with_offsets(lines, path) if offsets else [_of_line(n, line, path) for n, line in lines]
     for frame in frames:
-        if len(frame) > _LONGEST:
-            raise HexError(f"{path}: a frame has {len(frame)} bytes, and no capture holds more than {_LONGEST}")
+        if longest is not None and len(frame) > longest:
+            raise HexError(f"{path}: a frame has {len(frame)} bytes, and no capture holds more than {longest}")
     return frames
 
 

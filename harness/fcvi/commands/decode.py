@@ -10,8 +10,12 @@ bits behind the offset: 9.13-12 is bits 13 to 12 of what begins at byte 9. An ad
 characters stand in words beside their bytes. Several files have their names before each frame. On a terminal there is colour,
 unless NO_COLOR is set.
 
+With --family vitcp the PDUs of VI/TCP are decoded: --from stream reads the bytes of one direction of a TCP connection as they
+are, and --from hex takes each dump for a stream. The numbers that the draft of VI/TCP never assigned are those of profile T0, or
+of the file that --profile names. Captures of TCP are not read.
+
 Of a frame that the snap length cut off it tells what is wrong in the headers. The exit status is 0, or 2 when a capture cannot
-be read to its end, or holds no FC-2 frame or none of the records that --frames names. It is 3 when the reader failed.
+be read to its end, or holds no FC-2 frame (no PDU) or none of the records that --frames names. It is 3 when the reader failed.
 """
 
 from __future__ import annotations
@@ -34,6 +38,8 @@ from fcvi.engine.results import Finding
 from fcvi.engine.progress import Progress, wanted
 from fcvi.engine.words import complain, number, printable
 from fcvi.fc.requests import Requests
+from fcvi.vitcp import codec as vitcp_codec
+from fcvi.vitcp import decoding
 
 
 def add_parser(commands: Any) -> None:
@@ -43,8 +49,11 @@ def add_parser(commands: Any) -> None:
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="Print one object for each frame, a line each.")
     form.add_argument("--summary", action="store_true", help="Print one line for each frame.")
-    what = "The files are captures (the default) or hexadecimal dumps."
-    p.add_argument("--from", dest="form", choices=("capture", "hex"), default="capture", help=what)
+    what = "The files are captures (the default), hexadecimal dumps or, with --family vitcp, streams."
+    p.add_argument("--from", dest="form", choices=("capture", "hex", "stream"), default="capture", help=what)
+    p.add_argument("--family", choices=("fc", "vitcp"), default="fc", help="The wire is that of FC-VI (the default) or VI/TCP.")
+    what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
+    p.add_argument("--profile", metavar="FILE", help=what)
     link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
     p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
@@ -128,6 +137,8 @@ def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
 
 
 def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
+    if args.family == "vitcp":
+        return decoding.decode(path, args, box)
     low, high = args.frames or (1, None)
     requests, decoded, shown = Requests(), 0, 0
     printer = _Printer(path, args)
@@ -171,8 +182,28 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
     return 0
 
 
+def _misfit(args: argparse.Namespace) -> Optional[str]:
+    """Why the options do not go together."""
+    if args.family == "fc":
+        if args.profile is not None:
+            return "--profile: only VI/TCP has profiles; add --family vitcp"
+        return "--from stream: only VI/TCP has streams; add --family vitcp" if args.form == "stream" else None
+    if args.form == "capture":
+        return "--family vitcp: captures of TCP are not read; give the bytes with --from stream or --from hex"
+    return "--link: a stream of VI/TCP has no link; leave it out" if args.link is not None else None
+
+
 def run(args: argparse.Namespace) -> int:
     """Decode."""
+    if misfit := _misfit(args):
+        complain(misfit)
+        return 2
+    if args.family == "vitcp":
+        try:
+            args.profile = vitcp_codec.load(args.profile)
+        except vitcp_codec.ProfileError as error:
+            complain(error)
+            return 2
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
         statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))

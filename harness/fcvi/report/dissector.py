@@ -1,6 +1,8 @@
 """Write the Wireshark dissector: the field table as Lua, and the parts beside it, in harness/wireshark/fcvi.lua.in.
 
-    python -m fcvi.dissector TEMPLATE > fcvi.lua
+    python -m fcvi.report.dissector TEMPLATE [PROFILE] > fcvi.lua
+
+PROFILE is a file with the numbers of VI/TCP that its draft never assigned; without it those of profile T0 are taken.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Iterator
 
 from fcvi.fc import codec
+from fcvi.vitcp import codec as vitcp
 
 _STRUCTURES = ("DH", "CONN", "INFO", "ADDR", "ATTRS", "QOS")
 #: Structures that stand once, so that their fields need no longer name; the others are named by who contains them.
@@ -34,8 +37,8 @@ def _values(field: codec.Field) -> str:
     return "{ " + ", ".join(f"[{value}] = {_quote(name)}" for value, name in field.codes) + " }" if field.codes else "nil"
 
 
-def _proto_field(path: str, field: codec.Field) -> str:
-    name, label = _quote(abbreviation(path, field)), _quote(field.name)
+def _proto_field(path: str, field: codec.Field, filtered: str = "") -> str:
+    name, label = _quote(filtered or abbreviation(path, field)), _quote(field.name)
     if field.ident == "HOST_ADD":
         return f"ProtoField.ipv6({name}, {label})"
     if field.kind in ("blob", "nest"):
@@ -86,15 +89,70 @@ def tables() -> str:
     return "\n".join(lines)
 
 
+#: Structures of VI/TCP and what stands before the names of their fields.
+VITCP = {"SEG": "vitcp", "CE": "vitcp.ce", "RDMA": "vitcp.rdma"}
+
+
+def vitcp_abbreviation(field: codec.Field) -> str:
+    """The name that display filters have for a field of VI/TCP."""
+    ident = field.ident.lower()
+    return f"{VITCP[field.structure]}.{ident.removeprefix('rdma_') if field.structure == 'RDMA' else ident}"
+
+
+def vitcp_fields(profile: vitcp.Profile) -> Iterator[tuple[codec.Field, int]]:
+    """The fields of VI/TCP with the bits that the profile gives them, as mask of their container."""
+    placed = dict(zip(vitcp.PLACES, profile.struct.bits))
+    attributes = sum(mask for place, mask in placed.items() if place.startswith("CE_"))
+    names = {"Type": profile.struct.types, "VI_Error_Type": profile.struct.errors}
+    words = {"Type": vitcp.PDUS, "VI_Error_Type": vitcp.ERRORS}
+    for structure in VITCP:
+        for field in codec.FIELDS[structure].values():
+            if field.kind == "group":
+                continue
+            mask = placed.get(f"{structure}_{field.ident}", ((1 << field.hi - field.lo + 1) - 1) << field.lo)
+            if field.kind == "rsvd":
+                mask = 0xFFFF & ~attributes
+            low, high = (mask & -mask).bit_length() - 1, mask.bit_length() - 1
+            codes = tuple(zip(names[field.ident], words[field.ident])) if field.ident in names else field.codes
+            yield field._replace(hi=high, lo=low, codes=codes), mask
+
+
+def vitcp_tables(profile: vitcp.Profile) -> str:
+    """The Lua tables of VI/TCP."""
+    lines = [f"local vitcp_structures = {{ {', '.join(f'{structure} = {{}}' for structure in VITCP)} }}"]
+    for field, mask in vitcp_fields(profile):
+        where = f"at = {field.byte}, size = {field.size}"
+        path = VITCP[field.structure]
+        if field.kind != "blob" and mask & mask + (mask & -mask):  # bits that do not lie together
+            where += f", mask = {mask:#x}, low = {field.lo}"
+            proto = f"ProtoField.uint16({_quote(vitcp_abbreviation(field))}, {_quote(field.name)}, base.HEX)"
+        else:
+            proto = _proto_field(path, field, vitcp_abbreviation(field))
+        lines.append(f"table.insert(vitcp_structures.{field.structure}, {{ {where}, field = {proto} }})")
+    struct = profile.struct
+    type_mask = struct.bits[vitcp.PLACES.index("SEG_Type")]
+    lines.append(f"local vitcp_version, vitcp_type_mask = {struct.version}, {type_mask:#x}")
+    lines.append(f"local vitcp_type_low = {(type_mask & -type_mask).bit_length() - 1}")
+    lines.append("local vitcp_types = { " + ", ".join(f"[{number}] = {i}" for i, number in enumerate(struct.types)) + " }")
+    lines.append("local vitcp_names = { " + ", ".join(f"[{i}] = {_quote(name)}" for i, name in enumerate(vitcp.PDUS)) + " }")
+    return "\n    ".join(lines)
+
+
 def main() -> int:
     """Print the dissector."""
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
     template = Path(sys.argv[1])
+    try:
+        profile = vitcp.load(sys.argv[2] if len(sys.argv) == 3 else None)
+    except vitcp.ProfileError as error:
+        print(error, file=sys.stderr)
+        return 2
     text = template.read_text().replace("@TABLES@", tables())
     for part in sorted(template.parent.glob("*.lua")):
         text = text.replace(f"@{part.name}@", part.read_text())
+    text = text.replace("@VITCP_TABLES@", vitcp_tables(profile))
     sys.stdout.write(text)
     return 0
 

@@ -3,13 +3,14 @@
 
 #include "../../../codec/tests/quiet_check.h"
 #include <fcvi/codec.h>
+#include <fcvi/pdu.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 2200, RUNS = 20000 };
 
 static const struct fcvi_mutator_format formats[] = {
-    {.trailer = 2}, {.trailer = 0}, {.crc = true}, {.frames = true}};
+    {.trailer = 2}, {.trailer = 0}, {.crc = true}, {.frames = true}, {.pdus = true, .trailer = 1}};
 
 static uint64_t next(uint64_t *random)
 {
@@ -69,6 +70,34 @@ START_TEST(test_reaches_every_iu)
     }
     ck_assert_uint_eq(kinds | 1u << FCVI_KIND_MALFORMED, (1u << (FCVI_KIND_OTHER + 1)) - 1);
     ck_assert_uint_eq(ius & ((1u << FCVI_IU_COUNT) - 1), (1u << FCVI_IU_COUNT) - 1);
+}
+END_TEST
+
+/* From nothing: every PDU of the draft with its headers, refusals without one, and streams of several PDUs;
+ * mostly they can be divided to their end. */
+START_TEST(test_reaches_every_pdu)
+{
+    uint8_t data[ROOM] = {0};
+    size_t size = 0, most = 0, whole = 0;
+    unsigned pdus = 0, headers = 0;
+    for (uint64_t seed = 0; seed < 5000; seed++) {
+        struct fcvi_pdu pdu;
+        size_t at = 0, count = 0;
+        size = fcvi_mutate(data, size, 400, seed, &formats[4]);
+        while (at < size - 1 &&
+               fcvi_pdu_first(fcvi_profile_t0(), data + at, size - 1 - at, &pdu, NULL) == FCVI_STREAM_PDU) {
+            pdus |= 1u << pdu.pdu;
+            headers |= 1u << pdu.headers / 16;
+            at += pdu.length;
+            count++;
+        }
+        whole += at + 1 == size;
+        most = count > most ? count : most;
+    }
+    ck_assert_uint_eq(pdus, (1u << (FCVI_PDU_COUNT + 1)) - 1);
+    ck_assert_uint_eq(headers, 1u << 24 / 16 | 1u << 40 / 16 | 1u << 68 / 16);
+    ck_assert_uint_gt(most, 4);
+    ck_assert_uint_gt(whole, 2500);
 }
 END_TEST
 
@@ -143,6 +172,7 @@ int main(void)
     tcase_add_loop_test(tc, test_stays_inside, 0, FORMATS);
     tcase_add_loop_test(tc, test_equal_arguments_give_equal_bytes, 0, FORMATS);
     tcase_add_test(tc, test_reaches_every_iu);
+    tcase_add_test(tc, test_reaches_every_pdu);
     tcase_add_test(tc, test_crc);
     tcase_add_test(tc, test_records_stay_records);
     tcase_add_loop_test(tc, test_crossover, 0, FORMATS);
