@@ -381,7 +381,7 @@ START_TEST(room_for_descriptors)
     w_done(&r->w, 0, r->vi, false, 0, 0);
     ck_assert_int_eq(post(r, &d), VIP_SUCCESS);
     /* hostile values */
-    d.segments = 253;
+    d.segments = FCVI_MAX_SEGMENTS + 1;
     ck_assert_int_eq(post(r, &d), VIP_INVALID_PARAMETER);
     d.segments = 0;
     d.op = 4;

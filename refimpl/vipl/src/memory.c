@@ -60,6 +60,8 @@ static int enroll(struct nic *nic, struct region *r)
     if (d->regions >= info->max_register_regions || r->length > info->max_register_block_bytes ||
         r->length > info->max_register_bytes - d->region_bytes)
         return VIP_ERROR_RESOURCE;
+    if (!vipl_pages_usable(r->address, r->length)) /* VI-DG 3.4.3: not allocated, or not to be written */
+        return VIP_INVALID_PARAMETER;
     struct fcvi_region region = describe(r);
     int vip = fcvi_vip_register_region(vipl_device_port(d), vipl_device_now(d), &region, &r->mem, &r->handle);
     if (vip != VIP_SUCCESS)
@@ -88,8 +90,6 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
     int vip = attributes_check(nic, MemAttribs, &ptag);
     if (vip != VIP_SUCCESS)
         return vipl_leave(d, vip);
-    if (!vipl_pages_usable(VirtualAddress, Length)) /* VI-DG 3.4.3: not allocated, or not to be written */
-        return vipl_leave(d, VIP_INVALID_PARAMETER);
     struct region *r = calloc(1, sizeof *r);
     if (r == NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);
