@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pkgutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Sequence
 
 from fcvi.engine.words import UsageError
 
@@ -16,29 +17,56 @@ if TYPE_CHECKING:
 
 #: Folders of more standards that are not in this tree, separated by colons.
 VARIABLE = "FCVI_STANDARDS"
-#: Folders here that only FCVI_STANDARDS brings in: the programs beside the command still know one register of errata.
-_ON_REQUEST = frozenset({"vitcp"})
+#: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
+#: for their cases, their items of the PICS and their register of errata.
+_ON_REQUEST = frozenset({"vipl", "vitcp"})
+_RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
 
 class NoStandard(UsageError):
     """A folder that is no standard."""
 
 
-def protocols() -> list[Protocol]:
+def asked_for(words: Sequence[str]) -> set[str]:
+    """The folders here that a command line is about: VIPL when it names a case or a requirement of it, a device that calls alone
+    reach (``--dut api``), or the report of such a run.
+    """
+    pairs = zip(("", *words), words)
+    api = any((before, word) == ("--dut", "api") or word == "--dut=api" for before, word in pairs)
+    return {"vipl"} if api or any("VIPL" in word or _reports_calls(word) for word in words) else set()
+
+
+def _reports_calls(word: str) -> bool:
+    """Whether this is the directory of a report about a device without a wire. What cannot be read is found wanting later."""
+    path = os.path.join(word, _RUN)
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > _LONGEST_RUN:
+            return False
+        with open(path, encoding="utf-8") as file:
+            run = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return False
+    dut = run.get("dut") if isinstance(run, dict) else None
+    return isinstance(dut, dict) and dut.get("attachment") == "api"
+
+
+def protocols(words: Sequence[str] = ()) -> list[Protocol]:
     """The protocol object of every standard: of each folder here that has a module ``book``, and of those in FCVI_STANDARDS.
+    Some of the folders here are for a command line that asks for them.
 
     FC-VI comes first, the others follow by name. Raises NoStandard for a folder that is no standard.
     """
     here = Path(__file__).resolve().parent
     names = [m.name for m in pkgutil.iter_modules([str(here)]) if m.ispkg and (here / m.name / "book.py").is_file()]
-    names = [name for name in names if name not in _ON_REQUEST]
+    names = [name for name in names if name not in _ON_REQUEST - asked_for(words)]
     found = [importlib.import_module(f"{__name__}.{name}.book") for name in sorted(names, key=lambda name: (name != "fcvi", name))]
     for folder in filter(None, os.environ.get(VARIABLE, "").split(":")):
         path = Path(folder).resolve()
         if not (path / "book.py").is_file():
             raise NoStandard(f"{VARIABLE}: {folder} is not the folder of a standard: it has no book.py")
         if path.parent == here:
-            found.append(importlib.import_module(f"{__name__}.{path.name}.book"))
+            module = importlib.import_module(f"{__name__}.{path.name}.book")
+            found += [] if module in found else [module]
             continue
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
@@ -46,8 +74,8 @@ def protocols() -> list[Protocol]:
     return [module.PROTOCOL for module in found]
 
 
-def register_all() -> None:
-    """Hand every standard to the engine."""
+def register_all(words: Sequence[str] = ()) -> None:
+    """Hand every standard to the engine; words: the command line, without the program."""
     from fcvi.engine.protocol import register
 
-    register(*protocols())
+    register(*protocols(words))

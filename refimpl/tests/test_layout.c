@@ -76,7 +76,7 @@ START_TEST(defaults)
         said.setups = setups[i].setups;
         said.remote_ports = 16;
         said.entries = 2 * l.vis * l.descriptors;
-        said.segments = 4 * said.entries + 252;
+        said.segments = 4 * said.entries + 253;
         said.runs = l.exchanges + 256;
         said.held_frames = 64;
         ck_assert_uint_eq(fcvi_port_size(&said), size);

@@ -77,7 +77,7 @@ START_TEST(defaults)
     l.setups = l.vis + l.connectionpoints;
     l.remote_ports = 16;
     l.entries = 2 * l.vis * l.descriptors;
-    l.segments = 4 * l.entries + 252;
+    l.segments = 4 * l.entries + 253;
     l.runs = l.exchanges + 256;
     l.held_frames = 64;
     ck_assert_uint_eq(fcvi_port_size(&l), size);

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Optional, Sequence
 
-from .protocol import Protocol, registered
+from .protocol import Protocol, judging, registered
 
 #: What a case does with its Scenario, which is of the kind that its standard makes.
 Body = Callable[[Any], None]
@@ -140,6 +140,13 @@ def collecting() -> Iterator[list[CaseInfo]]:
         yield _COLLECTED[-1]
     finally:
         _COLLECTED.pop()
+
+
+def cases_for(spec: str) -> list[CaseInfo]:
+    """The cases that are run when nobody selects any: of the standards that judge what ``--dut`` names, and the user's own."""
+    apt = judging(spec)
+    others = {id(case) for p in registered() if p not in apt for case in p.cases()} - {id(case) for case in OWN}
+    return [case for case in load_cases() if id(case) not in others]
 
 
 def load_cases(protocols: Optional[Sequence[Protocol]] = None) -> list[CaseInfo]:

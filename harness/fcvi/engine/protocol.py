@@ -121,6 +121,14 @@ def protocol_of(name: str) -> Protocol:
     return found
 
 
+def judging(spec: str) -> list[Protocol]:
+    """The standards whose cases can say something of what ``--dut`` names: those without a wire of "api", where calls are all
+    that passes, those with one of any other. All that are registered, when there is none of that kind.
+    """
+    apt = [p for p in registered() if (p.line is None) == (spec == "api")]
+    return apt or list(registered())
+
+
 def attaches(spec: str) -> Protocol:
     """The standard whose attachments include the one that ``--dut`` names; the first with any when none does."""
     kind = spec.partition(":")[0]

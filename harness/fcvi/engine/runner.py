@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
 from . import declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
-from .case import CaseInfo, Variant, load_cases
+from .case import CaseInfo, Variant, cases_for, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable
 from .budget import Limits
@@ -402,7 +402,7 @@ def _why_not(options: RunOptions, report: RunReport) -> str:
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
     if options.resume is None:
-        return select(load_cases(), options.select, options.shard)
+        return select(cases_for(options.dut) if options.select is None else load_cases(), options.select, options.shard)
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     return [known[ident] for ident in options.resume.selected]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Collection, Iterable, Mapping
 
 from fcvi.engine import pics as pics_module
-from fcvi.engine.case import load_cases
+from fcvi.engine.case import cases_for
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import encoded
 from fcvi.engine.laboratory import ITEM, LAB
@@ -51,31 +51,32 @@ def digest(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(manifest.render(hashes)).hexdigest()
 
 
-def applicable(pics: Mapping[str, Any]) -> list[str]:
-    """The cases that a device of this PICS has to pass. Raises PicsError."""
+def applicable(pics: Mapping[str, Any], spec: str = "") -> list[str]:
+    """The cases that a device of this PICS has to pass; spec: as ``--dut`` names it. Raises PicsError."""
     return [
         case.variant_id(variant)
-        for case in load_cases()
+        for case in cases_for(spec)
         for variant in case.variants
         if pics_module.applies(case.applies, pics) and pics_module.applies(variant.applies, pics)
     ]
 
 
-def listed() -> list[str]:
-    """Every case of the suite."""
-    return [ident for case in load_cases() for ident in case.variant_ids()]
+def listed(spec: str = "") -> list[str]:
+    """Every case of the suite for such a device."""
+    return [ident for case in cases_for(spec) for ident in case.variant_ids()]
 
 
 def _cases(report: Mapping[str, Any]) -> dict[str, Any]:
     """The cases that had to run and did: counts, and the hash of the list of applicable ones."""
-    ran = [r["id"] for r in report["results"]]
+    ran, spec = [r["id"] for r in report["results"]], str(report["dut"]["attachment"])
+    known = listed(spec)
     try:
-        due = applicable(report["dut"]["pics"])
+        due = applicable(report["dut"]["pics"], spec)
     except pics_module.PicsError:  # not a whole PICS: nothing can be said to apply
         due = []
     tried = {r["id"] for r in report["results"] if r["verdict"] != "not-applicable"}
     return {
-        "listed": len(listed()), "complete": bool(due) and ran == listed() and tried == set(due), "applicable": len(due),
+        "listed": len(known), "complete": bool(due) and ran == known and tried == set(due), "applicable": len(due),
         "applicable_sha256": hashlib.sha256(encoded("".join(f"{ident}\n" for ident in due))).hexdigest(),
     }  # fmt: skip
 

@@ -25,7 +25,7 @@ struct fcvi_port;
 #define FCVI_NEVER UINT64_MAX
 enum {
     FCVI_MAX_HOSTS = 4,
-    FCVI_MAX_SEGMENTS = 252, /* VI-ARCH 6.1.1.1 */
+    FCVI_MAX_SEGMENTS = 253, /* VI-ARCH 6.1.1.1 asks for 252 beside the address segment, which VI-DG 4.5 counts */
     FCVI_MAX_DISCRIMINATOR = 128,
     FCVI_MIN_DISCRIMINATOR = 16
 };
@@ -44,7 +44,7 @@ struct fcvi_port_limits {
     uint32_t setups;       /* Connection Setups under way at once; vis + connectionpoints, at most 4096 */
     uint32_t remote_ports; /* ports known at once; 16 */
     uint32_t entries;      /* Descriptors posted on all VIs together; 2 * vis * descriptors */
-    uint32_t segments;     /* data segments of all of them; 4 * entries, at least 252 */
+    uint32_t segments;     /* data segments of all of them; 4 * entries, at least 253 */
     uint32_t runs; /* Out-of-Order Fabric: pieces of Messages with gaps between them; exchanges + 256 */
     uint32_t held_frames; /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
 };

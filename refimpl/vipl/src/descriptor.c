@@ -114,7 +114,7 @@ void vipl_descriptor_translate(struct vi *vi, bool recv, const VIP_DESCRIPTOR *d
     }
     if (rdma)
         take_address(d, out);
-    if (d->CS.SegCount > MAX_SEGMENTS - (rdma ? 0 : 1)) {
+    if (d->CS.SegCount > MAX_SEGMENTS) {
         out->length_error = true;
         return;
     }

@@ -6,7 +6,7 @@
 #include <fcvi/vipl_host.h>
 #include <vipl.h>
 
-enum { HOST_LENGTH = 16, DEVICE_NAME = 64, BUCKETS = 256, MAX_SEGMENTS = FCVI_MAX_SEGMENTS + 1 };
+enum { HOST_LENGTH = 16, DEVICE_NAME = 64, BUCKETS = 256, MAX_SEGMENTS = FCVI_MAX_SEGMENTS };
 
 enum kind { KIND_NONE, KIND_NIC, KIND_VI, KIND_CQ, KIND_CONN, KIND_PTAG };
 
@@ -214,6 +214,8 @@ struct ptag *vipl_ptag_find(struct nic *, const void *handle);
 void vipl_ptag_free(struct ptag *);
 struct region *vipl_region_find(struct nic *, uint32_t handle);
 bool vipl_region_covers(const struct region *, const void *address, uint64_t length);
+/* Whether all of these bytes are there, to be read and written. Where the system cannot say (no /proc), they are. */
+bool vipl_pages_usable(const void *address, size_t length);
 void vipl_region_free(struct nic *, struct region *);
 
 /* descriptor.c */

@@ -88,6 +88,8 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
     int vip = attributes_check(nic, MemAttribs, &ptag);
     if (vip != VIP_SUCCESS)
         return vipl_leave(d, vip);
+    if (!vipl_pages_usable(VirtualAddress, Length)) /* VI-DG 3.4.3: not allocated, or not to be written */
+        return vipl_leave(d, VIP_INVALID_PARAMETER);
     struct region *r = calloc(1, sizeof *r);
     if (r == NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);

@@ -1,0 +1,46 @@
+"""VIPL as the engine sees it: what is registered, and where each part is. There is no wire: the cases make calls alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+from fcvi.engine.protocol import Protocol
+
+from .pics import ITEMS
+
+if TYPE_CHECKING:
+    from fcvi.engine.case import CaseInfo
+    from fcvi.engine.pixit import Pixit
+    from fcvi.engine.scenario import Scenario
+
+
+def _cases() -> Iterable[CaseInfo]:
+    from .cases import all_cases
+
+    return all_cases()
+
+
+def _scenario(*of_the_run: Any) -> Scenario:
+    from .steps.scenario import Calls
+
+    return Calls(*of_the_run)
+
+
+def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    from fcvi.engine.ends import configuration
+
+    return configuration(pixit, seed, changes)
+
+
+PROTOCOL = Protocol(
+    name="VIPL",
+    standard="VI Architecture 1.0 and Developer's Guide 1.0",
+    prefix="VIPL-",
+    erratum="A",
+    folder=Path(__file__).resolve().parent,
+    cases=_cases,
+    scenario=_scenario,
+    configuration=_configuration,
+    pics=ITEMS,
+)

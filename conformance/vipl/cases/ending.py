@@ -1,0 +1,290 @@
+"""VipDisconnect at both ends, a peer that goes away, and what the asynchronous handler is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.engine.case import Variant
+
+from conformance.vipl.cases.connecting import ask, ended
+from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
+from conformance.vipl.steps.scenario import Calls
+from conformance.vipl.steps.session import (
+    CONNECTED, ERROR, FLUSHED, IDLE, OK, STATE, Pair, Vi, alive, best_level,
+    connect,
+    in_error, need_level, nodes, pair, request, transfer,
+)  # fmt: skip
+
+LOST = "VIP_ERROR_CONN_LOST"
+
+
+def heard(t: Calls, vi: Vi) -> list[dict[str, Any]]:
+    """What the handler at the VI's end was told of this VI, or of none."""
+    end = vi.node.end.number
+    return [dict(h.params) for h in t.handled if h.end == end and h.get("vi") in (vi.vi, None)]
+
+
+def flushed(t: Calls, vi: Vi, queue: str, numbers: list[int], row: str) -> None:
+    """These come back with FLUSHED, in the order in which they were posted."""
+    for number in numbers:
+        got = vi.reap(queue)
+        if not t.require(got.descriptor == number and bool(got.errors), row, f"a Descriptor of the {queue} queue", got,
+                         "FLUSHED, in order"):
+            return
+        if FLUSHED not in got.status:
+            t.notice("G5.2-29", "the bit of a Descriptor that was flushed", got, FLUSHED, "A28")
+
+
+@vipl("C29", "VipDisconnect with work on the queues",
+      "S5.1-04 G3.3.5-01 G3.3.5-02 G3.3.5-06 G3.3.5-07 G3.5.6-04 G3.5.10-05 G5.2-29 G6.2-02", errata="A28 A59 A60",
+      variants=each(levels(), "state", {"idle": IDLE, "connected": CONNECTED}))  # fmt: skip
+def disconnect_with_work(t: Calls) -> None:
+    """What was completed keeps its status, what was not is flushed in order; a handler that waits gets it, too."""
+    one, other = nodes(t)
+    level = need_level(one, t.params["level"])
+    if t.params["state"] == IDLE:
+        vi, mem = one.vi(level), one.mem(4096)
+        numbers = [vi.recv(mem.part(64 * i, 64)) for i in range(8)]
+        t.codes("G3.3.5-06", "VipDisconnect in Idle", vi.disconnect(), OK)
+        flushed(t, vi, "Recv", numbers, "S5.1-04")
+        t.require(vi.state() == IDLE, "G3.3.5-06", "the state", vi.state(), IDLE)
+        t.codes("G3.3.5-07", "VipDestroyVi", vi.destroy(), OK)
+        t.named("G3.5.6-04 G6.2-02")
+        alive(t)
+        return
+    p = pair(t, level, ends=(one, other))
+    first = p.a.recv(p.back.part(0, 64))
+    p.dst.fill(21, 0, 64)
+    p.b.send(p.dst.part(0, 64))
+    p.b.reap("Send")
+    t.wait(t.quiet_us)
+    rest = [p.a.recv(p.back.part(64 * i, 64)) for i in range(1, 8)]
+    t.codes("G3.3.5-06", "VipDisconnect", p.a.disconnect(), OK)
+    t.require(p.a.state() == IDLE, "G3.3.5-01", "the state", p.a.state(), IDLE)
+    got = p.a.reap("Recv")
+    if level != UD or got.good:
+        t.require(got.good and got.descriptor == first and p.back.wrong(21, 0, 64) == 0, "G3.3.5-02",
+                  "a receive completed before", got,
+                  "its status and data")  # fmt: skip
+        flushed(t, p.a, "Recv", rest, "G3.3.5-01")
+    else:
+        flushed(t, p.a, "Recv", rest, "G3.3.5-01")
+    last = p.a.done("Recv")
+    t.require(last.ptr is None, "G3.3.5-01", "one more Descriptor", last, "none")
+    # a handler that waits, and a queue with a CQ
+    q = pair(t, level, ends=(one, other))
+    number = q.a.recv(q.back.part(0, 64))
+    if "VipRecvNotify " not in " ".join(one.call("layout").result().get("missing", [])) + " ":
+        t.codes("G3.5.10-05", "VipRecvNotify", q.a.code("VipRecvNotify", Context=9), OK)
+        q.a.disconnect()
+        came = t.until(lambda: any(n.get("Context") == 9 for n in t.notifies), t.settle_us)
+        t.require(came, "G3.5.10-05", "the handler of a receive that is flushed", "not called", "called")
+        if came:
+            seen = next(n for n in t.notifies if n.get("Context") == 9).get("DescriptorPtr") or {}
+            t.require(seen.get("descriptor") == number and "VIP_STATUS_DESC_FLUSHED_ERROR" in seen.get("status", []), "G3.5.10-05",
+                      "what the handler got", seen, "the Descriptor, FLUSHED")  # fmt: skip
+    t.named("G3.5.6-04 G3.3.5-07 G6.2-02")
+    alive(t)
+
+
+@vipl("S3", "VipDisconnect in each state", "G3.3.5-01 G3.3.5-05 G3.3.5-06 G3.3.5-09", errata="A31 A74", variants=levels())
+def disconnect_each(t: Calls) -> None:
+    """Idle twice, Pending, Connected, Error: VIP_SUCCESS and Idle each time, and a new connection works."""
+    one, other = nodes(t)
+    level = need_level(one, t.params["level"])
+    vi, peer = one.vi(level), other.vi(level)
+    for _ in range(2):
+        t.codes("G3.3.5-06", "VipDisconnect in Idle", vi.disconnect(), OK)
+        t.require(vi.state() == IDLE, "G3.3.5-06", "the state", vi.state(), IDLE)
+    asking, conn = request(vi, other)
+    t.codes("G3.3.5-06", "VipDisconnect in Pending", vi.disconnect(), OK)
+    t.require(vi.becomes(IDLE), "G3.3.5-06", "the state after VipDisconnect in Pending", vi.state(), IDLE)
+    t.require(t.until(lambda: asking.done, t.async_us), "G3.3.5-06", "a request whose VI was disconnected", "still blocked",
+              "returns")
+    other.code("VipConnectReject", conn=conn)
+    connect(vi, peer)
+    t.codes("G3.3.5-01", "VipDisconnect in Connected", vi.disconnect(), OK)
+    t.require(vi.state() == IDLE, "G3.3.5-01", "the state after VipDisconnect in Connected", vi.state(), IDLE)
+    peer.clean()
+    t.require(peer.state() == IDLE, "G3.3.5-05", "the other end after its VipDisconnect", peer.state(), IDLE)
+    p = pair(t, level, ends=(one, other))
+    if in_error(t, p):
+        code = ended(t, ask(p.a, other.address("11" * 16), 300_000), "G3.3.5-05", 2 * t.settle_us)
+        t.codes("G3.3.5-05", "VipConnectRequest of a VI in Error", code, STATE)
+        p.a.clean()
+        t.require(p.a.state() == IDLE, "G3.3.5-06", "the state after VipDisconnect in Error", p.a.state(), IDLE)
+    else:
+        p.a.clean()
+    p.b.clean()
+    connect(p.a, p.b)
+    t.named("G3.3.5-05 G3.3.5-09")
+    alive(t)
+
+
+@vipl("X19", "VipDisconnect here: nobody is called back", "G3.3.5-01 G3.3.5-04 G5.2-29 G6.3.3-02", variants=levels())
+def local_disconnect(t: Calls) -> None:
+    """Eight receives are flushed, the VI is Idle, and no handler is called at this end."""
+    p = pair(t, t.params["level"])
+    transfer(p, 32, 1)
+    numbers = [p.a.recv(p.back.part(64 * i, 64)) for i in range(8)]
+    t.codes("G3.3.5-01", "VipDisconnect", p.a.disconnect(), OK)
+    t.require(p.a.state() == IDLE, "G6.3.3-02", "the state", p.a.state(), IDLE)
+    flushed(t, p.a, "Recv", numbers, "G5.2-29")
+    t.wait(t.quiet_us)
+    said = heard(t, p.a) if p.a.node.end.number != p.b.node.end.number else []
+    t.require(not said, "G3.3.5-04", "the handler at the end that disconnected", said, "not called")
+    t.named("G3.3.5-01")
+    alive(t)
+
+
+def tell(t: Calls, p: Pair, row: str) -> None:
+    """b has gone: a learns of it at its next transfers at the latest."""
+    told = bool(heard(t, p.a)) or p.a.state() == ERROR
+    end = t.now_us + t.async_us
+    while not told and t.now_us < end:
+        p.a.send(p.src.part(0, 8))
+        got = p.a.reap("Send", t.async_us)
+        told = bool(got.errors) or bool(heard(t, p.a)) or p.a.state() == ERROR
+        if not told:
+            t.wait(100_000)
+    t.require(told, row, "a VI whose connection is gone", "goes on for ever", "an error at its next transfer")
+
+
+@vipl("X20", "The other end disconnects",
+      "S2.5.3-04 S4.2-02 S4.2-03 G3.3.5-03 G3.3.5-05 G3.3.5-06 G3.8.1-07 G5.2-29 G6.2-01 G6.3.3-01", errata="A17 A18 A90",
+      variants=levels())  # fmt: skip
+def remote_disconnect(t: Calls) -> None:
+    """The VI learns of it, is in Error, what is posted comes back with an error, and VipDisconnect leads to Idle."""
+    p = pair(t, t.params["level"])
+    transfer(p, 32, 1)
+    numbers = [p.a.recv(p.back.part(64 * i, 64)) for i in range(4)]
+    p.b.disconnect()
+    t.until(lambda: bool(heard(t, p.a)), t.quiet_us)
+    tell(t, p, "S4.2-03")
+    said = heard(t, p.a)
+    t.require(any(s.get("code") == LOST for s in said), "G3.3.5-03", "the handler at the other end", said, LOST)
+    t.require(any(s.get("code") == LOST for s in said), "G6.2-01", "the handler at the other end", said, LOST)
+    if p.level != UD or p.a.becomes(ERROR, t.quiet_us):
+        t.require(p.a.becomes(ERROR), "G3.8.1-07", "the state of a VI that lost its connection", p.a.state(), ERROR)
+        flushed(t, p.a, "Recv", numbers, "G3.3.5-06")
+    else:
+        t.require(False, "G6.3.3-01", "the state of an unreliable VI that lost its connection", p.a.state(), ERROR)
+    t.named("S2.5.3-04 S4.2-02 G6.3.3-01 G5.2-29")
+    t.codes("G3.3.5-05", "VipDisconnect in Error", p.a.disconnect(), OK)
+    t.require(p.a.state() == IDLE, "G3.3.5-05", "the state", p.a.state(), IDLE)
+    alive(t)
+
+
+@vipl("E1", "VipErrorCallback", "S7-01 G3.8.1-01 G3.8.1-02", errata="A17", variants=levels((RD, RR)))
+def handler(t: Calls) -> None:
+    """The handler gets its context; after NULL it is called no more, and the process lives on."""
+    one, other = nodes(t)
+    level = need_level(one, t.params["level"])
+    t.codes("S7-01", "VipErrorCallback", one.code("VipErrorCallback", Context=4242), OK)
+    p = pair(t, level, ends=(one, other))
+    transfer(p, 32, 2)
+    p.b.disconnect()
+    tell(t, p, "G3.8.1-01")
+    t.until(lambda: bool(heard(t, p.a)), t.quiet_us)
+    for said in heard(t, p.a):
+        t.require(said.get("Context") == 4242, "G3.8.1-01", "the context of the handler", said.get("Context"), 4242)
+    code = one.code("VipErrorCallback", Handler=False)
+    t.codes("G3.8.1-02", "VipErrorCallback with NULL", code, OK)
+    before = len(t.handled)
+    q = pair(t, level, ends=(one, other))
+    q.b.disconnect()
+    tell(t, q, "G3.8.1-02")
+    t.wait(t.quiet_us)
+    now = [h for h in t.handled[before:] if h.end == one.end.number and h.get("vi") == q.a.vi]
+    t.require(not now, "G3.8.1-02", "the handler after it was taken away", [dict(h.params) for h in now], "not called")
+    alive(t)
+
+
+@vipl("E2", "What an error descriptor holds", "G4.4-01 G4.4-02", errata="A66", variants=levels((RD, RR)))
+def error_descriptor(t: Calls) -> None:
+    """Of a lost connection and of a misaligned Descriptor: NIC, VI, Descriptor and codes are right or NULL."""
+    p = pair(t, t.params["level"])
+    p.b.disconnect()
+    tell(t, p, "G4.4-02")
+    vi = p.a.node.vi(p.level)
+    mem = p.a.node.mem(4096)
+    p.a.node.call("VipPostRecvRaw", vi=vi.vi, mem=mem.mem, offset=8)
+    t.wait(t.quiet_us)
+    mine = {p.a.vi, vi.vi, None}
+    for told in t.handled:
+        if told.end != p.a.node.end.number:
+            continue
+        t.require(told.get("vi") in mine | {p.b.vi}, "G4.4-01", "ViHandle", told.get("vi"), "the VI that it is about, or NULL")
+        t.require(told.get("nic") is not None, "G4.4-01", "NicHandle", told.get("nic"), "that of the registration")
+        code = str(told.get("code"))
+        t.require(not code.startswith("VIP_CODE") and code in (LOST, "VIP_ERROR_POST_DESC"), "G4.4-02", "ErrorCode", code,
+                  f"{LOST} or VIP_ERROR_POST_DESC")  # fmt: skip
+        t.require(str(told.get("ResourceCode")) in {f"VIP_RESOURCE_{r}" for r in ("NIC", "VI", "CQ", "DESCRIPTOR")}, "G4.4-02",
+                  "ResourceCode", told.get("ResourceCode"), "one of four")  # fmt: skip
+    t.named("G4.4-01 G4.4-02")
+    alive(t)
+
+
+@vipl("E3", "A lost connection is told at the other end only", "S4.2-02 S4.2-03 G3.3.5-03 G3.3.5-04 G3.8.1-01 G3.8.1-07 G6.2-01",
+      errata="A17", variants=levels())  # fmt: skip
+def lost(t: Calls) -> None:
+    """CONN_LOST comes at the other end, whose VI is then in Error; the end that called VipDisconnect hears nothing."""
+    one, other = nodes(t)
+    if one.end.device == other.end.device:
+        t.lack("both ends are on one NIC")
+    p = pair(t, t.params["level"], ends=(one, other))
+    transfer(p, 32, 1)
+    p.b.disconnect()
+    came = t.until(lambda: bool(heard(t, p.a)), t.settle_us)
+    t.require(came, "G3.3.5-03", "the handler at the other end", "not called", LOST)
+    t.require(came, "G6.2-01", "the handler at the other end", "not called", LOST)
+    for said in heard(t, p.a):
+        if said.get("code") == LOST:
+            t.require(p.a.state() == ERROR, "G3.8.1-07", f"the state when {LOST} was delivered", p.a.state(), ERROR)
+    t.wait(t.quiet_us)
+    t.require(not heard(t, p.b), "G3.3.5-04", "the handler at the end that disconnected", heard(t, p.b), "not called")
+    tell(t, p, "S4.2-03")
+    t.named("S4.2-02 G3.8.1-01 G3.8.1-07")
+    alive(t)
+
+
+def _declare(ident: str, title: str, rows: str, what: str) -> None:
+    def body(t: Calls) -> None:
+        alive(t)
+        t.lack(f"no call can {what}: an injector below the calls is needed")
+
+    body.__doc__ = f"Needs an injector below the calls that can {what}; without one it ends inconclusive."
+    vipl(ident, title, rows, tags="fault")(body)
+
+
+_declare("C24", "Connecting with the link cut", "G3.3.2-09 G3.3.3-03 G3.3.4-07 G3.3.4-09 G3.3.7-07", "cut the link")
+_declare("X9", "A payload that is corrupted", "S2.5-05 S2.5.1-01 S2.5.2-02 G2.4-01 G2.4-02 G5.2-30", "corrupt a message")
+_declare("X10", "A message that is lost", "S2.5-08 S2.5.1-02 S2.5.2-02 S2.5.2-09 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30",
+         "lose a message")
+_declare("X11", "A message that is cut short", "S2.5.2-02 G2.4-01 G5.2-27 G5.2-28", "cut a message short")
+_declare("X14", "An RDMA Write that is corrupted", "S2.5-05 G3.8.1-11 G3.8.1-12", "corrupt an RDMA Write")
+_declare("X15", "An RDMA Write that is cut short", "G3.8.1-11", "cut an RDMA Write short")
+_declare("X18", "An RDMA Read whose answer is lost or corrupted", "S2.5-05 G5.2-30", "lose the answer of an RDMA Read")
+_declare("X25", "The link is cut in Connected and Pending",
+         "S5.2-03 S5.3-01 G3.3.2-09 G3.3.5-09 G3.8.1-15 G6.3.1-01 G6.3.3-01", "cut the link or stop the NIC")  # fmt: skip
+
+
+@vipl("E7", "An agent that ends with a connection up", "S3.1-02 G3.1.2-02", variants=[Variant("closed", {"how": "close"})])
+def closes(t: Calls) -> None:
+    """VipCloseNic with a connection up: the peer learns of it, and what was held can be had again."""
+    one, other = nodes(t)
+    if one.end.device == other.end.device:
+        t.lack("both ends are on one NIC")
+    p = pair(t, best_level(one), ends=(one, other))
+    transfer(p, 32, 1)
+    t.codes("G3.1.2-02", "VipCloseNic with a connection up", other.code("VipCloseNic", nic=other.nic), OK)
+    tell(t, p, "G3.1.2-02")
+    t.named("S3.1-02")
+    alive(t)
+
+
+@vipl("P3", "Two processes", "S1.5.3-03 S3.1-02 S3.2.2.1-02", errata="A71")
+def two_processes(t: Calls) -> None:
+    """Handles and tags of one process give the other no access. It needs --agent2."""
+    alive(t)
+    t.lack("it needs two processes on one node: --agent2 with an agent on the same NIC")

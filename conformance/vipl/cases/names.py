@@ -1,0 +1,148 @@
+"""The Name Service, and what other nodes there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.vipl.cases.connecting import ended
+from conformance.vipl.steps.declare import vipl
+from conformance.vipl.steps.scenario import Calls
+from conformance.vipl.steps.session import BAD, OK, RESOURCE, Node, alive, best_level, nodes, null, request
+
+NS = "VIP_ERROR_NAMESERVICE"
+
+
+def service(t: Calls, node: Node) -> None:
+    """The Name Service initialised by default, or no verdict."""
+    if "VipNSInit" in (node.call("layout").result().get("missing") or []):
+        t.lack("the provider has no Name Service")
+    code = node.code("VipNSInit")
+    if code != OK:
+        t.require(False, "G3.9.1-01", "VipNSInit by default", code, OK)
+        t.lack("the Name Service cannot be initialised by default")
+
+
+def a_name(t: Calls, node: Node, of: Node) -> str:
+    """A name that the Name Service knows: what it gives for the other node's address."""
+    told = node.call("VipNSGetHostByAddr", Address={"host": of.host, "discriminator": ""}, NameLen=256)
+    if told.returned() != OK:
+        t.lack("no name of a node is known: VipNSGetHostByAddr gives none for its address")
+    return str(told.result().get("Name"))
+
+
+@vipl("C45", "VipNSInit and VipNSShutdown", "G3.9.1-01 G3.9.1-02 G3.9.1-03 G3.9.1-04 G3.9.4-01", errata="A71")
+def init(t: Calls) -> None:
+    """Once by default; not twice; again after a shutdown; no shutdown without it. NULL as NIC handle is refused."""
+    one, _ = nodes(t)
+    if "VipNSInit" in (one.call("layout").result().get("missing") or []):
+        t.lack("the provider has no Name Service")
+    t.codes("G3.9.4-01", "VipNSShutdown without VipNSInit", one.code("VipNSShutdown"), NS)
+    service(t, one)
+    t.codes("G3.9.1-03", "VipNSInit twice", one.code("VipNSInit"), NS)
+    t.codes("G3.9.4-01", "VipNSShutdown", one.code("VipNSShutdown"), OK)
+    t.codes("G3.9.4-01", "VipNSShutdown twice", one.code("VipNSShutdown"), NS)
+    t.codes("G3.9.1-03", "VipNSInit after a shutdown", one.code("VipNSInit"), OK)
+    null(t, "G3.9.1-04", "VipNSInit", one.code("VipNSInit", nic=None))
+    t.named("G3.9.1-01 G3.9.1-02")
+    alive(t)
+
+
+@vipl("C46", "VipNSGetHostByName", "G3.9.2-01 G3.9.2-02 G3.9.2-03 G3.9.2-04 G3.9.2-05")
+def by_name(t: Calls) -> None:
+    """A name in any case gives the address that connects; unknown names, later indices and an absent service do not."""
+    one, other = nodes(t)
+    if "VipNSInit" in (one.call("layout").result().get("missing") or []):
+        t.lack("the provider has no Name Service")
+    t.codes("G3.9.2-04", "VipNSGetHostByName before VipNSInit", one.code("VipNSGetHostByName", Name="anybody"), NS)
+    service(t, one)
+    name = a_name(t, one, other)
+    seen = []
+    for spelt in (name, name.lower(), name.upper()):
+        told = one.call("VipNSGetHostByName", Name=spelt)
+        t.codes("G3.9.2-02", f"VipNSGetHostByName of {spelt}", told.returned(), OK)
+        seen.append((told.result().get("Address") or {}).get("host"))
+    t.require(len(set(seen)) == 1, "G3.9.2-02", "addresses of one name in three spellings", seen, "the same")
+    t.require(seen[0] == other.host, "G3.9.2-01", "the address of a name", seen[0], other.host)
+    code, index = OK, 0
+    found = []
+    while code == OK and index < 16:
+        told = one.call("VipNSGetHostByName", Name=name, NameIndex=index)
+        code = told.returned()
+        if code == OK:
+            found.append((told.result().get("Address") or {}).get("host"))
+        index += 1
+    t.codes("G3.9.2-03", f"VipNSGetHostByName with index {index - 1}", code, NS)
+    t.require(len(set(found)) == len(found), "G3.9.2-03", "addresses of one name", found, "all different")
+    t.codes("G3.9.2-04", "VipNSGetHostByName of an unknown name", one.code("VipNSGetHostByName", Name="nobody-at-all-77"), NS)
+    short = one.call("VipNSGetHostByName", Name=name, HostAddressLen=max(len(other.host) // 2 - 1, 0))
+    t.require(short.result().get("guard") is not False, "G3.9.2-05", "bytes past the address", "written", "as before")
+    t.require(short.returned() != OK, "G3.9.2-05", "VipNSGetHostByName with too little room", short.returned(), BAD)
+    vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
+    asking, conn = request(vi, other)
+    other.code("VipConnectAccept", conn=conn, vi=peer.vi)
+    t.codes("G3.9.2-01", "a connection by that address", ended(t, asking, "G3.9.2-01", t.async_us), OK)
+    one.code("VipNSShutdown")
+    t.codes("G3.9.2-04", "VipNSGetHostByName after VipNSShutdown", one.code("VipNSGetHostByName", Name=name), NS)
+    alive(t)
+
+
+@vipl("C47", "VipNSGetHostByAddr", "G3.9.3-01 G3.9.3-02 G3.9.3-03", errata="A35 A36")
+def by_address(t: Calls) -> None:
+    """An address gives its name; too small an array is refused and the size told works; an unknown address gives none."""
+    one, other = nodes(t)
+    service(t, one)
+    name = a_name(t, one, other)
+    there = {"host": other.host, "discriminator": ""}
+    told = one.call("VipNSGetHostByAddr", Address=there, NameLen=len(name) + 1)
+    t.codes("G3.9.3-01", "VipNSGetHostByAddr with just enough room", told.returned(), OK)
+    t.require(told.result().get("NameLen") == len(name), "G3.9.3-01", "NameLen", told.result().get("NameLen"), len(name),
+              erratum="A36")
+    t.require(told.result().get("terminated") is not False, "G3.9.3-01", "the name", "has no NUL", "NUL")
+    for room in (0, 1, len(name)):
+        small = one.call("VipNSGetHostByAddr", Address=there, NameLen=room)
+        t.codes("G3.9.3-02", f"VipNSGetHostByAddr with room for {room}", small.returned(), BAD)
+        t.require(small.result().get("guard") is not False, "G3.9.3-02", "bytes past the array", "written", "as before")
+        size = small.result().get("NameLen")
+        if size == len(name):
+            t.report("G3.9.3-02", "the size needed", str(size), str(len(name) + 1), erratum="A36")
+        elif isinstance(size, int):
+            again = one.call("VipNSGetHostByAddr", Address=there, NameLen=min(size, 4096))
+            t.codes("G3.9.3-02", f"VipNSGetHostByAddr with the {size} bytes that were told", again.returned(), OK)
+    nobody = f"{int(other.host[:2], 16) ^ 0x5A:02x}{other.host[2:]}"
+    code = one.code("VipNSGetHostByAddr", Address={"host": nobody, "discriminator": ""}, NameLen=256)
+    t.codes("G3.9.3-03", "VipNSGetHostByAddr of an unknown address", code, NS)
+    one.code("VipNSShutdown")
+    t.codes("G3.9.3-03", "VipNSGetHostByAddr after VipNSShutdown", one.code("VipNSGetHostByAddr", Address=there, NameLen=256), NS)
+    alive(t)
+
+
+@vipl("C48", "VipQuerySystemManagementInfo", "S9.8.6-01 G3.7.6-01 G3.7.6-02 G3.7.6-03 G3.7.6-04", errata="A37")
+def discovery(t: Calls) -> None:
+    """The other node is listed; too short an array tells the number needed; discriminators that stand there are ignored."""
+    one, other = nodes(t)
+    call = "VipQuerySystemManagementInfo"
+    if call in (one.call("layout").result().get("missing") or []):
+        t.lack(f"the provider has no {call}")
+    auto: dict[str, Any] = {"InfoType": "VIP_SMI_AUTODISCOVERY"}
+    told = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64)
+    if told.returned() != OK:
+        t.codes("G3.7.6-01", call, told.returned(), OK, {RESOURCE: "A37"})
+        alive(t)
+        return
+    hosts = [a.get("host") for a in told.result().get("Addresses") or []]
+    if one.end.device != other.end.device:
+        t.require(other.host in hosts, "G3.7.6-01", "nodes within one hop", hosts, other.host)
+    rubbish = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64, DiscriminatorLen=200)
+    t.codes("G3.7.6-03", f"{call} with rubbish as DiscriminatorLen", rubbish.returned(), OK)
+    if hosts:
+        short = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=len(hosts) - 1)
+        t.codes("G3.7.6-02", f"{call} with one place too few", short.returned(), RESOURCE)
+        needed = short.result().get("NumAdAddrs")
+        t.require(needed == len(hosts), "G3.7.6-02", "the number needed", needed, len(hosts))
+        t.require(short.result().get("guard") is not False, "G3.7.6-02", "bytes past the array", "written", "as before")
+        again = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=len(hosts))
+        t.codes("G3.7.6-02", f"{call} with the number told", again.returned(), OK)
+    null(t, "G3.7.6-04", call, one.code(call, **auto, NumAdAddrs=4, nic=None))
+    t.step(f"an unknown InfoType gives {one.code(call, InfoType=4711, NumAdAddrs=4)}")
+    t.named("S9.8.6-01")
+    alive(t)

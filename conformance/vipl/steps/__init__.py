@@ -1,0 +1,1 @@
+"""What the cases of VIPL are written with."""

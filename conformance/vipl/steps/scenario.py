@@ -1,0 +1,179 @@
+"""The scenario of VIPL: what every call and every completion of a case owes, whatever the case is about."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, NoReturn, Optional
+
+from fcvi.engine.ends import CallScenario
+from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, Seen
+from fcvi.engine.upper import Call
+
+from .declare import RD, RR, UD
+from .lists import CODES
+
+_PREFIX = "VIPL-"
+_ERRORS = 0xFE  # bits 7:1; 8 is REMOTE_DESC
+_REMOTE_DESC, _RDMA_PROT, _TRANSPORT, _PARTIAL, _IMMEDIATE = 0x100, 0x80, 0x40, 0x10, 1 << 19
+_RESERVED = 0xFFF0FE00
+_READ_OP = 4  # of bits 18:16
+
+
+class Calls(CallScenario):
+    """One run of one case variant. Requirements are named without their prefix."""
+
+    patience_us = 20_000_000
+
+    def __init__(self, *of_the_run: Any) -> None:
+        self.made: list[Call] = []
+        #: Level of each VI, as it was made; None where the case gave something else.
+        self.level_of: dict[tuple[int, int], Optional[str]] = {}
+        super().__init__(*of_the_run)
+        #: Descriptors, by end and number, whose memory is gone: nobody can write their status.
+        self.unwritable: set[tuple[int, int]] = set()
+        self.a: Any = None  # the nodes of both ends, when they are opened
+        self.b: Any = None
+
+    # ---- times, in microseconds ----
+
+    @property
+    def settle_us(self) -> int:
+        """What is called immediate, or follows without waiting for anybody (settle_time)."""
+        return 1_000_000 * self.pixit.slower
+
+    @property
+    def quiet_us(self) -> int:
+        """Within this time nothing may come (quiet_time); a shorter one accuses nobody."""
+        return 100_000 * self.pixit.slower
+
+    @property
+    def async_us(self) -> int:
+        """Asynchronous reports come within this time (async_bound)."""
+        return 10_000_000 * self.pixit.slower
+
+    @property
+    def late_us(self) -> int:
+        """How much later than its timeout a call may return (A75)."""
+        return 1_000_000 * self.pixit.slower
+
+    # ---- judging ----
+
+    def report(self, requirement: str, message: str, seen: str, required: str, *, at: Optional[Seen] = None,
+               byte: Optional[int] = None, bits: Optional[str] = None, erratum: Optional[str] = None) -> None:  # fmt: skip
+        super().report(_full(requirement), message, seen, required, at=at, byte=byte, bits=bits, erratum=erratum)
+
+    def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
+        self.checked.add(_full(requirement))
+        return super().require(holds, _full(requirement), message, seen, required, **where)
+
+    def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> NoReturn:
+        super().fail(_full(requirement), message, seen, required, at=at)
+        raise AssertionError("not reached")
+
+    def named(self, requirements: str) -> None:
+        """What came of the case so far decides these requirements: each of its checks would have broken them."""
+        self.checked |= {_full(row) for row in requirements.split()}
+
+    def lack(self, why: str) -> NoReturn:
+        """End the case inconclusive, unless a breach was found before."""
+        if any(f.erratum is None and self._levels.get(f.requirement) in FAILING_LEVELS for f in self.findings):
+            raise Failed(self.findings[0].message)
+        raise Inconclusive(why)
+
+    def notice(self, requirement: str, message: str, seen: object, expected: object, erratum: str = "A17") -> None:
+        """What is merely expected: it fails nobody. The erratum says why."""
+        self.report(requirement, message, str(seen), str(expected), erratum=erratum)
+
+    def codes(self, row: str, what: str, code: str, wanted: str, other: Mapping[str, str] = {}) -> bool:
+        """A return code: one of wanted; one of other is the reading of an erratum. True for either."""
+        if code in other:
+            self.report(row, f"{what}: {code}", code, wanted, erratum=other[code])
+            return True
+        return self.require(code in wanted.split(), row, f"{what}: {code}", code, " or ".join(wanted.split()))
+
+    # ---- what every call and completion owes ----
+
+    def start(self, method: str, **params: Any) -> Call:
+        call = super().start(method, **params)
+        self.made.append(call)
+        if method == "VipCreateVi" and call.done and "vi" in call.reply.result:
+            level = params.get("ViAttribs", {}).get("ReliabilityLevel", UD)
+            self.level_of[params.get("end", 0), call.reply.result["vi"]] = level
+        return call
+
+    def descriptors(self) -> Iterator[tuple[str, Optional[str], str, dict[str, Any]]]:
+        """Every Descriptor that came back: the queue, the VI's level, the code that brought it, and what it holds."""
+        for call in self.made:
+            result = call.reply.result if call.done and call.reply.error is None else {}
+            found = result.get("DescriptorPtr")
+            if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
+                level = self.level_of.get((call.params.get("end", 0), call.params.get("vi", -1)))
+                if (call.params.get("end", 0), found.get("descriptor")) in self.unwritable:
+                    continue
+                yield call.method[3:7].lower(), level, str(result.get("return")), found
+        for told in self.notifies:
+            found = told.get("DescriptorPtr")
+            if isinstance(found, dict) and told.get("what") in ("VipSendNotify", "VipRecvNotify"):
+                level = self.level_of.get((told.end, told.params.get("vi", -1)))
+                yield str(told.get("what"))[3:7].lower(), level, "", found
+
+    def conclude(self) -> None:
+        super().conclude()
+        for call in self.made:
+            if call.method in CODES and call.done and call.reply.error is None:
+                code = call.reply.result.get("return")
+                self.require(code in CODES[call.method], "G4.2-02", f"{call.method} returned {code}", code, "a code of its list")
+        for queue, level, code, found in self.descriptors():
+            self._word(queue, level, code, found)
+
+    def _word(self, queue: str, level: Optional[str], code: str, found: Mapping[str, Any]) -> None:
+        word = found.get("Status")
+        if not isinstance(word, int) or found.get("descriptor") is None:
+            return
+        what, bad = f"Status {word:#010x} on the {queue} queue", bool(word & 0x1FE)
+        op = word >> 16 & 7
+        self.require(word & _RESERVED == 0, "G5.2-36", what, hex(word & _RESERVED), "bits 31:20 and 15:9 zero")
+        if code and word & 1:
+            self._fits(code, bad, what)
+        self.require(bool(word & 1), "S2.1.1-01", f"{what}: a Descriptor came back that is not done", "DONE clear", "DONE set")
+        self.require(op <= 4, "G5.2-37", what, op, "an operation code that is defined")
+        if not bad:
+            right = (0, 2, 4) if queue == "send" else (1, 3)
+            self.require(op in right, "G5.2-37", f"{what}: the code of the operation", op, right)
+            self.require(op != 3 or bool(word & _IMMEDIATE), "G5.2-38", what, "no immediate data", "bit 19")
+        if queue == "send":
+            self.require(not word & _IMMEDIATE or bad, "G5.2-39", f"{what}: bit 19", "set", "clear")
+            self.require(not word & _PARTIAL or bool(word & 0x1EE), "G5.2-27", what, "PARTIAL alone", "the cause, too")
+        if level not in (UD, RD, RR):
+            return
+        reading = op == _READ_OP or queue == "recv"  # on errors the code of the operation may be 0 (A82)
+        if word & _TRANSPORT:
+            self.require(level == RR or queue == "recv" or (level == RD and op in (0, 4)), "G5.2-31", what, "TRANSPORT",
+                         "not at this level")  # fmt: skip
+        if word & _RDMA_PROT:
+            self.require(level == RR or (level == RD and (reading or op == 0)), "G5.2-33", what, "RDMA_PROT", "not at this level")
+            self.require(queue == "send", "G5.2-33", what, "RDMA_PROT in a receive", "PROTECTION")
+        if word & _REMOTE_DESC:
+            self.require(level == RR and queue == "send", "G5.2-35", what, "REMOTE_DESC", "only in Sends and Writes at RR")
+
+    def _fits(self, code: str, bad: bool, what: str) -> None:
+        wanted = "VIP_DESCRIPTOR_ERROR" if bad else "VIP_SUCCESS"
+        if bad and code == "VIP_SUCCESS" and not self.has_descriptor_error:
+            return
+        self.require(code == wanted, "G5.2-19", f"{what}, yet the call returned {code}", code, wanted)
+
+    @property
+    def has_descriptor_error(self) -> bool:
+        """Whether the provider's header has VIP_DESCRIPTOR_ERROR (A04)."""
+        if self._has_error is None:
+            asked = self.ends[0].call("layout")
+            self._has_error = "VIP_DESCRIPTOR_ERROR" not in (asked.result().get("missing") or [])
+        return self._has_error
+
+    _has_error: Optional[bool] = None
+
+
+def _full(requirement: str) -> str:
+    return requirement if requirement.startswith(_PREFIX) else _PREFIX + requirement
+
+
+__all__ = ["Calls"]
