@@ -1,0 +1,86 @@
+"""The book of VIPL: every row of its catalogue is some case's, and our libvipl passes all that calls alone can decide."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import asked_for
+from conformance.vipl.book import PROTOCOL
+from conformance.vipl.cases import all_cases
+
+from .conftest import FCVI, ROOT
+
+AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
+#: What no call can bring about (a message lost or damaged on the way, a link that is cut), what a provider defines for itself, and
+#: what needs two processes on one node.
+OPEN = {f"VIPL.{name}" for name in ("C5", "C24", "P3", "X9", "X10", "X11", "X14", "X15", "X18", "X25")}
+SHARDS = 6  # most of a run is waiting: for silence, and for timers
+
+
+def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
+    """Run the command, without more standards than it asks for by itself."""
+    environment = {name: value for name, value in os.environ.items() if name != "FCVI_STANDARDS"}
+    return subprocess.run([str(FCVI), *args], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def rows() -> list[dict[str, str]]:
+    with (PROTOCOL.folder / "requirements.tsv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_every_row_that_can_be_tested_is_some_cases() -> None:
+    listed = [row for case in all_cases() for row in case.requirements]
+    known = {row["id"] for row in rows()}
+    testable = {row["id"] for row in rows() if row["kind"] != "untestable"}
+    assert (len(known), len(testable), len(all_cases())) == (448, 423, 151)
+    assert set(listed) <= known and testable <= set(listed)
+
+
+def shard(number: int, folder: Path) -> list[dict[str, Any]]:
+    report = folder / str(number)
+    done = fcvi("run", "--dut", "api", "--agent", f"exec:{AGENT}", "--shard", f"{number}/{SHARDS}", "--report", str(report))
+    assert done.returncode in (0, 4), done.stdout + done.stderr
+    results: list[dict[str, Any]] = json.loads((report / "report.json").read_text())["results"]
+    return results
+
+
+def test_our_libvipl_passes_the_book(tmp_path: Path) -> None:
+    """Both ends are NICs of one agent. No frame is seen: --dut api has none to show."""
+    with ThreadPoolExecutor(SHARDS) as pool:
+        results = [r for part in pool.map(lambda n: shard(n, tmp_path), range(1, SHARDS + 1)) for r in part]
+    assert len(results) == sum(len(case.variants) for case in all_cases())
+    wrong = {r["id"]: r["reason"] for r in results if r["verdict"] not in ("pass", "not-applicable", "inconclusive")}
+    assert wrong == {}
+    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} == OPEN
+    again = fcvi("judge", str(tmp_path / "1"))
+    assert again.returncode in (0, 4) and "byte for byte the same" in again.stdout, again.stdout + again.stderr
+
+
+@pytest.mark.parametrize("words, wanted", [
+    (["run", "--dut", "api"], True), (["run", "--dut=api"], True), (["list", "--select", "VIPL.*"], True),
+    (["show", "VIPL-G2.3-02"], True), (["run", "--dut", "ref"], False), (["list"], False), ([], False),
+])  # fmt: skip
+def test_who_asks_for_the_book_gets_it(words: list[str], wanted: bool) -> None:
+    assert (asked_for(words) == {"vipl"}) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", '{"dut": 1}', '{"dut": {"attachment": "ref"}}', "[" * 100_000])
+def test_a_directory_that_is_no_report_asks_for_nothing(text: str, tmp_path: Path) -> None:
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence/run.json").write_text(text)
+    assert asked_for(["judge", str(tmp_path)]) == set()
+
+
+def test_other_runs_do_not_know_the_book() -> None:
+    shown = fcvi("list")
+    assert shown.returncode == 0 and "VIPL." not in shown.stdout
+    unfit = fcvi("run", "--dut", "ref", "--select", "VIPL.C1")
+    assert unfit.returncode == 4 and "1 inconclusive" in unfit.stdout
