@@ -18,7 +18,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Requirement, load_changes, load_decided_by, load_errata, load_requirements
 from fcvi.engine.protocol import Protocol, registered
 
-from . import register_all
+from . import gen_editions, register_all
 from .claims import named_by_checks, unnamed
 
 HERE = Path(__file__).resolve().parent
@@ -173,7 +173,7 @@ def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
     if changes:
         lines += ["", "## Rows of the catalogue that were changed", "", "| id | kind before | reason |", "| --- | --- | --- |"]
         lines += [f"| {c.id} | {c.kind_was} | {_cell(c.reason)} |" for c in changes]
-    return lines + _errata(protocol, cases)
+    return lines + _errata(protocol, cases) + gen_editions.render(protocol)
 
 
 def _summary(requirements: list[Requirement], every: Ways) -> list[str]:
