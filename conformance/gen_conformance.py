@@ -18,7 +18,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Requirement, load_changes, load_decided_by, load_errata, load_requirements
 from fcvi.engine.protocol import Protocol, registered
 
-from . import register_all
+from . import gen_editions, register_all
 from .claims import named_by_checks, unnamed
 
 HERE = Path(__file__).resolve().parent
@@ -29,7 +29,9 @@ TARGET = ROOT / "CONFORMANCE.md"
 
 def codec_requirements(known: set[str]) -> set[str]:
     """Requirements that the codec enforces: those its sources and its field table name."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "codec/src").rglob("*.[ch]")))
+    # the checks of another edition say nothing of a frame of this one, also where a requirement is the same
+    files = [path for path in sorted((ROOT / "codec/src").rglob("*.[ch]")) if path.name != "check_rev1.c"]
+    text = "".join(path.read_text(encoding="utf-8") for path in files)
     named = set(re.findall(r'"(FCVI-[^"]+)"', text))
     for iu in codec.IUS:
         named |= {f"FCVI-T01-{iu}-enc", f"FCVI-T01-{iu}-pos"}
@@ -173,7 +175,7 @@ def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
     if changes:
         lines += ["", "## Rows of the catalogue that were changed", "", "| id | kind before | reason |", "| --- | --- | --- |"]
         lines += [f"| {c.id} | {c.kind_was} | {_cell(c.reason)} |" for c in changes]
-    return lines + _errata(protocol, cases)
+    return lines + _errata(protocol, cases) + gen_editions.render(protocol)
 
 
 def _summary(requirements: list[Requirement], every: Ways) -> list[str]:

@@ -473,7 +473,8 @@ START_TEST(fields_tile_their_structures)
                     seen[at / 8] |= (uint8_t)(0x80 >> at % 8);
                 }
             }
-            bool dh16 = s == FCVI_S_DH && (FCVI_IUS_DH16 >> iu & 1u);
+            bool dh16 = (s == FCVI_S_DH && (FCVI_IUS_DH16 >> iu & 1u)) ||
+                        (s == FCVI_S_DH_REV1 && !(FCVI_IUS_REV1_DH32 >> iu & 1u));
             for (unsigned i = 0; i < (dh16 ? 16u : info[s].length); i++)
                 ck_assert_msg(seen[i] == 0xff, "%s byte %u of IU %u has a gap", info[s].ident, i, iu);
         }

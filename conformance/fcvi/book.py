@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
-from fcvi.engine.protocol import Line, Protocol
+from fcvi.engine.protocol import Edition, Line, Protocol
 
 from .pics import ITEMS
 
@@ -82,4 +82,6 @@ PROTOCOL = Protocol(
     line=_line,
     attack=_attack,
     words=_words,
+    edition="2007",
+    others=(Edition("rev1", "FC-VI Rev 1.0 (working draft of 1999)", "R", Path(__file__).resolve().parents[1] / "rev1"),),
 )

@@ -91,6 +91,9 @@ def test_list_and_show() -> None:
     (cases,) = valid("list", "--select", "D.*", status=0, whole=True)
     kinds = [valid("show", ident, status=0)[0]["kind"] for ident in (cases[0]["id"], cases[0]["requirements"][0], "E03")]
     assert kinds == ["case", "requirement", "erratum"]
+    for item in ((), ("opcodes",), ("REV1-5.1-08",), ("FCVI-4.2-01",)):
+        assert valid("show", "--diff", "rev1", "2007", *item, status=0)[0]["kind"] == "difference"
+    assert [valid("show", ident, status=0)[0]["kind"] for ident in ("REV1-5.1-08", "R05")] == ["requirement", "erratum"]
 
 
 def test_flows_and_explain() -> None:

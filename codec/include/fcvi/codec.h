@@ -7,6 +7,7 @@
 
 #include <fcvi/access.h>
 #include <fcvi/iu.h>
+#include <fcvi/iu_rev1.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,11 +98,20 @@ struct fcvi_frame {
     uint8_t iu;                 /* enum fcvi_iu; FCVI_IU_NONE unless kind is FCVI_KIND_IU */
     uint16_t answers;           /* what an LS_ACC or CT_ACC cannot say itself: the ELS or CT command of its
                                    request, filled in by a caller who has seen it; fcvi_decode leaves 0 */
+    uint8_t edition;            /* enum fcvi_edition that it was read by */
     struct fcvi_input input;
 };
 
 /** Decode and check one frame. findings may be NULL when only the view is wanted (the receive path). */
 void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcvi_findings *findings);
+
+/** The same by the tables of an edition; fcvi_decode takes that of 2007. Nothing is read twice: an opcode or
+ * a Device_Header that the edition does not have gives FCVI_IU_NONE, and a finding that says so. */
+void fcvi_decode_edition(const struct fcvi_input *in, enum fcvi_edition edition, struct fcvi_frame *out,
+                         struct fcvi_findings *findings);
+
+/** "2007", "rev1"; "" for another value. */
+const char *fcvi_edition_name(enum fcvi_edition edition);
 
 /** Check the complete payload of a FCVI_CONNECT_RQST or FCVI_CONNECT_RESP1 (fcvi_decode does so itself when
  *  one frame holds the IU). dh: the IU's Device_Header; byte: what to add to the payload offsets reported. */
@@ -160,7 +170,9 @@ struct fcvi_iu_info {
 };
 /** The row of an IU other than FCVI_IU_NONE. */
 const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu);
-/** The same, copied. */
+/** The row of an IU in an edition; NULL where it has none. position is NULL for the edition of 1999. */
+const struct fcvi_iu_info *fcvi_edition_iu(enum fcvi_edition edition, enum fcvi_iu iu);
+/** The same as fcvi_iu_row, copied. */
 void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out);
 
 const char *fcvi_iu_name(enum fcvi_iu iu);        /* "FCVI_SEND_RQST"; "" for FCVI_IU_NONE */

@@ -1,7 +1,7 @@
 /* The field table as data, from fields.def, and the names of values, from codes.def. */
 #include "table.h"
 #include "assert.h"
-#include <fcvi/iu.h>
+#include <fcvi/iu_rev1.h>
 
 #define CODES(LIST) static const struct fcvi_code codes_##LIST[] = {
 #define CODE(LIST, IDENT, VALUE, TEXT) {VALUE, TEXT},
@@ -18,6 +18,12 @@
 static const struct fcvi_code codes_OPCODE[] = {
 #define OPCODE(ident, opcode, r_ctl, dh, payload, category) {opcode, "FCVI_" #ident},
     FCVI_IU_TABLE(OPCODE)
+#undef OPCODE
+        {0, NULL},
+};
+static const struct fcvi_code codes_REV1_OPCODE[] = {
+#define OPCODE(ident, opcode, r_ctl, dh, payload, requirement) {opcode, "FCVI_" #ident},
+    FCVI_REV1_IU_TABLE(OPCODE)
 #undef OPCODE
         {0, NULL},
 };

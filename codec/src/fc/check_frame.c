@@ -46,7 +46,7 @@ static void check_fill(const struct fcvi_frame *frame, struct fcvi_findings *f)
                     FCVI_BREACH("FCVI-5.8.1-01", "fill bytes in a frame that does not end its Sequence", 0));
 }
 
-__attribute__((noinline)) void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)
+void fcvi_check_fc2(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const struct fcvi_input *in = &frame->input;
     check_validity(in, f);
@@ -61,6 +61,11 @@ __attribute__((noinline)) void fcvi_check_frame(const struct fcvi_frame *frame, 
     }
     if (frame->kind == FCVI_KIND_BLS)
         fcvi_check_bls(frame, f);
+}
+
+__attribute__((noinline)) void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)
+{
+    fcvi_check_fc2(frame, f);
     if (frame->kind != FCVI_KIND_IU)
         return;
     fcvi_check_header(frame, f);

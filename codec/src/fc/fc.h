@@ -40,8 +40,12 @@ const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field
 void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 /** Nothing is wrong with it, for certain: a frame of a Message in which the other checks find nothing. */
 bool fcvi_is_good_message(const struct fcvi_frame *frame);
+/** What holds for every frame, whatever the edition. */
+void fcvi_check_fc2(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+/** What Rev 1.0 demands of a frame that was taken apart by its tables. */
+void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 
 /* ---- values ---- */

@@ -61,7 +61,7 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
         char words[FCVI_WORDS_MAX];
         size_t length = fcvi_words_of_bytes(v, words);
         fcvi_say_bytes(t, v->bytes, field->size);
-        if (length > 0 && v->field == FCVI_INDEX_ADDR_DISCRIM)
+        if (length > 0 && (v->field == FCVI_INDEX_ADDR_DISCRIM || v->field == FCVI_INDEX_ADDR_REV1_DISCRIM))
             fcvi_say(t, "  \"%.*s\"", (int)length, words);
         else if (length > 0)
             fcvi_say(t, "  %.*s", (int)length, words);
@@ -82,6 +82,8 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
     fcvi_say(&t, "%s, %zu bytes", fcvi_title(frame), frame->input.length);
+    if (frame->edition != FCVI_EDITION_2007)
+        fcvi_say(&t, ", %s", fcvi_edition_name((enum fcvi_edition)frame->edition));
     if (frame->input.sof != FCVI_SOF_NONE)
         fcvi_say(&t, ", SOF%s", sof_name(frame->input.sof));
     if (frame->input.eof != FCVI_EOF_NONE)
@@ -167,6 +169,9 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
     const struct fcvi_input *in = &frame->input;
     fcvi_say(&t, "{\"kind\":\"%s\",\"iu\":", fcvi_kind_name((enum fcvi_kind)frame->kind));
     fcvi_say(&t, frame->iu != FCVI_IU_NONE ? "\"%s\"" : "null", fcvi_iu_name((enum fcvi_iu)frame->iu));
+    /* 2007 is the rule and is not said */
+    if (frame->edition != FCVI_EDITION_2007)
+        fcvi_say(&t, ",\"edition\":\"%s\"", fcvi_edition_name((enum fcvi_edition)frame->edition));
     fcvi_say(&t, ",\"title\":\"%s\",\"length\":%zu,\"sof\":\"%s\",\"eof\":\"%s\",\"crc\":\"%s\",\"fields\":[",
              fcvi_title(frame), in->length, sof_name(in->sof), eof_name(in->eof), crc_name(in->crc));
     if (fcvi_values_of(frame, &values) != 0)
@@ -216,6 +221,24 @@ static void summarize_iu(struct fcvi_text *t, const struct fcvi_frame *frame)
                  fcvi_reason_name((uint8_t)fcvi_DH_Reason_Code(dh)));
 }
 
+static void summarize_rev1(struct fcvi_text *t, const struct fcvi_frame *frame)
+{
+    const uint8_t *dh = frame->dh;
+    unsigned bit = 1u << frame->iu;
+    fcvi_say(t, " H %08" PRIX64, fcvi_DH_REV1_VI_HANDLE(dh));
+    if (bit & (FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP | FCVI_IUS_DISCONNECT))
+        fcvi_say(t, " MSG %" PRIu64, fcvi_DH_REV1_VI_MSG_ID(dh));
+    if (bit & (FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
+        fcvi_say(t, " LEN %u", frame->payload_length);
+    uint64_t reason = fcvi_DH_REV1_Reason_Code(dh);
+    const struct fcvi_field *field = fcvi_field_row(FCVI_INDEX_DH_REV1_Reason_Code);
+    if (bit & FCVI_IUS_REV1_STATUS && fcvi_DH_REV1_CONN_ERR(dh)) {
+        const char *name = fcvi_code_name(field->codes, reason);
+        fcvi_say(t, " %02" PRIX64 "h %s", reason, name != NULL ? name : "Reserved");
+    }
+    fcvi_say(t, " %s", fcvi_edition_name(FCVI_EDITION_REV1));
+}
+
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
     struct fcvi_text t = {out, capacity, 0};
@@ -225,7 +248,9 @@ size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capa
         fcvi_say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,
                  fcvi_FC_S_ID(fc), fcvi_FC_D_ID(fc), fcvi_FC_OX_ID(fc), fcvi_FC_RX_ID(fc),
                  fcvi_FC_SEQ_CNT(fc));
-        if (frame->iu != FCVI_IU_NONE)
+        if (frame->iu != FCVI_IU_NONE && frame->edition == FCVI_EDITION_REV1)
+            summarize_rev1(&t, frame);
+        else if (frame->iu != FCVI_IU_NONE)
             summarize_iu(&t, frame);
     }
     return t.length;

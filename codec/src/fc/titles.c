@@ -27,6 +27,8 @@ const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field
     const char *name = has_meaning(frame, index, u) ? fcvi_code_name(field->codes, u) : NULL;
     if (name == NULL && index == FCVI_INDEX_DH_Reason_Code && u != 0)
         return fcvi_reason_name((uint8_t)u);
+    if (name == NULL && index == FCVI_INDEX_DH_REV1_Reason_Code && u != 0)
+        return "Reserved"; /* Table 10 of Rev 1.0 */
     return name;
 }
 

@@ -17,10 +17,8 @@ static size_t words_of_address(const uint8_t *bytes, char *out)
 }
 
 /* 7.2: the Discriminator has DISCRIM_LEN bytes; programs end theirs with NUL bytes too */
-static size_t words_of_discriminator(const uint8_t *address, char *out)
+static size_t words_of_discriminator(const uint8_t *bytes, size_t length, char *out)
 {
-    const uint8_t *bytes = fcvi_ADDR_DISCRIM(address);
-    size_t length = (size_t)fcvi_ADDR_DISCRIM_LEN(address);
     if (length > FCVI_ADDR_DISCRIM_SIZE)
         return 0;
     while (length > 0 && bytes[length - 1] == 0)
@@ -43,7 +41,16 @@ size_t fcvi_words_of_bytes(const struct fcvi_value *value, char out[FCVI_WORDS_M
                    ? words_of_address(value->bytes, out)
                    : 0;
     case FCVI_INDEX_ADDR_DISCRIM:
-        return words_of_discriminator(value->bytes - fcvi_field_row(value->field)->byte, out);
+        address = value->bytes - fcvi_field_row(value->field)->byte;
+        return words_of_discriminator(value->bytes, (size_t)fcvi_ADDR_DISCRIM_LEN(address), out);
+    case FCVI_INDEX_ADDR_REV1_HOST_IP_ADDR:
+        address = value->bytes - fcvi_field_row(value->field)->byte;
+        return fcvi_ADDR_REV1_HOST_ADDR_LEN(address) == FCVI_ADDR_REV1_HOST_IP_ADDR_SIZE
+                   ? words_of_address(value->bytes, out)
+                   : 0;
+    case FCVI_INDEX_ADDR_REV1_DISCRIM:
+        address = value->bytes - fcvi_field_row(value->field)->byte;
+        return words_of_discriminator(value->bytes, (size_t)fcvi_ADDR_REV1_DISCRIM_LEN(address), out);
     case FCVI_INDEX_FARP_Requesting_IP_Address:
     case FCVI_INDEX_FARP_Responding_IP_Address:
     case FCVI_INDEX_GID_IPP_GID_IPP_Address:

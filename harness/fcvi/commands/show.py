@@ -1,4 +1,4 @@
-"""``fcvi show``: one case, requirement or erratum in words, or the whole register of errata."""
+"""``fcvi show``: one case, requirement or erratum in words, the whole register of errata, or how two editions differ."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
+from . import differences
 from .values import cases, own_cases
 
 _WIDTH = 100
@@ -22,6 +23,9 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
     p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
     p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
+    p.add_argument("--diff", nargs=2, metavar=("EDITION", "EDITION"),
+                   help="Print how two editions differ, such as rev1 and 2007: by topic, or with an id what concerns it. "
+                   "The id is a topic, a requirement of either edition or an IU.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print one object, with its kind; with --errata one a line for each entry.")
     cases(p)
     p.set_defaults(run=run)
@@ -89,6 +93,12 @@ def run(args: argparse.Namespace) -> int:
     if not own_cases(args):
         return 2
     wanted = args.id
+    if args.diff:
+        if args.errata:
+            complain("show takes --diff or --errata, not both")
+            return 2
+        first, second = args.diff
+        return differences.show(first, second, wanted or "", args.json)
     if args.errata == (wanted is not None):
         complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
         return 2
@@ -106,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             else:
                 _show_case(case)
             return 0
-    for r in load_requirements():
+    for r in (*load_requirements(), *differences.requirements()):
         if r.id == wanted:
             cases = [c.id for c in load_cases() if wanted in c.requirements]
             if args.json:
@@ -117,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
             print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
             print(_wrap("cases: " + (", ".join(cases) or "none yet")))
             return 0
-    erratum = load_errata().get(wanted)
+    erratum = {**load_errata(), **differences.errata()}.get(wanted)
     if erratum is not None and args.json:
         print(_erratum_as_json(erratum))
         return 0

@@ -80,7 +80,7 @@ Chosen = Optional[Sequence[Protocol]]
 
 
 @functools.cache
-def _rows(path: Path) -> tuple[dict[str, str], ...]:
+def rows(path: Path) -> tuple[dict[str, str], ...]:
     """The rows of a table; none where there is no such file."""
     if not path.exists():
         return ()
@@ -90,7 +90,7 @@ def _rows(path: Path) -> tuple[dict[str, str], ...]:
 
 @functools.cache
 def _requirements(protocol: Protocol) -> tuple[Requirement, ...]:
-    return tuple(Requirement(**row) for row in _rows(protocol.folder / REQUIREMENTS))
+    return tuple(Requirement(**row) for row in rows(protocol.folder / REQUIREMENTS))
 
 
 @functools.cache
@@ -118,19 +118,19 @@ def load_errata(protocols: Chosen = None) -> dict[str, Erratum]:
 
 def load_decided_by(protocols: Chosen = None) -> dict[str, DecidedBy]:
     """Every row of decided_by.tsv by its requirement."""
-    rows = (row for p in _chosen(protocols) for row in _rows(p.folder / DECIDED_BY))
-    return {r["requirement"]: DecidedBy(r["requirement"], tuple(r["by"].split()), r["device"]) for r in rows}
+    found = (row for p in _chosen(protocols) for row in rows(p.folder / DECIDED_BY))
+    return {r["requirement"]: DecidedBy(r["requirement"], tuple(r["by"].split()), r["device"]) for r in found}
 
 
 def load_on_every_frame(protocols: Chosen = None) -> dict[str, tuple[str, ...]]:
     """Wire-format requirements that no case lists, since the codec looks at them in every frame of these IUs."""
-    rows = (row for p in _chosen(protocols) for row in _rows(p.folder / ON_EVERY_FRAME))
-    return {row["requirement"]: tuple(row["ius"].split()) for row in rows}
+    found = (row for p in _chosen(protocols) for row in rows(p.folder / ON_EVERY_FRAME))
+    return {row["requirement"]: tuple(row["ius"].split()) for row in found}
 
 
 def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:
     """Every row of requirements_changed.tsv."""
-    return tuple(Change(**row) for p in _chosen(protocols) for row in _rows(p.folder / CHANGED))
+    return tuple(Change(**row) for p in _chosen(protocols) for row in rows(p.folder / CHANGED))
 
 
 def sha256(protocols: Chosen = None) -> str:

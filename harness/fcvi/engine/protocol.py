@@ -60,6 +60,16 @@ def _nothing() -> Any:
     return ()
 
 
+@dataclass(frozen=True)
+class Edition:
+    """Another edition of a standard, told by its differences: folder has requirements.tsv, holds.tsv, topics.tsv and errata.md."""
+
+    name: str  # "rev1"
+    standard: str  # in words
+    erratum: str  # the letter of its errata: "R"
+    folder: Path
+
+
 @dataclass(frozen=True, eq=False)
 class Protocol:
     """One standard.
@@ -88,6 +98,9 @@ class Protocol:
     attack: Optional[Callable[[], Any]] = None
     #: The letters of random words and what each owes: a module (random/play.py, learn/).
     words: Callable[[], Any] = _nothing
+    #: What this edition is called beside the others, and the others; no run knows them yet.
+    edition: str = ""
+    others: tuple[Edition, ...] = ()
 
 
 class ProtocolError(ValueError):

@@ -1,0 +1,117 @@
+/* FC-VI Rev 1.0: frames written by hand from the draft's tables, and frames of the other edition, which are
+ * never re-read. */
+#include "under_test.h"
+
+/* R_CTL of Table 1, then DF_CTL 01h for 16 bytes of Device_Header or 02h for 32 */
+#define HEADER(r_ctl, df_ctl) r_ctl " 010200 00 010100 58 290000 07 " df_ctl " 0000 1234 ffff 00000000 "
+/* Table 13 with 0010h and the Discriminator's 4 bytes; Tables 14 and 15 and Annex B: Reliable Reception, 64
+ * KB, Priority */
+#define ADDRESS "0010 0004 00000000 00000000 00000000 0a000001 61626364 00*124 "
+#define V9 "04000000 00010000 01000000 00000000 00000000 00000000 03000000"
+#define REV1_CONNECT "00000001 0000beef " ADDRESS ADDRESS V9
+
+static const struct {
+    const char *name, *hex;
+    enum fcvi_iu iu;
+} vectors[] = {
+    {"V1", HEADER("01", "01") "00000005 00800000 00000000 deadbeef", FCVI_IU_SEND_RQST},
+    {"V2", HEADER("01", "02") "00000005 01000000 00000001 00000000 00000000 12345000 00000077 00000000",
+     FCVI_IU_WRITE_RQST},
+    {"V3", HEADER("07", "01") "00000005 08030000 00000001 00000000", FCVI_IU_SEND_RESP},
+    {"V4, V9", HEADER("02", "01") "ffffffff 10010000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
+    {"V5", HEADER("02", "01") "ffffffff 10020000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
+    {"V6", HEADER("03", "01") "ffffffff 18000000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RESP1},
+    {"V6, refused", HEADER("03", "01") "ffffffff 18010000 00000000 00040000 " REV1_CONNECT,
+     FCVI_IU_CONNECT_RESP1},
+    {"V7", HEADER("03", "01") "0000beef 19000000 00000000 00000000", FCVI_IU_CONNECT_RESP2},
+    {"V7, timeout", HEADER("03", "01") "0000beef 19010000 00000000 00030000", FCVI_IU_CONNECT_RESP2},
+    {"V8", HEADER("02", "01") "0000beef 12050000 00000003 00000000", FCVI_IU_DISCONNECT_RQST},
+    {"V8, response", HEADER("03", "01") "0000beef 1a000000 00000003 00000000", FCVI_IU_DISCONNECT_RESP},
+};
+
+static void decode_rev1(struct test *t, const char *hex)
+{
+    load_hex(t, hex, 0, 0);
+    t->findings = (struct fcvi_findings){t->list, MOST, 0, 0};
+    fcvi_decode_edition(&t->input, FCVI_EDITION_REV1, &t->frame, &t->findings);
+}
+
+START_TEST(the_golden_bytes_are_read_without_a_finding_and_written_again)
+{
+    struct test t;
+    struct fcvi_values values;
+    uint8_t out[GOLDEN_MAX];
+    decode_rev1(&t, vectors[_i].hex);
+    ck_assert_msg(t.frame.iu == vectors[_i].iu, "%s: IU %u", vectors[_i].name, t.frame.iu);
+    ck_assert_msg(t.findings.count == 0, "%s: %s", vectors[_i].name,
+                  t.findings.count ? t.list[0].message : "");
+    ck_assert_uint_eq(t.frame.edition, FCVI_EDITION_REV1);
+    ck_assert_int_eq(fcvi_values_of(&t.frame, &values), 0);
+    ck_assert_uint_eq(values.rest_length, 0);
+    ck_assert_uint_eq(fcvi_encode(&values, out, sizeof out), t.input.length);
+    ck_assert_mem_eq(out, t.bytes, t.input.length);
+}
+END_TEST
+
+/* The other edition's Device_Header has the other size, so its IU is no IU here (R20). */
+START_TEST(frames_of_2007_are_not_read_as_rev1)
+{
+    struct test t;
+    const struct golden *g = &golden[_i];
+    decode_rev1(&t, g->hex);
+    bool alike = g->iu == FCVI_IU_WRITE_RQST || g->iu == FCVI_IU_READ_RQST || g->iu == FCVI_IU_SEND_RESP ||
+                 g->iu == FCVI_IU_WRITE_RESP;
+    ck_assert_msg((t.frame.iu == FCVI_IU_NONE) == !alike, "%s: IU %u", g->name, t.frame.iu);
+    if (!alike)
+        ck_assert_uint_eq(t.findings.worst, 1 + FCVI_MALFORMED);
+}
+END_TEST
+
+START_TEST(the_words_are_those_of_the_draft)
+{
+    struct test t;
+    char text[16384];
+    decode_rev1(&t, vectors[10].hex);
+    fcvi_print_summary(&t.frame, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "FCVI_DISCONNECT_RESP 010100>010200"));
+    ck_assert_ptr_nonnull(strstr(text, "MSG 3 rev1"));
+    decode_rev1(&t, vectors[3].hex);
+    fcvi_print_text(&t.frame, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "Reliable Reception"));
+    ck_assert_ptr_nonnull(strstr(text, "\"abcd\""));
+    fcvi_print_json(&t.frame, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"edition\":\"rev1\""));
+}
+END_TEST
+
+START_TEST(bits_that_have_moved_are_not_taken_for_each_other)
+{
+    struct test t;
+    decode_rev1(&t, HEADER("01", "01") "00000005 00010000 00000000 00000000");
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.7.2-01"));
+    ck_assert_uint_eq(fcvi_DH_REV1_IMM_DATA(t.frame.dh), 0);
+    decode_rev1(&t, HEADER("02", "01") "0000beef 12010000 00000003 00000000");
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.7.2-05"));
+    decode_rev1(&t, HEADER("03", "01") "0000beef 1b000000 00000003 00000000");
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.1-09"));
+    decode_rev1(&t, HEADER("03", "01") "ffffffff 18010000 00000000 00060000 " REV1_CONNECT);
+    ck_assert_str_eq(find(&t, "REV1-5.3.4-03")->erratum, "R05");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("rev1");
+    TCase *tc = tcase_create("frames");
+    tcase_add_loop_test(tc, the_golden_bytes_are_read_without_a_finding_and_written_again, 0,
+                        (int)(sizeof vectors / sizeof vectors[0]));
+    tcase_add_loop_test(tc, frames_of_2007_are_not_read_as_rev1, 0, GOLDEN_COUNT);
+    tcase_add_test(tc, the_words_are_those_of_the_draft);
+    tcase_add_test(tc, bits_that_have_moved_are_not_taken_for_each_other);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
