@@ -135,10 +135,10 @@ def protocol_of(name: str) -> Protocol:
 
 
 def judging(spec: str) -> list[Protocol]:
-    """The standards whose cases can say something of what ``--dut`` names: those without a wire of "api", where calls are all
-    that passes, those with one of any other. All that are registered, when there is none of that kind.
+    """The standards whose cases can say something of what ``--dut`` names: of "api", where calls are all that passes, those that
+    have neither a wire nor attachments; of anything else, the others. All that are registered, when there is none of that kind.
     """
-    apt = [p for p in registered() if (p.line is None) == (spec == "api")]
+    apt = [p for p in registered() if (p.line is None and not p.attachments) == (spec == "api")]
     return apt or list(registered())
 
 
