@@ -218,7 +218,7 @@ check-c: $(TESTS) ## C unit tests
 check-san: $(SAN_TESTS) ## the same under ASan and UBSan
 	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
 
-PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/release harness/tests harness/case_captures.py conformance fuzz
+PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/release harness/shims harness/tests harness/case_captures.py conformance fuzz
 check-types: all ## mypy and flake8
 	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
 	flake8 --config setup.cfg $(PY_DIRS)
@@ -245,7 +245,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000

@@ -70,6 +70,18 @@ vipl-pair: $(BUILD)/libvipl-pair.so ## a provider of two NICs that are joined to
 $(BUILD)/libvipl-pair.so: $(PAIR_OBJECTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a refimpl/vipl/exports.map
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) -shared -Wl,--version-script=refimpl/vipl/exports.map $(PAIR_OBJECTS) -Wl,--whole-archive $(BUILD)/libvipl.a -Wl,--no-whole-archive $(BUILD)/libfcvi.a $(LDFLAGS) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
+# what stands before a libvipl and makes it a faulty one: a wrapper for each call of the header
+$(BUILD)/obj/vipl_shim.c: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
+	@mkdir -p $(@D)
+	$(PYTHON) $^ > $@.new && mv $@.new $@
+$(BUILD)/vipl-shim.so: $(BUILD)/obj/vipl_shim.c harness/shims/shim.c harness/shims/shim.h
+	$(CC) $(ALL_CFLAGS) -fPIC -Iharness/shims -shared $(filter %.c,$^) $(LDFLAGS) -ldl -o $@
+FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi-agent-plain
+.PHONY: vipl-bank
+vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
+	$(IN_TREE) -m harness.tests.test_vipl_faults
+
+
 # the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read
 STREAMS := $(BUILD)/python/libfcvi-streams.so
 $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
@@ -125,7 +137,7 @@ DIFFERENTIAL_SEED ?= 1
 differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
 	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
-check-python: all ## pytest over the harness and the catalogue
+check-python: all $(FAULTY_PROVIDERS) ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases

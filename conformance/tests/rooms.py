@@ -43,6 +43,7 @@ C_ROOMS = {
     "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/opener": "opener",
+    "harness/shims": "shims",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
     "harness/mutator": "mutator",
@@ -74,6 +75,7 @@ C_ARROWS: dict[str, set[str]] = {
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),
+    "shims": {"codec", "port.h", "vipl"},
     "starters": set(),
 }
 # fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
@@ -102,7 +104,7 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "ffi", "mutator")],
+    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "shims", "ffi", "mutator")],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")

@@ -25,7 +25,8 @@ struct fcvi_port;
 #define FCVI_NEVER UINT64_MAX
 enum {
     FCVI_MAX_HOSTS = 4,
-    FCVI_MAX_SEGMENTS = 253, /* VI-ARCH 6.1.1.1 asks for 252 beside the address segment, which VI-DG 4.5 counts */
+    FCVI_MAX_SEGMENTS =
+        253, /* VI-ARCH 6.1.1.1 asks for 252 beside the address segment, which VI-DG 4.5 counts */
     FCVI_MAX_DISCRIMINATOR = 128,
     FCVI_MIN_DISCRIMINATOR = 16
 };

@@ -214,7 +214,8 @@ struct ptag *vipl_ptag_find(struct nic *, const void *handle);
 void vipl_ptag_free(struct ptag *);
 struct region *vipl_region_find(struct nic *, uint32_t handle);
 bool vipl_region_covers(const struct region *, const void *address, uint64_t length);
-/* Whether all of these bytes are there, to be read and written. Where the system cannot say (no /proc), they are. */
+/* Whether all of these bytes are there, to be read and written. Where the system cannot say (no /proc), they
+ * are. */
 bool vipl_pages_usable(const void *address, size_t length);
 void vipl_region_free(struct nic *, struct region *);
 

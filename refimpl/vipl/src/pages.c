@@ -1,4 +1,5 @@
-/* Whether a process may read and write pages: a VI NIC pins what is registered, and a library that copies has to ask. */
+/* Whether a process may read and write pages: a VI NIC pins what is registered, and a library that copies has
+ * to ask. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
