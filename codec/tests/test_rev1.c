@@ -99,6 +99,96 @@ START_TEST(bits_that_have_moved_are_not_taken_for_each_other)
 }
 END_TEST
 
+/* What the other tables say of the frame, and that it is put together again as it was. */
+static void take_apart(struct test *t)
+{
+    struct fcvi_values values;
+    uint8_t out[GOLDEN_MAX];
+    char text[16384];
+    t->findings = (struct fcvi_findings){t->list, MOST, 0, 0};
+    fcvi_decode_edition(&t->input, FCVI_EDITION_REV1, &t->frame, &t->findings);
+    fcvi_print_json(&t->frame, text, sizeof text);
+    fcvi_print_text(&t->frame, text, sizeof text);
+    fcvi_print_summary(&t->frame, text, sizeof text);
+    if (fcvi_values_of(&t->frame, &values) != 0)
+        return;
+    ck_assert_uint_eq(fcvi_encode(&values, out, sizeof out), t->input.length);
+    ck_assert_mem_eq(out, t->bytes, t->input.length);
+}
+
+/* The bytes of a frame: R_CTL, DF_CTL, then the Device_Header and the payload. */
+enum { AT_R_CTL = 0, AT_DF_CTL = 13, AT_DH = 24, AT_OPCODE = 28, AT_FLAGS = 29 };
+
+START_TEST(every_length_and_every_bit)
+{
+    struct test t;
+    load_hex(&t, vectors[_i].hex, 0, 0);
+    const size_t whole = t.input.length;
+    for (size_t bit = 0; bit < 8 * whole; bit += bit < 8 * 56 ? 1 : 11) {
+        t.bytes[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+        take_apart(&t);
+        t.bytes[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+    }
+    memset(t.bytes + whole, 0xa5, sizeof t.bytes - whole);
+    for (t.input.length = 0; t.input.length <= whole + 8; t.input.length += t.input.length < 64 ? 1 : 4)
+        take_apart(&t);
+}
+END_TEST
+
+START_TEST(every_opcode_flag_and_reason)
+{
+    struct test t;
+    for (unsigned opcode = 0; opcode < 256; opcode += opcode < 0x20 ? 1 : 0x31)
+        for (unsigned k = 0; k < 20; k++) {
+            uint8_t flags = k < 10 ? (uint8_t)k : (uint8_t)(0x80 >> (k - 10));
+            load_hex(&t, vectors[_i].hex, 0, 0);
+            t.bytes[AT_OPCODE] = (uint8_t)opcode;
+            t.bytes[AT_FLAGS] = flags;
+            t.bytes[AT_DH + 13] = (uint8_t)(k / 2); /* the Reason Code of VI_PARAMETER */
+            take_apart(&t);
+        }
+}
+END_TEST
+
+START_TEST(the_connect_payload_is_judged_field_by_field)
+{
+    static const struct {
+        size_t at; /* in the payload */
+        uint8_t byte;
+        const char *requirement;
+    } wrong[] = {
+        {3, 2, "REV1-6.7-05"}, {9, 17, "REV1-7.1-02"},     {11, 129, "REV1-7.1-03"},
+        {157 + 8, 1, NULL},    {304, 0x03, "REV1-7.2-01"}, {304, 0x02, NULL},
+        {304, 0x01, NULL},     {312, 0x07, "REV1-B-01"},
+    };
+    struct test t;
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
+        load_hex(&t, vectors[3].hex, 0, 0);
+        t.bytes[AT_DH + 16 + wrong[k].at] = wrong[k].byte;
+        take_apart(&t);
+        if (wrong[k].requirement != NULL)
+            ck_assert_msg(find(&t, wrong[k].requirement) != NULL, "byte %zu: no %s", wrong[k].at,
+                          wrong[k].requirement);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_edition)
+{
+    struct test t;
+    ck_assert_str_eq(fcvi_edition_name(FCVI_EDITION_COUNT), "");
+    ck_assert_ptr_null(fcvi_edition_iu(FCVI_EDITION_REV1, FCVI_IU_CONNECT_RESP3));
+    ck_assert_ptr_eq(fcvi_edition_iu(FCVI_EDITION_2007, FCVI_IU_SEND_RQST), fcvi_iu_row(FCVI_IU_SEND_RQST));
+    load_hex(&t, golden[0].hex, golden[0].sof, golden[0].eof);
+    t.findings = (struct fcvi_findings){t.list, MOST, 0, 0};
+    fcvi_decode_edition(&t.input, FCVI_EDITION_2007, &t.frame, &t.findings);
+    ck_assert_uint_eq(t.frame.iu, golden[0].iu);
+    load_hex(&t, vectors[0].hex, 0, 0);
+    fcvi_decode_edition(&t.input, FCVI_EDITION_REV1, &t.frame, NULL);
+    ck_assert_uint_eq(t.frame.iu, FCVI_IU_SEND_RQST);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rev1");
@@ -108,7 +198,14 @@ int main(void)
     tcase_add_loop_test(tc, frames_of_2007_are_not_read_as_rev1, 0, GOLDEN_COUNT);
     tcase_add_test(tc, the_words_are_those_of_the_draft);
     tcase_add_test(tc, bits_that_have_moved_are_not_taken_for_each_other);
+    tcase_add_test(tc, the_connect_payload_is_judged_field_by_field);
+    tcase_add_test(tc, what_is_no_edition);
     suite_add_tcase(suite, tc);
+    TCase *total = tcase_create("total");
+    tcase_set_timeout(total, 120);
+    tcase_add_loop_test(total, every_length_and_every_bit, 0, (int)(sizeof vectors / sizeof vectors[0]));
+    tcase_add_loop_test(total, every_opcode_flag_and_reason, 0, (int)(sizeof vectors / sizeof vectors[0]));
+    suite_add_tcase(suite, total);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -39,7 +39,7 @@ static void zero(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen
 /* Table 1: why a frame of TYPE 58h is no IU of this edition. */
 static void check_no_iu(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
-    if (frame->dh == NULL || frame->dh_length < 16) {
+    if (frame->dh_length < 16) {
         fcvi_report(f, FCVI_AT(0, FC, Device_Header), fcvi_FC_Device_Header(frame->fc),
                     FCVI_BROKEN("FCVI-5.9.1-01", "there is no whole Device_Header", "16 or 32 bytes"));
         return;

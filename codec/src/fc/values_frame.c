@@ -61,11 +61,9 @@ int fcvi_values_of(const struct fcvi_frame *frame, struct fcvi_values *out)
     /* behind a Network_Header or Association_Header everything stays as it is */
     bool plain = frame->network == NULL && frame->association == NULL && !fcvi_FC_Network_Header(frame->fc) &&
                  !fcvi_FC_Association_Header(frame->fc);
-    const struct fcvi_iu_info *row =
-        frame->iu != FCVI_IU_NONE
-            ? fcvi_edition_iu((enum fcvi_edition)frame->edition, (enum fcvi_iu)frame->iu)
-            : NULL;
-    bool whole_dh = row != NULL && frame->dh_length == row->dh_size;
+    bool whole_dh = frame->iu != FCVI_IU_NONE &&
+                    frame->dh_length ==
+                        fcvi_edition_iu((enum fcvi_edition)frame->edition, (enum fcvi_iu)frame->iu)->dh_size;
     if (plain && whole_dh) {
         fcvi_take(out, (enum fcvi_structure)editions[frame->edition].header, frame->iu, at, in->bytes);
         at = take_payload(out, frame);
