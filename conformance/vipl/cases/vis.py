@@ -421,8 +421,18 @@ def error_in_idle(t: Calls) -> None:
         return
     told = t.until(lambda: bool(t.handled), t.quiet_us)
     if not told:
-        asking, conn = request(vi, other)
-        other.code("VipConnectAccept", conn=conn, vi=peer.vi)
+        there = other.address("5e" * 16)
+        waiting = other.start("VipConnectWait", LocalAddr=there, Timeout=1_000_000)
+        t.wait(100_000)
+        asking = one.start("VipConnectRequest", vi=vi.vi, LocalAddr=one.address(), RemoteAddr=there, Timeout=5_000_000)
+        t.until(lambda: waiting.done or (asking.done and asking.returned() not in (OK, "VIP_NO_MATCH")), t.async_us)
+        if asking.done and asking.returned() not in (OK, "VIP_NO_MATCH", "VIP_TIMEOUT"):
+            told = True  # the connect call itself tells (A26): no request need reach the server then
+        elif waiting.done and waiting.returned() == OK:
+            other.code("VipConnectAccept", conn=waiting.integer("conn"), vi=peer.vi)
+        else:
+            t.fail("G3.3-07", "VipConnectWait on the discriminator that a client asks for", "no request", OK)
+        t.until(lambda: waiting.done, t.async_us)
         t.until(lambda: asking.done, t.async_us)
         if asking.done and asking.returned() == OK and peer.state() == CONNECTED:
             peer.send(back.part(0, 16))
