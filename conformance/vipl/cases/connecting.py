@@ -349,7 +349,8 @@ def not_idle(t: Calls) -> None:
 def discriminators(t: Calls) -> None:
     """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; a longer one fails."""
     one, other = nodes(t)
-    level, most = best_level(one), one.number("MaxDiscriminatorLen")
+    level, there = best_level(one), other.number("MaxDiscriminatorLen")
+    most = min(one.number("MaxDiscriminatorLen"), there)
     lengths = [16, most] if 16 < most <= 4000 else [16]
     for length in lengths:
         word = bytes((7 * i + 1) & 0xFF for i in range(length)).hex()
@@ -366,8 +367,8 @@ def discriminators(t: Calls) -> None:
         peer = other.vi(level)
         t.codes("G3.3.1-02", "VipConnectAccept", other.code("VipConnectAccept", conn=waits[1].integer("conn"), vi=peer.vi), OK)
         t.codes("G3.3.1-02", "the client", ended(t, asking, "G3.3.1-02", t.settle_us), OK)
-    if most <= 4000:
-        code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (most + 1)), Timeout=100_000), "G3.3-04",
+    if there <= 4000:
+        code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (there + 1)), Timeout=100_000), "G3.3-04",
                      3 * t.settle_us)
         t.codes("G3.3-04", "VipConnectWait with a discriminator that is too long", code, BAD,
                 {"VIP_ERROR_RESOURCE": "A48", TIMEOUT: "A48"})
@@ -379,9 +380,10 @@ def discriminators(t: Calls) -> None:
 def remote_addr(t: Calls) -> None:
     """RemoteAddr is the client's LocalAddr byte by byte: host, lengths, discriminator; nothing is written past the room."""
     one, other = nodes(t)
-    length = t.params["length"] or one.number("MaxDiscriminatorLen")
-    if not 16 <= length <= 4000:
-        t.lack(f"MaxDiscriminatorLen is {length}")
+    most = min(node.number("MaxDiscriminatorLen") for node in (one, other))
+    length = t.params["length"] or most
+    if not 16 <= length <= min(most, 4000):
+        t.lack(f"MaxDiscriminatorLen is {most}")
     mine = one.address(bytes((13 * i + 5) & 0xFF for i in range(length)).hex())
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
     waiting = other.start("VipConnectWait", LocalAddr=other.address(), Timeout=3_000_000)
