@@ -1,0 +1,278 @@
+"""VIs and their Connections (S 4, 5; G 3.2, 3.3, 6.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from . import codes as c
+from .objects import Attributes, Cq, ErrorReport, Nic, Queue, Thing, Vi
+from .transfer import Transfer
+from .world import MAX_CQS, MAX_ENTRIES, MAX_VIS, World
+
+
+@dataclass
+class Address:
+    """VIP_NET_ADDRESS."""
+
+    host: bytes
+    discriminator: bytes
+
+
+@dataclass(eq=False)
+class Conn(Thing):
+    """A request that met a wait."""
+
+    nic: Nic
+    client: Vi
+    local: Address
+    attributes: Attributes
+    result: Optional[str] = None
+
+
+@dataclass(eq=False)
+class Wait:
+    """A VipConnectWait that blocks."""
+
+    nic: Nic
+    discriminator: bytes
+    conn: Optional[Conn] = None
+
+
+@dataclass(eq=False)
+class Peer:
+    """A peer request in the pool."""
+
+    vi: Vi
+    host: bytes
+    discriminator: bytes
+    epoch: int = field(default=0)
+
+
+class Connecting:
+    """The VIs of one world."""
+
+    def __init__(self, world: World, transfer: Transfer) -> None:
+        self.world, self.transfer = world, transfer
+        self._waits: list[Wait] = []
+        self._pool: list[Peer] = []
+
+    # ---- VIs and Completion Queues ----
+
+    def create_vi(self, nic: Nic, attributes: Attributes, send: Optional[Cq], receive: Optional[Cq]) -> tuple[str, Optional[Vi]]:
+        """G 3.2.1."""
+        if any(cq is not None and (cq.gone or cq.nic is not nic) for cq in (send, receive)):
+            return c.PARAMETER, None
+        if (code := self.world.check_attributes(nic, attributes)) != c.OK:
+            return code, None
+        if len(nic.vis) >= MAX_VIS:
+            return c.RESOURCE, None
+        vi = Vi(nic, attributes, Queue(False, send), Queue(True, receive))
+        assert attributes.ptag is not None
+        attributes.ptag.users += 1
+        nic.vis.append(vi)
+        return c.OK, vi
+
+    def destroy_vi(self, vi: Vi) -> str:
+        """G 3.2.2: Idle, and nothing left to dequeue."""
+        if vi.state != c.IDLE or vi.send.work or vi.receive.work:
+            return c.STATE
+        vi.gone = True
+        for queue in (vi.send, vi.receive):
+            queue.handlers.clear()
+            queue.loop.stop()
+            if queue.cq is not None:
+                queue.cq.entries = type(queue.cq.entries)(entry for entry in queue.cq.entries if entry[0] is not vi)
+        assert vi.attributes.ptag is not None
+        vi.attributes.ptag.users -= 1
+        vi.nic.vis.remove(vi)
+        self.world.changed.notify_all()
+        return c.OK
+
+    def set_attributes(self, vi: Vi, attributes: Attributes) -> str:
+        """G 3.7.2: in Idle, all or nothing."""
+        if vi.state != c.IDLE:
+            return c.STATE
+        if (code := self.world.check_attributes(vi.nic, attributes)) != c.OK:
+            return code
+        assert vi.attributes.ptag is not None and attributes.ptag is not None
+        vi.attributes.ptag.users -= 1
+        attributes.ptag.users += 1
+        vi.attributes = attributes
+        return c.OK
+
+    def create_cq(self, nic: Nic, entries: int) -> tuple[str, Optional[Cq]]:
+        """G 3.6.1; the queue is never too short for what comes (at least EntryCount)."""
+        if not entries:
+            return c.PARAMETER, None
+        if entries > MAX_ENTRIES or len(nic.cqs) >= MAX_CQS:
+            return c.RESOURCE, None
+        nic.cqs.append(Cq(nic))
+        return c.OK, nic.cqs[-1]
+
+    def destroy_cq(self, cq: Cq) -> str:
+        """G 3.6.2."""
+        if any(cq in (vi.send.cq, vi.receive.cq) for vi in cq.nic.vis):
+            return c.RESOURCE
+        cq.gone = True
+        cq.handlers.clear()
+        cq.loop.stop()
+        cq.nic.cqs.remove(cq)
+        self.world.changed.notify_all()
+        return c.OK
+
+    # ---- helpers ----
+
+    def _usable(self, nic: Nic, address: Address) -> bool:
+        return address.host == nic.address and len(address.discriminator) <= self.world.choices.discriminator
+
+    @staticmethod
+    def _differ(one: Attributes, two: Attributes) -> str:
+        if one.qos != two.qos:
+            return c.QOS
+        if one.size != two.size:
+            return c.MTU
+        return c.LEVEL if one.level != two.level else c.OK
+
+    def _join(self, one: Vi, two: Vi) -> None:
+        for vi, other in ((one, two), (two, one)):
+            vi.state, vi.peer, vi.lost, vi.partner = c.CONNECTED, other, False, other.attributes
+            vi.epoch += 1
+        self.world.changed.notify_all()
+
+    def _held(self, vi: Vi) -> bool:
+        """An error of the Idle state comes out now (S 5.1)."""
+        if vi.held is None:
+            return False
+        code, vi.held, vi.state = vi.held, None, c.PENDING
+        self.transfer.fail(vi, None)
+        self.world.report(ErrorReport(code, "VIP_RESOURCE_VI", vi.nic, vi))
+        return True
+
+    # ---- client and server ----
+
+    def wait(self, nic: Nic, local: Address, seconds: Optional[float]) -> tuple[str, Optional[Conn]]:
+        """VipConnectWait (G 3.3.1)."""
+        if not self._usable(nic, local):
+            return c.PARAMETER, None
+        wait = Wait(nic, local.discriminator)
+        self._waits.append(wait)
+        self.world.until(lambda: wait.conn is not None or nic.gone, seconds)
+        if wait in self._waits:
+            self._waits.remove(wait)
+        if wait.conn is None:
+            return (c.PARAMETER if nic.gone else c.TIMEOUT), None
+        return c.OK, wait.conn
+
+    def request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> str:
+        """VipConnectRequest (G 3.3.4)."""
+        if seconds == 0 or not self._usable(vi.nic, local) or len(remote.discriminator) > self.world.choices.discriminator:
+            return c.PARAMETER
+        if vi.state != c.IDLE or self._held(vi):
+            return c.STATE
+        if remote.host not in (vi.nic.address, vi.nic.other):
+            vi.state, epoch = c.PENDING, vi.epoch
+            self.world.until(lambda: vi.gone or vi.epoch != epoch, seconds)
+            if vi.epoch == epoch and vi.state == c.PENDING:
+                vi.state = c.IDLE
+            return c.TIMEOUT if vi.epoch == epoch else c.STATE
+        wait = next((w for w in self._waits if w.conn is None and w.nic.address == remote.host
+                     and w.discriminator == remote.discriminator), None)
+        if wait is None:
+            return c.NO_MATCH
+        self._waits.remove(wait)
+        conn = wait.conn = Conn(wait.nic, vi, local, vi.attributes)
+        vi.state, epoch = c.PENDING, vi.epoch
+        self.world.changed.notify_all()
+        self.world.until(lambda: conn.result is not None or vi.gone or vi.epoch != epoch, seconds)
+        if conn.result is not None:
+            return conn.result
+        conn.result = c.TIMEOUT
+        if vi.epoch != epoch:
+            return c.STATE
+        vi.state = c.IDLE
+        return c.TIMEOUT
+
+    def accept(self, conn: Conn, vi: Vi) -> str:
+        """VipConnectAccept (G 3.3.2): unequal attributes leave the request as it was."""
+        if conn.gone or vi.nic.device != conn.nic.device:
+            return c.PARAMETER
+        if vi.state != c.IDLE or self._held(vi):
+            return c.STATE
+        if conn.result is not None:
+            conn.gone = True
+            return c.TIMEOUT
+        if (code := self._differ(vi.attributes, conn.attributes)) != c.OK:
+            return code
+        conn.gone, conn.result = True, c.OK
+        self._join(conn.client, vi)
+        return c.OK
+
+    def reject(self, conn: Conn) -> str:
+        """VipConnectReject (G 3.3.3): success also when the client is gone (G 6.7)."""
+        if conn.gone:
+            return c.PARAMETER
+        conn.gone = True
+        if conn.result is None:
+            conn.result, conn.client.state = c.REJECT, c.IDLE
+            self.world.changed.notify_all()
+        return c.OK
+
+    # ---- peers ----
+
+    def peer_request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> str:
+        """VipConnectPeerRequest (G 3.3.6): matched in order (G 6.7)."""
+        if seconds == 0 or not self._usable(vi.nic, local) or len(remote.discriminator) > self.world.choices.discriminator:
+            return c.PARAMETER
+        if vi.state != c.IDLE or self._held(vi):
+            return c.STATE
+        vi.state, vi.outcome = c.PENDING, None
+        mine = Peer(vi, remote.host, remote.discriminator, vi.epoch)
+        other = next((p for p in self._pool if p.host == vi.nic.address and p.vi.nic.address == remote.host
+                      and p.discriminator == remote.discriminator), None)
+        if other is None:
+            self._pool.append(mine)
+            if seconds is not None:
+                self.world.after(seconds, lambda: self._peer_late(mine))
+            return c.OK
+        self._pool.remove(other)
+        code = self._differ(vi.attributes, other.vi.attributes)
+        vi.outcome = other.vi.outcome = code
+        if code == c.OK:
+            self._join(vi, other.vi)
+        else:
+            vi.state = other.vi.state = c.IDLE
+            self.world.changed.notify_all()
+        return c.OK
+
+    def _peer_late(self, peer: Peer) -> None:
+        if peer in self._pool:
+            self._pool.remove(peer)
+            peer.vi.outcome, peer.vi.state = c.TIMEOUT, c.IDLE
+            self.world.changed.notify_all()
+
+    def peer_done(self, vi: Vi) -> str:
+        """VipConnectPeerDone (G 3.3.7): the outcome is given once (A32)."""
+        if vi.outcome is not None:
+            outcome, vi.outcome = vi.outcome, None
+            return outcome
+        return c.NOT_DONE if any(peer.vi is vi for peer in self._pool) else c.STATE
+
+    def peer_wait(self, vi: Vi) -> str:
+        """VipConnectPeerWait (G 3.3.8)."""
+        self.world.until(lambda: vi.gone or vi.outcome is not None or not any(p.vi is vi for p in self._pool), None)
+        return c.PARAMETER if vi.gone else self.peer_done(vi)
+
+    def disconnect(self, vi: Vi) -> str:
+        """VipDisconnect, which also takes a setup back."""
+        self._pool = [peer for peer in self._pool if peer.vi is not vi]
+        vi.outcome = None
+        self.transfer.disconnect(vi)
+        self.world.changed.notify_all()
+        return c.OK
+
+    def close(self, nic: Nic) -> None:
+        """VipCloseNic."""
+        for vi in list(nic.vis):
+            self.disconnect(vi)
+        self.transfer.close(nic)

@@ -1,0 +1,159 @@
+"""What the handles of VIPL stand for."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Callable, Optional
+
+from . import codes as c
+
+_VALUES = itertools.count(0x0000_5600_0000_1000, 0x40)
+
+
+@dataclass(eq=False)
+class Thing:
+    """Anything with a handle; ``gone`` once it was given back."""
+
+    value: int = field(default_factory=lambda: next(_VALUES), init=False)
+    gone: bool = field(default=False, init=False)
+
+
+@dataclass(eq=False)
+class Ptag(Thing):
+    """A protection tag; ``users`` counts VIs and regions."""
+
+    nic: Nic
+    users: int = 0
+
+
+@dataclass
+class Region:
+    """A registered range."""
+
+    va: int
+    length: int
+    ptag: Ptag
+    write: bool
+    read: bool
+
+
+@dataclass
+class Attributes:
+    """VIP_VI_ATTRIBUTES."""
+
+    level: int
+    size: int
+    qos: Any
+    ptag: Optional[Ptag]
+    write: bool
+    read: bool
+
+
+@dataclass
+class ErrorReport:
+    """VIP_ERROR_DESCRIPTOR."""
+
+    code: str
+    resource: str
+    nic: Nic
+    vi: Optional[Vi] = None
+    descriptor: Optional[int] = None
+    operation: int = 0
+
+
+@dataclass(eq=False)
+class Nic(Thing):
+    """An open instance of a NIC."""
+
+    device: str
+    address: bytes
+    other: bytes
+    regions: dict[int, Region] = field(default_factory=dict)
+    ptags: list[Ptag] = field(default_factory=list)
+    vis: list[Vi] = field(default_factory=list)
+    cqs: list[Cq] = field(default_factory=list)
+    handler: Optional[Callable[[ErrorReport], None]] = None
+    names: Optional[dict[str, list[bytes]]] = None
+    loop: Loop = field(default_factory=lambda: Loop())
+
+
+@dataclass(eq=False)
+class Cq(Thing):
+    """A Completion Queue."""
+
+    nic: Nic
+    entries: deque[tuple[Vi, bool]] = field(default_factory=deque)
+    handlers: deque[Callable[[Vi, bool], None]] = field(default_factory=deque)
+    loop: Loop = field(default_factory=lambda: Loop())
+
+
+@dataclass(eq=False)
+class Work:
+    """A posted Descriptor."""
+
+    va: int
+    handle: int
+    status: int = 0
+    started: bool = False
+
+
+@dataclass(eq=False)
+class Queue:
+    """A work queue. ``announced`` of its first Descriptors have their entry on the Completion Queue."""
+
+    receive: bool
+    cq: Optional[Cq]
+    work: deque[Work] = field(default_factory=deque)
+    announced: int = 0
+    handlers: deque[Callable[[Optional[int]], None]] = field(default_factory=deque)
+    loop: Loop = field(default_factory=lambda: Loop())
+
+
+@dataclass(eq=False)
+class Vi(Thing):
+    """A VI endpoint."""
+
+    nic: Nic
+    attributes: Attributes
+    send: Queue
+    receive: Queue
+    state: str = c.IDLE
+    peer: Optional[Vi] = None
+    lost: bool = False
+    """The other end is gone and nobody was told yet (A17)."""
+    epoch: int = 0
+    """Counts the connections, so that late work of an earlier one is known."""
+    outcome: Optional[str] = None
+    """How a peer request ended, until it was asked for."""
+    partner: Optional[Attributes] = None
+    held: Optional[str] = None
+    """An error of the Idle state (S 5.1)."""
+
+
+class Loop:
+    """A thread of the provider's own that calls handlers one after another; it starts with the first."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Optional[Callable[[], None]]] = queue.SimpleQueue()
+        self._thread: Optional[threading.Thread] = None
+
+    def call(self, job: Callable[[], None]) -> None:
+        """Have ``job`` called in this thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        """End the thread when it has called what is there."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread = None
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()

@@ -1,0 +1,46 @@
+"""What the texts leave to the provider (the errata A.. name each choice), and the named sets of choices that all conform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One conforming provider."""
+
+    delay_s: float = 0.0
+    """How long work waits before it is done (S 6.3: processing may begin at any time after the post)."""
+    batch_s: float = 0.0
+    """Above 0: work is done at multiples of this time only."""
+    reads_late_s: float = 0.0
+    """Above 0: RDMA Reads take so long, and on Reliable Delivery what is behind them passes (S 6.3.1.1)."""
+    receive_flushed_first: bool = True
+    """Which queue is flushed first (A59)."""
+    tell_of_disconnect: bool = True
+    """False: the remote end learns of VipDisconnect at its next transfer (A17)."""
+    named_at_target: bool = True
+    """False: on RD and RR an error at the target is told by VIP_ERROR_CONN_LOST alone (A89)."""
+    pages: bool = True
+    """Protection by page (S 3.2.1); False: by byte."""
+    read_only_refused: bool = False
+    """Read-only pages are refused (A64); otherwise they are registered, and nothing is written there."""
+    rdma_read: bool = True
+    reception: bool = True
+    unreliable: bool = True
+    discriminator: int = 40
+    """MaxDiscriminatorLen (at least 16)."""
+    segments: int = 253
+    """MaxSegmentsPerDesc with the address segment (A16)."""
+    per_queue: int = 200
+    transfer: int = 65536
+
+
+VARIANTS: dict[str, Choices] = {
+    "plain": Choices(),
+    "late": Choices(delay_s=0.004, receive_flushed_first=False),
+    "batches": Choices(batch_s=0.010, pages=False),
+    "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
+    "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
+    "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
+}

@@ -1,0 +1,200 @@
+"""What both ends share: time, memory and the lock; and the calls on NICs, tags, regions and queries (G 3.1, 3.4, 3.7)."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import threading
+import time
+from typing import Any, Callable, Optional
+
+from . import codes as c
+from .memory import PAGE, Space
+from .objects import Attributes, ErrorReport, Nic, Ptag, Region
+from .variants import Choices
+
+ADDRESSES = {
+    "VINIC": bytes.fromhex("fd00000000000000000000000000a101"),
+    "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
+}
+ALIAS = {"VINIC0": "VINIC"}
+MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_ENTRIES, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 1536, 600, 1 << 26, 1 << 27
+
+
+class World:
+    """One process with one NIC for each device. Every method is called with ``lock`` held."""
+
+    def __init__(self, choices: Choices, seed: int) -> None:
+        self.choices, self.space = choices, Space()
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.ended = False
+        self.nics: list[Nic] = []
+        self._random = random.Random(seed)
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+        threading.Thread(target=self._clock, daemon=True).start()
+
+    # ---- time ----
+
+    def after(self, seconds: float, job: Callable[[], None]) -> None:
+        """Do ``job`` later, with the lock held."""
+        heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), job))
+        self.changed.notify_all()
+
+    def _clock(self) -> None:
+        with self.lock:
+            while not self.ended:
+                now = time.monotonic()
+                while self._due and self._due[0][0] <= now:
+                    job = heapq.heappop(self._due)[2]
+                    job()
+                self.changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+
+    def until(self, met: Callable[[], bool], seconds: Optional[float]) -> bool:
+        """Block until ``met`` or the time is up; True when met. The end of the world meets everything."""
+        return self.changed.wait_for(lambda: self.ended or met(), seconds)
+
+    def end(self) -> None:
+        """Every NIC goes away and every call returns."""
+        self.ended = True
+        for nic in list(self.nics):
+            nic.handler = None
+        self.changed.notify_all()
+
+    # ---- errors ----
+
+    def report(self, report: ErrorReport) -> None:
+        """VipErrorCallback's handler, or the log of the default one (G 3.8.1)."""
+        handler = report.nic.handler
+        if handler is not None and not report.nic.gone:
+            report.nic.loop.call(lambda: handler(report))
+
+    # ---- NICs ----
+
+    def open_nic(self, name: Optional[str]) -> tuple[str, Optional[Nic]]:
+        """G 3.1.1; NULL and the empty name are no device here (A107)."""
+        device = ALIAS.get(name or "", name or "")
+        if device not in ADDRESSES:
+            return c.PARAMETER, None
+        (other,) = (address for known, address in ADDRESSES.items() if known != device)
+        nic = Nic(device, ADDRESSES[device], other)
+        self.nics.append(nic)
+        return c.OK, nic
+
+    def query_nic(self) -> dict[str, Any]:
+        """VIP_NIC_ATTRIBUTES without name and address (G 4.5)."""
+        choices = self.choices
+        levels = [c.LEVEL_NAMES[level] for level in (c.UD, c.RD, c.RR) if self.has_level(level)]
+        reads = [c.LEVEL_NAMES[level] for level in (c.RD, c.RR) if choices.rdma_read and self.has_level(level)]
+        return {
+            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": True,
+            "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": MAX_REGIONS,
+            "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": MAX_VIS, "MaxDescriptorsPerQueue": choices.per_queue,
+            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": MAX_ENTRIES,
+            "MaxTransferSize": choices.transfer, "NativeMTU": 1500, "MaxPtags": MAX_PTAGS,
+            "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
+        }
+
+    def has_level(self, level: int) -> bool:
+        """Whether exactly one level that the NIC has is named."""
+        choices = self.choices
+        return level == c.RD or (level == c.UD and choices.unreliable) or (level == c.RR and choices.reception)
+
+    # ---- tags and regions ----
+
+    def create_ptag(self, nic: Nic) -> tuple[str, Optional[Ptag]]:
+        """G 3.4.1."""
+        if len(nic.ptags) >= MAX_PTAGS:
+            return c.RESOURCE, None
+        nic.ptags.append(Ptag(nic))
+        return c.OK, nic.ptags[-1]
+
+    def destroy_ptag(self, nic: Nic, ptag: Optional[Ptag]) -> str:
+        """G 3.4.2: a tag in use stays."""
+        if ptag is None or ptag.gone or ptag.nic is not nic:
+            return c.PARAMETER
+        if ptag.users:
+            return c.RESOURCE
+        ptag.gone = True
+        nic.ptags.remove(ptag)
+        return c.OK
+
+    def _rights(self, nic: Nic, ptag: Optional[Ptag], read: bool) -> str:
+        if ptag is None or ptag.gone or ptag.nic is not nic:
+            return c.PTAG
+        return c.RDMAREAD if read and not self.choices.rdma_read else c.OK
+
+    def register(self, nic: Nic, va: int, length: int, ptag: Optional[Ptag], write: bool, read: bool) -> tuple[str, int]:
+        """G 3.4.3: the code, and the handle or 0."""
+        if length == 0:
+            return c.PARAMETER, 0
+        if (code := self._rights(nic, ptag, read)) != c.OK:
+            return code, 0
+        assert ptag is not None
+        total = sum(region.length for region in nic.regions.values())
+        if length > MAX_BLOCK or total + length > MAX_BYTES or len(nic.regions) >= MAX_REGIONS:
+            return c.RESOURCE, 0
+        block = self.space.block(va, length)
+        if block is None or block.pages == "unmapped" or (block.pages == "read-only" and self.choices.read_only_refused):
+            return c.PARAMETER, 0
+        handle = self._random.randrange(1, 1 << 32)
+        while any(handle in other.regions for other in self.nics):
+            handle = self._random.randrange(1, 1 << 32)
+        nic.regions[handle] = Region(va, length, ptag, write, read)
+        ptag.users += 1
+        return c.OK, handle
+
+    def region(self, nic: Nic, va: int, handle: int) -> Optional[Region]:
+        """The region that was registered at this very address under this handle."""
+        region = nic.regions.get(handle)
+        return region if region is not None and region.va == va else None
+
+    def deregister(self, nic: Nic, va: int, handle: int) -> str:
+        """G 3.4.4."""
+        region = self.region(nic, va, handle)
+        if region is None:
+            return c.PARAMETER
+        del nic.regions[handle]
+        region.ptag.users -= 1
+        return c.OK
+
+    def set_region(self, nic: Nic, va: int, handle: int, ptag: Optional[Ptag], write: bool, read: bool) -> str:
+        """G 3.7.4: all or nothing."""
+        region = self.region(nic, va, handle)
+        if region is None:
+            return c.PARAMETER
+        if (code := self._rights(nic, ptag, read)) != c.OK:
+            return code
+        assert ptag is not None
+        region.ptag.users -= 1
+        ptag.users += 1
+        region.ptag, region.write, region.read = ptag, write, read
+        return c.OK
+
+    def reach(self, nic: Nic, va: int, length: int, handle: int, ptag: Optional[Ptag]) -> Optional[Region]:
+        """The region under ``handle`` when its pages hold the range and its tag fits (S 3.2.1, 3.2.2.1)."""
+        region = nic.regions.get(handle)
+        if region is None or region.ptag is not ptag:
+            return None
+        low, high = region.va, region.va + region.length
+        if self.choices.pages:
+            low, high = low // PAGE * PAGE, -(-high // PAGE) * PAGE
+        return region if low <= va and va + length <= high else None
+
+    # ---- attributes ----
+
+    def check_attributes(self, nic: Nic, a: Attributes) -> str:
+        """The codes of VipCreateVi and VipSetViAttributes; the order is open (A47)."""
+        if a.ptag is None or a.ptag.gone or a.ptag.nic is not nic:
+            return c.PTAG
+        if a.qos is not None:
+            return c.QOS
+        if not self.has_level(a.level):
+            return c.LEVEL
+        if not 0 < a.size <= self.choices.transfer:
+            return c.MTU
+        if a.read and (a.level == c.UD or not self.choices.rdma_read):
+            return c.RDMAREAD
+        return c.OK
