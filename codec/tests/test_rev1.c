@@ -140,10 +140,10 @@ START_TEST(every_opcode_flag_and_reason)
     struct test t;
     for (unsigned opcode = 0; opcode < 256; opcode += opcode < 0x20 ? 1 : 0x31)
         for (unsigned k = 0; k < 20; k++) {
-            uint8_t flags = k < 10 ? (uint8_t)k : (uint8_t)(0x80 >> (k - 10));
+            const unsigned flags = k < 10 ? k : 0x80u >> (k - 10);
             load_hex(&t, vectors[_i].hex, 0, 0);
             t.bytes[AT_OPCODE] = (uint8_t)opcode;
-            t.bytes[AT_FLAGS] = flags;
+            t.bytes[AT_FLAGS] = (uint8_t)flags;
             t.bytes[AT_DH + 13] = (uint8_t)(k / 2); /* the Reason Code of VI_PARAMETER */
             take_apart(&t);
         }
