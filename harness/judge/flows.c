@@ -58,10 +58,10 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
     flows->next = flows->ready = flows->batch;
 }
 
-bool fcvi_flows_ahead(struct fcvi_flows *flows)
+bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor)
 {
     if (fcvi_capture_is_file(flows->capture))
-        flows->ahead = fcvi_ahead_open(flows->capture);
+        flows->ahead = fcvi_ahead_open(flows->capture, monitor);
     return flows->ahead != NULL;
 }
 
@@ -617,7 +617,9 @@ static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
 static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
 {
     const bool frame = e->record.kind == CAPTURE_FRAME;
-    if (monitor != NULL && frame)
+    if (monitor != NULL && frame && f->ahead != NULL)
+        fcvi_monitor_fetch(monitor, e->hint);
+    else if (monitor != NULL && frame)
         e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
     e->message = frame && is_message(&e->frame);
     if (e->message)

@@ -105,7 +105,7 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
 
 /** A thread reads ahead and decodes the capture that was taken, of a file on a disk; what is found is the
  * same. False: there is none. fcvi_flows_leave ends it, before the capture is closed. */
-bool fcvi_flows_ahead(struct fcvi_flows *flows);
+bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor);
 /** The capture that was taken is not read any more. */
 void fcvi_flows_leave(struct fcvi_flows *flows);
 

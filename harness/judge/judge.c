@@ -41,10 +41,10 @@ void fcvi_judge_close(struct judge *judge)
     free(judge);
 }
 
-bool fcvi_judge_ahead(struct judge *judge)
+bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
 {
     if (fcvi_capture_is_file(judge->capture))
-        judge->ahead = fcvi_ahead_open(judge->capture);
+        judge->ahead = fcvi_ahead_open(judge->capture, monitor);
     return judge->ahead != NULL;
 }
 
@@ -67,8 +67,9 @@ static int fill_ahead(struct judge *j, const struct fcvi_monitor *monitor, char 
     int status = 1;
     size_t count = fcvi_ahead_next(j->ahead, &j->next, JUDGE_BATCH, &status, error, size);
     j->ready = j->next + count;
-    for (struct judge_entry *e = j->next; e < j->ready; e++)
-        expect(monitor, e);
+    for (struct judge_entry *e = j->next; monitor != NULL && e < j->ready; e++)
+        if (e->record.kind == CAPTURE_FRAME)
+            fcvi_monitor_fetch(monitor, e->hint);
     return count > 0 ? 1 : status;
 }
 

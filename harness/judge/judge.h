@@ -15,9 +15,9 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
-/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. False: there
- * is none. fcvi_judge_close ends it. */
-bool fcvi_judge_ahead(struct judge *judge);
+/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. monitor: the
+ * one that fcvi_judge_next will get; NULL: none. False: there is no thread. fcvi_judge_close ends it. */
+bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
 
 /** As fcvi_capture_progress. */
 void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);

@@ -190,7 +190,7 @@ class Scan:
         if judge == ffi.NULL:
             raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
         if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_judge_ahead(judge)
+            lib.fcvi_judge_ahead(judge, watch.pointer)
         while status := lib.fcvi_judge_next(
             judge, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
         ):

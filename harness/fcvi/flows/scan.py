@@ -50,9 +50,9 @@ class Scan:
             raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
-        if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_flows_ahead(self._flows)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
+        if self._ahead:  # where there is no thread to be had it goes on without
+            lib.fcvi_flows_ahead(self._flows, watch)
         try:
             while status := lib.fcvi_flows_next(
                 self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR
