@@ -84,6 +84,22 @@ FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
 	$(IN_TREE) -m harness.tests.test_vipl_faults
 
+# a long run of random legal calls, with and without sanitizers
+LOAD_SRC := harness/load/vipl_load.c $(AGENT_PORT_SRC)
+LOAD_SECONDS ?= 3600
+$(BUILD)/vipl_load: $(call objects,$(BUILD)/obj,$(LOAD_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+$(BUILD)/san/vipl_load: $(call objects,$(BUILD)/san/obj,$(LOAD_SRC)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
+	$(SAN_CC) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+$(eval $(call variant,$(BUILD)/tsan/obj,$$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g -fsanitize=thread $$(ASSERTS) $$(INCLUDES)))
+$(BUILD)/tsan/vipl_load: $(call objects,$(BUILD)/tsan/obj,$(LOAD_SRC) $(VIPL_SRC) $(LIB_SRC))
+	$(CC) -fsanitize=thread $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+.PHONY: vipl-load vipl-load-short
+vipl-load: $(BUILD)/vipl_load $(BUILD)/tsan/vipl_load $(BUILD)/san/vipl_load ## random legal VIPL calls by 8 threads on 64 VIs for LOAD_SECONDS, then a tenth of it under TSan and under ASan
+	$(BUILD)/vipl_load $(LOAD_SECONDS) 1
+	$(BUILD)/tsan/vipl_load $$(( ($(LOAD_SECONDS) + 9) / 10 )) 2
+	$(BUILD)/san/vipl_load $$(( ($(LOAD_SECONDS) + 9) / 10 )) 3
+
 
 # the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read
 STREAMS := $(BUILD)/python/libfcvi-streams.so

@@ -205,28 +205,57 @@ VIP_DATA_SEGMENT *vipl_data(VIP_DESCRIPTOR *d, unsigned index)
     return first + index < d->CS.SegCount ? &d->DS[first + index].Local : NULL;
 }
 
-void vipl_post_copy(struct vi_note *n, bool recv, const VIP_DESCRIPTOR *d)
+/* A page of the shim's own, registered for the VI. */
+static VIP_DESCRIPTOR *own_page(const struct vi_note *n, VIP_MEM_HANDLE *handle)
 {
-    VIP_DESCRIPTOR *copy = NULL;
+    VIP_DESCRIPTOR *page = NULL;
     VIP_MEM_ATTRIBUTES attributes = {.Ptag = n->attributes.Ptag};
-    VIP_MEM_HANDLE handle;
-    size_t bytes = sizeof d->CS + d->CS.SegCount * sizeof *d->DS;
-    if (bytes > COPY_BYTES || posix_memalign((void **)&copy, COPY_BYTES, COPY_BYTES) != 0)
-        return;
-    memcpy(copy, d, bytes);
-    if (vipl_real.VipRegisterMem(n->nic, copy, COPY_BYTES, &attributes, &handle) != VIP_SUCCESS) {
-        free(copy);
-        return;
-    }
+    if (posix_memalign((void **)&page, COPY_BYTES, COPY_BYTES) != 0)
+        return NULL;
+    if (vipl_real.VipRegisterMem(n->nic, page, COPY_BYTES, &attributes, handle) == VIP_SUCCESS)
+        return page;
+    free(page);
+    return NULL;
+}
+
+static void post_own(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_MEM_HANDLE handle)
+{
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < COPIES; i++)
         if (copies[i].at == NULL) {
             copies[i].of = n;
-            copies[i].at = copy;
+            copies[i].at = d;
             break;
         }
     pthread_mutex_unlock(&lock);
-    (void)(recv ? vipl_real.VipPostRecv : vipl_real.VipPostSend)(n->vi, copy, handle);
+    (void)(recv ? vipl_real.VipPostRecv : vipl_real.VipPostSend)(n->vi, d, handle);
+}
+
+void vipl_post_copy(struct vi_note *n, bool recv, const VIP_DESCRIPTOR *d)
+{
+    VIP_MEM_HANDLE handle;
+    size_t bytes = sizeof d->CS + d->CS.SegCount * sizeof *d->DS;
+    VIP_DESCRIPTOR *copy = bytes <= COPY_BYTES ? own_page(n, &handle) : NULL;
+    if (copy == NULL)
+        return;
+    memcpy(copy, d, bytes);
+    post_own(n, recv, copy, handle);
+}
+
+void vipl_post_bytes(struct vi_note *n, const void *bytes, size_t length)
+{
+    VIP_MEM_HANDLE handle;
+    VIP_DESCRIPTOR *d = length <= COPY_BYTES / 2 ? own_page(n, &handle) : NULL;
+    if (d == NULL)
+        return;
+    memset(d, 0, sizeof *d);
+    d->CS.SegCount = 1;
+    d->CS.Length = (VIP_UINT32)length;
+    d->DS[0].Local.Data.Address = (unsigned char *)d + COPY_BYTES / 2;
+    d->DS[0].Local.Handle = handle;
+    d->DS[0].Local.Length = (VIP_UINT32)length;
+    memcpy(d->DS[0].Local.Data.Address, bytes, length);
+    post_own(n, false, d, handle);
 }
 
 static bool is_copy(VIP_DESCRIPTOR *d)
@@ -373,7 +402,7 @@ static void on_descriptor(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE v
 static VIP_RETURN notify(bool recv, VIP_VI_HANDLE vi, VIP_PVOID context,
                          void (*handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR *))
 {
-    VIP_RETURN (*call)
+    VIP_RETURN(*call)
     (VIP_VI_HANDLE, VIP_PVOID, void (*)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR *)) =
         recv ? vipl_real.VipRecvNotify : vipl_real.VipSendNotify;
     struct handler *h = handler != NULL ? calloc(1, sizeof *h) : NULL;

@@ -61,6 +61,8 @@ void vipl_spoil(VIP_DESCRIPTOR *);
 /* A Descriptor of the shim's own that moves what the given one moves, posted on the same queue; the program
  * never sees it. */
 void vipl_post_copy(struct vi_note *, bool recv, const VIP_DESCRIPTOR *);
+/* A Send of the shim's own with these bytes; at most 2048. */
+void vipl_post_bytes(struct vi_note *, const void *bytes, size_t length);
 /* What the message of a Descriptor has: its first data segment, or NULL. */
 VIP_DATA_SEGMENT *vipl_data(VIP_DESCRIPTOR *, unsigned index);
 

@@ -209,16 +209,23 @@ static bool needs_call(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_MEM_
     return false;
 }
 
-/* The first Send on a new connection is followed by the one that was the last on the old. */
+/* The first Send on a new connection has the last one of the old before it. */
+static struct {
+    unsigned char bytes[512];
+    size_t length;
+} stale_one;
+
 static bool stale(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_MEM_HANDLE handle)
 {
     (void)handle;
-    if (recv || operation(d) != VIP_CONTROL_OP_SENDRECV || d->CS.SegCount == 0)
+    const VIP_DATA_SEGMENT *s = vipl_data(d, 0);
+    if (recv || operation(d) != VIP_CONTROL_OP_SENDRECV || s == NULL || s->Length > sizeof stale_one.bytes)
         return true;
-    if (n->struck) {
-        n->struck = false;
-        vipl_post_copy(n, false, d);
-    }
+    if (n->struck)
+        vipl_post_bytes(n, stale_one.bytes, stale_one.length);
+    n->struck = false;
+    stale_one.length = s->Length;
+    (void)vipl_poke(stale_one.bytes, s->Data.Address, s->Length);
     return true;
 }
 

@@ -9,77 +9,6 @@ static bool good(const VIP_DESCRIPTOR *d)
     return (d->CS.Status & VIP_STATUS_ERROR_MASK) == 0;
 }
 
-/* late: Done tells of a completion at the third call that asks (queues without a completion queue,
- * VI-ARCH 2.1.1). */
-static VIP_RETURN late_done(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    struct vi_note *n = vipl_note(vi);
-    if (n == NULL || n->cq[recv] != NULL || n->kept[recv] == NULL) {
-        VIP_RETURN code = recv ? vipl_twist_base.VipRecvDone(vi, d) : vipl_twist_base.VipSendDone(vi, d);
-        if (n == NULL || n->cq[recv] != NULL || (code != VIP_SUCCESS && code != VIP_DESCRIPTOR_ERROR) ||
-            *d == NULL)
-            return code;
-        n->kept[recv] = *d;
-        n->kept_code[recv] = code;
-        n->kept_handle[recv] = 2;
-    }
-    if (n->kept_handle[recv]-- > 0)
-        return VIP_NOT_DONE;
-    *d = n->kept[recv];
-    n->kept[recv] = NULL;
-    return n->kept_code[recv];
-}
-
-static VIP_RETURN late_send_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return late_done(false, vi, d);
-}
-
-static VIP_RETURN late_recv_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return late_done(true, vi, d);
-}
-
-static VIP_RETURN late_wait(bool recv, VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **d)
-{
-    struct vi_note *n = vipl_note(vi);
-    if (n != NULL && n->kept[recv] != NULL) {
-        *d = n->kept[recv];
-        n->kept[recv] = NULL;
-        return n->kept_code[recv];
-    }
-    return recv ? vipl_twist_base.VipRecvWait(vi, timeout, d) : vipl_twist_base.VipSendWait(vi, timeout, d);
-}
-
-static VIP_RETURN late_send_wait(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **d)
-{
-    return late_wait(false, vi, timeout, d);
-}
-
-static VIP_RETURN late_recv_wait(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **d)
-{
-    return late_wait(true, vi, timeout, d);
-}
-
-static VIP_RETURN late_query(VIP_VI_HANDLE vi, VIP_VI_STATE *state, VIP_VI_ATTRIBUTES *a, VIP_BOOLEAN *send,
-                             VIP_BOOLEAN *recv)
-{
-    const struct vi_note *n = vipl_note(vi);
-    VIP_RETURN code = vipl_real.VipQueryVi(vi, state, a, send, recv);
-    if (code == VIP_SUCCESS && n != NULL && n->kept[0] != NULL)
-        *send = VIP_FALSE;
-    if (code == VIP_SUCCESS && n != NULL && n->kept[1] != NULL)
-        *recv = VIP_FALSE;
-    return code;
-}
-
-static VIP_RETURN late_destroy(VIP_VI_HANDLE vi)
-{
-    const struct vi_note *n = vipl_note(vi);
-    return n != NULL && (n->kept[0] != NULL || n->kept[1] != NULL) ? VIP_ERROR_RESOURCE
-                                                                   : vipl_twist_base.VipDestroyVi(vi);
-}
-
 /* deliberate: every post and every Done takes three milliseconds. */
 static VIP_RETURN deliberate_post_send(VIP_VI_HANDLE vi, VIP_DESCRIPTOR *d, VIP_MEM_HANDLE handle)
 {
@@ -169,13 +98,6 @@ static void operation_of_errors(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d,
 }
 
 const struct twist vipl_twists_odd[] = {
-    {.name = "late",
-     .calls = {.VipSendDone = late_send_done,
-               .VipRecvDone = late_recv_done,
-               .VipSendWait = late_send_wait,
-               .VipRecvWait = late_recv_wait,
-               .VipQueryVi = late_query,
-               .VipDestroyVi = late_destroy}},
     {.name = "deliberate",
      .calls = {.VipPostSend = deliberate_post_send, .VipRecvDone = deliberate_recv_done}},
     {.name = "roomy", .calls = {.VipCreateCQ = roomy_cq}},

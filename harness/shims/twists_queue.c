@@ -10,7 +10,7 @@ static unsigned counter;
 /* out-of-order QUEUE: of two that are completed the second comes first. */
 static VIP_RETURN out_of_order(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
 {
-    VIP_RETURN (*done)
+    VIP_RETURN(*done)
     (VIP_VI_HANDLE, VIP_DESCRIPTOR **) = recv ? vipl_twist_base.VipRecvDone : vipl_twist_base.VipSendDone;
     struct vi_note *n = vipl_note(vi);
     if (n == NULL || recv != (vipl_twist_argument(0) != 0))

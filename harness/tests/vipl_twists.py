@@ -70,7 +70,6 @@ registration | register-picks 2 | S3.2.1-08
 registration | register-same | S3.2.1-08
 registration | register-fails-with | G3.4.3-01
 registration | register-leaks | S3.2.1-07
-registration | register-crashes | G3.4.3-06
 descriptor | refuse-segments 0 252 252 | S6.1.1.1-01 S6.1.1.1-04
 descriptor | refuse-segments 1 252 252 | S6.1.1.1-01 S6.1.1.1-04
 descriptor | refuse-segments 0 251 65535 | S6.1-02
@@ -107,7 +106,7 @@ descriptor | immediate-dropped 0 | G5.2-08 G5.2-39
 descriptor | immediate-other | G5.2-08 S6.4.1-01
 descriptor | stale-status | G5.2-18
 descriptor | post-lost 5 | S2.1.1-02 S2.1.1-01 S6.2-02
-descriptor | post-lost 200 | S2.1.1-02 S2.2-02
+descriptor | post-lost 40 | S2.1.1-02 S2.2-02
 descriptor | needs-call 0 | G6.6-01
 status | immediate-counts | G5.2-16
 status | length-told 0 7 | G5.2-14
@@ -156,24 +155,22 @@ order | out-of-order 0 | S6.3.1.1-01 G3.5.2-01
 order | out-of-order 1 | S6.3.1.1-01 G3.5.5-01
 order | swapped 1 | S6.3.1.1-02 S2.3.1-01 S2.5.2-01
 order | swapped 0 | S6.3.1.1-03 S2.5.2-01 S6.3.1.1-06
-order | mask-control 0 8 | S6.3.1.2-01 G5.2-11
-order | done-twice 0 | G3.5.2-01 S6.1-04
-order | done-twice 1 | G3.5.5-01 S2.5-06
-queue | slow 0 12000 | G3.5.2-05
-queue | slow 1 12000 | G3.5.5-03
-queue | slow 2 12000 | G3.5.7-03
-queue | slow 3 12000 | G3.5.1-01
-queue | slow 4 12000 | G3.5.4-01
-queue | slow 5 6000 | G3.5.3-01
-queue | slow 6 6000 | G3.5.6-01
-queue | slow 7 6000 | G3.5.8-01
-queue | early-wait 5 | G3.5.3-02
+order | done-twice 0 | G3.5.2-01
+order | done-twice 1 | G3.5.5-01
+queue | slow 0 4000 | G3.5.2-05
+queue | slow 1 4000 | G3.5.5-03
+queue | slow 2 4000 | G3.5.7-03
+queue | slow 3 4000 | G3.5.1-01
+queue | slow 4 4000 | G3.5.4-01
+queue | slow 5 4000 | G3.5.3-01
+queue | slow 6 4000 | G3.5.6-01
+queue | slow 7 4000 | G3.5.8-01
 queue | early-wait 6 | G3.5.6-01
 queue | early-wait 7 | G3.5.8-01
 queue | overslept 6 | G3.5.6-01 G3.5.6-04
 queue | overslept 7 | G3.5.8-01
 queue | flushed-lost | G3.3.5-01 G3.3.5-07 S5.4-01
-queue | vi-told 2 | G3.7.3-02 G3.5.7-02
+queue | vi-told 2 | G3.7.3-02
 queue | vi-told 3 | G3.7.3-02 S5.1-01
 completion queue | entry 0 | S6.4.1-03 G3.6.1-01 S3.4-04
 completion queue | entry 1 | S6.4.1-03 G3.5.7-01
@@ -182,7 +179,6 @@ completion queue | entry 3 | G3.5.7-02 G6.1-02
 completion queue | entry 4 | G6.2-02 S2.4-01
 completion queue | entry 5 | S2.4-01 S6.4.1-03
 completion queue | entry-twice | G3.5.7-01 G6.1-02
-completion queue | entries-reversed | G3.5.7-01
 completion queue | small-cq | G3.6.1-01 S3.4-04
 completion queue | emptying-resize | G3.6.3-01 S3.4-06
 completion queue | idle-resize | G3.6.3-01
@@ -211,7 +207,6 @@ callback | error-instead 6 | G3.8.1-04 S2.5.2-07
 callback | error-field 0 | G4.4-01
 callback | error-field 1 | G4.4-01
 callback | error-field 2 | G4.4-02
-callback | error-field 3 | G4.4-02
 callback | error-code 0 5 | G3.8.1-05
 connection | address 0 | S4.3-01 G6.7-02 G3.3.4-07
 connection | address 1 | G3.3.1-01 G3.3.4-01 G3.3.6-02
@@ -235,7 +230,7 @@ connection | disconnect-nothing 0 | G3.3.5-07
 connection | disconnect-refused 0 | G3.3.5-06
 connection | disconnect-refused 3 | G3.3.5-06 G3.3.5-05
 connection | disconnect-untold | S4.2-03
-time | timed 0 1500 100 | G3.3.1-03
+time | timed 0 4000 100 | G3.3.1-03
 time | timed 0 0 50 | G3.3.1-03
 time | timed 1 300 100 | G3.3.4-03
 time | timed 1 0 50 | G3.3.4-06
@@ -305,9 +300,6 @@ code | ConnectPeerDone TIMEOUT REJECT | G3.3.6-04
 code | ConnectPeerWait TIMEOUT SUCCESS | G3.3.6-04 G3.3.8-01
 code | CreatePtag SUCCESS ERROR_RESOURCE | G3.4.1-01
 code | PostRecv SUCCESS NOT_DONE | G3.5.4-02 G4.2-02
-code | SendDone NOT_DONE SUCCESS | G3.5.2-04
-code | SendDone NOT_DONE TIMEOUT | G3.5.2-04 G4.2-02
-code | SendWait TIMEOUT NOT_DONE | G3.5.3-02
 code | SendWait DESCRIPTOR_ERROR SUCCESS | G3.5.3-03
 code | RecvDone NOT_DONE TIMEOUT | G3.5.5-02 G4.2-02
 code | RecvDone DESCRIPTOR_ERROR SUCCESS | G5.2-19 G3.5.5-02
@@ -315,7 +307,6 @@ code | SendNotify SUCCESS NOT_DONE | G3.5.9-01
 code | RecvNotify INVALID_PARAMETER SUCCESS | G1.2.3-01
 code | QueryVi INVALID_PARAMETER SUCCESS | G1.2.3-01
 code | CreateCQ SUCCESS ERROR_RESOURCE | G3.6.1-01
-code | CreateCQ ERROR_RESOURCE INVALID_PARAMETER | S3.4-05
 code | ResizeCQ SUCCESS ERROR_RESOURCE | G3.6.3-01 S3.4-06
 code | SetViAttributes INVALID_PTAG INVALID_MTU | G3.7.2-03
 code | SetMemAttributes INVALID_PTAG INVALID_RDMAREAD | G3.7.4-02
@@ -330,7 +321,6 @@ code | ErrorCallback SUCCESS ERROR_RESOURCE | S7-01
 """
 
 _ODD = f"""
-late
 deliberate
 roomy
 scribbles
