@@ -4,7 +4,7 @@ FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 FUZZ_INCLUDES := $(INCLUDES) -Ifuzz -Iharness/mutator
 
-FUZZ_LIB_SRC := $(LIB_SRC) $(CAPTURE_SRC) fuzz/options.c
+FUZZ_LIB_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) fuzz/options.c
 FUZZ_SANITIZE := -std=gnu11 -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(ASSERTS) $(FUZZ_INCLUDES)
 FUZZ_COVERAGE := -fsanitize-coverage=inline-8bit-counters,pc-table
 # What the engine does with each counter costs more than a check of the codec: blocks rather than edges, no copies of blocks (-O1),
@@ -33,7 +33,7 @@ fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 
 AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(ASSERTS) $(FUZZ_INCLUDES)
 $(eval $(call variant,$(BUILD)/fuzz/of-afl,$$(AFL_CC)))
-$(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
+$(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC))
 	$(AFL_CC) $^ $(FUZZ_LIBS) -o $@
 fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
@@ -81,7 +81,7 @@ FUZZCOV_CC = $(CC) -std=gnu11 -D_DEFAULT_SOURCE -O1 -g $(ASSERTS) $(INCLUDES) $(
 $(eval $(call variant,$(BUILD)/fuzzcov,$$(FUZZCOV_CC)))
 $(BUILD)/fuzzcov/%.o: private FUZZCOV := --coverage
 $(BUILD)/fuzzcov/fuzz/%.o: private FUZZCOV := -Ifuzz -Iharness/mutator
-$(BUILD)/fuzzcov/reach-%: $(BUILD)/fuzzcov/fuzz/fuzz_%.o $(BUILD)/fuzzcov/fuzz/replay.o $(call objects,$(BUILD)/fuzzcov,$(LIB_SRC) $(CAPTURE_SRC))
+$(BUILD)/fuzzcov/reach-%: $(BUILD)/fuzzcov/fuzz/fuzz_%.o $(BUILD)/fuzzcov/fuzz/replay.o $(call objects,$(BUILD)/fuzzcov,$(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC))
 	$(CC) $^ -lgcov $(FUZZ_LIBS) -o $@
 FUZZCOVS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/fuzzcov/reach-%,$(FUZZ_SRC))
 fuzz-coverage: $(FUZZCOVS) ## branches of codec and refimpl that the corpora of the repository reach

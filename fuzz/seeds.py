@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import struct
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Iterator
 
@@ -107,6 +109,36 @@ def programs(record: Record) -> Iterator[bytes]:
                 yield begin + bytes([73, 7, route, 1, seen]) + body
 
 
+# what a program of fuzz_descriptor is made of, as that file reads it
+_WHOLE, _GUARD = 8192 + 2 * 512, 512
+
+
+def _place(area: int, offset: int) -> int:
+    """The address that the target takes for this place of an area."""
+    return next(raw for raw in range(area << 16, 3 << 16) if (raw >> 16) % 3 == area and raw % (_WHOLE + 64) == _GUARD + offset)
+
+
+def _posted(step: int, where: int, control: int, segments: list[tuple[int, int, int]], remote: bool = False) -> bytes:
+    """A post of a Descriptor (VI-DG 5). segments: area, offset and length; of a remote one the length is its reserved field."""
+    length = sum(n for _, _, n in segments[remote:])
+    head = struct.pack("<QIHHIIII", 0, 0, len(segments), control, 0, 0x01020304, length, 0)
+    body = b"".join(struct.pack("<QII", _place(area, at), area, n) for area, at, n in segments)
+    return bytes([step, where, 0, len(segments)]) + head + body
+
+
+def descriptors() -> Iterator[bytes]:
+    """Every operation at every level, with completion queues and without, as programs of the target for raw Descriptors."""
+    receives = _posted(0x80, 1, 0, [(0, 5000, 300)]) + _posted(0x80, 2, 0, [(0, 6000, 100), (1, 0, 50)])
+    send = _posted(0x02, 3, 4, [(0, 1024, 64), (1, 64, 1)])
+    write = _posted(0x02, 4, 5, [(0, 2048, 0), (0, 1024, 64)], remote=True)
+    read = _posted(0x02, 5, 2, [(0, 2048, 0), (1, 1024, 64)], remote=True)
+    wrong = _posted(0x02, 6, 1, [(1, 2048, 0), (0, 1024, 64)], remote=True)
+    looks = bytes([0x05, 0xC5, 0x05, 0xC5, 0x05, 0x06, 50])
+    for setting in (0, 1, 2, 0x21, 0x23, 0xC1):
+        for middle in (send, write, read, wrong, send + write + read, send + bytes([0x3F]), receives + bytes([0xB7]) + send):
+            yield bytes([setting]) + receives + middle + looks
+
+
 def main() -> int:
     """Write everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -115,11 +147,11 @@ def main() -> int:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "fcvi.dict").write_text("\n".join(sorted(set(dictionary()))) + "\n")
-    for path in args.captures:
-        for target, data in of_capture(path):
-            folder = args.out / "seeds" / target
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+    every = chain((("descriptor", data) for data in descriptors()), *(of_capture(path) for path in args.captures))
+    for target, data in every:
+        folder = args.out / "seeds" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
     return 0
 
 

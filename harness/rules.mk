@@ -71,15 +71,34 @@ $(BUILD)/libvipl-pair.so: $(PAIR_OBJECTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a 
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) -shared -Wl,--version-script=refimpl/vipl/exports.map $(PAIR_OBJECTS) -Wl,--whole-archive $(BUILD)/libvipl.a -Wl,--no-whole-archive $(BUILD)/libfcvi.a $(LDFLAGS) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 # what stands before a libvipl and makes it a faulty one: a wrapper for each call of the header
-$(BUILD)/obj/vipl_shim.c: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
+$(BUILD)/obj/shims/calls.h: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
+	@mkdir -p $(@D)
+	$(PYTHON) $< --calls $(filter %.h,$^) > $@.new && mv $@.new $@
+$(BUILD)/obj/shims/wrappers.c: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
 	@mkdir -p $(@D)
 	$(PYTHON) $^ > $@.new && mv $@.new $@
-$(BUILD)/vipl-shim.so: $(BUILD)/obj/vipl_shim.c harness/shims/shim.c harness/shims/shim.h
-	$(CC) $(ALL_CFLAGS) -fPIC -Iharness/shims -shared $(filter %.c,$^) $(LDFLAGS) -ldl -o $@
+$(BUILD)/vipl-shim.so: $(BUILD)/obj/shims/wrappers.c $(wildcard harness/shims/*.c harness/shims/*.h) $(BUILD)/obj/shims/calls.h
+	$(CC) $(ALL_CFLAGS) -fPIC -Iharness/shims -I$(BUILD)/obj/shims -shared $(filter %.c,$^) $(LDFLAGS) -ldl -lpthread -o $@
 FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi-agent-plain
 .PHONY: vipl-bank
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
 	$(IN_TREE) -m harness.tests.test_vipl_faults
+
+# a long run of random legal calls, with and without sanitizers
+LOAD_SRC := harness/load/vipl_load.c $(AGENT_PORT_SRC)
+LOAD_SECONDS ?= 3600
+$(BUILD)/vipl_load: $(call objects,$(BUILD)/obj,$(LOAD_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+$(BUILD)/san/vipl_load: $(call objects,$(BUILD)/san/obj,$(LOAD_SRC)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
+	$(SAN_CC) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+$(eval $(call variant,$(BUILD)/tsan/obj,$$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g -fsanitize=thread $$(ASSERTS) $$(INCLUDES)))
+$(BUILD)/tsan/vipl_load: $(call objects,$(BUILD)/tsan/obj,$(LOAD_SRC) $(VIPL_SRC) $(LIB_SRC))
+	$(CC) -fsanitize=thread $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+.PHONY: vipl-load vipl-load-short
+vipl-load: $(BUILD)/vipl_load $(BUILD)/tsan/vipl_load $(BUILD)/san/vipl_load ## random legal VIPL calls by 8 threads on 64 VIs for LOAD_SECONDS, then a tenth of it under TSan and under ASan
+	$(BUILD)/vipl_load $(LOAD_SECONDS) 1
+	$(BUILD)/tsan/vipl_load $$(( ($(LOAD_SECONDS) + 9) / 10 )) 2
+	$(BUILD)/san/vipl_load $$(( ($(LOAD_SECONDS) + 9) / 10 )) 3
 
 
 # the TCP streams of FCIP, loaded when one comes: libtins and what it needs take longer to load than many captures to read

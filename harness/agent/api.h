@@ -76,6 +76,7 @@ struct api {
     uint64_t descriptors, outstanding;
     struct pool *pools;
     struct registration *registrations;
+    unsigned handlers_running; /* guarded by lock */
     uint64_t registration_count;
     size_t held; /* bytes, of at most API_MOST_HELD */
     struct open_call *open;

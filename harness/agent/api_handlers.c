@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What a handler gets as its context. It stays until the next reset, so that a call too many is seen. */
 struct registration {
@@ -14,6 +15,9 @@ struct registration {
     json_int_t context;
     json_t *then, *cq;
 };
+
+/* Whose handlers they are: there is one in a process. */
+static struct api *registering;
 
 static struct registration *registered(struct api *api, const char *what, struct params *p)
 {
@@ -37,12 +41,24 @@ static struct registration *registered(struct api *api, const char *what, struct
     r->number = ++api->registration_count;
     r->next = api->registrations;
     api->registrations = r;
+    registering = api;
     pthread_mutex_unlock(&api->lock);
     return r;
 }
 
+/* A provider may be in a handler still, though its NIC is closed: what it uses stays then, for good. */
 void api_free_handlers(struct api *api)
 {
+    enum { LOOKS = 200, LOOK_US = 10000 };
+    pthread_mutex_lock(&api->lock);
+    for (int i = 0; i < LOOKS && api->handlers_running > 0; i++) {
+        pthread_mutex_unlock(&api->lock);
+        usleep(LOOK_US);
+        pthread_mutex_lock(&api->lock);
+    }
+    if (api->handlers_running > 0)
+        api->registrations = NULL;
+    pthread_mutex_unlock(&api->lock);
     while (api->registrations != NULL) {
         struct registration *r = api->registrations;
         api->registrations = r->next;
@@ -52,12 +68,56 @@ void api_free_handlers(struct api *api)
     }
 }
 
+/* The number of a handle, null for NULL, and -1 for one that the provider has not given out. */
+static json_t *told_handle(const struct api *api, enum kind kind, const void *handle)
+{
+    json_t *number = api_number_of(api, kind, (uintptr_t)handle);
+    if (handle == NULL || !json_is_null(number))
+        return number;
+    json_decref(number);
+    return json_integer(-1);
+}
+
+/* The context that a handler was called with, if it is one of those that were registered: a provider that
+ * mixes them up is not to take the agent down. */
+
+static struct registration *known(void *context)
+{
+    struct registration *found = NULL;
+    if (registering == NULL)
+        return NULL;
+    pthread_mutex_lock(&registering->lock);
+    for (struct registration *r = registering->registrations; r != NULL && found == NULL; r = r->next)
+        if (r == context)
+            found = r;
+    registering->handlers_running += found != NULL;
+    pthread_mutex_unlock(&registering->lock);
+    return found;
+}
+
+static void left(struct api *api)
+{
+    pthread_mutex_lock(&api->lock);
+    api->handlers_running--;
+    pthread_mutex_unlock(&api->lock);
+}
+
+static void tell_unknown(const char *method, const char *what)
+{
+    if (registering != NULL)
+        agent_notify(registering->a, method,
+                     json_pack("{s:s, s:n, s:n, s:I, s:n, s:n, s:I}",
+                               strcmp(method, "error") == 0 ? "code" : "what", what, "Context",
+                               "registration", "count", (json_int_t)1, "nic", "vi", "at_us",
+                               (json_int_t)api_now_us(registering)));
+}
+
 static void add_where(struct api *api, json_t *said, const void *nic, const void *vi)
 {
     const char *within = api_within();
     pthread_mutex_lock(&api->lock);
-    json_object_set_new(said, "nic", api_number_of(api, KIND_NIC, (uintptr_t)nic));
-    json_object_set_new(said, "vi", api_number_of(api, KIND_VI, (uintptr_t)vi));
+    json_object_set_new(said, "nic", told_handle(api, KIND_NIC, nic));
+    json_object_set_new(said, "vi", told_handle(api, KIND_VI, vi));
     pthread_mutex_unlock(&api->lock);
     json_object_set_new(said, "at_us", json_integer((json_int_t)api_now_us(api)));
     json_object_set_new(said, "thread", json_integer(api_thread()));
@@ -82,11 +142,16 @@ static void tell(struct registration *r, json_t *said)
     if (r->then != NULL && !r->api->closing)
         api_then(r->api, r->then, said);
     agent_notify(r->api->a, "notify", said);
+    left(r->api);
 }
 
 static void on_descriptor(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *d)
 {
-    struct registration *r = context;
+    struct registration *r = known(context);
+    if (r == NULL) {
+        tell_unknown("notify", "VipRecvNotify");
+        return;
+    }
     json_t *said = called(r, nic, vi);
     json_object_set_new(said, "DescriptorPtr", api_done_json(r->api, d));
     tell(r, said);
@@ -94,7 +159,11 @@ static void on_descriptor(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE v
 
 static void on_entry(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_BOOLEAN recv)
 {
-    struct registration *r = context;
+    struct registration *r = known(context);
+    if (r == NULL) {
+        tell_unknown("notify", "VipCQNotify");
+        return;
+    }
     json_t *said = called(r, nic, vi);
     json_object_set_new(said, "RecvQueue", json_boolean(recv));
     json_object_set(said, "cq", r->cq);
@@ -214,19 +283,26 @@ static json_t *named(struct api *api, const VIP_DESCRIPTOR *d)
 
 static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *e)
 {
-    struct registration *r = context;
+    struct registration *r = known(context);
     char name[48];
-    if (e == NULL)
+    if (r == NULL) {
+        tell_unknown("error", "VIP_ERROR_CONN_LOST");
         return;
+    }
+    if (e == NULL) {
+        left(r->api);
+        return;
+    }
     name_of(name, sizeof name, (long)e->ErrorCode);
     json_t *said = json_pack("{s:s, s:I, s:o, s:I, s:o}", "code", name, "OpCode", (json_int_t)e->OpCode,
                              "ResourceCode", resource_of((long)e->ResourceCode), "Context", r->context,
                              "DescriptorPtr", named(r->api, e->DescriptorPtr));
     add_where(r->api, said, e->NicHandle, e->ViHandle);
     pthread_mutex_lock(&r->api->lock);
-    json_object_set_new(said, "cq", api_number_of(r->api, KIND_CQ, (uintptr_t)e->CQHandle));
+    json_object_set_new(said, "cq", told_handle(r->api, KIND_CQ, e->CQHandle));
     pthread_mutex_unlock(&r->api->lock);
     agent_notify(r->api->a, "error", said);
+    left(r->api);
 }
 
 json_t *api_error_callback(struct api *api, struct params *p)

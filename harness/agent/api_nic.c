@@ -88,7 +88,10 @@ static json_t *attributes_of(const VIP_NIC_ATTRIBUTES *n)
     json_object_set_new(said, "Name", json_sprintf("%.*s", (int)strnlen(n->Name, sizeof n->Name), n->Name));
     json_object_set_new(said, "LocalNicAddress",
                         n->LocalNicAddress != NULL ? api_bytes(n->LocalNicAddress, host) : json_string(""));
-    json_object_set_new(said, "ThreadSafe", json_boolean(n->ThreadSafe));
+    json_object_set_new(said, "ThreadSafe",
+                        n->ThreadSafe == VIP_TRUE || n->ThreadSafe == VIP_FALSE
+                            ? json_boolean(n->ThreadSafe)
+                            : json_integer((json_int_t)n->ThreadSafe));
     json_object_set_new(said, "ReliabilityLevelSupport", api_levels(n->ReliabilityLevelSupport));
     json_object_set_new(said, "RDMAReadSupport", api_levels(n->RDMAReadSupport));
 #define NUMBER(member) json_object_set_new(said, #member, json_integer((json_int_t)n->member))

@@ -214,6 +214,8 @@ def error_descriptor(t: Calls) -> None:
     for told in t.handled:
         if told.end != p.a.node.end.number:
             continue
+        t.require(told.get("nic") != -1 and told.get("cq") != -1, "G4.4-01", "NicHandle and CQHandle", told.get("nic"),
+                  "those of the registration, or NULL")
         t.require(told.get("vi") in mine | {p.b.vi}, "G4.4-01", "ViHandle", told.get("vi"), "the VI that it is about, or NULL")
         t.require(told.get("nic") is not None, "G4.4-01", "NicHandle", told.get("nic"), "that of the registration")
         code = str(told.get("code"))

@@ -623,7 +623,7 @@ def one_too_many(t: Calls) -> None:
     vi.disconnect()
     back = []
     for _ in range(len(numbers) + 1):
-        got = vi.done("Recv")
+        got = vi.reap("Recv") if len(back) < most else vi.done("Recv")  # flushed Descriptors may need a moment
         if got.ptr is None:
             break
         back.append(got.descriptor)

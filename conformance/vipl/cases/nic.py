@@ -150,6 +150,7 @@ def attributes(t: Calls) -> None:
     t.require(one.number("MaxPtags") >= one.number("MaxVI"), "S3.2.2.1-06", "MaxPtags", said.get("MaxPtags"), said.get("MaxVI"))
     t.require(one.number("MaxDiscriminatorLen") >= 16, "G3.3-03", "MaxDiscriminatorLen", said.get("MaxDiscriminatorLen"),
               "16 at least")
+    t.require(len(str(said.get("Name")).encode()) < 64, "G3.7.1-01", "Name", "64 bytes without a NUL", "a NUL among its 64 bytes")
     t.require(isinstance(said.get("ThreadSafe"), bool), "G2.3-01", "ThreadSafe", said.get("ThreadSafe"), "true or false")
     has = list(said.get("ReliabilityLevelSupport") or [])
     reads = list(said.get("RDMAReadSupport") or [])

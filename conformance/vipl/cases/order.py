@@ -82,6 +82,9 @@ def receive_order(t: Calls) -> None:
         seen.append(p.dst.read(64 * i, 1)[0])
         if p.level != UD:
             t.require(seen[-1] == i + 1, "S6.3.1.1-02", f"the message in receive {i}", seen[-1], i + 1)
+    if len(seen) == len(numbers):
+        got = p.b.done("Recv")
+        t.require(got.ptr is None, "G3.5.5-01", "VipRecvDone behind the last Descriptor", got, "no Descriptor")
     t.require(len(set(seen)) == len(seen), "S2.5-06", "messages that arrived", seen, "each once")
     t.until(lambda: watch.done, 4 * t.settle_us)
     if watch.done:

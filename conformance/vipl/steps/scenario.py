@@ -16,6 +16,7 @@ _ERRORS = 0xFE  # bits 7:1; 8 is REMOTE_DESC
 _REMOTE_DESC, _RDMA_PROT, _TRANSPORT, _PARTIAL, _IMMEDIATE = 0x100, 0x80, 0x40, 0x10, 1 << 19
 _RESERVED = 0xFFF0FE00
 _READ_OP = 4  # of bits 18:16
+_POSTED = {"send": 0, "rdma-write": 2, "rdma-read": 4}
 
 
 class Calls(CallScenario):
@@ -100,8 +101,30 @@ class Calls(CallScenario):
             self.level_of[params.get("end", 0), call.reply.result["vi"]] = level
         return call
 
+    def _posted(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+        """Every Descriptor that went to a send queue and was not written as bytes: end, number, and what it was made of."""
+        for call in self.made:
+            if call.method == "VipPostSend" and call.done and call.reply.error is None:
+                yield call.params.get("end", 0), call.reply.result.get("descriptor", -1), call.params.get("descriptor") or {}
+
+    def _fits_post(self, found: Mapping[str, Any], posted: Optional[Mapping[str, Any]]) -> None:
+        """A success on the send queue has the operation that was posted, and the number of bytes that were moved."""
+        word = found.get("Status")
+        op = _POSTED.get(str((posted or {}).get("op")))
+        if posted is None or op is None or not isinstance(word, int) or not word & 1 or word & 0x1FE:
+            return
+        self.require(word >> 16 & 7 == op, "G5.2-37", "the code of the operation of a Descriptor that was posted", word >> 16 & 7, op)
+        lengths = [s.get("length") for s in posted.get("segments") or [] if isinstance(s, Mapping)]
+        if found.get("length") is not None and all(isinstance(n, int) for n in lengths):
+            self.require(found["length"] == sum(lengths), "G5.2-14", "Length of what was moved", found["length"], sum(lengths))
+
     def descriptors(self) -> Iterator[tuple[str, Optional[str], str, dict[str, Any]]]:
         """Every Descriptor that came back: the queue, the VI's level, the code that brought it, and what it holds."""
+        for _, queue, level, code, found in self._came():
+            yield queue, level, code, found
+
+    def _came(self) -> Iterator[tuple[int, str, Optional[str], str, dict[str, Any]]]:
+        """The same behind the number of the end."""
         for call in self.made:
             result = call.reply.result if call.done and call.reply.error is None else {}
             found = result.get("DescriptorPtr")
@@ -109,12 +132,12 @@ class Calls(CallScenario):
                 level = self.level_of.get((call.params.get("end", 0), call.params.get("vi", -1)))
                 if (call.params.get("end", 0), found.get("descriptor")) in self.unwritable:
                     continue
-                yield call.method[3:7].lower(), level, str(result.get("return")), found
+                yield call.params.get("end", 0), call.method[3:7].lower(), level, str(result.get("return")), found
         for told in self.notifies:
             found = told.get("DescriptorPtr")
             if isinstance(found, dict) and told.get("what") in ("VipSendNotify", "VipRecvNotify"):
                 level = self.level_of.get((told.end, told.params.get("vi", -1)))
-                yield str(told.get("what"))[3:7].lower(), level, "", found
+                yield told.end, str(told.get("what"))[3:7].lower(), level, "", found
 
     def conclude(self) -> None:
         super().conclude()
@@ -122,8 +145,10 @@ class Calls(CallScenario):
             if call.method in CODES and call.done and call.reply.error is None:
                 code = call.reply.result.get("return")
                 self.require(code in CODES[call.method], "G4.2-02", f"{call.method} returned {code}", code, "a code of its list")
-        for queue, level, code, found in self.descriptors():
+        posted = {(end, number): descriptor for end, number, descriptor in self._posted()}
+        for end, queue, level, code, found in self._came():
             self._word(queue, level, code, found)
+            self._fits_post(found, posted.get((end, found.get("descriptor"))))
 
     def _word(self, queue: str, level: Optional[str], code: str, found: Mapping[str, Any]) -> None:
         word = found.get("Status")

@@ -57,6 +57,8 @@ static void run(struct device *d, struct callback *c)
         return;
     void (*on_error)(VIP_PVOID, VIP_ERROR_DESCRIPTOR *) = nic->on_error;
     void *error_context = nic->error_context;
+    d->dispatcher = pthread_self();
+    d->dispatched_nic = c->nic;
     vipl_device_unlock(d);
     if (c->on_descriptor != NULL)
         c->on_descriptor(c->context, c->nic, c->vi, c->descriptor);
@@ -67,6 +69,16 @@ static void run(struct device *d, struct callback *c)
     else
         log_error(d, &c->error);
     vipl_device_lock(d);
+    d->dispatched_nic = NULL;
+}
+
+/* VI-DG 3.1.2: when the NIC is closed the program may take away what its handlers use. One that closes the
+ * NIC itself does not wait for its own end. */
+void vipl_callbacks_await(struct device *d, const void *nic)
+{
+    enum { LOOK_US = 1000 };
+    while (d->dispatched_nic == nic && !pthread_equal(d->dispatcher, pthread_self()))
+        (void)vipl_wait_step(d, vipl_device_now(d) + LOOK_US);
 }
 
 /* A call that a handler makes comes here too and leaves the rest to the call it runs in. */

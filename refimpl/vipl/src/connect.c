@@ -192,10 +192,18 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     struct device *d = vi->object.device;
-    if (vi->broken)
-        return vipl_leave(d, repair(vi));
+    if (vi->broken) {
+        int repaired = repair(vi);
+        VIP_VI_STATE state;
+        /* that disconnect may have stayed unanswered: the VI is in Error then (8.6.3 a) */
+        if (repaired != VIP_SUCCESS || vipl_vi_state(vi, &state) != VIP_SUCCESS || state == VIP_STATE_IDLE)
+            return vipl_leave(d, repaired);
+    }
     struct call call;
     uint64_t token = vipl_call_begin(d, &call, false);
     int vip = fcvi_vip_disconnect(vipl_device_port(d), vipl_device_now(d), vi->number, token);
-    return vipl_leave(d, vipl_call_await(d, &call, vip, &vi->object, VIP_NOT_REACHABLE));
+    vip = vipl_call_await(d, &call, vip, &vi->object, VIP_NOT_REACHABLE);
+    /* what was flushed by it may have lain in memory that is gone: this call ends that Error, too */
+    vi = vip == VIP_SUCCESS ? vipl_registry_find(ViHandle, KIND_VI, d) : NULL;
+    return vipl_leave(d, vi != NULL && vi->broken ? repair(vi) : vip);
 }

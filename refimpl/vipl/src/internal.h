@@ -4,6 +4,7 @@
 
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
+#include <pthread.h>
 #include <vipl.h>
 
 enum { HOST_LENGTH = 16, DEVICE_NAME = 64, BUCKETS = 256, MAX_SEGMENTS = FCVI_MAX_SEGMENTS };
@@ -54,7 +55,9 @@ struct device {
     struct call *calls;
     struct callbacks ready;
     bool dispatching;
-    uint64_t serial; /* of tokens and cookies */
+    pthread_t dispatcher;       /* while dispatching: the thread that runs handlers */
+    const void *dispatched_nic; /* of the handler that runs, NULL: none */
+    uint64_t serial;            /* of tokens and cookies */
     uint32_t next_ptag, vis, cqs, ptags, regions, region_bytes, events_lost;
 };
 
@@ -175,6 +178,8 @@ struct callback *vipl_callbacks_pop(struct callbacks *);
 void vipl_callbacks_free(struct callbacks *);
 void vipl_callbacks_cancel(struct device *, const void *vi, const void *cq);
 void vipl_dispatch(struct device *);
+/* Until no other thread is in a handler of this NIC. */
+void vipl_callbacks_await(struct device *, const void *nic);
 
 /* errors.c */
 struct error_source {

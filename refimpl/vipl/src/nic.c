@@ -89,7 +89,9 @@ void vipl_nic_close(struct nic *nic)
     while (*place != nic)
         place = &(*place)->next;
     *place = nic->next;
+    const void *handle = nic->object.handle;
     free(nic);
+    vipl_callbacks_await(d, handle);
 }
 
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
