@@ -156,13 +156,14 @@ START_TEST(read)
     /* two at once, with numbers that are not the port's; the second of nothing */
     t_send(t, stream, SEGMENT RDMA SEGMENT RDMA, 0x12, 40, 0, 0, 0x70, 0, 0, 0, (wide)t->va, t->handle, 177,
            0x10, 40, 0, 0, 0x71, 0, 0, 0, 0ull, 0, 0);
-    t_hear(t, stream, "01180080 00000000 00000000 00000070 00000071 00000000 " RDMA " %s", (wide)t->va,
+    t_hear(t, stream, "01180080 00000000 00000000 00000070 ffffffff 00000000 " RDMA " %s", (wide)t->va,
            t->handle, 177, one);
-    t_hear(t, stream, "01180080 00000058 00000000 00000070 00000071 00000000 " RDMA " %s", (wide)t->va,
+    t_hear(t, stream, "01180080 00000058 00000000 00000070 ffffffff 00000000 " RDMA " %s", (wide)t->va,
            t->handle, 177, two);
-    t_hear(t, stream, "011a0029 000000b0 00000000 00000070 00000071 00000000 " RDMA " ee", (wide)t->va,
+    t_hear(t, stream, "011a0029 000000b0 00000000 00000070 ffffffff 00000000 " RDMA " ee", (wide)t->va,
            t->handle, 177);
-    t_hear(t, stream, "011a0028 00000000 00000000 00000071 00000071 00000000 " RDMA, 0ull, 0, 0);
+    t_hear(t, stream, "011a0028 00000000 00000000 00000071 ffffffff 00000000 " RDMA, 0ull, 0, 0);
+    t_hear(t, stream, NOP, 0x71, 0, 0); /* at Reliable Reception behind the data (V64) */
     t_quiet(t, stream, FCVI_STREAM_NONE);
     t_state(t, vi, FCVI_STATE_CONNECTED);
     t_free(t);
@@ -322,14 +323,17 @@ START_TEST(own_read)
     t_done(t, vi, false, 0, 3);
     ck_assert_mem_eq(t->bytes, "\xc1\xc2\xc3\xee", 4);
     struct said *s = &t->said[stream];
-    ck_assert_uint_eq(s->bytes[s->length - 39], 0x12); /* the third request, as one has its answer */
+    /* the third request, as one has its answer; and the Send behind it, which may pass Reads (VI-ARCH 6.3.1)
+     */
+    ck_assert_uint_eq(s->bytes[s->length - 25 - 39], 0x12);
+    ck_assert_uint_eq(s->bytes[s->length - 25 + 1], 0x0a);
+    ck_assert_uint_eq(t_number(t, stream, s->length - 25 + 12), n + 3);
     t_send(t, stream, SEGMENT RDMA "d1d2", 0x1a, 42, 0, 0, n + 1, 0, 0, 0, 0ull, 0, 2);
     t_done(t, vi, false, 0, 2);
     t_not_done(t, vi, false);
     t_send(t, stream, SEGMENT RDMA "e1", 0x1a, 41, 0, 0, n + 2, 0, 0, 0, 0ull, 0, 1);
     t_done(t, vi, false, 0, 1);
-    ck_assert_uint_eq(s->bytes[s->length - 25 + 1], 0x0a); /* and now the Send behind them (VI-ARCH 2.5.3) */
-    ck_assert_uint_eq(t_number(t, stream, s->length - 25 + 12), n + 3);
+    t_not_done(t, vi, false);
     t_free(t);
 }
 END_TEST
@@ -402,22 +406,70 @@ START_TEST(read_fails)
 }
 END_TEST
 
-/* On Reliable Delivery a Send passes a Read, unless it is fenced. */
+/* A Send passes a Read, and so does an RDMA Write on Reliable Delivery; not what is fenced, and on Reliable
+ * Reception no RDMA Write (VI-ARCH 6.3.1). */
 START_TEST(fence)
 {
+    static const struct {
+        uint8_t level;
+        enum fcvi_op op;
+        bool fence, passes;
+        const char *bytes;
+    } cases[] = {
+        {FCVI_RELIABLE_DELIVERY, FCVI_SEND, false, true, "010a0018"},
+        {FCVI_RELIABLE_DELIVERY, FCVI_SEND, true, false, "010a0018"},
+        {FCVI_RELIABLE_DELIVERY, FCVI_RDMA_WRITE, false, true, "01220028"},
+        {FCVI_RELIABLE_RECEPTION, FCVI_SEND, false, true, "010a0018"},
+        {FCVI_RELIABLE_RECEPTION, FCVI_RDMA_WRITE, false, false, "01220028"},
+    };
     struct tcp *t = make();
-    uint32_t vi = t_vi(t, FCVI_RELIABLE_DELIVERY);
+    uint32_t vi = t_vi(t, cases[_i].level);
     uint32_t stream = t_connected(t, vi, REL, 0);
     post(t, vi, FCVI_RDMA_READ, 0, 3, false);
     uint32_t n = t_number(t, stream, 68 + 12);
     t->said[stream].seen = t->said[stream].length;
-    post(t, vi, FCVI_SEND, 0, 0, _i == 1);
-    if (_i == 0)
-        t_hear(t, stream, "010a0018 00000000 00000000 %08x ffffffff 00000000", n + 1);
-    t_quiet(t, stream, FCVI_STREAM_NONE);
+    post(t, vi, cases[_i].op, 0, 0, cases[_i].fence);
+    if (cases[_i].passes)
+        t_hear(t, stream, "%s 00000000 00000000 %08x", cases[_i].bytes, n + 1);
+    else
+        t_quiet(t, stream, FCVI_STREAM_NONE);
     t_send(t, stream, SEGMENT RDMA "c1c2c3", 0x1a, 43, 0, 0, n, 0, 0, 0, 0ull, 0, 3);
-    if (_i == 1)
-        t_hear(t, stream, "010a0018 00000000 00000000 %08x ffffffff 00000000", n + 1);
+    if (!cases[_i].passes)
+        t_hear(t, stream, "%s 00000000 00000000 %08x", cases[_i].bytes, n + 1);
+    t_free(t);
+}
+END_TEST
+
+/* On Reliable Reception what came behind a Read is received when the data of the Read are out
+ * (VI-ARCH 6.3.1): its completion and its ACK wait as long as the other side takes nothing. */
+START_TEST(behind_a_read)
+{
+    struct tcp *t = t_new();
+    struct fcvi_stream_out what;
+    uint8_t out[4096];
+    t_make(t);
+    t_memory(t);
+    uint32_t vi = t_vi(t, _i == 0 ? FCVI_RELIABLE_RECEPTION : FCVI_RELIABLE_DELIVERY);
+    t_post(t, vi, FCVI_RECV, 0, 8);
+    uint32_t stream = t_connected(t, vi, REL, 0);
+    char text[200];
+    snprintf(text, sizeof text, SEGMENT RDMA SEGMENT, 0x12, 40, 0, 0, 7, 0, 0, 0, (wide)t->va, t->handle, 100,
+             0x0a, 24, 0, 0, 8, 0, 0, 0);
+    uint8_t bytes[64];
+    ck_assert_uint_eq(from_hex(text, bytes), 64);
+    fcvi_stream_receive(t->port, t->now, stream, bytes, 64);
+    ck_assert_uint_eq(fcvi_stream_transmit(t->port, t->now, out, 41, &what), 41);
+    if (_i == 0)
+        t_not_done(t, vi, true);
+    else
+        t_done(t, vi, true, 0, 0);
+    ck_assert_uint_eq(fcvi_stream_transmit(t->port, t->now, out, sizeof out, &what), 99);
+    if (_i == 0)
+        t_done(t, vi, true, 0, 0);
+    t->capacity = T_ROOM;
+    t_listen(t);
+    if (_i == 0)
+        t_hear(t, stream, NOP, 8, 1, 0);
     t_quiet(t, stream, FCVI_STREAM_NONE);
     t_free(t);
 }
@@ -440,7 +492,8 @@ int main(void)
     tcase_add_loop_test(c, own_read, 0, 3);
     tcase_add_loop_test(c, wrong_answer, 0, 8);
     tcase_add_loop_test(c, read_fails, 0, 3);
-    tcase_add_loop_test(c, fence, 0, 2);
+    tcase_add_loop_test(c, fence, 0, 5);
+    tcase_add_loop_test(c, behind_a_read, 0, 2);
     suite_add_tcase(suite, c);
     return t_run(suite);
 }

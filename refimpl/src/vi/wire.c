@@ -122,11 +122,11 @@ void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv)
     }
 }
 
-bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool recv)
+bool fcvi_wire_withheld(struct fcvi_port *p, const struct vi *vi, bool recv)
 {
     switch (p->config.wire) {
     case FCVI_WIRE_VITCP:
-        return false;
+        return fcvi_vitcp_withheld(p, vi, recv);
     case FCVI_WIRE_FC:
     default:
         return fcvi_message_withheld(vi, recv);

@@ -40,7 +40,7 @@ int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token);
 void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv);
 
 /* 6. Must what is finished wait before the application may see it? 7. It has been shown. */
-bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool recv);
+bool fcvi_wire_withheld(struct fcvi_port *p, const struct vi *vi, bool recv);
 void fcvi_wire_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e);
 
 /* 8. The Messages under way are over, with the connection. */

@@ -1,5 +1,6 @@
 /* Rx Descriptors Posted, Message ACK and Remote Error Code (3.1). */
 #include "../vi/events.h"
+#include "calls.h"
 #include "stream.h"
 
 /* Modulo 2^16, and never backwards. */
@@ -78,6 +79,39 @@ void fcvi_vitcp_heard(struct fcvi_port *p, struct stream *s)
         acknowledged(p, s, (uint32_t)fcvi_SEG_Message_ACK(h));
     else
         reported(p, s, error, (uint32_t)fcvi_SEG_Message_ACK(h));
+}
+
+/* On Reliable Reception nothing that came behind an RDMA Read is received before the data of the Read are out
+ * (VI-ARCH 6.3.1): its completion waits, and so does its ACK. */
+static bool held_by_reads(const struct stream *s, const struct vi *vi)
+{
+    return s->tx.jobs > 0 && vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
+}
+
+bool fcvi_vitcp_withheld(struct fcvi_port *p, const struct vi *vi, bool recv)
+{
+    return recv && vi->state == FCVI_STATE_CONNECTED && vi->stream != NONE &&
+           held_by_reads(stream_at(p, vi->stream), vi);
+}
+
+/* Message n was received without error. */
+void fcvi_vitcp_acknowledge(struct fcvi_port *p, struct stream *s, uint32_t n)
+{
+    s->tx.received = n;
+    s->tx.ack_held = s->reliable && held_by_reads(s, vi_at(p, s->vi));
+    if (s->tx.ack_held)
+        return;
+    s->tx.acknowledged = n;
+    s->tx.ack_due = s->reliable;
+}
+
+/* The last Read is answered. */
+void fcvi_vitcp_reads_answered(struct fcvi_port *p, struct stream *s)
+{
+    fcvi_vi_release(p, vi_at(p, s->vi), true);
+    if (s->tx.ack_held)
+        fcvi_vitcp_acknowledge(p, s, s->tx.received);
+    fcvi_vitcp_talk(p, s);
 }
 
 /* A message of the other side has failed on a reliable connection: it hears of it, and TCP ends. */

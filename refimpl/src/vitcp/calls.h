@@ -19,6 +19,7 @@ int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote);
 int fcvi_vitcp_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
 bool fcvi_vitcp_refuse(struct fcvi_port *p, uint32_t conn);
 int fcvi_vitcp_disconnect(struct fcvi_port *p, struct vi *vi);
+bool fcvi_vitcp_withheld(struct fcvi_port *p, const struct vi *vi, bool recv);
 void fcvi_vitcp_posted(struct fcvi_port *p, struct vi *vi, bool recv);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT

@@ -44,7 +44,7 @@ static void message_begin(struct fcvi_port *p, struct stream *s)
     rx->va = fcvi_RDMA_RDMA_Address(rdma);
     rx->handle = (uint32_t)fcvi_RDMA_Registered_Memory_Handle(rdma);
     rx->total = (uint32_t)fcvi_RDMA_RDMA_Length(rdma);
-    if (rx->total > s->mtu)
+    if (rx->message == FCVI_PDU_WRITE && rx->total > s->mtu)
         rx->fault = RX_FAULT_DESCRIPTOR;
     else if (rx->message == FCVI_PDU_WRITE && !range_allowed(p, s, 0, rx->total))
         rx->fault = RX_FAULT_RDMA; /* not a byte of it is written */
@@ -183,8 +183,7 @@ static void message_done(struct fcvi_port *p, struct stream *s)
         fcvi_vi_entry_finish(p, vi_at(p, s->vi), true, e, status, fault == RX_FAULT_NONE ? rx->offset : 0);
     }
     if (fault == RX_FAULT_NONE) {
-        s->tx.acknowledged = rx->number;
-        s->tx.ack_due = s->reliable;
+        fcvi_vitcp_acknowledge(p, s, rx->number);
     } else if (s->reliable) {
         failed(p, s, fault, entry != NONE);
         return;

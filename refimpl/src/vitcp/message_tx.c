@@ -20,11 +20,12 @@ static bool consumes(const struct entry *e)
     return e->op == FCVI_SEND || (e->op == FCVI_RDMA_WRITE && e->has_immediate);
 }
 
-/* Behind an RDMA Read on Reliable Reception nothing may have an effect if the Read fails (VI-ARCH 2.5.3). */
+/* On Reliable Reception an RDMA Write behind an RDMA Read may have no effect before the Read has completed; a
+ * Send may pass, as its receiver holds it (VI-ARCH 6.3.1). */
 static bool must_wait(const struct stream *s, const struct vi *vi, const struct entry *e)
 {
     bool fenced =
-        e->fence || (vi->attributes.reliability == FCVI_RELIABLE_RECEPTION && e->op != FCVI_RDMA_READ);
+        e->fence || (vi->attributes.reliability == FCVI_RELIABLE_RECEPTION && e->op == FCVI_RDMA_WRITE);
     if (fenced && s->tx.reads > 0)
         return true;
     if (e->op == FCVI_RDMA_READ)

@@ -17,22 +17,34 @@ static bool itself(struct fcvi_port *p, const struct stream *s, const struct vi 
            own->local.port == s->remote.port;
 }
 
-/* Both Peers name the same Discriminator in their remote addresses (V62). */
-static struct vi *match(struct fcvi_port *p, const struct stream *s)
+/* The oldest request whose remote Discriminator is `remote` and, unless that is NULL, whose own is `local`.
+ */
+static struct vi *find(struct fcvi_port *p, const struct stream *s, const struct fcvi_address *remote,
+                       const struct fcvi_address *local)
 {
-    struct fcvi_address called;
-    fcvi_vitcp_take_address(&called, &s->local, s->called, s->called_length);
     const struct table *t = &p->by_point;
-    for (uint32_t i = fcvi_table_first(p, t, fcvi_point_hash(&called)); i != NONE;
+    for (uint32_t i = fcvi_table_first(p, t, fcvi_point_hash(remote)); i != NONE;
          i = fcvi_table_next(p, t, i)) {
         if (i < fcvi_point_count(p))
             continue;
         struct vi *vi = vi_at(p, i - fcvi_point_count(p));
-        if (fcvi_point_same_discriminator(&vi->remote, &called) && !itself(p, s, vi) &&
+        if (fcvi_point_same_discriminator(&vi->remote, remote) &&
+            (local == NULL || fcvi_point_same_discriminator(&vi->local, local)) && !itself(p, s, vi) &&
             same_host(vi->remote.host, s->remote.host) && same_host(vi->local.host, s->local.host))
             return vi;
     }
     return NULL;
+}
+
+/* Both Peers name the same Discriminator in their remote addresses (VI-DG 6.7), or each that of the other as
+ * the fields of the CE Header have it: either is taken (V62). */
+static struct vi *match(struct fcvi_port *p, const struct stream *s)
+{
+    struct fcvi_address called, calling;
+    fcvi_vitcp_take_address(&called, &s->local, s->called, s->called_length);
+    fcvi_vitcp_take_address(&calling, &s->remote, s->calling, s->calling_length);
+    struct vi *vi = find(p, s, &called, NULL);
+    return vi != NULL ? vi : find(p, s, &calling, &called);
 }
 
 /* Of two requests that cross, that of the host with the higher address is served: unsigned bytes, the first

@@ -21,11 +21,9 @@ bool fcvi_vitcp_read_requested(struct fcvi_port *p, struct stream *s)
         return false;
     }
     bool allowed = rx->total == 0 || fcvi_vi_remote_memory(p, vi_at(p, s->vi), &range, 0, rx->total) != NULL;
-    if (rx->fault != RX_FAULT_NONE || !allowed) {
-        enum fcvi_vi_error error = allowed ? FCVI_VI_ERROR_DESCRIPTOR : FCVI_VI_ERROR_MEMORY_PROTECTION;
-        if (!allowed)
-            fcvi_event_error(p, s->vi, VIP_ERROR_RDMAR_PROT);
-        fcvi_vitcp_report(p, s, error, rx->number, allowed);
+    if (!allowed) {
+        fcvi_event_error(p, s->vi, VIP_ERROR_RDMAR_PROT);
+        fcvi_vitcp_report(p, s, FCVI_VI_ERROR_MEMORY_PROTECTION, rx->number, false);
         return false;
     }
     *fcvi_vitcp_job(p, s, s->tx.jobs) =

@@ -197,7 +197,8 @@ static void segment_sent(struct fcvi_port *p, struct stream *s)
         tx->response = tx->last = false;
         tx->job_offset = 0;
         tx->job = (uint16_t)((tx->job + 1u) % p->limits.stream_reads);
-        tx->jobs--;
+        if (--tx->jobs == 0)
+            fcvi_vitcp_reads_answered(p, s);
     } else if (tx->entry != NONE) {
         tx->last = false;
         fcvi_vitcp_message_sent(p, s);

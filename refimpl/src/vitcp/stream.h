@@ -75,6 +75,7 @@ struct stream_tx {
     uint8_t notice;             /* CE PDU that is to go out, FCVI_PDU_NONE */
     uint8_t error;              /* enum fcvi_vi_error that is to be reported */
     bool ack_due;
+    bool ack_held; /* the ACK of `received` waits for the data of RDMA Reads */
     bool job_turn;
     uint16_t jobs, job; /* RDMA Reads to be answered: how many, and which is the oldest */
     uint16_t reads;     /* own RDMA Reads under way */
@@ -84,6 +85,7 @@ struct stream_tx {
     uint32_t entry, offset; /* the Descriptor being sent, NONE */
     uint32_t next_number;
     uint32_t acknowledged; /* Message ACK: the last message received without error */
+    uint32_t received;     /* the same, where its ACK waits */
     uint16_t posted;       /* Rx Descriptors Posted */
     uint16_t told;         /* as the last segment said it */
     uint16_t consumed;     /* of them */
@@ -189,6 +191,8 @@ struct read_job *fcvi_vitcp_job(struct fcvi_port *p, const struct stream *s, uin
 
 /* acknowledge.c: credits, Message ACK and errors */
 void fcvi_vitcp_heard(struct fcvi_port *p, struct stream *s);
+void fcvi_vitcp_acknowledge(struct fcvi_port *p, struct stream *s, uint32_t n);
+void fcvi_vitcp_reads_answered(struct fcvi_port *p, struct stream *s);
 bool fcvi_vitcp_nop_due(const struct stream *s);
 bool fcvi_vitcp_credit_left(const struct stream *s);
 void fcvi_vitcp_report(struct fcvi_port *p, struct stream *s, enum fcvi_vi_error error, uint32_t number,
