@@ -35,5 +35,5 @@ def attach(
 
         return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     raise AttachError(
-        f"--dut {spec}: unknown attachment; use ref, ref:vitcp, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE or api"
+        f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE or api"
     )
