@@ -1,18 +1,20 @@
-"""libvipl over VI/TCP: two agents, two processes, and kernel sockets between them on loopback."""
+"""VI/TCP between two processes, over kernel sockets on loopback: libvipl in two agents, and two `fcvi endpoint`."""
 
 from __future__ import annotations
 
 import os
+import random
 import socket
 import struct
 import subprocess
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
+from .conftest import FCVI
 from .test_agent import AGENT, CONFIG as CONFIG_OF_FC, Client
 
 LEVELS = ("VIP_SERVICE_UNRELIABLE", "VIP_SERVICE_RELIABLE_DELIVERY", "VIP_SERVICE_RELIABLE_RECEPTION")
@@ -21,11 +23,12 @@ PIECE = 16384  # of what mem.read and mem.write carry
 
 
 def free_port() -> int:
-    """A port that nothing listens on at 127.0.0.1 and 127.0.0.2."""
-    with closing(socket.socket()) as first, closing(socket.socket()) as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.2", first.getsockname()[1]))
-        return int(first.getsockname()[1])
+    """A port that nothing uses at any address, below those that the kernel gives to who connects."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with closing(socket.socket()) as here, suppress(OSError):
+            here.bind(("0.0.0.0", port))
+            return port
 
 
 def host(number: int) -> str:
@@ -52,19 +55,24 @@ def attributes(level: str) -> dict[str, Any]:
 
 
 class Pair:
-    """Two agents, each with its client."""
+    """Two ends of the same kind, each with its client."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: str) -> None:
         self.port, self.clients, self.agents = free_port(), [], []
         for number in (1, 2):
             path = str(folder / f"agent{number}")
-            command = [AGENT, "--on", f"vitcp:127.0.0.{number}:{self.port}", f"unix:{path}"]
+            on = ["--on", f"vitcp:127.0.0.{number}:{self.port}"]
+            command = [AGENT, *on, f"unix:{path}"] if kind == "agent" else [str(FCVI), "endpoint", *on, "--control", f"unix:{path}"]
             agent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            assert agent.stdout is not None and "listening" in agent.stdout.readline()
+            assert agent.stdout is not None and agent.stdout.readline() != ""  # it listens
             self.agents.append(agent)
             self.clients.append(Client(path))
-            assert self.clients[-1].call("hello", protocol=1)["pics"]["tcp"] is True
-            assert self.clients[-1].call("reset", **config(number)) == {}
+            assert self.clients[-1].call("hello", protocol=2)["pics"]["tcp"] is True
+            assert self.clients[-1].call("reset", **self.config(number)) == {}
+
+    def config(self, number: int) -> dict[str, Any]:
+        """`reset` for the end at 127.0.0.N."""
+        return {**config(number), "port": self.port}
 
     def close(self) -> None:
         """End both."""
@@ -129,10 +137,10 @@ def eventually(ask: Callable[[], Any], good: Callable[[Any], bool]) -> Any:
     return answer
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    """Both agents, reset."""
-    made = Pair(tmp_path)
+@pytest.fixture(params=("agent", "endpoint"))
+def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Both ends, reset."""
+    made = Pair(tmp_path, request.param)
     yield made
     made.close()
 
@@ -257,22 +265,34 @@ def _end_of(stream: socket.socket) -> bytes:
 
 def test_the_wire_and_the_configuration_have_to_agree(pair: Pair) -> None:
     for wrong, words in (
-        (CONFIG_OF_FC, "its wire is TCP"),
-        ({**config(1), "host": [host(7)]}, "not the address of --on"),
-        ({**config(1), "host": []}, "host must be"),
-        ({**config(1), "incoming_timeout_us": 0}, "must be positive"),
+        (CONFIG_OF_FC, ("its wire is TCP", "wire must be one of tcp")),
+        ({**pair.config(1), "host": [host(7)]}, ("not the address of --on", "host must be that of --on")),
+        ({**pair.config(1), "host": []}, ("host must be",)),
+        ({**pair.config(1), "incoming_timeout_us": 0}, ("incoming_timeout_us must be",)),
     ):
         client = pair.clients[0]
         error = client.finish(client.start("reset", **wrong))["error"]
-        assert error["code"] == -32602 and words in error["message"]
-    assert pair.clients[0].call("reset", **config(1)) == {}
+        assert error["code"] == -32602 and any(w in error["message"] for w in words), error
+    assert pair.clients[0].call("reset", **pair.config(1)) == {}
 
 
+@pytest.mark.parametrize("program", ("agent", "endpoint"))
 @pytest.mark.parametrize("spec", ("vitcp:", "vitcp:127.0.0.1", "vitcp:name:5", "vitcp:127.0.0.1:0", "vitcp:127.0.0.1:x",
                                   "vitcp:127.0.0.1:65536", "vitcp:[::1:5", "vitcp:192.0.2.1:5"))  # fmt: skip
-def test_where_it_cannot_listen(spec: str) -> None:
-    told = subprocess.run([AGENT, "--on", spec], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
-    assert told.returncode == 2 and told.stderr.startswith(f"fcvi-agent: --on {spec}: ") and told.stderr.count("\n") == 1
+def test_where_it_cannot_listen(tmp_path: Path, spec: str, program: str) -> None:
+    if program == "agent":
+        name, command = "fcvi-agent", [str(AGENT), "--on", spec]
+    else:
+        name, command = "fcvi endpoint", [str(FCVI), "endpoint", "--on", spec, "--control", f"unix:{tmp_path}/c"]
+    told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    assert told.returncode == 2 and told.stderr.startswith(f"{name}: --on {spec}: ") and told.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("more", ([], ["--control", "unix:x", "--listen", "unix:y"], ["--config", "x"]))
+def test_an_endpoint_on_sockets_needs_its_control(more: list[str]) -> None:
+    command = [str(FCVI), "endpoint", "--on", "vitcp:127.0.0.1:5", *more]
+    told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    assert told.returncode == 2 and "needs --control" in told.stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="no IP version 6 here")

@@ -114,6 +114,11 @@ class RefServer:
         if clock == "virtual":
             self._methods["clock.advance"] = self._clock_advance
 
+    @property
+    def ready(self) -> bool:
+        """Whether there has been a ``reset``."""
+        return self._port is not None
+
     # ---- the protocol ----
 
     def request(self, token: int, method: str, raw: object) -> None:
