@@ -159,5 +159,8 @@ check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame 
 
 $(BUILD)/bench_traffic: refimpl/bench/pair.h
 
+$(BUILD)/bench_sockets: harness/bench/sockets.c harness/agent/provider_sockets.c harness/agent/provider_sockets.h $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LTO) harness/bench/sockets.c harness/agent/provider_sockets.c $(BUILD)/libfcvi.a $(LIBS) -o $@
+
 $(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@

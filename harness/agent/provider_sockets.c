@@ -219,7 +219,10 @@ static void call(struct fcvi_port *port, uint64_t now, const struct fcvi_stream_
 {
     struct sockaddr_in6 local = address_of(what->local.host, 0);
     struct sockaddr_in6 remote = address_of(what->remote.host, ntohs(own.sin6_port));
+    const int on = 1;
     int fd = new_socket();
+    if (fd >= 0) /* a local port that only this peer's connections may not have */
+        (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     bool asked = fd >= 0 && bind(fd, (struct sockaddr *)&local, sizeof local) == 0 &&
                  (connect(fd, (struct sockaddr *)&remote, sizeof remote) == 0 || errno == EINPROGRESS) &&
                  begin(what->stream, fd, true);

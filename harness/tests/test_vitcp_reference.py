@@ -11,6 +11,7 @@ from conformance.vitcp.book import PROTOCOL
 from fcvi.dut import attach
 from fcvi.dut.ref import StreamDut
 from fcvi.dut.refstreams import StreamServer
+from fcvi.dut.rpc import RpcDut
 from fcvi.engine import protocol
 from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.engine.catalogue import load_catalogue
@@ -20,6 +21,8 @@ from fcvi.engine.protocol import protocol_of, register
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.vitcp.configuration import DUT_HOST, PORT, TESTER_HOST, configuration
+
+from .conftest import FCVI
 
 conformance.register_all()
 CONFIG = configuration(pixit_for("virtual"), 1, {})
@@ -63,6 +66,18 @@ def test_it_passes_and_does_the_same_again() -> None:
 @pytest.mark.parametrize("seed", (2, 3))
 def test_it_passes_with_other_seeds(seed: int) -> None:
     assert [r.id for r in run_all(seed) if r.verdict.value != "pass"] == []
+
+
+def test_it_is_a_device_of_its_own() -> None:
+    """`fcvi endpoint --wire tcp`, in a process and through the protocol's lines."""
+    dut = RpcDut(f"exec:{FCVI} endpoint --wire tcp", rpc_timeout_s=10.0, log=None)
+    try:
+        pics, pixit, levels = complete(dut.pics, "hello"), pixit_for(dut.clock), load_catalogue().levels
+        cases = [case for case in protocol_of("VI/TCP").cases() if case.id in ("TCP.4.1.a", "TCP.3.1.g", "TCP.4.a")]
+        results = [run_variant(dut, c, v, pics, pixit, levels, 1) for c in cases for v in c.variants]
+    finally:
+        dut.close()
+    assert [f"{r.id}: {r.reason}" for r in results if r.verdict.value != "pass"] == [] and len(results) > 5
 
 
 # ---- the DUT protocol ----
