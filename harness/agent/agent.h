@@ -133,6 +133,8 @@ void params_wrong(struct params *p, const char *name, const char *wanted);
 /** The agent itself cannot: told as AGENT_ROOM. */
 void params_no_room(struct params *p, const char *what);
 const char *params_check_config(struct params *p);
+/** The same for wire "tcp" (docs/dut-protocol-streams.md). */
+const char *params_check_stream_config(struct params *p);
 
 /* ---- calls: NULL when the answer comes later, or p->why is set ---- */
 typedef json_t *agent_call(struct agent *a, const json_t *id, struct params *p);

@@ -166,7 +166,8 @@ static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
     (void)id;
     const json_t *wire = json_object_get(p->object, "wire");
     bool is_api = json_is_string(wire) && strcmp(json_string_value(wire), "api") == 0;
-    if (!is_api && params_check_config(p) != NULL)
+    bool is_tcp = json_is_string(wire) && strcmp(json_string_value(wire), "tcp") == 0;
+    if (!is_api && (is_tcp ? params_check_stream_config(p) : params_check_config(p)) != NULL)
         return NULL;
     if (a->caught) {
         params_no_room(p, "resets: a call of the provider's has not returned");

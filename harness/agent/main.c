@@ -25,13 +25,16 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|stream] [--token FILE] [--idle SECONDS] [unix:PATH | "
+    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|vitcp:ADDR:PORT|stream] [--token FILE] [--idle "
+    "SECONDS] [unix:PATH | "
     "tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
     "address it serves standard input and output. NAME is for VipOpenNic (default VINIC); given twice it "
     "names\n"
     "the NICs of both ends of a run that makes calls alone (fcvi run --dut api).\n"
-    "--on puts the reference port on an Ethernet interface, or with stream its frames among the lines of\n"
+    "--on puts the reference port on an Ethernet interface; or on TCP, where it speaks VI/TCP at ADDR and "
+    "PORT\n"
+    "and calls the same PORT of others; or with stream its frames among the lines of\n"
     "its client; a vendor's NIC is on its own wire.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"

@@ -99,13 +99,9 @@ struct params params_table(struct params *p, const char *name)
     return inner;
 }
 
-static void check_identity(struct params *p)
+static void check_hosts(struct params *p)
 {
-    unsigned char bytes[16];
     const json_t *hosts = json_object_get(p->object, "host");
-    params_hex(p, "port_name", bytes, 8, 8);
-    params_hex(p, "node_name", bytes, 8, 8);
-    params_hex(p, "n_port_id", bytes, 3, 3);
     if (!json_is_array(hosts) || json_array_size(hosts) < 1 || json_array_size(hosts) > 4) {
         params_wrong(p, "host", "an array of 1 to 4 addresses");
         return;
@@ -113,6 +109,25 @@ static void check_identity(struct params *p)
     for (size_t i = 0; i < json_array_size(hosts); i++)
         if (!is_hex(json_array_get(hosts, i), 16, 16))
             params_wrong(p, "host", "an array of addresses of 16 bytes");
+}
+
+static void check_identity(struct params *p)
+{
+    unsigned char bytes[16];
+    params_hex(p, "port_name", bytes, 8, 8);
+    params_hex(p, "node_name", bytes, 8, 8);
+    params_hex(p, "n_port_id", bytes, 3, 3);
+    check_hosts(p);
+}
+
+const char *params_check_stream_config(struct params *p)
+{
+    const uint64_t most = (1ull << 53) - 1;
+    check_hosts(p);
+    params_number(p, "seed", most, false, 0);
+    if (params_number(p, "incoming_timeout_us", most, false, 0) == 0)
+        params_wrong(p, "incoming_timeout_us", "positive");
+    return p->why[0] != '\0' ? p->why : NULL;
 }
 
 const char *params_check_config(struct params *p)

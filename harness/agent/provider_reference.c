@@ -1,10 +1,12 @@
 /* NICs of the reference port, in real time. Frames between the VIs of one (5.3.4) do not leave it; others go
- * over an Ethernet interface or the client's stream when there is one. Without one a single NIC loses them,
- * and of two each is the other's link: those are the two ends of a run that makes calls alone. */
+ * over an Ethernet interface or the client's stream when there is one. On TCP the port is one of VI/TCP.
+ * Without one a single NIC loses them, and of two each is the other's link: those are the two ends of a run
+ * that makes calls alone. */
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
 
 #include "provider.h" /* after port.h, whose return codes vipl.h then takes over */
+#include "provider_sockets.h"
 #include "provider_stream.h"
 #include "provider_wire.h"
 
@@ -71,6 +73,8 @@ static void send_one(size_t from, const struct fcvi_input *out)
 /* Readable when a frame may have come; -1 without a wire. */
 static int frames_fd(void)
 {
+    if (sockets_fd() >= 0)
+        return sockets_fd();
     return stream_fd() >= 0 ? stream_fd() : wire_fd();
 }
 
@@ -81,6 +85,8 @@ static bool send_all(void)
     struct fcvi_transmitted meta;
     size_t length;
     bool any = false, more = true;
+    if (sockets_fd() >= 0)
+        return nic.ports > 0 && !nic.cut && sockets_send(nic.port[0], nic_now(NULL));
     for (int sent = 0; more && sent < FRAMES_AT_ONCE;) {
         more = false;
         for (size_t i = 0; i < nic.ports; i++)
@@ -110,7 +116,14 @@ static void turn(void)
 {
     struct fcvi_input in;
     bool any = false;
-    for (int i = 0; i < FRAMES_A_TURN && (stream_fd() >= 0 ? stream_receive(&in) : wire_receive(&in)); i++) {
+    if (sockets_fd() >= 0) {
+        bool there = nic.ports > 0 && !nic.cut;
+        any = sockets_take(there ? nic.port[0] : NULL, there ? nic_now(NULL) : 0);
+        any |= send_all();
+    }
+    for (int i = 0; sockets_fd() < 0 && i < FRAMES_A_TURN &&
+                    (stream_fd() >= 0 ? stream_receive(&in) : wire_receive(&in));
+         i++) {
         if (nic.ports == 0)
             continue;
         fcvi_port_receive(nic.port[0], nic_now(NULL), &in);
@@ -159,14 +172,23 @@ static void *carry(void *context)
     return NULL;
 }
 
+static bool open_wire(const char *spec, char *why, size_t size)
+{
+    if (strncmp(spec, "vitcp:", strlen("vitcp:")) == 0)
+        return sockets_open(spec, why, size);
+    if (strcmp(spec, "stream") != 0)
+        return wire_open(spec, why, size);
+    bool open = stream_open();
+    if (!open)
+        snprintf(why, size, "%s", strerror(errno));
+    return open;
+}
+
 bool provider_on(const char *spec, char *why, size_t size)
 {
     pthread_t thread;
-    if (strcmp(spec, "stream") == 0 ? !stream_open() : !wire_open(spec, why, size)) {
-        if (strcmp(spec, "stream") == 0)
-            snprintf(why, size, "%s", strerror(errno));
+    if (!open_wire(spec, why, size))
         return false;
-    }
     nic.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (nic.wake >= 0 && pthread_create(&thread, NULL, carry, NULL) == 0) {
         pthread_detach(thread);
@@ -313,8 +335,24 @@ static struct fcvi_port_config config_of(const json_t *c)
     return config;
 }
 
+/* Of wire "tcp", which the agent has checked. */
+static struct fcvi_port_config stream_config_of(const json_t *c)
+{
+    const json_t *hosts = json_object_get(c, "host");
+    struct fcvi_port_config config = {
+        .wire = FCVI_WIRE_VITCP,
+        .self = {.hosts = (uint32_t)json_array_size(hosts)},
+        .seed = integer_of(c, "seed"),
+        .vitcp = {.flow_control = true, .incoming_timeout_us = integer_of(c, "incoming_timeout_us")},
+    };
+    for (uint32_t n = 0; n < config.self.hosts && n < FCVI_MAX_HOSTS; n++)
+        bytes_of(json_string_value(json_array_get(hosts, n)), config.self.host[n], 16);
+    return config;
+}
+
 static const char *make_port(size_t number, const struct fcvi_port_config *config)
 {
+    const bool tcp = config->wire == FCVI_WIRE_VITCP;
     const struct fcvi_port_limits limits = {.vis = 64,
                                             .connectionpoints = 64,
                                             .exchanges = 1024,
@@ -322,7 +360,8 @@ static const char *make_port(size_t number, const struct fcvi_port_config *confi
                                             .descriptors = 64,
                                             .events = 4096,
                                             .memory = 4096,
-                                            .max_transfer_size = 1 << 20};
+                                            .max_transfer_size = 1 << 20,
+                                            .streams = tcp ? SOCKETS_STREAMS : 0};
     size_t size = fcvi_port_size(&limits);
     pthread_mutex_lock(&nic.mutex);
     turn(); /* frames of what was before this reset */
@@ -342,6 +381,7 @@ static void forget_port(void)
 {
     pthread_mutex_lock(&nic.mutex);
     nic.ports = 0;
+    sockets_forget();
     for (size_t i = 0; i < ENDS; i++) {
         free(nic.memory[i]);
         nic.memory[i] = NULL;
@@ -370,6 +410,10 @@ static const char *attach(size_t number, const char *device, const struct fcvi_p
     info.max_register_regions = 512;
     info.max_descriptors_per_queue = 64;
     info.max_transfer_size = 1 << 20;
+    if (config->wire == FCVI_WIRE_VITCP) {
+        info.max_discriminator_length = FCVI_MAX_DISCRIMINATOR_VITCP;
+        info.short_discriminators = true;
+    }
     const char *why =
         strlen(device) < sizeof nic.device[0] ? make_port(number, config) : "its name is too long";
     if (why != NULL)
@@ -385,7 +429,17 @@ static const char *attach(size_t number, const char *device, const struct fcvi_p
 
 const char *provider_start(const char *device, const json_t *config, const char **why)
 {
-    struct fcvi_port_config c = config_of(config);
+    const char *wire = json_string_value(json_object_get(config, "wire"));
+    bool tcp = wire != NULL && strcmp(wire, "tcp") == 0;
+    if (tcp != (sockets_fd() >= 0)) {
+        *why = tcp ? "its wire is not TCP: start it with --on vitcp:ADDR:PORT" : "its wire is TCP";
+        return NULL;
+    }
+    struct fcvi_port_config c = tcp ? stream_config_of(config) : config_of(config);
+    if (tcp && memcmp(c.self.host[0], sockets_host(), sizeof c.self.host[0]) != 0) {
+        *why = "its host is not the address of --on";
+        return NULL;
+    }
     device = device != NULL ? device : "VINIC";
     begin();
     *why = attach(0, device, &c, &(struct fcvi_vipl_nic){0});
@@ -553,6 +607,11 @@ json_t *provider_pics(const char *device)
         "acc\":true,"
         "\"pipeline_depth\":4294967295,\"max_transfer_size\":1048576,\"max_vis\":64,\"revision\":"
         "\"2007\"}";
+    static const char pics_of_tcp[] =
+        "{\"client\":true,\"server\":true,\"peer_to_peer\":true,\"unreliable_delivery\":true,"
+        "\"reliable_delivery\":true,\"reliable_reception\":true,\"send\":true,\"rdma_write\":true,"
+        "\"rdma_read\":true,\"immediate_data\":true,\"tcp\":true,\"ipv6\":true,\"flow_control\":true,"
+        "\"max_transfer_size\":1048576,\"max_vis\":64}";
     (void)device;
-    return json_loads(pics, 0, NULL);
+    return json_loads(sockets_fd() >= 0 ? pics_of_tcp : pics, 0, NULL);
 }

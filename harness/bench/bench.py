@@ -202,6 +202,19 @@ def port(b: Bench) -> Iterator[Row]:
                   f"{int(few[1]):,} open, {int(few[2]):,} /s (few/many; medians of 5)")  # fmt: skip
 
 
+def sockets(b: Bench) -> Iterator[Row]:
+    """VI/TCP between two processes over loopback, in elapsed time: each run measures both in turn."""
+    runs = [json.loads(once([b.tool("sockets")]).output) for _ in range(b.rounds)]
+    middle = sorted(runs, key=lambda r: float(r["transfer_s"]))[len(runs) // 2]
+    volume = middle["messages"] * middle["message_bytes"] / 1e6
+    yield Row("VI/TCP over loopback: Messages of 64 KiB", f"{volume / middle['transfer_s']:,.0f} MB/s",
+              spread([r["transfer_s"] / r["bare_transfer_s"] for r in runs]),
+              f"bare `send` and `recv`, {volume / middle['bare_transfer_s']:,.0f} MB/s")  # fmt: skip
+    bare = f"bare `connect` and `accept` with a byte each way, {middle['setups'] / middle['bare_setup_s']:,.0f} /s"
+    yield Row("VI/TCP over loopback: Connection Setups", f"{middle['setups'] / middle['setup_s']:,.0f} /s",
+              spread([r["setup_s"] / r["bare_setup_s"] for r in runs]), bare)  # fmt: skip
+
+
 def cases(b: Bench) -> Iterator[Row]:
     """All cases on the reference port."""
     report = b.scratch / "report"
@@ -237,10 +250,10 @@ def main() -> int:
     parser.add_argument("--frames", type=int, default=10**6, help="of the mixed capture")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
-    parser.add_argument("--only", default="", help="comma list of: reading, findings, compressed, flat, codec, port, cases, fuzz")
+    parser.add_argument("--only", default="", help="comma list of: reading, findings, compressed, flat, codec, port, sockets, cases, fuzz")
     args = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
-    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port cases fuzz".split()
+    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets cases fuzz".split()
     rows: list[Row] = []
     failed: list[str] = []
     print("| what | figure | ratio (least to most) | against |\n| --- | --- | --- | --- |")

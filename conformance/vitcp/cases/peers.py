@@ -11,12 +11,13 @@ from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
-    DUT_DISCRIMINATOR, IDLE, RECEPTION, REGISTRY, TESTER_DISCRIMINATOR, address, asked, attributes_of, check_state, connect_request,
-    create, host, opened, refusal,
+    IDLE, RECEPTION, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, host, opened, refusal,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import pattern, register
 
 _TIMEOUT_US = 6_000_000
+#: Both peers name it as their own and as the other's, so that they match whichever Discriminators are compared (V62).
+_MEETING = b"where peers meet"
 
 
 def _hosts(dut: str, tester: str) -> dict[str, Any]:
@@ -38,8 +39,8 @@ _PAIRS = {
 
 def _request(t: Scenario, vi: int) -> None:
     t.call(
-        "VipConnectPeerRequest", vi=vi, LocalAddr=address(host(t), DUT_DISCRIMINATOR),
-        RemoteAddr=address(host(t, "tester"), TESTER_DISCRIMINATOR), Timeout=_TIMEOUT_US,
+        "VipConnectPeerRequest", vi=vi, LocalAddr=address(host(t), _MEETING), RemoteAddr=address(host(t, "tester"), _MEETING),
+        Timeout=_TIMEOUT_US,
     )  # fmt: skip
 
 
@@ -84,7 +85,8 @@ def crossing(t: Scenario) -> None:
     own = t.expect_stream("VITCP-4.2-01")
     theirs = asked(t, own)
     stream = opened(t)
-    pdu = connect_request(t, RECEPTION, attributes=attributes_of(t, RECEPTION, peer=True) & ~wire.READ_ENABLE)
+    flags = attributes_of(t, RECEPTION, peer=True) & ~wire.READ_ENABLE
+    pdu = connect_request(t, RECEPTION, called=_MEETING, calling=_MEETING, attributes=flags)
     t.send(stream, pdu)
     t.until(lambda: t.peek([ACCEPT], stream) is not None or stream.over or t.peek([wire.REJECT, NO_MATCH],
                                                                                   stream) is not None, t.nop_bound_us)

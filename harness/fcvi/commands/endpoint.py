@@ -3,6 +3,9 @@
 Without --listen the DUT protocol runs on standard input and output, for `--dut "exec:fcvi endpoint"`. With --on the frames
 go over an Ethernet interface, in real time, and --control serves the rest of the protocol, for
 `--dut fcoe:OTHER --agent unix:PATH`. Without --control the port only answers.
+
+With --wire tcp, or --on vitcp:ADDR:PORT, it is the reference endpoint of VI/TCP. On vitcp: it accepts TCP connections at that
+address and port, and calls the same port of other hosts; without --control nobody could create a VI, so it is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("endpoint", help="Serve the reference endpoint as a device.", description=__doc__)
     p.add_argument("--listen", metavar="ADDR", help="Serve unix:PATH or tcp:HOST:PORT, and not standard input and output.")
     p.add_argument("--clock", choices=("virtual", "real"), default="virtual", help="The port lives in virtual or in real time.")
-    p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]", help="Send and receive frames on this Ethernet interface.")
+    p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]|vitcp:ADDR:PORT",
+                   help="Send and receive frames on this Ethernet interface, or VI/TCP on sockets of this address.")  # fmt: skip
+    p.add_argument("--wire", choices=("fc", "tcp"), default="fc", help="Without --on: the wire of the endpoint.")
     p.add_argument("--control", metavar="ADDR", help="With --on: serve the control plane at unix:PATH or tcp:HOST:PORT.")
     p.add_argument("--config", metavar="FILE", type=Path,
                    help="With --on, without --control: take the params of reset from this JSON.")  # fmt: skip
@@ -33,9 +38,12 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
     if args.on is None and args.control is None and args.config is None:
-        return serve_socket(args.listen, args.clock) if args.listen else serve_stdio(args.clock)
+        return serve_socket(args.listen, args.clock, args.wire) if args.listen else serve_stdio(args.clock, args.wire)
+    if args.on is not None and args.on.startswith("vitcp:"):
+        return _on_sockets(args)
     if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
-        complain("--on fcoe:IFACE takes --control or --config; they take nothing else", "fcvi endpoint")
+        words = "--on fcoe:IFACE takes --control or --config, --on vitcp:ADDR:PORT --control; they take nothing else"
+        complain(words, "fcvi endpoint")
         return 2
     from fcvi.live.endpoint import serve, serve_alone
 
@@ -46,6 +54,15 @@ def run(args: argparse.Namespace) -> int:
     except FileError as error:
         complain(f"--config: {error}", "fcvi endpoint")
         return 2
+
+
+def _on_sockets(args: argparse.Namespace) -> int:
+    if args.control is None or args.config is not None or args.listen is not None:
+        complain("--on vitcp:ADDR:PORT needs --control and takes nothing else", "fcvi endpoint")
+        return 2
+    from fcvi.live.sockets import serve
+
+    return serve(args.on, args.control)
 
 
 def _configuration(path: Optional[Path]) -> dict[str, Any]:

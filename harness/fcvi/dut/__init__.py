@@ -26,8 +26,14 @@ def attach(
         from .ref import DirectDut
 
         return DirectDut()
+    if spec == "ref:vitcp":
+        from .ref import StreamDut
+
+        return StreamDut()
     if kind in ("exec", "unix", "tcp") and rest:
         from .rpc import RpcDut
 
         return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
-    raise AttachError(f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE or api")
+    raise AttachError(
+        f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE or api"
+    )

@@ -29,10 +29,13 @@ class Session:
         self._source, self._sink, self._real = source, sink, clock == "real"
         self._ids: dict[int, Any] = {}
         self._token = 0
-        self._server = RefServer(self._emit, self._answer, clock)
+        self._server = self._serve(clock)
         self._received = bytearray()
         self._out = bytearray()
         self._since = time.monotonic()
+
+    def _serve(self, clock: str) -> RefServer:
+        return RefServer(self._emit, self._answer, clock)
 
     def run(self) -> None:
         """Serve until the client closes."""
@@ -119,10 +122,22 @@ class Session:
             del self._out[:sent]
 
 
-def serve_stdio(clock: str) -> int:
+class StreamSession(Session):
+    """One client of a port of VI/TCP."""
+
+    def _serve(self, clock: str) -> RefServer:
+        from .refstreams import StreamServer
+
+        return StreamServer(self._emit, self._answer, clock)
+
+
+_SESSIONS: dict[str, type[Session]] = {"fc": Session, "tcp": StreamSession}
+
+
+def serve_stdio(clock: str, wire: str = "fc") -> int:
     """Serve standard input and output. Returns the exit status."""
     try:
-        Session(sys.stdin.fileno(), sys.stdout.fileno(), clock).run()
+        _SESSIONS[wire](sys.stdin.fileno(), sys.stdout.fileno(), clock).run()
     except (ClientGone, BrokenPipeError, ConnectionResetError) as gone:
         return 0 if str(gone) == "end of input" or isinstance(gone, OSError) else _complain(str(gone))
     return 0
@@ -158,7 +173,7 @@ def end_by_signals() -> None:
         signal.signal(number, _stop)
 
 
-def serve_socket(address: str, clock: str) -> int:
+def serve_socket(address: str, clock: str, wire: str = "fc") -> int:
     """Serve one client after another until interrupted."""
     end_by_signals()
     try:
@@ -174,7 +189,7 @@ def serve_socket(address: str, clock: str) -> int:
                 client, _ = listening.accept()
                 with client:
                     try:
-                        Session(client.fileno(), client.fileno(), clock).run()
+                        _SESSIONS[wire](client.fileno(), client.fileno(), clock).run()
                     except (ClientGone, OSError):
                         continue
         except KeyboardInterrupt:

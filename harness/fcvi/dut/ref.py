@@ -6,25 +6,27 @@ from typing import Any, Optional
 
 from fcvi.fc import notation
 from fcvi.fc.build import RawFrame
-from .refserver import PICS, RefServer
+from .refserver import RefServer
 from .base import Dut, DutError, Notification, Reply, Unavailable
 
 
 class RefDut(Dut):
     """The reference port, spoken to in the words of the DUT protocol without a transport."""
 
+    _wire, _wire_name, _protocol = "fc", "Fibre Channel", 1
+
     def __init__(self, spec: str = "ref") -> None:
         super().__init__()
         self.spec = spec
         self.clock = "virtual"
-        self.pics = dict(PICS)
         self._attach()
 
     def _attach(self) -> None:
         self._server = self._serve()
         self._replies: dict[int, Reply] = {}
         self._next_token = 0
-        hello = self.request("hello", {"protocol": 1}).result
+        hello = self.request("hello", {"protocol": self._protocol}).result
+        self.pics = dict(hello["pics"])
         self.implementation, self.version = hello["implementation"], hello["version"]
 
     def _serve(self) -> RefServer:
@@ -55,8 +57,9 @@ class RefDut(Dut):
 
     def reset(self, config: dict[str, Any]) -> None:
         self.inbox.clear()
-        if config.get("wire", "fc") != "fc":
-            raise Unavailable(f"the wire of the reference port is Fibre Channel; the case needs the wire {config['wire']!r}")
+        if config.get("wire", "fc") != self._wire:
+            needed = config.get("wire", "fc")
+            raise Unavailable(f"the wire of the reference port is {self._wire_name}; the case needs the wire {needed!r}")
         reply = self.request("reset", config)
         if reply.error is not None:
             raise DutError(f"reset was refused: {reply.error[1]}")
@@ -87,3 +90,17 @@ class DirectDut(RefDut):
             self._server.frame(frame)
         else:
             super().send_frame(frame)
+
+
+class StreamDut(RefDut):
+    """``--dut ref:vitcp``: the reference port of VI/TCP."""
+
+    _wire, _wire_name, _protocol = "tcp", "VI/TCP", 2
+
+    def __init__(self) -> None:
+        super().__init__("ref:vitcp")
+
+    def _serve(self) -> RefServer:
+        from .refstreams import StreamServer
+
+        return StreamServer(self._emit, self._answer)

@@ -25,8 +25,6 @@ LIMITS = {
     "memory": 2 << 20,
     "max_transfer_size": 1 << 20,
 }
-_LIMITS = ffi.new("struct fcvi_port_limits *", LIMITS)
-_SIZE = int(lib.fcvi_port_size(_LIMITS))
 QUIET, EVENT = int(lib.CALLS_QUIET), int(lib.CALLS_EVENT)
 _TOPOLOGIES = ("point-to-point", "private-loop", "public-loop", "fabric")
 RELIABILITY = {
@@ -35,7 +33,6 @@ RELIABILITY = {
     "VIP_SERVICE_RELIABLE_RECEPTION": 3,
 }
 _UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
-_SPARE: list[Any] = []  # memory of ports that ended; all have the same limits
 STATUS_BITS = {
     "VIP_STATUS_DONE": 1 << 0,
     "VIP_STATUS_FORMAT_ERROR": 1 << 1,
@@ -71,6 +68,10 @@ def status_names(status: int) -> list[str]:
 class RefPort:
     """A port in a block of memory that this object owns. Times are microseconds."""
 
+    _limits: Any = ffi.new("struct fcvi_port_limits *", LIMITS)
+    _size = int(lib.fcvi_port_size(_limits))
+    _spare: list[Any] = []  # memory of ports of this kind that ended
+
     def __init__(self, config: dict[str, Any], instead_of: Optional[RefPort] = None) -> None:
         """config: the members of the DUT protocol's ``reset``, already validated. The memory of a port that ends is
         used again: it is large, and the port clears it itself.
@@ -78,8 +79,8 @@ class RefPort:
         if instead_of is not None:
             self._block: Any = instead_of._block
         else:
-            self._block = _SPARE.pop() if _SPARE else _UNCLEARED("uint64_t[]", _SIZE // 8 + 1)
-        self.port: Any = lib.fcvi_port_init(self._block, _SIZE, _LIMITS, self._config(config))
+            self._block = self._spare.pop() if self._spare else _UNCLEARED("uint64_t[]", self._size // 8 + 1)
+        self.port: Any = lib.fcvi_port_init(self._block, self._size, self._limits, self._config(config))
         if self.port == ffi.NULL:
             raise ValueError("the configuration is out of range")
         self._room(instead_of)
@@ -96,7 +97,7 @@ class RefPort:
         """The port ends. Its memory serves the next one."""
         if self.port is not None:
             self.port = None
-            _SPARE.append(self._block)
+            self._spare.append(self._block)
 
     @staticmethod
     def _config(config: dict[str, Any]) -> Any:

@@ -77,6 +77,8 @@ class RefServer:
     real one calls ``run_until``.
     """
 
+    _shortest, _longest = 16, 128  # bytes of a Discriminator (7.2)
+
     def __init__(
         self, emit: Emit, answer: Answer, clock: str = "virtual", on_frame: Optional[Callable[[RawFrame], None]] = None
     ) -> None:
@@ -111,6 +113,11 @@ class RefServer:
         }
         if clock == "virtual":
             self._methods["clock.advance"] = self._clock_advance
+
+    @property
+    def ready(self) -> bool:
+        """Whether there has been a ``reset``."""
+        return self._port is not None
 
     # ---- the protocol ----
 
@@ -195,9 +202,8 @@ class RefServer:
         return answer if version == 1 else {**answer, "protocol": 2, "wires": ["fc"], "revision": PICS["revision"]}
 
     def _reset(self, token: int, params: Params) -> None:
-        config = params.configuration()
         try:
-            port = RefPort(config, self._port)
+            port = self._make(params)
         except ValueError as error:
             raise ProtocolError(-32602, str(error)) from error
         for blocked in list(self._blocked):
@@ -205,6 +211,10 @@ class RefServer:
         self._blocked.clear()
         self._port, self._quiet, self.now_us = port, False, 0
         self._answer(token, {}, None)
+
+    def _make(self, params: Params) -> RefPort:
+        """A port of this configuration instead of the one that there is. Raises ValueError when there is no such port."""
+        return RefPort(params.configuration(), self._port)
 
     def _clock_advance(self, token: int, params: Params) -> dict[str, Any]:
         us = params.integer("us", 0, 2**53 - 1)
@@ -375,11 +385,10 @@ class RefServer:
     def _timeout(params: Params) -> int:
         return params.integer("Timeout", 0, 2**53 - 1) if params.has("Timeout") else NEVER
 
-    @staticmethod
-    def _address(table: Params) -> Any:
+    def _address(self, table: Params) -> Any:
         host = table.hexadecimal("host", 16, 16)
         discriminator = table.hexadecimal("discriminator", 0, 4096)
-        if not 16 <= len(discriminator) <= 128:
+        if not self._shortest <= len(discriminator) <= self._longest:
             return None
         return ffi.new(
             "struct fcvi_address *",

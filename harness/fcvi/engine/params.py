@@ -42,6 +42,13 @@ class Params:
             raise self._wrong(name, f"an integer from {least} to {most}")
         return value
 
+    def text(self, name: str, most: int) -> str:
+        """A string of 1 to most characters."""
+        value = self._raw.get(name)
+        if not isinstance(value, str) or not 0 < len(value) <= most:
+            raise self._wrong(name, f"a string of 1 to {most} characters")
+        return value
+
     def handle(self, name: str) -> int:
         """A vi, conn or mem; one that cannot exist becomes 2^32-1, which VIPL refuses."""
         value = self.integer(name, -(2**53), 2**53)
@@ -87,16 +94,31 @@ class Params:
             raise self._wrong(name, f"an array of at most {most} objects")
         return [Params(v) for v in value]
 
-    def _identity(self) -> dict[str, Any]:
+    def _hosts(self) -> list[str]:
         hosts = self._raw.get("host")
         if not isinstance(hosts, list) or not 1 <= len(hosts) <= 4:
             raise self._wrong("host", "an array of 1 to 4 addresses")
-        checked = [Params({"host": host}).hexadecimal("host", 16, 16).hex() for host in hosts]
+        return [Params({"host": host}).hexadecimal("host", 16, 16).hex() for host in hosts]
+
+    def _identity(self) -> dict[str, Any]:
+        checked = self._hosts()
         return {
             "port_name": self.hexadecimal("port_name", 8, 8).hex(),
             "node_name": self.hexadecimal("node_name", 8, 8).hex(),
             "n_port_id": self.hexadecimal("n_port_id", 3, 3).hex(),
             "host": checked,
+        }
+
+    def stream_configuration(self) -> dict[str, Any]:
+        """The configuration of ``reset`` with wire "tcp", complete (docs/dut-protocol-streams.md)."""
+        self.choice("wire", ("tcp",))
+        return {
+            "host": self._hosts(),
+            "peer": {"host": self.table("peer")._hosts()},
+            "port": self.integer("port", 1, 65535),
+            "nop_bound_us": self.integer("nop_bound_us", 1, 2**53 - 1),
+            "incoming_timeout_us": self.integer("incoming_timeout_us", 1, 2**53 - 1),
+            "seed": self.integer("seed", 0, 2**53 - 1),
         }
 
     def configuration(self) -> dict[str, Any]:

@@ -373,7 +373,7 @@ class Passive:
             if self.port.choose("peer_match") == "crosswise":
                 fits = (mine.local.discriminator, mine.remote.discriminator) == (theirs.called, theirs.calling)
             else:
-                fits = mine.local.discriminator == theirs.called and mine.remote.discriminator == theirs.calling
+                fits = mine.remote.discriminator == theirs.called  # the remote addresses of both (VI-DG 6.7)
             if not fits or not self.agree(vi, theirs):
                 continue
             pending = mine.stream is not None and mine.asked

@@ -1,6 +1,7 @@
 /* The reference FC-VI port: a sans-I/O endpoint in one block of memory.
  *
- * The host gives it frames and the time and takes frames and events from it. The port never reads a clock, a
+ * The host gives it frames and the time and takes frames and events from it. A port of the wire VI/TCP has
+ * streams of bytes in their place (vitcp.h). The port never reads a clock, a
  * socket or a file and allocates nothing after fcvi_port_init. The block holds no pointer into itself: a copy
  * of the block is a checkpoint, and a restored copy goes on as the original would have.
  *
@@ -11,6 +12,7 @@
 #define FCVI_PORT_H
 
 #include <fcvi/codec.h>
+#include <fcvi/profile.h>
 #include <fcvi/vip_codes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +30,8 @@ enum {
     FCVI_MAX_SEGMENTS =
         253, /* VI-ARCH 6.1.1.1 asks for 252 beside the address segment, which VI-DG 4.5 counts */
     FCVI_MAX_DISCRIMINATOR = 128,
-    FCVI_MIN_DISCRIMINATOR = 16
+    FCVI_MIN_DISCRIMINATOR = 16,
+    FCVI_MAX_DISCRIMINATOR_VITCP = 16 /* VI/TCP: 0 to 16 (3.2) */
 };
 
 /** Sizes fixed at init. */
@@ -48,10 +51,14 @@ struct fcvi_port_limits {
     uint32_t segments;     /* data segments of all of them; 4 * entries, at least 253 */
     uint32_t runs; /* Out-of-Order Fabric: pieces of Messages with gaps between them; exchanges + 256 */
     uint32_t held_frames; /* Out-of-Order Fabric: frames kept while an earlier Message is missing; 64 */
+    /* VI/TCP: with them the limits of FC (exchanges, setups, remote_ports, runs, held_frames) mean nothing */
+    uint32_t streams;      /* TCP connections at once, 1..2^20; 0 for a port of FC */
+    uint32_t stream_reads; /* RDMA Reads of the other side under way on one stream, which is the RDMA Read
+                              Window (3.2), at most 65535; 4 */
 };
 
 /** What carries the Messages. */
-enum fcvi_wire { FCVI_WIRE_FC };
+enum fcvi_wire { FCVI_WIRE_FC, FCVI_WIRE_VITCP };
 
 enum fcvi_topology { FCVI_POINT_TO_POINT, FCVI_PRIVATE_LOOP, FCVI_PUBLIC_LOOP, FCVI_FABRIC };
 
@@ -60,6 +67,16 @@ struct fcvi_port_identity {
     uint32_t n_port_id;
     uint32_t hosts;
     uint8_t host[FCVI_MAX_HOSTS][16]; /* IPv6 addresses (RFC 2373) */
+};
+
+/** What VI/TCP leaves to a provider. Zero takes the default. */
+struct fcvi_vitcp_config {
+    struct fcvi_profile profile;  /* the numbers that the draft does not have; without a name: T0 */
+    bool flow_control;            /* offer Descriptor Flow Control (3.2) */
+    uint32_t segment_size;        /* longest Segment Length of what is sent, 128..65535; 65535 */
+    uint64_t incoming_timeout_us; /* for the Connect Request of the other side (4.3); 10 s */
+    uint64_t retry_us;            /* from one attempt to set up TCP to the next (4.2); 100 ms */
+    uint64_t linger_us;           /* for the other side to take what is left and to close; 5 s */
 };
 
 struct fcvi_port_config {
@@ -81,6 +98,7 @@ struct fcvi_port_config {
     bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once */
     uint8_t end_to_end_credit; /* class 2: frames of an Exchange that may wait for their ACK; 0: 16 */
     uint32_t iu_size; /* payload bytes in one Message IU (5.2.1); 0: as many as one Sequence can hold */
+    struct fcvi_vitcp_config vitcp; /* VI/TCP; of the rest it takes wire, self.hosts, self.host and seed */
 };
 
 enum fcvi_vi_state { /* 8.2 */
@@ -226,6 +244,7 @@ bool fcvi_port_know(struct fcvi_port *port, uint64_t now, const struct fcvi_port
 struct fcvi_port_counts {
     uint32_t vis, setups, points, exchanges, entries, segments, held_frames, timers, frames;
     uint32_t events_lost; /* events that did not fit into the ring, since init */
+    uint32_t streams;     /* VI/TCP */
 };
 /** Write into out what is in use. */
 void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out);

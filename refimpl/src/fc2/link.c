@@ -240,7 +240,7 @@ void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
 {
     fcvi_port_run(port, now);
-    if (!is_n_port_id(n_port_id))
+    if (!is_n_port_id(n_port_id) || port->config.wire != FCVI_WIRE_FC)
         return;
     bool changed = n_port_id != port->own_id;
     if (port->config.topology == FCVI_PRIVATE_LOOP) {
@@ -259,6 +259,8 @@ void fcvi_port_lip(struct fcvi_port *port, uint64_t now, uint32_t n_port_id)
 void fcvi_port_link(struct fcvi_port *port, uint64_t now, enum fcvi_link event)
 {
     fcvi_port_run(port, now);
+    if (port->config.wire != FCVI_WIRE_FC)
+        return;
     switch (event) {
     case FCVI_LINK_LIP:
         fcvi_port_lip(port, now, port->own_id);

@@ -132,5 +132,6 @@ static bool know(struct fcvi_port *p, const struct fcvi_port_identity *peer)
 bool fcvi_port_know(struct fcvi_port *port, uint64_t now, const struct fcvi_port_identity *peer)
 {
     fcvi_port_run(port, now);
-    return peer->n_port_id <= 0xFFFFFF && peer->hosts <= FCVI_MAX_HOSTS && know(port, peer);
+    return port->config.wire == FCVI_WIRE_FC && peer->n_port_id <= 0xFFFFFF &&
+           peer->hosts <= FCVI_MAX_HOSTS && know(port, peer);
 }

@@ -98,20 +98,10 @@ bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn)
     return true;
 }
 
-/* Its VipConnectWait returns. */
-static void point_free(struct fcvi_port *p, uint32_t index)
-{
-    struct point *point = point_at(p, index);
-    fcvi_point_unlist(p, index, &point->local);
-    point->next_free = p->free_point;
-    p->free_point = index;
-}
-
 static void offer(struct fcvi_port *p, struct setup *s, struct point *point)
 {
     uint32_t index = (uint32_t)(point - point_at(p, 0));
-    fcvi_timer_stop(p, TIMER_T0, index);
-    point_free(p, index);
+    fcvi_point_free(p, index);
     s->phase = SETUP_OFFERED;
     struct fcvi_event *e = fcvi_event_new(p, FCVI_EVENT_CALL);
     e->token = point->token;
@@ -288,12 +278,6 @@ void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcv
         fcvi_vi_connect_done(p, vi, VIP_SUCCESS, &s->remote_attributes);
     }
     fcvi_setup_free(p, s);
-}
-
-void fcvi_responder_t0(struct fcvi_port *p, uint32_t index)
-{
-    point_free(p, index);
-    fcvi_event_call(p, point_at(p, index)->token, VIP_TIMEOUT);
 }
 
 /* No RESP2 for 2 x FCVI_ULP_TIMEOUT, or a Sequence error (8.5.3 d, C rule 6b, C.5.2). A Peer that is

@@ -90,7 +90,6 @@ void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi);
 /* responder.c: 5.3.2, 8.5.3 d, C rules 6 and 8 to 12 */
 void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
-void fcvi_responder_t0(struct fcvi_port *p, uint32_t point);
 void fcvi_responder_t2(struct fcvi_port *p, struct setup *s);
 void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);

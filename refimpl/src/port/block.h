@@ -37,14 +37,16 @@ struct fcvi_port {
     uint32_t abts_due; /* aborted Exchanges whose ABTS has found no room yet */
     uint32_t ready;    /* ring of VIs that have something to send */
     uint32_t starved;  /* VIs that wait for an Exchange */
-    uint32_t free_vi, free_setup, free_point, free_entry, free_segment, free_held, free_run, free_remote;
+    uint32_t talking;  /* VI/TCP: ring of streams that have something to send */
+    uint32_t free_vi, free_setup, free_point, free_entry, free_segment, free_held, free_run, free_remote,
+        free_stream;
     uint32_t free_x_head, free_x_tail; /* Exchange records, longest unused first */
     struct fcvi_port_counts used;
     struct table by_exchange, by_connection_id, by_handle, by_point, by_port, by_host;
     uint32_t next_mapping; /* the Host Address that makes room next */
     /* offsets of the arrays behind this structure */
     size_t vis, setups, points, exchanges, messages, regions, entries, segments, runs, held, events, timers,
-        heap, control, remotes, mappings, ox_bits, memory;
+        heap, control, remotes, mappings, ox_bits, streams, reads, memory;
 };
 
 #define ARRAY(port, type, member, index) (((type *)(void *)((uint8_t *)(port) + (port)->member)) + (index))

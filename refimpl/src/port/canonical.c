@@ -9,6 +9,7 @@
 #include "../fcvi/setup.h"
 #include "../vi/table.h"
 #include "../vi/timers.h"
+#include "../vitcp/stream.h"
 #include "port_internal.h"
 
 struct writer {
@@ -191,6 +192,19 @@ static void put_setups(struct writer *w)
     put_number(w, NONE);
 }
 
+static void put_streams(struct writer *w)
+{
+    for (uint32_t i = 0; i < w->p->limits.streams; i++) {
+        const struct stream *s = stream_at(w->p, i);
+        if (s->state == STREAM_FREE)
+            continue;
+        put_number(w, i);
+        put(w, s, sizeof *s);
+        for (uint32_t k = 0; k < s->tx.jobs; k++)
+            put(w, fcvi_vitcp_job(w->p, s, k), sizeof(struct read_job));
+    }
+}
+
 /* A Connectionpoint in use stands in its table, and the records of it are few. */
 static void put_points(struct writer *w)
 {
@@ -246,6 +260,8 @@ static void put_events(struct writer *w)
     }
     put_number(w, w->p->ready);
     put_number(w, w->p->starved);
+    if (w->p->limits.streams != 0)
+        put_number(w, w->p->talking);
 }
 
 size_t fcvi_port_canonical(const struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity)
@@ -264,6 +280,7 @@ size_t fcvi_port_canonical(const struct fcvi_port *port, uint64_t now, uint8_t *
             put_vi(&w, i);
     put_exchanges(&w);
     put_setups(&w);
+    put_streams(&w);
     put_points(&w);
     put_ports(&w);
     put_memory(&w);

@@ -2,6 +2,7 @@
 #include "../fcvi/message.h"
 #include "../fcvi/setup.h"
 #include "../vi/timers.h"
+#include "../vitcp/stream.h"
 #include "port_internal.h"
 
 enum {
@@ -9,6 +10,7 @@ enum {
     DEFAULT_REMOTE_PORTS = 16,
     DEFAULT_HELD = 64,
     DEFAULT_RUNS = 256,
+    DEFAULT_READS = 4,
     OX_WORDS = 65536 / 64 + 65536 / 64 / 64 /* and a bit for each full word */
 };
 
@@ -16,6 +18,11 @@ enum {
 static struct fcvi_port_limits complete(const struct fcvi_port_limits *limits)
 {
     struct fcvi_port_limits l = *limits;
+    if (l.streams != 0) { /* none of FC is used */
+        l.exchanges = l.setups = l.remote_ports = l.runs = l.held_frames = 1;
+        if (l.stream_reads == 0)
+            l.stream_reads = DEFAULT_READS;
+    }
     if (l.setups == 0)
         l.setups = l.vis + l.connectionpoints < DEFAULT_SETUPS ? l.vis + l.connectionpoints : DEFAULT_SETUPS;
     if (l.remote_ports == 0)
@@ -39,7 +46,9 @@ bool fcvi_port_limits_valid(const struct fcvi_port_limits *l)
            l->descriptors >= 1 && l->descriptors <= 1u << 16 && l->events >= 16 && l->events <= 1u << 24 &&
            l->memory <= 1u << 31 && l->max_transfer_size >= 1 && l->setups <= MANY &&
            l->remote_ports <= 0xFFFF && l->entries <= MOST && l->segments <= MOST && l->runs <= MOST &&
-           l->held_frames <= 1u << 16 && (l->entries != 0 || (uint64_t)l->vis * l->descriptors <= MOST / 8);
+           l->held_frames <= 1u << 16 && l->streams <= MANY && l->stream_reads <= 0xFFFF &&
+           (uint64_t)l->streams * l->stream_reads <= MOST &&
+           (l->entries != 0 || (uint64_t)l->vis * l->descriptors <= MOST / 8);
 }
 
 static size_t lay(size_t *at, size_t count, size_t size)
@@ -86,6 +95,8 @@ static size_t place(struct fcvi_port *p)
     p->remotes = lay(&at, l->remote_ports, sizeof(struct remote_port));
     p->mappings = lay(&at, (size_t)l->remote_ports * FCVI_MAX_HOSTS, sizeof(struct mapping));
     p->ox_bits = lay(&at, OX_WORDS, sizeof(uint64_t));
+    p->streams = lay(&at, l->streams, sizeof(struct stream));
+    p->reads = lay(&at, (size_t)l->streams * l->stream_reads, sizeof(struct read_job));
     lay_table(&at, &p->by_exchange, l->exchanges);
     lay_table(&at, &p->by_connection_id, l->setups + l->vis);
     lay_table(&at, &p->by_handle, l->setups + l->vis);
@@ -140,6 +151,11 @@ void fcvi_port_layout_clear(struct fcvi_port *p)
     free_all(&held_at(p, 0)->next, sizeof(struct held), l->held_frames);
     free_all(&remote_at(p, 0)->next_free, sizeof(struct remote_port), l->remote_ports);
     free_all(&control_at(p, 0)->next, sizeof(struct control_frame), frames);
+    p->free_stream = p->talking = NONE;
+    if (l->streams != 0) {
+        p->free_stream = 0;
+        free_all(&stream_at(p, 0)->next_free, sizeof(struct stream), l->streams);
+    }
     for (uint32_t i = 0; i < timers; i++)
         ARRAY(p, struct timer, timers, i)->place = NONE;
     p->free_x_tail = l->exchanges - 1;

@@ -2,20 +2,42 @@
 #include "../fcvi/message.h"
 #include "../fcvi/setup.h"
 #include "../vi/timers.h"
+#include "../vitcp/stream.h"
 #include "port_internal.h"
 
-static bool config_valid(const struct fcvi_port_config *c)
+static bool fc_valid(const struct fcvi_port_config *c)
 {
-    return c->wire == FCVI_WIRE_FC && c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF &&
-           c->self.hosts >= 1 && c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS &&
-           c->topology <= FCVI_FABRIC && (c->service_class == 2 || c->service_class == 3) &&
-           c->r_a_tov_us >= 1 && c->receive_size >= 256 && c->receive_size <= 2112;
+    return c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF && c->self.hosts >= 1 &&
+           c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS && c->topology <= FCVI_FABRIC &&
+           (c->service_class == 2 || c->service_class == 3) && c->r_a_tov_us >= 1 && c->receive_size >= 256 &&
+           c->receive_size <= 2112;
+}
+
+static bool config_valid(const struct fcvi_port_config *c, const struct fcvi_port_limits *limits)
+{
+    if (c->wire == FCVI_WIRE_VITCP)
+        return limits->streams != 0 && fcvi_vitcp_config_valid(c);
+    return c->wire == FCVI_WIRE_FC && limits->streams == 0 && fc_valid(c);
+}
+
+/* What a port of FC knows at first. */
+static void begin_fc(struct fcvi_port *p, const struct fcvi_port_config *config)
+{
+    /* what the standard leaves open differs from seed to seed */
+    p->next_connection_id = (uint32_t)(config->seed * 2654435761u) | 1u;
+    p->next_ox_id = (uint16_t)(config->seed * 40503u + 1);
+    p->rx_id_base = (uint16_t)(config->seed * 30011u + 1);
+    p->own_id = config->self.n_port_id;
+    fcvi_port_know(p, 0, &config->self);
+    fcvi_port_know(p, 0, &config->peer);
+    if (config->fabric_login)
+        p->link = LINK_DOWN;
 }
 
 struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
                                  const struct fcvi_port_config *config)
 {
-    if (!fcvi_port_limits_valid(limits) || !config_valid(config) || size < fcvi_port_size(limits))
+    if (!fcvi_port_limits_valid(limits) || !config_valid(config, limits) || size < fcvi_port_size(limits))
         return NULL;
     struct fcvi_port *p = memory;
     memset(p, 0, sizeof *p); /* its padding too: equal ports are equal bytes */
@@ -27,15 +49,12 @@ struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_po
     fcvi_port_layout_clear(p);
     while (1ULL << p->handle_bits < p->limits.vis)
         p->handle_bits++;
-    /* what the standard leaves open differs from seed to seed */
-    p->next_connection_id = (uint32_t)(config->seed * 2654435761u) | 1u;
-    p->next_ox_id = (uint16_t)(config->seed * 40503u + 1);
-    p->rx_id_base = (uint16_t)(config->seed * 30011u + 1);
-    p->own_id = config->self.n_port_id;
-    fcvi_port_know(p, 0, &config->self);
-    fcvi_port_know(p, 0, &config->peer);
-    if (config->fabric_login)
-        p->link = LINK_DOWN;
+    if (config->wire == FCVI_WIRE_VITCP) {
+        p->link = LINK_DOWN; /* no frame comes in */
+        fcvi_vitcp_begin(p);
+    } else {
+        begin_fc(p, config);
+    }
     return p;
 }
 
@@ -51,10 +70,16 @@ static void expire(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
 {
     switch (kind) {
     case TIMER_T0:
-        fcvi_responder_t0(p, index);
+        fcvi_point_timeout(p, index);
         break;
     case TIMER_T1:
-        fcvi_originator_t1(p, vi_at(p, index));
+        if (p->config.wire == FCVI_WIRE_VITCP)
+            fcvi_vitcp_t1(p, vi_at(p, index));
+        else
+            fcvi_originator_t1(p, vi_at(p, index));
+        break;
+    case TIMER_STREAM:
+        fcvi_vitcp_timeout(p, stream_at(p, index));
         break;
     case TIMER_SETUP:
         if (setup_at(p, index)->originator)

@@ -2,7 +2,9 @@
  *
  * The table holds the VipConnectWait calls first, by the Discriminator they listen on, and then the VIs with
  * a Peer request, by the Discriminator of their remote address: that is the one both Peers name. */
+#include "events.h"
 #include "table.h"
+#include "timers.h"
 #include "vi.h"
 
 uint32_t fcvi_point_count(const struct fcvi_port *p)
@@ -39,6 +41,23 @@ void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_ad
     p->used.points--;
 }
 
+/* Its VipConnectWait returns. */
+void fcvi_point_free(struct fcvi_port *p, uint32_t index)
+{
+    struct point *point = point_at(p, index);
+    fcvi_timer_stop(p, TIMER_T0, index);
+    fcvi_point_unlist(p, index, &point->local);
+    point->next_free = p->free_point;
+    p->free_point = index;
+}
+
+/* T0 */
+void fcvi_point_timeout(struct fcvi_port *p, uint32_t index)
+{
+    fcvi_point_free(p, index);
+    fcvi_event_call(p, point_at(p, index)->token, VIP_TIMEOUT);
+}
+
 /* The oldest VipConnectWait on the address that the request names as remote. */
 struct point *fcvi_point_match(struct fcvi_port *p, const struct fcvi_address *a)
 {
@@ -56,8 +75,10 @@ struct point *fcvi_point_match(struct fcvi_port *p, const struct fcvi_address *a
 
 /* ---- addresses (7.2) ---- */
 
-bool fcvi_vi_address_valid(const struct fcvi_address *a)
+bool fcvi_vi_address_valid(const struct fcvi_port *p, const struct fcvi_address *a)
 {
+    if (p->config.wire == FCVI_WIRE_VITCP)
+        return a->discriminator_length <= FCVI_MAX_DISCRIMINATOR_VITCP;
     return a->discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
            a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
 }

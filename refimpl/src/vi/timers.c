@@ -14,7 +14,7 @@ static uint32_t *heap_at(struct fcvi_port *p, uint32_t place)
 static uint32_t timer_id(const struct fcvi_port_limits *l, enum timer_kind kind, uint32_t index)
 {
     const uint32_t objects[TIMER_LINK] = {
-        l->connectionpoints, l->setups, l->vis, l->vis, l->vis, l->exchanges,
+        l->connectionpoints, l->setups, l->vis, l->vis, l->vis, l->exchanges, l->streams,
     };
     for (unsigned k = 0; k < (unsigned)kind; k++)
         index += objects[k];

@@ -15,6 +15,7 @@ enum timer_kind {
     TIMER_DISCONNECT, /* of a VI: wait for FCVI_DISCONNECT_RESP */
     TIMER_MISSING,    /* of a VI: frames or Messages that should have come (Annex B rule 7) */
     TIMER_EXCHANGE,   /* of an Exchange: Message Response, ACK, BA_ACC or ELS reply */
+    TIMER_STREAM,     /* of a stream of VI/TCP: Incoming, the next attempt, the end of lingering */
     TIMER_LINK,       /* of the port: FLOGI or FAN */
     TIMER_KINDS
 };

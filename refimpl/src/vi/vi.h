@@ -74,6 +74,7 @@ struct vi {
     uint32_t setup;            /* own request in progress, NONE */
     uint32_t inbound;          /* request of the other side that this VI accepted or holds, NONE */
     uint32_t disconnect_exchange;
+    uint32_t stream; /* VI/TCP: of its connection or of its request for one, NONE */
     struct fcvi_attributes attributes;
     struct connection connection;
     struct peer_call peer;
@@ -110,10 +111,12 @@ static inline bool reliable(const struct vi *vi)
 uint32_t fcvi_point_count(const struct fcvi_port *p);
 void fcvi_point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
 void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
+void fcvi_point_free(struct fcvi_port *p, uint32_t index);
+void fcvi_point_timeout(struct fcvi_port *p, uint32_t index);
 struct point *fcvi_point_match(struct fcvi_port *p, const struct fcvi_address *a);
 uint32_t fcvi_point_hash(const struct fcvi_address *a);
 bool fcvi_point_same_discriminator(const struct fcvi_address *a, const struct fcvi_address *b);
-bool fcvi_vi_address_valid(const struct fcvi_address *a);
+bool fcvi_vi_address_valid(const struct fcvi_port *p, const struct fcvi_address *a);
 bool fcvi_vi_address_is_own(const struct fcvi_port *p, const struct fcvi_address *a);
 
 /* vipl.c */

@@ -108,7 +108,7 @@ int fcvi_vip_connect_wait(struct fcvi_port *port, uint64_t now, const struct fcv
                           uint64_t timeout_us, uint64_t token)
 {
     fcvi_port_run(port, now);
-    if (!fcvi_vi_address_valid(local) || !fcvi_vi_address_is_own(port, local))
+    if (!fcvi_vi_address_valid(port, local) || !fcvi_vi_address_is_own(port, local))
         return VIP_INVALID_PARAMETER;
     if (timeout_us == 0)
         return VIP_TIMEOUT; /* a poll: no request is ever kept waiting for a Connectionpoint */
@@ -133,14 +133,15 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
         return VIP_INVALID_STATE;
-    int code = fcvi_vi_attributes_match(&vi->attributes, remote);
+    int code = fcvi_wire_match(port, vi, remote);
     if (code != VIP_SUCCESS) /* nothing is sent, the request stays (E77) */
         return code;
-    vi->blocked = fcvi_wire_accept(port, conn, vi);
-    if (!vi->blocked)
-        return VIP_ERROR_RESOURCE;
+    vi->blocked = true;
     vi->token = token;
-    return FCVI_VIP_PENDING;
+    code = fcvi_wire_accept(port, conn, vi);
+    if (code != FCVI_VIP_PENDING)
+        vi->blocked = false;
+    return code;
 }
 
 int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
@@ -153,7 +154,7 @@ int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 static int request(struct fcvi_port *p, uint32_t number, const struct wire_request *r, uint64_t timeout_us)
 {
     struct vi *vi = vi_find(p, number);
-    if (vi == NULL || !fcvi_vi_address_valid(r->local) || !fcvi_vi_address_valid(r->remote) ||
+    if (vi == NULL || !fcvi_vi_address_valid(p, r->local) || !fcvi_vi_address_valid(p, r->remote) ||
         !fcvi_vi_address_is_own(p, r->local) || timeout_us == 0)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)

@@ -1,10 +1,14 @@
 /* The questions of the VI, and who answers them. */
 #include "wire.h"
 #include "../fcvi/calls.h"
+#include "../vitcp/calls.h"
 
 void fcvi_wire_vi_begin(struct fcvi_port *p, struct vi *vi)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        fcvi_vitcp_none(vi);
+        break;
     case FCVI_WIRE_FC:
     default:
         fcvi_connection_none(vi);
@@ -15,6 +19,8 @@ void fcvi_wire_vi_begin(struct fcvi_port *p, struct vi *vi)
 void fcvi_wire_vi_end(struct fcvi_port *p, struct vi *vi)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        break; /* an idle VI has no stream */
     case FCVI_WIRE_FC:
     default:
         fcvi_connection_forget(p, vi);
@@ -26,6 +32,8 @@ void fcvi_wire_vi_end(struct fcvi_port *p, struct vi *vi)
 bool fcvi_wire_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_prepare(p, vi, r->local, r->remote, r->peer_mode);
     case FCVI_WIRE_FC:
     default:
         return fcvi_originator_prepare(p, vi, r->local, r->remote, r->peer_mode);
@@ -35,6 +43,9 @@ bool fcvi_wire_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_req
 void fcvi_wire_connect(struct fcvi_port *p, struct vi *vi)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        fcvi_vitcp_connect(p, vi);
+        break;
     case FCVI_WIRE_FC:
     default:
         fcvi_originator_connect(p, vi);
@@ -45,24 +56,41 @@ void fcvi_wire_connect(struct fcvi_port *p, struct vi *vi)
 const struct fcvi_attributes *fcvi_wire_offered(struct fcvi_port *p, uint32_t conn)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_offered(p, conn);
     case FCVI_WIRE_FC:
     default:
         return fcvi_responder_offered(p, conn);
     }
 }
 
-bool fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+int fcvi_wire_match(const struct fcvi_port *p, const struct vi *vi, const struct fcvi_attributes *remote)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_match(vi, remote);
     case FCVI_WIRE_FC:
     default:
-        return fcvi_responder_accept_offer(p, conn, vi);
+        return fcvi_vi_attributes_match(&vi->attributes, remote);
+    }
+}
+
+int fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_accept(p, conn, vi);
+    case FCVI_WIRE_FC:
+    default:
+        return fcvi_responder_accept_offer(p, conn, vi) ? FCVI_VIP_PENDING : VIP_ERROR_RESOURCE;
     }
 }
 
 bool fcvi_wire_refuse(struct fcvi_port *p, uint32_t conn)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_refuse(p, conn);
     case FCVI_WIRE_FC:
     default:
         return fcvi_responder_refuse_offer(p, conn);
@@ -72,6 +100,8 @@ bool fcvi_wire_refuse(struct fcvi_port *p, uint32_t conn)
 int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_disconnect(p, vi);
     case FCVI_WIRE_FC:
     default:
         return fcvi_disconnect_start(p, vi, token);
@@ -81,6 +111,9 @@ int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token)
 void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        fcvi_vitcp_posted(p, vi, recv);
+        break;
     case FCVI_WIRE_FC:
     default:
         if (!recv)
@@ -89,9 +122,11 @@ void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv)
     }
 }
 
-bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool recv)
+bool fcvi_wire_withheld(struct fcvi_port *p, const struct vi *vi, bool recv)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_withheld(p, vi, recv);
     case FCVI_WIRE_FC:
     default:
         return fcvi_message_withheld(vi, recv);
@@ -101,6 +136,8 @@ bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool rec
 void fcvi_wire_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        break;
     case FCVI_WIRE_FC:
     default:
         fcvi_message_completed(p, vi, e);
@@ -111,6 +148,8 @@ void fcvi_wire_completed(struct fcvi_port *p, struct vi *vi, const struct entry 
 void fcvi_wire_drop(struct fcvi_port *p, struct vi *vi)
 {
     switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        break; /* they ended with the stream */
     case FCVI_WIRE_FC:
     default:
         fcvi_message_drop_all(p, vi);

@@ -26,9 +26,11 @@ bool fcvi_wire_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_req
 void fcvi_wire_connect(struct fcvi_port *p, struct vi *vi);
 
 /* 3. A request of the other side, by the number that VipConnectWait gave: what it asks for (NULL when there
- * is none), its acceptance (false when the wire has no room), its refusal (false when there is none). */
+ * is none), whether a VI may accept it (the VIP_ code of what differs), its acceptance (FCVI_VIP_PENDING; the
+ * call of the VI is blocked already and may have returned), its refusal (false when there is none). */
 const struct fcvi_attributes *fcvi_wire_offered(struct fcvi_port *p, uint32_t conn);
-bool fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
+int fcvi_wire_match(const struct fcvi_port *p, const struct vi *vi, const struct fcvi_attributes *remote);
+int fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
 bool fcvi_wire_refuse(struct fcvi_port *p, uint32_t conn);
 
 /* 4. VipDisconnect. */
@@ -38,7 +40,7 @@ int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token);
 void fcvi_wire_posted(struct fcvi_port *p, struct vi *vi, bool recv);
 
 /* 6. Must what is finished wait before the application may see it? 7. It has been shown. */
-bool fcvi_wire_withheld(const struct fcvi_port *p, const struct vi *vi, bool recv);
+bool fcvi_wire_withheld(struct fcvi_port *p, const struct vi *vi, bool recv);
 void fcvi_wire_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e);
 
 /* 8. The Messages under way are over, with the connection. */

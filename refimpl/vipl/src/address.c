@@ -13,7 +13,8 @@ uint8_t *vipl_address_host(VIP_NET_ADDRESS *a)
 bool vipl_address_in(const struct nic *nic, const VIP_NET_ADDRESS *in, struct fcvi_address *out)
 {
     if (in == NULL || in->HostAddressLen != HOST_LENGTH ||
-        in->DiscriminatorLen < FCVI_MIN_DISCRIMINATOR || /* 7.2: no shorter one fits the wire */
+        (in->DiscriminatorLen < FCVI_MIN_DISCRIMINATOR && /* 7.2: no shorter one fits the wire of FC */
+         !nic->object.device->info.short_discriminators) ||
         in->DiscriminatorLen > nic->object.device->info.max_discriminator_length)
         return false;
     const uint8_t *bytes = (const uint8_t *)in + offsetof(VIP_NET_ADDRESS, HostAddress);

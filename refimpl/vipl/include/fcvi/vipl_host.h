@@ -5,6 +5,7 @@
 #ifndef FCVI_VIPL_HOST_H
 #define FCVI_VIPL_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,6 +68,7 @@ struct fcvi_vipl_nic {
     uint32_t more_host_count;
     uint32_t hardware_version;
     uint16_t max_discriminator_length;  /* 16..128; 128 */
+    bool short_discriminators;          /* they may have less than the 16 bytes of 7.2: VI/TCP */
     uint16_t reliability_levels;        /* VIP_SERVICE_ bits; all three */
     uint16_t rdma_read_levels;          /* VIP_SERVICE_ bits; none. Never Unreliable Delivery */
     uint32_t max_register_bytes;        /* 2^31 */

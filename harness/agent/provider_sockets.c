@@ -1,0 +1,356 @@
+/* See provider_sockets.h. */
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): accept4 */
+#include "provider_sockets.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ROOM = FCVI_STREAM_WINDOW, LISTENER = SOCKETS_STREAMS, EVENTS = 64, BACKLOG = 128, HOST = 16 };
+
+/* The connection of a stream. What the port has said and the kernel has not taken waits in a ring: the port
+ * says no more than its window, which is the size of the ring. */
+struct connection {
+    int fd; /* -1: free */
+    bool opening, ended, end, end_sent;
+    uint32_t watched; /* what epoll is asked for */
+    size_t first, count;
+    uint8_t out[ROOM];
+};
+
+static struct connection *connections; /* by the number of the stream */
+static int events_fd = -1, listening = -1;
+static struct sockaddr_in6 own;
+static uint8_t buffer[ROOM];
+
+/* ---- addresses ---- */
+
+/* Every socket is of IPv6 and takes IPv4 as ::ffff:a.b.c.d, which is how VI has it (V45). */
+static bool parse(const char *spec, struct sockaddr_in6 *out)
+{
+    char host[INET6_ADDRSTRLEN + 2], whole[sizeof host + 8], *rest;
+    const char *colon = strrchr(spec, ':');
+    size_t length = colon != NULL ? (size_t)(colon - spec) : 0;
+    if (length == 0 || length >= sizeof host || colon[1] < '0' || colon[1] > '9')
+        return false;
+    memcpy(host, spec, length);
+    host[length] = '\0';
+    unsigned long port = strtoul(colon + 1, &rest, 10);
+    if (host[0] == '[' && host[length - 1] == ']') {
+        host[length - 1] = '\0';
+        snprintf(whole, sizeof whole, "%s", host + 1);
+    } else {
+        snprintf(whole, sizeof whole, "::ffff:%s", host);
+    }
+    *out = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    return *rest == '\0' && port >= 1 && port <= 65535 && inet_pton(AF_INET6, whole, &out->sin6_addr) == 1;
+}
+
+static struct fcvi_endpoint endpoint_of(const struct sockaddr_in6 *a)
+{
+    struct fcvi_endpoint e = {.port = ntohs(a->sin6_port)};
+    memcpy(e.host, &a->sin6_addr, HOST);
+    return e;
+}
+
+static struct sockaddr_in6 address_of(const uint8_t *host, uint16_t port)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    memcpy(&a.sin6_addr, host, HOST);
+    return a;
+}
+
+const uint8_t *sockets_host(void)
+{
+    return own.sin6_addr.s6_addr;
+}
+
+int sockets_fd(void)
+{
+    return events_fd;
+}
+
+/* ---- sockets ---- */
+
+static int new_socket(void)
+{
+    const int off = 0, on = 1;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    return fd;
+}
+
+/* With a RST. */
+static void cut_off(int fd)
+{
+    const struct linger now = {.l_onoff = 1};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(fd);
+}
+
+static bool watch(int operation, int fd, uint32_t stream, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data = {.u32 = stream}};
+    return epoll_ctl(events_fd, operation, fd, &e) == 0;
+}
+
+static bool listen_at(const struct sockaddr_in6 *where)
+{
+    const int on = 1;
+    listening = new_socket();
+    return listening >= 0 && setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+           bind(listening, (const struct sockaddr *)where, sizeof *where) == 0 &&
+           listen(listening, BACKLOG) == 0;
+}
+
+bool sockets_open(const char *spec, char *why, size_t size)
+{
+    static const char kind[] = "vitcp:";
+    if (strncmp(spec, kind, strlen(kind)) != 0 || !parse(spec + strlen(kind), &own)) {
+        snprintf(why, size, "%s: use vitcp:ADDR:PORT with an IP address", spec);
+        return false;
+    }
+    connections = calloc(SOCKETS_STREAMS, sizeof *connections);
+    for (size_t i = 0; connections != NULL && i < SOCKETS_STREAMS; i++)
+        connections[i].fd = -1;
+    events_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (connections != NULL && events_fd >= 0 && listen_at(&own) &&
+        watch(EPOLL_CTL_ADD, listening, LISTENER, EPOLLIN))
+        return true;
+    snprintf(why, size, "%s: %s", spec, strerror(errno));
+    if (listening >= 0)
+        close(listening);
+    if (events_fd >= 0)
+        close(events_fd);
+    free(connections);
+    connections = NULL;
+    listening = events_fd = -1;
+    return false;
+}
+
+/* ---- connections ---- */
+
+static void forget(struct connection *c)
+{
+    close(c->fd);
+    c->fd = -1;
+}
+
+static void watch_again(struct connection *c)
+{
+    uint32_t wanted = (c->ended || c->opening ? 0 : (uint32_t)EPOLLIN) |
+                      (c->opening || c->count > 0 ? (uint32_t)EPOLLOUT : 0);
+    if (wanted != c->watched)
+        (void)watch(EPOLL_CTL_MOD, c->fd, (uint32_t)(c - connections), wanted);
+    c->watched = wanted;
+}
+
+static bool begin(uint32_t stream, int fd, bool opening)
+{
+    struct connection *c = &connections[stream];
+    c->fd = fd;
+    c->opening = opening;
+    c->ended = c->end = c->end_sent = false;
+    c->first = c->count = 0;
+    c->watched = opening ? (uint32_t)EPOLLOUT : (uint32_t)EPOLLIN;
+    return watch(EPOLL_CTL_ADD, fd, stream, c->watched);
+}
+
+static void gone(struct fcvi_port *port, uint64_t now, struct connection *c)
+{
+    uint32_t stream = (uint32_t)(c - connections);
+    bool opening = c->opening;
+    forget(c);
+    if (opening)
+        fcvi_stream_opened(port, now, stream, false, NULL);
+    else
+        fcvi_stream_closed(port, now, stream, FCVI_CLOSE_RESET);
+}
+
+/* What waits goes out, as much as the kernel takes; then the end, if the port has said so. */
+static void flush(struct fcvi_port *port, uint64_t now, struct connection *c)
+{
+    while (c->count > 0) {
+        size_t piece = c->count < ROOM - c->first ? c->count : ROOM - c->first;
+        ssize_t n = send(c->fd, c->out + c->first, piece, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN) {
+            gone(port, now, c);
+            return;
+        }
+        if (n < 0)
+            break;
+        c->first = (c->first + (size_t)n) % ROOM;
+        c->count -= (size_t)n;
+        fcvi_stream_window(port, now, (uint32_t)(c - connections), n);
+    }
+    if (c->end && c->count == 0 && !c->end_sent) {
+        c->end_sent = true;
+        (void)shutdown(c->fd, SHUT_WR);
+    }
+    if (c->end && c->ended)
+        forget(c); /* the port needs it no longer; the kernel sends what it has taken */
+    else
+        watch_again(c);
+}
+
+static void put(struct connection *c, const uint8_t *bytes, size_t length)
+{
+    size_t at = (c->first + c->count) % ROOM, piece = length < ROOM - at ? length : ROOM - at;
+    memcpy(c->out + at, bytes, piece);
+    memcpy(c->out, bytes + piece, length - piece);
+    c->count += length;
+}
+
+/* ---- what the port says ---- */
+
+static void call(struct fcvi_port *port, uint64_t now, const struct fcvi_stream_out *what)
+{
+    struct sockaddr_in6 local = address_of(what->local.host, 0);
+    struct sockaddr_in6 remote = address_of(what->remote.host, ntohs(own.sin6_port));
+    const int on = 1;
+    int fd = new_socket();
+    if (fd >= 0) /* a local port that only this peer's connections may not have */
+        (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    bool asked = fd >= 0 && bind(fd, (struct sockaddr *)&local, sizeof local) == 0 &&
+                 (connect(fd, (struct sockaddr *)&remote, sizeof remote) == 0 || errno == EINPROGRESS) &&
+                 begin(what->stream, fd, true);
+    if (asked)
+        return;
+    if (fd >= 0)
+        close(fd);
+    connections[what->stream].fd = -1;
+    fcvi_stream_opened(port, now, what->stream, false, NULL);
+}
+
+bool sockets_send(struct fcvi_port *port, uint64_t now)
+{
+    struct fcvi_stream_out what;
+    bool any = false;
+    for (;; any = true) {
+        size_t length = fcvi_stream_transmit(port, now, buffer, sizeof buffer, &what);
+        struct connection *c = &connections[what.stream];
+        if (what.kind == FCVI_STREAM_NONE)
+            return any;
+        if (what.kind == FCVI_STREAM_OPEN) {
+            call(port, now, &what);
+        } else if (what.kind == FCVI_STREAM_DATA && c->fd >= 0) {
+            put(c, buffer, length);
+            flush(port, now, c);
+        } else if (what.kind == FCVI_STREAM_FIN && c->fd >= 0) {
+            c->end = true;
+            flush(port, now, c);
+        } else if (c->fd >= 0) {
+            cut_off(c->fd);
+            c->fd = -1;
+        }
+    }
+}
+
+/* ---- what arrives ---- */
+
+static void take_calls(struct fcvi_port *port, uint64_t now)
+{
+    struct sockaddr_in6 from = {0}, to = {0};
+    for (;;) {
+        const int on = 1;
+        socklen_t from_size = sizeof from, to_size = sizeof to;
+        uint32_t stream;
+        int fd = accept4(listening, (struct sockaddr *)&from, &from_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        bool known = port != NULL && getsockname(fd, (struct sockaddr *)&to, &to_size) == 0;
+        const struct fcvi_endpoint remote = endpoint_of(&from), local = known ? endpoint_of(&to) : remote;
+        if (!known || !fcvi_stream_incoming(port, now, &remote, &local, &stream))
+            cut_off(fd);
+        else if (!begin(stream, fd, false))
+            gone(port, now, &connections[stream]);
+    }
+}
+
+static void connected(struct fcvi_port *port, uint64_t now, struct connection *c)
+{
+    struct sockaddr_in6 local = {0}, remote = {0};
+    socklen_t size = sizeof remote, local_size = sizeof local;
+    int error = 0;
+    socklen_t error_size = sizeof error;
+    (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &error_size);
+    bool there = getpeername(c->fd, (struct sockaddr *)&remote, &size) == 0;
+    if (error != 0) {
+        gone(port, now, c);
+        return;
+    }
+    if (!there)
+        return; /* what epoll said was of an earlier socket */
+    c->opening = false;
+    watch_again(c);
+    bool known = getsockname(c->fd, (struct sockaddr *)&local, &local_size) == 0;
+    struct fcvi_endpoint here = known ? endpoint_of(&local) : (struct fcvi_endpoint){.port = 0};
+    fcvi_stream_opened(port, now, (uint32_t)(c - connections), true, known ? &here : NULL);
+}
+
+static void take_bytes(struct fcvi_port *port, uint64_t now, struct connection *c)
+{
+    ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
+    uint32_t stream = (uint32_t)(c - connections);
+    if (n > 0) {
+        fcvi_stream_receive(port, now, stream, buffer, (size_t)n);
+    } else if (n == 0) {
+        c->ended = true;
+        fcvi_stream_closed(port, now, stream, FCVI_CLOSE_FIN);
+        if (c->end)
+            forget(c);
+        else if (c->fd >= 0)
+            watch_again(c);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        gone(port, now, c);
+    }
+}
+
+static void happened(struct fcvi_port *port, uint64_t now, const struct epoll_event *e)
+{
+    struct connection *c = &connections[e->data.u32];
+    if (c->fd >= 0 && c->opening) {
+        connected(port, now, c);
+        return;
+    }
+    if (c->fd >= 0 && e->events & EPOLLOUT)
+        flush(port, now, c);
+    if (c->fd >= 0 && !c->ended && e->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        take_bytes(port, now, c);
+    else if (c->fd >= 0 && e->events & (EPOLLHUP | EPOLLERR))
+        gone(port, now, c);
+}
+
+bool sockets_take(struct fcvi_port *port, uint64_t now)
+{
+    struct epoll_event list[EVENTS];
+    int count = epoll_wait(events_fd, list, EVENTS, 0);
+    for (int i = 0; i < count; i++)
+        if (list[i].data.u32 == LISTENER)
+            take_calls(port, now);
+        else if (port != NULL)
+            happened(port, now, &list[i]);
+    return count > 0;
+}
+
+void sockets_forget(void)
+{
+    for (size_t i = 0; connections != NULL && i < SOCKETS_STREAMS; i++)
+        if (connections[i].fd >= 0) {
+            cut_off(connections[i].fd);
+            connections[i].fd = -1;
+        }
+}
