@@ -293,6 +293,19 @@ static inline void hear_ba_acc(struct bench *b, unsigned nth)
          ox_of(b, nth), ox_of(b, nth));
 }
 
+/* RRQ, for the aborted Exchange of the port's frame `request`, whose RX_ID is or is not known (FC-FS) */
+static inline void expect_rrq(struct bench *b, unsigned nth, unsigned request, unsigned rx_id)
+{
+    expect(b, nth, "22 010100 00 010200 01 290000 .. 00 0000 .... ffff 00000000 12000000 00 010200 %04x %04x",
+           ox_of(b, request), rx_id);
+    ck_assert_uint_ne(ox_of(b, nth), ox_of(b, request));
+}
+
+static inline void hear_rrq_accepted(struct bench *b, unsigned nth)
+{
+    hear(b, "23 010200 00 010100 01 990000 00 00 0000 %04x ffff 00000000 02000000", ox_of(b, nth));
+}
+
 static inline void hear_abts(struct bench *b, unsigned ox_id)
 {
     hear(b, "81 010200 00 010100 00 090000 07 00 0000 %04x ffff 00000000", ox_id);

@@ -811,16 +811,15 @@ END_TEST
 
 static void abort_it(struct bench *b, unsigned ox_id)
 {
-    hear(b, "81 010100 00 010200 00 090000 07 00 0000 %04x 8765 00000000", ox_id);
+    hear(b, "81 010100 00 010200 00 090000 07 00 0000 %04x ffff 00000000", ox_id);
     /* BA_ACC: the whole Exchange, no SEQ_ID valid, SEQ_CNT 0000h to FFFFh */
     unsigned nth = b->sent - 1;
     while (b->frame[nth][0] != 0x84)
         nth--;
     ck_assert_uint_eq(b->length[nth], 36);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 9, 3), 0x990000); /* responder, Last, End, Initiative */
-    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 18, 2), 0x8765);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 28, 2), ox_id);
-    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 30, 2), 0x8765);
+    ck_assert_uint_eq(fcvi_load(b->frame[nth] + 30, 2), 0xFFFF);
     ck_assert_uint_eq(fcvi_load(b->frame[nth] + 32, 4), 0x0000FFFF);
 }
 

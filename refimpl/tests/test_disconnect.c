@@ -148,8 +148,11 @@ START_TEST(pending_client)
     ck_assert_uint_eq(b->sent, at + (_i == 1 ? 1 : 2));
     hear_disconnected(b, rqst);
     ck_assert_int_eq(b_return(b, 9)->vip, VIP_SUCCESS);
+    at = b->sent;
     advance(b, 3 * (uint64_t)R_A_TOV);
-    ck_assert_uint_eq(b->sent, at + (_i == 1 ? 1 : 2));
+    for (int i = 0; i < (_i == 2 ? 2 : 1); i++) /* of each Exchange that was aborted */
+        expect_rrq(b, at++, _i == 2 && i == 0 ? 0 : request, 0xFFFF);
+    ck_assert_uint_eq(b->sent, at);
     b_end(b);
 }
 END_TEST
@@ -237,8 +240,9 @@ START_TEST(any_answer)
 }
 END_TEST
 
-/* 8.6.2, 8.6.3 a: no answer for FCVI_ULP_TIMEOUT, or one with a gap before it: ABTS, Error,
- * VIP_NOT_REACHABLE; then the call can be made again. _i: which, and whether the ABTS is answered. */
+/* 8.6.2, 8.6.3 a: no answer for FCVI_ULP_TIMEOUT, or one with a gap before it: ABTS, and one more request in
+ * another Exchange (E59); then Error and VIP_NOT_REACHABLE, and the call can be made again. _i: which, and
+ * whether the ABTS is answered. */
 START_TEST(no_answer_at_all)
 {
     struct bench *b = b_new();
@@ -256,23 +260,43 @@ START_TEST(no_answer_at_all)
     } else {
         hear(b, RESP("0003"), ox_of(b, 2), 0u, 2u, 0u, 0u);
     }
-    expect(b, 4, "81 010100 00 010200 00 090000 .. 00 0000 %04x .... 00000000", ox_of(b, 2));
-    ck_assert_int_eq(b_return(b, 9)->vip, VIP_NOT_REACHABLE);
+    unsigned abts = find(b, 4, 0, 0), again = find(b, 4, 0x58, 0x12);
+    ck_assert_uint_eq(b->sent, 6);
+    expect(b, abts, "81 010100 00 010200 00 090000 .. 00 0000 %04x .... 00000000", ox_of(b, 2));
+    expect_rqst(b, again, 0xabcd, APPLICATION, 0, 0, 0);
+    ck_assert_uint_ne(ox_of(b, again), ox_of(b, 2)); /* E82 */
+    ck_assert_ptr_null(b_return(b, 9));
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
     hear(b, RESP("0000"), ox_of(b, 2), 0u, 2u, 0u, 0u); /* too late */
+    ck_assert_ptr_null(b_return(b, 9));
     if (_i % 2 == 0)
         hear_ba_acc(b, 2);
+    if (_i / 2 == 0)
+        advance(b, R_A_TOV);
+    else
+        hear(b, RESP("0003"), ox_of(b, again), 0u, 2u, 0u, 0u);
+    ck_assert_int_eq(b_return(b, 9)->vip, VIP_NOT_REACHABLE);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+    unsigned at = find(b, 6, 0, 0); /* an RRQ may go before it */
+    expect(b, at, "81 010100 00 010200 00 090000 .. 00 0000 %04x .... 00000000", ox_of(b, again));
+    if (_i % 2 == 0)
+        hear_ba_acc(b, again);
+    unsigned third = b->sent;
     disconnect(b, vi, 10);
-    expect_rqst(b, 5, 0xabcd, APPLICATION, 0, 0, 0);
-    ck_assert_uint_ne(ox_of(b, 5), ox_of(b, 2)); /* E82 */
-    hear_disconnected(b, 5);
+    expect_rqst(b, third, 0xabcd, APPLICATION, 0, 0, 0);
+    hear_disconnected(b, third);
     ck_assert_int_eq(b_return(b, 10)->vip, VIP_SUCCESS);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    /* E82: R_A_TOV from the BA_ACC on, or from when it is given up; after a BA_ACC RRQ ends it */
     advance(b, (_i % 2 == 0 ? 1 : 2) * (uint64_t)R_A_TOV - 1);
-    ck_assert_uint_eq(counts(b).exchanges,
-                      1); /* E82: R_A_TOV from the BA_ACC on, or from when it is given up */
+    ck_assert_uint_ge(counts(b).exchanges, 1);
+    ck_assert_uint_eq(find(b, third, 0x01, 0x12), b->sent);
     advance(b, 1);
+    if (_i % 2 == 0)
+        expect_rrq(b, b->sent - 1, again, 0xFFFF);
+    for (unsigned i = 6; i < b->sent; i++)
+        if (b->frame[i][8] == 0x01)
+            hear_rrq_accepted(b, i);
     ck_assert_uint_eq(counts(b).exchanges, 0);
     b_end(b);
 }

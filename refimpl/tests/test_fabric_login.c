@@ -121,8 +121,8 @@ START_TEST(first_login_refused)
         hear_fabric(b, 0, refusals[_i].id, refusals[_i].reply);
     advance(b, 2 * R_A_TOV);
     ck_assert_int_eq(b_return(b, 1)->vip, VIP_NOT_REACHABLE);
-    ck_assert_uint_eq(b->sent, 1);
-    b_request(b, vi, THEIRS, FCVI_NEVER, 2); /* it tries again */
+    ck_assert_uint_eq(b->sent, refusals[_i].reply != NULL ? 1 : 2); /* it is repeated when nobody answers */
+    b_request(b, vi, THEIRS, FCVI_NEVER, 2);                        /* it tries again */
     expect_flogi(b, 1, "000000");
     hear_fabric(b, 1, 0x010200, CAPTURED);
     ck_assert_uint_eq(fcvi_port_id(b->port), 0x010200);
@@ -183,12 +183,44 @@ START_TEST(nos_and_no_fabric)
         advance(a.b, 2 * R_A_TOV);
     l_expect_lost(a.b, a.vi);
     hear(a.b, ELS_FROM("010100") "12000000 00010100 1234ffff");
-    ck_assert_uint_eq(a.b->sent, a.at + 1);
+    ck_assert_uint_eq(a.b->sent, a.at + (refusals[_i].reply != NULL ? 1 : 2));
     b_request(a.b, b_vi(a.b), THEIRS, FCVI_NEVER, 1);
     expect_flogi(a.b, a.at + 1, "000000");
     hear_fabric(a.b, a.at + 1, 0x010200, CAPTURED);
     ck_assert_uint_eq(a.b->frame[a.at + 2][24], L_PLOGI);
     b_end(a.b);
+}
+END_TEST
+
+/* A port that nobody asks to connect: FLOGI is repeated, three times, in Exchanges of their own; then only an
+ * event or a request for a connection begins anew. _i: how many are lost before one is answered. */
+START_TEST(flogi_is_repeated)
+{
+    struct bench *b = with_login(FCVI_FABRIC);
+    fcvi_port_link(b->port, b->now, FCVI_LINK_UP);
+    collect(b);
+    for (unsigned n = 0; n < 4; n++) {
+        expect_flogi(b, n, "000000");
+        ck_assert_uint_eq(b->sent, n + 1);
+        for (unsigned k = 0; k < n; k++)
+            ck_assert_uint_ne(ox_of(b, n), ox_of(b, k));
+        if ((int)n == _i) {
+            hear_fabric(b, n, 0x010200, CAPTURED);
+            ck_assert_uint_eq(fcvi_port_id(b->port), 0x010200);
+            advance(b, 10 * (uint64_t)R_A_TOV);
+            ck_assert_uint_eq(b->sent, n + 1);
+            break;
+        }
+        advance(b, 2 * (uint64_t)R_A_TOV - 1);
+        ck_assert_uint_eq(b->sent, n + 1);
+        advance(b, 1);
+    }
+    advance(b, 10 * (uint64_t)R_A_TOV);
+    ck_assert_uint_eq(b->sent, _i < 4 ? (unsigned)_i + 1 : 4);
+    fcvi_port_link(b->port, b->now, FCVI_LINK_UP); /* and so does each event */
+    collect(b);
+    ck_assert_uint_eq(b->sent, _i < 4 ? (unsigned)_i + 2 : 5);
+    b_end(b);
 }
 END_TEST
 
@@ -232,6 +264,7 @@ int main(void)
     tcase_add_test(t, nos_and_the_same_fabric);
     tcase_add_loop_test(t, nos_and_another_fabric, 0, 3);
     tcase_add_loop_test(t, nos_and_no_fabric, 0, 5);
+    tcase_add_loop_test(t, flogi_is_repeated, 0, 5);
     tcase_add_loop_test(t, no_room_for_flogi, 0, 3);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -245,8 +245,9 @@ START_TEST(many_aborts)
     struct fcvi_port_counts c;
     fcvi_port_count(r->w.port[0], &c);
     w_quiet(&r->w);
-    if (_i == 1) /* no ABTS for those that were given up */
-        ck_assert_uint_eq(r->sent - r->seen, c.frames);
+    if (_i ==
+        1) /* no ABTS for those that were given up; that of the second Disconnect found no room before */
+        ck_assert_uint_eq(r->sent - r->seen, c.frames + 1);
     bool abts[READS] = {0};
     for (; r->seen < r->sent; r->seen++) {
         bool is_abts = r->frame[r->seen][0] == 0x81;
@@ -258,11 +259,12 @@ START_TEST(many_aborts)
                 aborted++;
             }
     }
-    ck_assert_uint_eq(requests, 1);
+    ck_assert_uint_eq(requests, _i == 0 ? 1 : 2); /* E59 */
     if (_i == 0)
         ck_assert_uint_eq(aborted, READS);
     else
         ck_assert_uint_lt(aborted, READS); /* the rest was given up: E82 */
+    w_run(&r->w, W_R_A_TOV);
     w_run(&r->w, W_R_A_TOV);
     ck_assert_int_eq(w_return(&r->w, 0, 7)->vip, VIP_NOT_REACHABLE);
     rig_end(r);

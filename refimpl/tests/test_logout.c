@@ -69,9 +69,10 @@ START_TEST(retry_ends_with_it)
     advance(b, R_A_TOV / 2);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
     ck_assert_int_eq(b_return(b, 1)->vip, VIP_NOT_REACHABLE);
-    unsigned at = b->sent;
+    unsigned at = b->sent - 1; /* FLOGI has been repeated */
     fcvi_port_link(b->port, b->now, FCVI_LINK_NOS);
     collect(b);
+    ck_assert_uint_eq(b->sent, at + 1);
     ck_assert_uint_eq(b->frame[at][24], L_FLOGI);
     hear_reply(b, at, "fffffe",
                "02000000 " SERVICE("80020840", "20000000c9000009", "10000000c9000009", "0840"));

@@ -376,6 +376,8 @@ START_TEST(own_request_is_lost_but_connected)
     if (_i == 0)
         hear_ba_acc(b, 0);
     advance(b, 5 * (uint64_t)R_A_TOV);
+    if (_i == 0)
+        expect_rrq(b, before++, 0, 0xFFFF);
     ck_assert_uint_eq(b->sent, before); /* no retry */
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
     ck_assert_uint_eq(errors(b, vi, VIP_ERROR_CONN_LOST), 0);

@@ -93,7 +93,8 @@ START_TEST(no_fan)
     } else {
         advance(a.b, 2 * R_A_TOV);
         l_expect_lost(a.b, a.vi);
-        ck_assert_uint_eq(a.b->sent, a.at + 1);
+        ck_assert_uint_eq(a.b->sent, a.at + 2);
+        expect_flogi(a.b, a.at + 1, "0000ef"); /* repeated */
     }
     b_end(a.b);
 }

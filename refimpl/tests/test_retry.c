@@ -74,8 +74,13 @@ START_TEST(idle_at_t3)
     advance(b, 1);
     expect_abts(b, at, 0);
     hear_ba_acc(b, 0);
-    advance(b, 3 * (uint64_t)R_A_TOV);
+    advance(b, R_A_TOV - 1);
     ck_assert_uint_eq(b->sent, at + 1);
+    advance(b, 1);
+    expect_rrq(b, at + 1, 0, _i < 3 ? 0x8001 : 0xFFFF);
+    advance(b, 3 * (uint64_t)R_A_TOV); /* it is not repeated, and its OX_ID rests as well */
+    ck_assert_uint_eq(b->sent, at + 2);
+    ck_assert_uint_eq(counts(b).exchanges, 0);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
     ck_assert_uint_eq(errors(b, vi, VIP_ERROR_CONN_LOST), 0);
     b_end(b);
@@ -180,6 +185,7 @@ START_TEST(error_at_t3)
         hear_resp1(b, 2, RETRY, 0, 0xabcd);
     unsigned at = b->sent;
     advance(b, R_A_TOV);
+    expect_rrq(b, at++, 0, 0xFFFF); /* BA_ACC came R_A_TOV ago */
     expect_abts(b, at, 2);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
     ck_assert_int_eq(b_return(b, 7)->vip, _i == 0 ? VIP_NOT_REACHABLE : VIP_SUCCESS);
@@ -266,9 +272,10 @@ START_TEST(no_room_for_the_retry)
     ck_assert_uint_eq(counts(b).setups, 0);
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 9), VIP_ERROR_RESOURCE);
     advance(b, R_A_TOV);
+    hear_rrq_accepted(b, 2);
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 9), FCVI_VIP_PENDING);
     collect(b);
-    hear_disconnected(b, 2);
+    hear_disconnected(b, 3);
     ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
     b_end(b);
 }

@@ -12,21 +12,18 @@ static bool is_class2(const struct fcvi_port *p, const struct fcvi_frame *f)
     return sof == FCVI_SOF_NONE ? class2(p) : sof == FCVI_SOF_I2 || sof == FCVI_SOF_N2;
 }
 
-/* The acknowledgement of a data frame, queued before anything that the frame causes; NULL in class 3. On an
- * Out-of-Order Fabric a Sequence's last frame may not be the last to come, so each frame gets its ACK_1. */
-uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f)
+/* A Link_Control frame about frame f: Exchange, SEQ_ID and SEQ_CNT are those of f (FC-FS). */
+static uint8_t *link_control(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t r_ctl,
+                             uint32_t parameter)
 {
     const uint8_t *in = f->fc;
-    bool whole = p->config.ack_0 && !p->config.out_of_order, end = fcvi_FC_End_Sequence(in);
-    if (!is_class2(p, f) || (whole && !end))
-        return NULL;
-    uint8_t *out = fcvi_fc2_control_new(p, 24, end ? FCVI_EOF_T : FCVI_EOF_N);
+    uint8_t *out = fcvi_fc2_control_new(p, 24, fcvi_FC_End_Sequence(in) ? FCVI_EOF_T : FCVI_EOF_N);
     if (out == NULL)
         return NULL;
     /* FC-FS: a Link_Control frame begins no Sequence */
     ((struct control_frame *)(void *)(out - offsetof(struct control_frame, bytes)))->sof = FCVI_SOF_N2;
     memcpy(out, in, 24);
-    fcvi_set_FC_R_CTL(out, whole ? FCVI_R_CTL_ACK_0 : FCVI_R_CTL_ACK_1);
+    fcvi_set_FC_R_CTL(out, r_ctl);
     fcvi_set_FC_D_ID(out, fcvi_FC_S_ID(in));
     fcvi_set_FC_S_ID(out, p->own_id);
     fcvi_set_FC_CS_CTL(out, 0);
@@ -39,8 +36,25 @@ uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f)
     fcvi_set_FC_Relative_Offset_Present(out, 0);
     fcvi_set_FC_Fill_Bytes(out, 0);
     fcvi_set_FC_DF_CTL(out, 0);
-    fcvi_set_FC_Parameter(out, whole ? 0 : 1);
+    fcvi_set_FC_Parameter(out, parameter);
     return out;
+}
+
+/* The acknowledgement of a data frame, queued before anything that the frame causes; NULL in class 3. On an
+ * Out-of-Order Fabric a Sequence's last frame may not be the last to come, so each frame gets its ACK_1. */
+uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    bool whole = p->config.ack_0 && !p->config.out_of_order;
+    if (!is_class2(p, f) || (whole && !fcvi_FC_End_Sequence(f->fc)))
+        return NULL;
+    return link_control(p, f, whole ? FCVI_R_CTL_ACK_0 : FCVI_R_CTL_ACK_1, whole ? 0 : 1);
+}
+
+/* P_RJT in place of the acknowledgement; in class 3 such a frame is dropped without a word (FC-FS). */
+void fcvi_fc2_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint32_t why)
+{
+    if (is_class2(p, f))
+        link_control(p, f, FCVI_R_CTL_P_RJT, why);
 }
 
 /* 8.4.2 h: abort the Sequence, perform ABTS. */

@@ -200,6 +200,27 @@ void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index)
     fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
+/* FC-FS: a range of SEQ_CNT in BA_ACC is a Recovery_Qualifier, which the sender of ABTS ends by RRQ, one
+ * R_A_TOV later. The other side may have given its RX_ID only now. */
+void fcvi_fc2_exchange_qualify(struct exchange *x, const struct fcvi_frame *ba_acc)
+{
+    const uint8_t *body = ba_acc->payload;
+    if (ba_acc->payload_length < FCVI_BA_ACC_LENGTH)
+        return;
+    x->qualified = fcvi_BA_ACC_Low_SEQ_CNT(body) != fcvi_BA_ACC_High_SEQ_CNT(body);
+    if (x->rx_id == FC_X_ID_UNASSIGNED)
+        x->rx_id = (uint16_t)fcvi_BA_ACC_BA_RX_ID(body);
+}
+
+/* R_A_TOV is over: no frame of it is under way any more. */
+static void rested(struct fcvi_port *p, uint32_t index)
+{
+    const struct exchange aborted = *exchange_at(p, index);
+    fcvi_fc2_exchange_free(p, index);
+    if (aborted.kind == X_LATE && aborted.qualified)
+        fcvi_fc2_reinstate(p, &aborted);
+}
+
 void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
 {
     uint32_t index = exchange_index(p, x);
@@ -214,7 +235,7 @@ void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
         fcvi_fc2_exchange_late(p, index);
         break;
     default:
-        fcvi_fc2_exchange_free(p, index);
+        rested(p, index);
         break;
     }
 }

@@ -14,6 +14,10 @@ enum { DH32 = 32, DH16 = 16, LONGEST = 24 + 2112 };
 /* Well-known addresses (FC-FS) */
 enum { BROADCAST = 0xFFFFFF, F_PORT = 0xFFFFFE, NAME_SERVER = 0xFFFFFC };
 
+/* Parameter of P_RJT: action 1, the frame may come again when that is mended, or 2, it may not; reason
+ * (FC-FS) */
+enum { RJT_LOGIN_REQUIRED = 0x01160000, RJT_TYPE_NOT_SUPPORTED = 0x02070000 };
+
 enum exchange_kind {
     X_FREE,
     X_SETUP,      /* owner: a setup */
@@ -41,6 +45,7 @@ struct exchange {
     uint8_t seq_id;
     bool sequence_open;
     bool abts_due;            /* aborted, and its ABTS waits in a list through next_free */
+    bool qualified;           /* BA_ACC has set a Recovery_Qualifier, which RRQ ends (FC-FS) */
     uint64_t unacked, resend; /* bit n: frame ack_base + n; those to be sent again (Annex B rule 8b) */
 };
 
@@ -118,11 +123,11 @@ void fcvi_fc2_exchange_free(struct fcvi_port *p, uint32_t index);
 void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index);
 void fcvi_fc2_exchange_abts_due(struct fcvi_port *p);
 void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index);
+void fcvi_fc2_exchange_qualify(struct exchange *x, const struct fcvi_frame *ba_acc);
 void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
 bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f);
 uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p);
 
-/* frames.c */
 /* frames.c */
 struct iu {
     enum fcvi_iu iu;
@@ -135,6 +140,7 @@ struct iu {
 void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu);
 void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x);
 void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts);
+void fcvi_fc2_send_ba_rjt(struct fcvi_port *p, const struct fcvi_frame *abts);
 uint8_t *fcvi_fc2_control_new(struct fcvi_port *p, uint16_t length, uint8_t eof);
 size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
 void fcvi_fc2_control_drop(struct fcvi_port *p, uint32_t d_id);
@@ -149,6 +155,7 @@ uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer);
 /* class2.c: ACK, busy and reject (Annex B rules 8) */
 uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_fc2_ack_abort(uint8_t *ack);
+void fcvi_fc2_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint32_t why);
 void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 bool fcvi_fc2_credit_left(const struct fcvi_port *p, const struct exchange *x);
 void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
@@ -180,6 +187,7 @@ void fcvi_fc2_login_forget(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id);
 void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_fc2_reinstate(struct fcvi_port *p, const struct exchange *aborted);
 
 /* els.c */
 void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f);

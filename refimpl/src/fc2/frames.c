@@ -223,19 +223,40 @@ void fcvi_fc2_send_abts(struct fcvi_port *p, const struct exchange *x)
     fcvi_fc2_put_exchange(out, x, 0);
 }
 
-void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts)
+/* The answer to ABTS, in the same Exchange. */
+static uint8_t *answer_abts(struct fcvi_port *p, const struct fcvi_frame *abts, uint8_t r_ctl,
+                            uint16_t length)
 {
     const uint8_t *in = abts->fc;
-    uint8_t *out = fcvi_fc2_control_new(p, 24 + FCVI_BA_ACC_LENGTH, fcvi_fc2_eof_of(p, true));
+    uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + length), fcvi_fc2_eof_of(p, true));
     if (out == NULL)
-        return;
-    fcvi_fc2_put_header(p, out, FCVI_R_CTL_BA_ACC, 0, (uint32_t)fcvi_FC_S_ID(in));
+        return NULL;
+    fcvi_fc2_put_header(p, out, r_ctl, 0, (uint32_t)fcvi_FC_S_ID(in));
     fcvi_set_FC_Exchange_Context(out, !fcvi_FC_Exchange_Context(in));
     fcvi_set_FC_Last_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(in));
     fcvi_set_FC_RX_ID(out, fcvi_FC_RX_ID(in));
-    uint8_t *body = out + 24; /* the whole Exchange: no valid SEQ_ID, SEQ_CNT 0000h to FFFFh */
+    return out + 24;
+}
+
+void fcvi_fc2_send_ba_acc(struct fcvi_port *p, const struct fcvi_frame *abts)
+{
+    const uint8_t *in = abts->fc;
+    uint8_t *body = answer_abts(p, abts, FCVI_R_CTL_BA_ACC, FCVI_BA_ACC_LENGTH);
+    if (body == NULL)
+        return;
+    /* the whole Exchange: no valid SEQ_ID, SEQ_CNT 0000h to FFFFh */
     fcvi_set_BA_ACC_BA_OX_ID(body, fcvi_FC_OX_ID(in));
     fcvi_set_BA_ACC_BA_RX_ID(body, fcvi_FC_RX_ID(in));
     fcvi_set_BA_ACC_High_SEQ_CNT(body, 0xFFFF);
+}
+
+/* Logical error, invalid OX_ID-RX_ID combination (FC-FS). */
+void fcvi_fc2_send_ba_rjt(struct fcvi_port *p, const struct fcvi_frame *abts)
+{
+    uint8_t *body = answer_abts(p, abts, FCVI_R_CTL_BA_RJT, FCVI_BA_RJT_LENGTH);
+    if (body == NULL)
+        return;
+    fcvi_set_BA_RJT_BA_Reason(body, 0x03);
+    fcvi_set_BA_RJT_BA_Explanation(body, 0x03);
 }

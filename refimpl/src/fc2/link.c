@@ -62,7 +62,9 @@ static void link_lost(struct fcvi_port *p)
     logout_all(p, false);
 }
 
-void fcvi_fc2_link_start(struct fcvi_port *p)
+enum { FLOGI_REPEATS = 3 };
+
+static void ask_fabric(struct fcvi_port *p, unsigned repeats)
 {
     struct remote_port *r = fcvi_fc2_remote_get(p, F_PORT);
     uint8_t *out = r != NULL && r->login == NONE
@@ -73,11 +75,17 @@ void fcvi_fc2_link_start(struct fcvi_port *p)
     if (out == NULL)
         return;
     p->link = LINK_AWAIT_FLOGI;
+    p->flogi_repeats = (uint8_t)repeats;
     fcvi_fc2_put_fabric_parameters(p, out + 28);
     if (p->config.topology == FCVI_FABRIC)
         fcvi_set_FC_S_ID(out, 0);
     else if (p->config.topology == FCVI_PUBLIC_LOOP) /* FC-AL: the AL_PA is all that it has for sure */
         fcvi_set_FC_S_ID(out, (p->changed ? p->lip_id : p->own_id) & 0xFF);
+}
+
+void fcvi_fc2_link_start(struct fcvi_port *p)
+{
+    ask_fabric(p, 0);
 }
 
 /* Word 2 of a FLOGI LS_ACC is R_A_TOV in milliseconds; E_D_TOV is in nanoseconds with bit 26 of Word 1
@@ -117,13 +125,14 @@ void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     fcvi_fc2_link_ready(p);
 }
 
-/* No FLOGI reply, or no FAN: then FLOGI instead (E83). */
+/* No FAN: then FLOGI instead (E83). No FLOGI reply: what there was is over, and FLOGI is repeated, since
+ * nobody may ever ask a port that only waits for a connection. */
 void fcvi_fc2_link_timeout(struct fcvi_port *p)
 {
-    if (p->link == LINK_AWAIT_FAN)
-        fcvi_fc2_link_start(p);
-    else
+    if (p->link != LINK_AWAIT_FAN)
         link_lost(p);
+    if (p->link == LINK_AWAIT_FAN || p->flogi_repeats < FLOGI_REPEATS)
+        ask_fabric(p, p->link == LINK_AWAIT_FAN ? 0 : p->flogi_repeats + 1u);
 }
 
 /* ---- loops (7.7.3, 7.7.4) ---- */

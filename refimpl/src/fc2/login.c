@@ -65,7 +65,7 @@ uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_
     fcvi_set_FC_First_Sequence(out, 1);
     fcvi_set_FC_OX_ID(out, x->ox_id);
     fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), 2 * p->config.r_a_tov_us);
-    if (command != FCVI_ELS_LOGO)
+    if (command != FCVI_ELS_LOGO && command != FCVI_ELS_RRQ)
         r->login = exchange_index(p, x);
     return out;
 }
@@ -183,7 +183,7 @@ void fcvi_fc2_login_timeout(struct fcvi_port *p, struct exchange *x)
         login_done(p, r);
     } else if (command == FCVI_ELS_ADISC)
         fcvi_fc2_adisc_timeout(p, r);
-    else if (command != FCVI_ELS_LOGO)
+    else if (command == FCVI_ELS_FLOGI)
         fcvi_fc2_link_timeout(p);
 }
 
@@ -239,4 +239,18 @@ void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
     if (f->payload_length >= 4 + FCVI_LOGO_LENGTH)
         logout_by_name(p, fcvi_LOGO_LOGO_Port_Name(f->payload + 4));
     fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
+}
+
+/* RRQ: both sides may use that range of SEQ_CNT again (FC-FS). Without room for it the other side's own timer
+ * does that. */
+void fcvi_fc2_reinstate(struct fcvi_port *p, const struct exchange *aborted)
+{
+    struct remote_port *r = fcvi_fc2_remote_find(p, aborted->peer);
+    uint8_t *out =
+        r != NULL && r->logged_in ? fcvi_fc2_els_request(p, r, FCVI_ELS_RRQ, 4 + FCVI_RRQ_LENGTH) : NULL;
+    if (out == NULL)
+        return;
+    fcvi_set_RRQ_RRQ_S_ID(out + 28, aborted->originator ? p->own_id : aborted->peer);
+    fcvi_set_RRQ_RRQ_OX_ID(out + 28, aborted->ox_id);
+    fcvi_set_RRQ_RRQ_RX_ID(out + 28, aborted->rx_id);
 }

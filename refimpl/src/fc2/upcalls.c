@@ -54,7 +54,7 @@ void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x)
 void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x)
 {
     if (x->kind == X_DISCONNECT)
-        fcvi_disconnect_timeout(p, vi_at(p, x->owner));
+        fcvi_disconnect_failed(p, vi_at(p, x->owner));
     if (x->kind != X_SETUP)
         return;
     struct setup *s = setup_at(p, x->owner);

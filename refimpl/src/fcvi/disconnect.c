@@ -68,6 +68,7 @@ int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
     if (silent)
         return VIP_SUCCESS;
     vi->disconnect_token = token;
+    vi->disconnect_again = false;
     send_rqst(p, vi, x);
     return FCVI_VIP_PENDING;
 }
@@ -83,7 +84,7 @@ void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_
     uint32_t exchange = vi->disconnect_exchange;
     FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
     if (!fcvi_fc2_sequence_ok(exchange_at(p, exchange), f)) {
-        fcvi_disconnect_timeout(p, vi); /* 8.6.2 a, 8.6.3 a */
+        fcvi_disconnect_timeout(p, vi); /* 8.6.2 a */
         return;
     }
     fcvi_fc2_exchange_free(p, exchange);
@@ -92,8 +93,24 @@ void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_
     fcvi_event_call(p, vi->disconnect_token, VIP_SUCCESS);
 }
 
-/* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. This port does not retry (E59). */
+/* No answer, or a faulty one: abort the Exchange (8.6.3 a), and ask once more in another (E59). */
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi)
+{
+    FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
+    struct exchange *x = vi->disconnect_again
+                             ? NULL
+                             : fcvi_fc2_exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
+    if (x == NULL) {
+        fcvi_disconnect_failed(p, vi);
+        return;
+    }
+    fcvi_fc2_exchange_abort(p, vi->disconnect_exchange);
+    vi->disconnect_again = true;
+    send_rqst(p, vi, x);
+}
+
+/* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. */
+void fcvi_disconnect_failed(struct fcvi_port *p, struct vi *vi)
 {
     FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
     fcvi_fc2_exchange_abort(p, vi->disconnect_exchange);

@@ -114,6 +114,7 @@ void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi);
+void fcvi_disconnect_failed(struct fcvi_port *p, struct vi *vi);
 void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi);
 
 /* connection.c */

@@ -26,6 +26,7 @@ struct fcvi_port {
     uint8_t next_seq_id, open_sequences; /* class 2: of Messages */
     uint8_t handle_bits;                 /* of a FCVI_HANDLE that number the VI */
     uint8_t link;                        /* enum link_state, of FC-2 */
+    uint8_t flogi_repeats;               /* how often this FLOGI has been repeated */
     bool fabric_known;
     bool changed;    /* since the last FLOGI: the identifier by a LIP, or the Fabric by its FAN (7.7.4) */
     uint32_t lip_id; /* the identifier that the last LIP gave */

@@ -161,12 +161,26 @@ static void aborted_by_peer(struct fcvi_port *p, struct exchange *x)
     }
 }
 
+/* FC-FS: an RX_ID that goes with no OX_ID here, and a responder of an Exchange that was never opened, name no
+ * Exchange. An originator that has heard nothing of us knows no RX_ID: the Exchange is accepted as aborted,
+ * known here or not (C.5.7.1). */
+static bool names_no_exchange(const struct exchange *x, const struct fcvi_frame *abts)
+{
+    uint16_t rx_id = (uint16_t)fcvi_FC_RX_ID(abts->fc);
+    if (x == NULL)
+        return fcvi_FC_Exchange_Context(abts->fc) || rx_id != FC_X_ID_UNASSIGNED;
+    return rx_id != FC_X_ID_UNASSIGNED && x->rx_id != FC_X_ID_UNASSIGNED && rx_id != x->rx_id;
+}
+
 static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(f->fc);
     struct exchange *x = fcvi_fc2_exchange_of(p, f);
     if (r_ctl == FCVI_R_CTL_ABTS) {
-        /* FC-FS: an Exchange unknown here is accepted as aborted, too (C.5.7.1) */
+        if (names_no_exchange(x, f)) {
+            fcvi_fc2_send_ba_rjt(p, f);
+            return;
+        }
         fcvi_fc2_send_ba_acc(p, f);
         if (x != NULL)
             aborted_by_peer(p, x);
@@ -174,9 +188,14 @@ static void receive_bls(struct fcvi_port *p, const struct fcvi_frame *f)
     }
     if ((r_ctl != FCVI_R_CTL_BA_ACC && r_ctl != FCVI_R_CTL_BA_RJT) || x == NULL)
         return;
-    if (x->kind == X_SETUP && x->originator && setup_at(p, x->owner)->phase == SETUP_AWAIT_BA_ACC)
+    bool setup = x->kind == X_SETUP && x->originator && setup_at(p, x->owner)->phase == SETUP_AWAIT_BA_ACC;
+    if (!setup && x->kind != X_ABORTED)
+        return; /* nobody asked */
+    if (r_ctl == FCVI_R_CTL_BA_ACC)
+        fcvi_fc2_exchange_qualify(x, f);
+    if (setup)
         fcvi_originator_aborted(p, setup_at(p, x->owner));
-    else if (x->kind == X_ABORTED)
+    else
         fcvi_fc2_exchange_late(p, exchange_index(p, x));
 }
 
@@ -189,6 +208,8 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool
                   (in->eof == FCVI_EOF_NONE || in->eof == FCVI_EOF_N || in->eof == FCVI_EOF_T);
     if (f->kind == FCVI_KIND_MALFORMED || !intact || p->link == LINK_DOWN)
         return false; /* before Fabric Login there is nobody to talk to */
+    if (p->link == LINK_AWAIT_FLOGI && p->flogi_repeats > 0 && fcvi_FC_S_ID(f->fc) != F_PORT)
+        return false; /* nor while nobody answers that */
     uint32_t d_id = (uint32_t)fcvi_FC_D_ID(f->fc);
     bool els = f->kind == FCVI_KIND_ELS;
     if (!own && fcvi_FC_S_ID(f->fc) == p->own_id)
@@ -213,8 +234,14 @@ void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame
         return;
     }
     const struct remote_port *r = fcvi_fc2_remote_find(p, (uint32_t)fcvi_FC_S_ID(f.fc));
-    if (r == NULL || !r->logged_in)
+    if (r == NULL || !r->logged_in) {
+        fcvi_fc2_reject(p, &f, RJT_LOGIN_REQUIRED);
         return;
+    }
+    if (f.kind == FCVI_KIND_OTHER && fcvi_FC_TYPE(f.fc) != FCVI_TYPE_CT) {
+        fcvi_fc2_reject(p, &f, RJT_TYPE_NOT_SUPPORTED);
+        return;
+    }
     uint8_t *ack = fcvi_fc2_ack(p, &f);
     if (f.kind == FCVI_KIND_BLS)
         receive_bls(p, &f);

@@ -60,11 +60,12 @@ struct peer_call {
 
 struct vi {
     bool used;
-    uint8_t state;      /* enum fcvi_vi_state */
-    uint8_t disconnect; /* enum disconnect_phase */
-    bool blocked;       /* a VipConnectRequest or VipConnectAccept has not returned */
-    bool ready;         /* it stands in the ring of VIs that have something to send */
-    bool starved;       /* it stands in the list of those that wait for an Exchange */
+    uint8_t state;         /* enum fcvi_vi_state */
+    uint8_t disconnect;    /* enum disconnect_phase */
+    bool disconnect_again; /* its FCVI_DISCONNECT_RQST has been sent a second time (E59) */
+    bool blocked;          /* a VipConnectRequest or VipConnectAccept has not returned */
+    bool ready;            /* it stands in the ring of VIs that have something to send */
+    bool starved;          /* it stands in the list of those that wait for an Exchange */
     uint32_t next_free, ring_next, ring_previous, starved_next;
     uint32_t local_handle; /* FCVI_HANDLE of its own request for a connection */
     uint32_t generation;
