@@ -554,6 +554,34 @@ START_TEST(configuration)
 }
 END_TEST
 
+START_TEST(limits)
+{
+    struct tcp *t = t_new();
+    struct fcvi_port_limits l = t->limits;
+    size_t size = fcvi_port_size(&l);
+    l.exchanges = 0xFFFF; /* those of FC mean nothing */
+    l.setups = l.remote_ports = l.runs = l.held_frames = 1000;
+    ck_assert_uint_eq(fcvi_port_size(&l), size);
+    l.stream_reads = 4; /* what 0 stands for */
+    ck_assert_uint_eq(fcvi_port_size(&l), size);
+    l.stream_reads = 6;
+    ck_assert_uint_gt(fcvi_port_size(&l), size);
+    l.stream_reads = 0xFFFF;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+    l.stream_reads = 0x10000;
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    l.stream_reads = 64;
+    l.streams = 1 << 20;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+    l.stream_reads = 65; /* 2^26 together */
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    l.stream_reads = 1;
+    l.streams++;
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    t_free(t);
+}
+END_TEST
+
 /* Frames and links are of FC: a port of VI/TCP takes none of them, and a port of FC no stream. */
 START_TEST(other_wire)
 {
@@ -628,6 +656,7 @@ int main(void)
     tcase_add_test(c, window);
     tcase_add_loop_test(c, let_go_at_once, 0, 2);
     tcase_add_test(c, configuration);
+    tcase_add_test(c, limits);
     tcase_add_test(c, other_wire);
     tcase_add_test(c, checkpoint);
     suite_add_tcase(suite, c);
