@@ -496,6 +496,35 @@ START_TEST(window)
 }
 END_TEST
 
+/* The application lets go before its Connect Request or Accept has gone out: it never does. */
+START_TEST(let_go_at_once)
+{
+    struct tcp *t = t_new();
+    struct fcvi_stream_out what;
+    uint8_t out[256];
+    t_make(t);
+    uint32_t vi = t_vi(t, FCVI_RELIABLE_RECEPTION);
+    uint32_t stream = 0;
+    if (_i == 0) {
+        ask(t, vi, FCVI_NEVER);
+        t->said[0].kind = FCVI_STREAM_NONE;
+        fcvi_stream_opened(t->port, t->now, 0, true, NULL);
+    } else {
+        t_wait(t, 0xaa, 1);
+        stream = t_call(t);
+        t_send(t, stream, T_REQUEST, 0, 0x0001, 0x8000, 0);
+        ck_assert_int_eq(fcvi_vip_connect_accept(t->port, t->now, t_event(t, FCVI_EVENT_CALL)->conn, vi, 2),
+                         FCVI_VIP_PENDING);
+    }
+    ck_assert_int_eq(fcvi_vip_disconnect(t->port, t->now, vi, 3), VIP_SUCCESS);
+    ck_assert_uint_eq(fcvi_stream_transmit(t->port, t->now, out, sizeof out, &what), 0);
+    ck_assert_uint_eq(what.kind, FCVI_STREAM_FIN);
+    ck_assert_uint_eq(what.stream, stream);
+    t_state(t, vi, FCVI_STATE_IDLE);
+    t_free(t);
+}
+END_TEST
+
 /* ---- the port as a whole ---- */
 
 START_TEST(configuration)
@@ -521,6 +550,34 @@ START_TEST(configuration)
     ck_assert_ptr_null(fcvi_port_init(t->port, t->size, &l, &c));
     c.wire = FCVI_WIRE_FC; /* streams are for the other wire */
     ck_assert_ptr_null(fcvi_port_init(t->port, t->size, &t->limits, &c));
+    t_free(t);
+}
+END_TEST
+
+START_TEST(limits)
+{
+    struct tcp *t = t_new();
+    struct fcvi_port_limits l = t->limits;
+    size_t size = fcvi_port_size(&l);
+    l.exchanges = 0xFFFF; /* those of FC mean nothing */
+    l.setups = l.remote_ports = l.runs = l.held_frames = 1000;
+    ck_assert_uint_eq(fcvi_port_size(&l), size);
+    l.stream_reads = 4; /* what 0 stands for */
+    ck_assert_uint_eq(fcvi_port_size(&l), size);
+    l.stream_reads = 6;
+    ck_assert_uint_gt(fcvi_port_size(&l), size);
+    l.stream_reads = 0xFFFF;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+    l.stream_reads = 0x10000;
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    l.stream_reads = 64;
+    l.streams = 1 << 20;
+    ck_assert_uint_ne(fcvi_port_size(&l), 0);
+    l.stream_reads = 65; /* 2^26 together */
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
+    l.stream_reads = 1;
+    l.streams++;
+    ck_assert_uint_eq(fcvi_port_size(&l), 0);
     t_free(t);
 }
 END_TEST
@@ -597,7 +654,9 @@ int main(void)
     tcase_add_loop_test(c, disconnect_while_connecting, 0, 3);
     tcase_add_test(c, lengths_of_discriminators);
     tcase_add_test(c, window);
+    tcase_add_loop_test(c, let_go_at_once, 0, 2);
     tcase_add_test(c, configuration);
+    tcase_add_test(c, limits);
     tcase_add_test(c, other_wire);
     tcase_add_test(c, checkpoint);
     suite_add_tcase(suite, c);

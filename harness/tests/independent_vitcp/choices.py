@@ -31,6 +31,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "early_posts": ("counted|left-out", "Descriptors posted before the connection count (V55; left-out draws a notice)"),
     "read_ack": ("validated|answered|later", "when a Read Request is acknowledged (V64)"),
     "delivery_completes": ("acknowledged|sent", "when Sends complete at Reliable Delivery (V15)"),
+    "send_behind_read": ("passes|waits", "a Send behind a read at Reliable Reception (V77)"),
     "is_code": (f"{N}:0:255:0", "IS Error Code beside a VI error (V49)"),
     "read_window": (f"{N}:0:65535:4", "RDMA Read Window that is offered (V24)"),
     "surplus": ("served|closed", "what happens to Read Requests beyond it (V24)"),

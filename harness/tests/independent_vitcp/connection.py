@@ -236,6 +236,9 @@ class Connection:
             return
         if kind == READ_REQUEST and not self.may_read(descriptor):
             return
+        waits = self.port.choose("send_behind_read") == "waits" and self.vi.attributes.level == 3  # Reliable Reception
+        if kind == SEND and waits and self.reads:
+            return
         if consumes or self.bad("everything-consumes"):
             self.used += 1
         descriptor.started = True

@@ -122,7 +122,8 @@ void fcvi_vitcp_forget(struct fcvi_port *p, struct stream *s)
 void fcvi_vitcp_end_sending(struct fcvi_port *p, struct stream *s)
 {
     struct stream_tx *tx = &s->tx;
-    if (tx->left > 0) {
+    bool unasked = tx->notice == FCVI_PDU_CONNECT_REQUEST || tx->notice == FCVI_PDU_CONNECT_ACCEPT;
+    if (tx->left > 0 || unasked) { /* a setup that has not been said needs no end */
         tx->left = tx->headers = tx->gone = 0;
         tx->notice = FCVI_PDU_NONE;
         tx->error = FCVI_VI_ERROR_NONE;

@@ -4,12 +4,14 @@
 
 #include <fcvi/port.h>
 #include <fcvi/vipl_host.h>
+#include <fcvi/vitcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = 2, MILLISECOND = 1000 };
+enum { NOBODY = 2, MILLISECOND = 1000, LINKS = 64, PIECE = 1000, MTU = 65536 };
+static const uint32_t nowhere = UINT32_MAX;
 
 const unsigned char net_host[2][16] = {{0xfe, 0x80, [15] = 0xa1}, {0xfe, 0x80, [15] = 0xb2}};
 
@@ -24,6 +26,12 @@ struct side {
     uint64_t deadline;
 };
 
+/* A TCP connection: the stream at each side, NOWHERE where the side has ended. */
+struct link {
+    uint32_t stream[2];
+    bool ended[2];
+};
+
 struct hall {
     pthread_mutex_t mutex;
     pthread_cond_t turn_changed;
@@ -32,6 +40,7 @@ struct hall {
     const struct net *net;
     uint64_t *memory;
     struct fcvi_fabric *fabric;
+    struct link link[LINKS];
     struct side side[2];
 };
 
@@ -40,9 +49,66 @@ static int number_of(const struct side *s)
     return (int)(s - s->hall->side);
 }
 
+/* ---- TCP ---- */
+
+static struct link *link_of(struct hall *h, int side, uint32_t stream)
+{
+    for (int i = 0; i < LINKS; i++)
+        if (h->link[i].stream[side] == stream)
+            return &h->link[i];
+    return NULL;
+}
+
+static void call(struct hall *h, int from, const struct fcvi_stream_out *what)
+{
+    struct fcvi_endpoint caller = what->local, called = what->remote;
+    uint32_t stream;
+    struct link *l = link_of(h, 0, nowhere);
+    caller.port = (uint16_t)(1000 + (l - h->link));
+    bool taken = fcvi_stream_incoming(h->side[!from].port, h->now, &caller, &called, &stream);
+    if (taken) {
+        l->stream[from] = what->stream;
+        l->stream[!from] = stream;
+        l->ended[0] = l->ended[1] = false;
+    }
+    fcvi_stream_opened(h->side[from].port, h->now, what->stream, taken, &caller);
+}
+
+static void end(struct hall *h, int from, struct link *l, enum fcvi_close how)
+{
+    l->ended[from] = true;
+    fcvi_stream_closed(h->side[!from].port, h->now, l->stream[!from], how);
+    if (how == FCVI_CLOSE_RESET || l->ended[!from])
+        l->stream[0] = l->stream[1] = nowhere;
+}
+
+/* What one port says arrives at the other, in pieces that cut headers. */
+static bool say(struct hall *h, int from)
+{
+    uint8_t bytes[PIECE];
+    struct fcvi_stream_out what;
+    size_t n = fcvi_stream_transmit(h->side[from].port, h->now, bytes, sizeof bytes, &what);
+    if (what.kind == FCVI_STREAM_NONE)
+        return false;
+    struct link *l = link_of(h, from, what.stream);
+    if (what.kind == FCVI_STREAM_OPEN) {
+        call(h, from, &what);
+    } else if (what.kind == FCVI_STREAM_DATA) {
+        fcvi_stream_receive(h->side[!from].port, h->now, l->stream[!from], bytes, n);
+        fcvi_stream_window(h->side[from].port, h->now, what.stream, (int64_t)n);
+    } else if (l != NULL) {
+        end(h, from, l, what.kind == FCVI_STREAM_FIN ? FCVI_CLOSE_FIN : FCVI_CLOSE_RESET);
+    }
+    return true;
+}
+
+/* ---- frames ---- */
+
 /* What the ports have to send goes out. */
 static bool send_all(struct hall *h)
 {
+    if (h->net->tcp)
+        return say(h, 0) | say(h, 1);
     uint8_t frame[FCVI_FABRIC_FRAME];
     struct fcvi_transmitted meta;
     bool any = false;
@@ -60,6 +126,8 @@ static bool deliver(struct hall *h)
     uint8_t frame[FCVI_FABRIC_FRAME];
     struct fcvi_input in;
     uint32_t to;
+    if (h->net->tcp)
+        return false;
     bool any = fcvi_fabric_deliver(h->fabric, h->now, &to, frame, sizeof frame, &in);
     if (any)
         fcvi_port_receive(h->side[to].port, h->now, &in);
@@ -78,7 +146,7 @@ static void exchange(struct hall *h)
 
 static uint64_t next_time(const struct hall *h)
 {
-    uint64_t next = fcvi_fabric_deadline(h->fabric);
+    uint64_t next = h->net->tcp ? FCVI_NEVER : fcvi_fabric_deadline(h->fabric);
     for (int i = 0; i < 2; i++) {
         uint64_t timer = fcvi_port_deadline(h->side[i].port);
         next = timer < next ? timer : next;
@@ -188,6 +256,8 @@ static struct fcvi_port_config config_of(const struct net *net, int i)
                                  .seed = 1 + (uint64_t)i,
                                  .fabric_login = net->n_port_id == 0,
                                  .name_server = net->name_server};
+    if (net->tcp)
+        c.wire = FCVI_WIRE_VITCP;
     if (!net->strangers)
         c.peer = identity_of(net, !i);
     return c;
@@ -196,6 +266,9 @@ static struct fcvi_port_config config_of(const struct net *net, int i)
 static bool make_fabric(struct hall *h)
 {
     const struct fcvi_fabric_limits limits = {.ports = 2, .frames = 512};
+    memset(h->link, 0xFF, sizeof h->link); /* nowhere */
+    if (h->net->tcp)
+        return true;
     size_t size = fcvi_fabric_size(&limits);
     h->memory = calloc(1, size);
     h->fabric = h->memory != NULL ? fcvi_fabric_init(h->memory, size, &limits, &h->net->fabric) : NULL;
@@ -211,7 +284,8 @@ static bool attach(struct side *s, const char *device, int i)
                                             .descriptors = 32,
                                             .events = 2048,
                                             .memory = 4096,
-                                            .max_transfer_size = 65536};
+                                            .max_transfer_size = MTU,
+                                            .streams = s->hall->net->tcp ? LINKS : 0};
     const struct fcvi_vipl_name names[] = {{"alpha", {0xfe, 0x80, [15] = 0xa1}},
                                            {"beta", {0xfe, 0x80, [15] = 0xb2}}};
     struct fcvi_vipl_nic info = {.rdma_read_levels = 6, /* both reliable levels */
@@ -227,6 +301,11 @@ static bool attach(struct side *s, const char *device, int i)
     size_t size = fcvi_port_size(&limits);
     s->memory = calloc(1, size);
     s->port = s->memory != NULL ? fcvi_port_init(s->memory, size, &limits, &config) : NULL;
+    if (s->hall->net->tcp) {
+        info.max_discriminator_length = FCVI_MAX_DISCRIMINATOR_VITCP;
+        info.short_discriminators = true;
+        return s->port != NULL && fcvi_vipl_attach(device, &ops, s, &info) == 0;
+    }
     if (s->port == NULL ||
         fcvi_fabric_attach(s->hall->fabric, &config.self, s->hall->net->place) != (uint32_t)i)
         return false;

@@ -1,6 +1,6 @@
-/* Two NICs, VINIC0 and VINIC1, on two reference ports of a simulated Fabric with virtual time, and two
- * programs that take turns: one runs until it waits in a VIPL call and nothing has happened for it, so a run
- * is the same every time. Time goes on only when both wait. */
+/* Two NICs, VINIC0 and VINIC1, on two reference ports of a simulated Fabric, or of TCP, with virtual time,
+ * and two programs that take turns: one runs until it waits in a VIPL call and nothing has happened for it,
+ * so a run is the same every time. Time goes on only when both wait. */
 #ifndef FCVI_VIPL_TEST_NET_H
 #define FCVI_VIPL_TEST_NET_H
 
@@ -17,6 +17,7 @@ struct net {
     bool name_server;      /* by GID_IPP (7.6), otherwise by FARP (7.5) */
     uint32_t n_port_id;    /* of the first port, the other's is one more; 0: FLOGI assigns both */
     enum fcvi_fabric_place place;
+    bool tcp; /* VI/TCP instead: streams of bytes between the two, and no Fabric */
 };
 
 /** The host addresses that the ports have, and the names "alpha" and "beta" of the name service. */

@@ -1,5 +1,6 @@
 /* VIPL programs against each other over the simulated Fabric: every pair of them at every reliability level
- * that it is for, in the four topologies of 7.7, on In-Order and Out-of-Order Fabrics, in class 2 and 3. */
+ * that it is for, in the four topologies of 7.7, on In-Order and Out-of-Order Fabrics, in class 2 and 3, and
+ * over VI/TCP. */
 #include "net.h"
 
 #include "../../../codec/tests/quiet_check.h"
@@ -10,18 +11,19 @@ static const struct {
     const char *name;
     program *first, *second;
     unsigned levels;
+    bool agreed_mtu; /* they differ in MaxTransferSize, which VI/TCP negotiates (2.2.1) */
 } pair[] = {
-    {"echo", echo_server, echo_client, 7},
-    {"lost", lost_server, lost_client, 7},
-    {"completion queue", cq_server, cq_client, 7},
-    {"refused requests", refuse_server, refuse_client, 7},
-    {"RDMA Write", write_server, write_client, 7},
-    {"malformed", format_server, format_client, 7},
-    {"peers", peer_one, peer_two, 7},
-    {"peers that differ", mismatch_one, mismatch_two, 7},
-    {"RDMA Read", read_server, read_client, 6}, /* VI-ARCH 2.5: never on Unreliable Delivery */
-    {"nothing posted", empty_server, empty_client, 6},
-    {"RDMA protection", protect_server, protect_client, 6},
+    {"echo", echo_server, echo_client, 7, false},
+    {"lost", lost_server, lost_client, 7, false},
+    {"completion queue", cq_server, cq_client, 7, false},
+    {"refused requests", refuse_server, refuse_client, 7, true},
+    {"RDMA Write", write_server, write_client, 7, false},
+    {"malformed", format_server, format_client, 7, false},
+    {"peers", peer_one, peer_two, 7, false},
+    {"peers that differ", mismatch_one, mismatch_two, 7, true},
+    {"RDMA Read", read_server, read_client, 6, false}, /* VI-ARCH 2.5: never on Unreliable Delivery */
+    {"nothing posted", empty_server, empty_client, 6, false},
+    {"RDMA protection", protect_server, protect_client, 6, false},
 };
 
 enum { LATENCY = 100, JITTER = 400, E_D_TOV = 2000000, R_A_TOV = 10000000 };
@@ -73,6 +75,7 @@ static const struct net nets[] = {
      .strangers = true,
      .name_server = true,
      .place = FCVI_PLACE_FABRIC},
+    {"VI/TCP", .tcp = true, .n_port_id = 0x010100},
 };
 enum { PAIRS = sizeof pair / sizeof pair[0], NETS = sizeof nets / sizeof nets[0] };
 
@@ -84,6 +87,8 @@ START_TEST(test_pair)
         const int p = _i / NETS, n = _i % NETS;
         if ((pair[p].levels & level) == 0)
             continue;
+        if (nets[n].tcp && (level == VIP_SERVICE_RELIABLE_DELIVERY || pair[p].agreed_mtu))
+            continue; /* the other side does not see which of the two reliable levels a VI has (V15) */
         const char *failure = net_run(&nets[n], pair[p].first, pair[p].second, level);
         ck_assert_msg(failure == NULL, "%s, %s, level %u: %s", nets[n].name, pair[p].name, level, failure);
     }
