@@ -1,6 +1,6 @@
-"""The providers that do something wrong, and those that are odd and right: what harness/shims makes of ours, and the rows it breaks.
+"""The providers that do something wrong, and those that are odd and right: what harness/shims makes of ours, and what it breaks.
 
-A line is a kind, the twist with its arguments (harness/shims/twists_*.c tell what they mean), and the rows that the provider breaks.
+A line is a kind, the twist with its arguments (harness/shims/twists_*.c tell what they mean), and the rows that it breaks.
 Each pair of a twist and a row is a faulty provider of its own. The rows were chosen by the catalogue alone, before a case was read.
 """
 

@@ -154,7 +154,8 @@ def reads(t: Calls) -> None:
         p.a.rdma("read", p.dst.remote(offset), *split(sink, 64, length, t.params["scatter"]))
         got = p.a.reap("Send", 5 * t.settle_us)
         for row in ("G5.2-06", "S2.3.2-08"):
-            t.require(got.errors != {"FORMAT_ERROR"}, row, "an RDMA Read at a level of RDMAReadSupport", got, "an operation that there is")
+            t.require(got.errors != {"FORMAT_ERROR"}, row, "an RDMA Read at a level of RDMAReadSupport", got,
+                      "an operation that there is")
         if not got.good:
             t.fail("S2.3.2-02", "an RDMA Read", str(got), "a Descriptor without error")
         t.require(got.length == length, "G5.2-14", "Length of an RDMA Read", got.length, length)
@@ -345,8 +346,8 @@ def write_back(t: Calls) -> None:
         got = p.b.done("Recv")
         t.require(got.good and got.descriptor == number, "S2.1.1-02", f"round {i} with the same Descriptor", got, "success")
         t.require(got.length == 400 + i, "G5.2-14", "Length", got.length, 400 + i)
-        t.require((got.length, got.immediate) == (400 + i, i), "S6.4.1-01", "Length and Immediate Data", (got.length, got.immediate),
-                  (400 + i, i))
+        updated = (got.length, got.immediate)
+        t.require(updated == (400 + i, i), "S6.4.1-01", "Length and Immediate Data", updated, (400 + i, i))
         if not got.good:
             break
     number = p.b.recv(p.dst.part(0, 600), Status=0xFFFFFFFF)

@@ -625,7 +625,7 @@ def one_too_many(t: Calls) -> None:
                   said.get("code"),
                   "VIP_ERROR_VI_OVERRUN")  # fmt: skip
     vi.disconnect()
-    back = []
+    back: list[Any] = []
     for _ in range(len(numbers) + 1):
         got = vi.reap("Recv") if len(back) < most else vi.done("Recv")  # flushed Descriptors may need a moment
         if got.ptr is None:
