@@ -245,15 +245,15 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000
 TIDY = clang-tidy --quiet $(foreach word,-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES),--extra-arg=$(word))
-check-tidy: ## clang-tidy and cppcheck
-	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) 2> /dev/null' tidy
+check-tidy: $(BUILD)/obj/shims/calls.h ## clang-tidy and cppcheck
+	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) -I$(<D) 2> /dev/null' tidy
 	@cppcheck --quiet -j $$(nproc) --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	  --suppress=missingIncludeSystem $(INCLUDES) $(TIDY_SRC)
+	  --suppress=missingIncludeSystem $(INCLUDES) -I$(<D) $(TIDY_SRC)
 
 clean: ## remove the build
 	rm -rf $(BUILD)

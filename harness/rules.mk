@@ -94,7 +94,7 @@ $(BUILD)/san/vipl_load: $(call objects,$(BUILD)/san/obj,$(LOAD_SRC)) $(BUILD)/sa
 $(eval $(call variant,$(BUILD)/tsan/obj,$$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g -fsanitize=thread $$(ASSERTS) $$(INCLUDES)))
 $(BUILD)/tsan/vipl_load: $(call objects,$(BUILD)/tsan/obj,$(LOAD_SRC) $(VIPL_SRC) $(LIB_SRC))
 	$(CC) -fsanitize=thread $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
-.PHONY: vipl-load vipl-load-short
+.PHONY: vipl-load
 vipl-load: $(BUILD)/vipl_load $(BUILD)/tsan/vipl_load $(BUILD)/san/vipl_load ## random legal VIPL calls by 8 threads on 64 VIs for LOAD_SECONDS, then a tenth of it under TSan and under ASan
 	$(BUILD)/vipl_load $(LOAD_SECONDS) 1
 	$(BUILD)/tsan/vipl_load $$(( ($(LOAD_SECONDS) + 9) / 10 )) 2
@@ -156,7 +156,7 @@ DIFFERENTIAL_SEED ?= 1
 differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
 	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
-check-python: all $(FAULTY_PROVIDERS) ## pytest over the harness and the catalogue
+check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases

@@ -61,12 +61,10 @@ struct pair {
 
 struct worker {
     pthread_t thread;
-    unsigned number;
-    uint64_t random;
-    struct pair *pair;
-    unsigned pairs;
+    uint64_t random, calls, messages, bytes, rounds;
     VIP_CQ_HANDLE cq[NICS];
-    uint64_t calls, messages, bytes, rounds;
+    struct pair *pair;
+    unsigned number, pairs;
 };
 
 static struct {
@@ -114,7 +112,7 @@ static void pause_briefly(void)
 
 static unsigned char *slot_of(const struct end *e, unsigned slot)
 {
-    return e->memory + BUFFERS + slot * SLOT;
+    return e->memory + BUFFERS + (size_t)slot * SLOT;
 }
 
 static void check_guard(const struct end *e, unsigned slot)
@@ -229,7 +227,7 @@ static void came(struct worker *w, struct pair *p, unsigned which, unsigned recv
     VIP_UINT32 status = d->CS.Status;
     HOLD(e->count[recv] > 0, "a Descriptor of a queue that has none");
     HOLD(d == e->posted[recv][0], "another Descriptor than the oldest");
-    memmove(e->posted[recv], e->posted[recv] + 1, --e->count[recv] * sizeof *e->posted[recv]);
+    memmove(e->posted[recv], e->posted[recv] + 1, --e->count[recv] * sizeof e->posted[recv][0]);
     HOLD((status & VIP_STATUS_DONE) && (status & VIP_STATUS_RESERVED) == 0, "Status %08x", status);
     bool bad = (status & VIP_STATUS_ERROR_MASK) != 0;
     HOLD(bad == (code == VIP_DESCRIPTOR_ERROR), "Status %08x with code %d", status, (int)code);
@@ -324,7 +322,7 @@ static bool reap(struct worker *w, struct pair *p, unsigned which, unsigned recv
 static VIP_DESCRIPTOR *descriptor(struct end *e, unsigned recv, unsigned *slot)
 {
     unsigned at = recv * DEPTH + e->next[recv];
-    VIP_DESCRIPTOR *d = (VIP_DESCRIPTOR *)(void *)(e->memory + at * ROOM);
+    VIP_DESCRIPTOR *d = (VIP_DESCRIPTOR *)(void *)(e->memory + (size_t)at * ROOM);
     *slot = at;
     e->next[recv] = (e->next[recv] + 1) % DEPTH;
     memset(d, 0, ROOM);
@@ -628,7 +626,7 @@ static void make_pairs(void)
             struct end *e = &pairs[i].end[k];
             e->nic = k;
             e->queued = (i + k) % 2 == 0;
-            e->memory = aligned_alloc(4096, (MEMORY + 4095) / 4096 * 4096);
+            e->memory = aligned_alloc(4096, (size_t)(MEMORY + 4095) / 4096 * 4096);
             HOLD(e->memory != NULL, "memory");
             memset(e->memory, GUARD_BYTE, MEMORY);
             VIP_MEM_ATTRIBUTES a = {nics[k].tag, VIP_TRUE, nics[k].attributes.RDMAReadSupport != 0};
@@ -644,7 +642,7 @@ static void start(unsigned threads)
     for (unsigned i = 0; i < threads; i++) {
         struct worker *w = &workers[i];
         *w = (struct worker){
-            .number = i, .random = seed * 1000003 + i, .pair = &pairs[i * share], .pairs = share};
+            .number = i, .random = seed * 1000003 + i, .pair = &pairs[(size_t)i * share], .pairs = share};
         for (unsigned k = 0; k < NICS; k++)
             HOLD(VipCreateCQ(nics[k].nic, CQ_ENTRIES, &w->cq[k]) == VIP_SUCCESS, "VipCreateCQ");
         for (unsigned p = 0; p < share; p++)

@@ -1,5 +1,5 @@
 /* The frame of the twists: which one is in force, and the calls that keep the notes and ask its hooks. */
-#define _GNU_SOURCE /* process_vm_writev */
+#define _GNU_SOURCE /* process_vm_writev; NOLINT(bugprone-reserved-identifier) */
 #include "twist.h"
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ static const struct twist *named(const char *name)
     const struct twist *lists[] = {vipl_twists_data,     vipl_twists_descriptor, vipl_twists_queue,
                                    vipl_twists_callback, vipl_twists_connect,    vipl_twists_memory,
                                    vipl_twists_nic,      vipl_twists_odd};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         for (const struct twist *t = lists[i]; t->name != NULL; t++)
             if (strcmp(t->name, name) == 0)
                 return t;

@@ -193,13 +193,13 @@ static VIP_RETURN sleeping_peer_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local
                                         VIP_ULONG timeout)
 {
     VIP_RETURN code = vipl_real.VipConnectPeerRequest(vi, local, remote, timeout);
-    vipl_sleep(3500);
+    vipl_sleep(12000);
     return code;
 }
 
 static VIP_RETURN sleeping_peer_done(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *a)
 {
-    vipl_sleep(3500);
+    vipl_sleep(12000);
     return vipl_real.VipConnectPeerDone(vi, a);
 }
 

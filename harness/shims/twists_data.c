@@ -93,7 +93,7 @@ static void late_data(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_RETUR
     if (recv != (vipl_twist_argument(0) != 0) || !good(d) || operation(d) != vipl_twist_argument(1) ||
         s == NULL || s->Length == 0 || d->CS.Length == 0)
         return;
-    unsigned char bytes[64] = {0}, none[64];
+    unsigned char bytes[64] = {0}, none[64] = {0};
     size_t length = d->CS.Length < s->Length ? d->CS.Length : s->Length;
     length = length < sizeof bytes ? length : sizeof bytes;
     memcpy(bytes, start(s), length);
@@ -107,7 +107,7 @@ static void late_data(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_RETUR
 static void late_write(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_RETURN *code)
 {
     (void)n, (void)code;
-    unsigned char bytes[64], none[64];
+    unsigned char bytes[64] = {0}, none[64] = {0};
     size_t length = d->CS.Length < sizeof bytes ? d->CS.Length : sizeof bytes;
     if (recv || operation(d) != VIP_CONTROL_OP_RDMAWRITE || !good(d) || d->CS.SegCount < 2 || length == 0 ||
         !vipl_poke(bytes, d->DS[0].Remote.Data.Address, length))

@@ -34,7 +34,7 @@ static VIP_RETURN noting_register(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_ULO
                                   VIP_MEM_ATTRIBUTES *a, VIP_MEM_HANDLE *handle)
 {
     VIP_RETURN code = vipl_real.VipRegisterMem(nic, address, length, a, handle);
-    if (code == VIP_SUCCESS)
+    if (code == VIP_SUCCESS && a != NULL && handle != NULL)
         note_region(&(struct area){nic, address, length, *handle, a->Ptag, pthread_self()});
     return code;
 }

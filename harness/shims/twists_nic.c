@@ -114,7 +114,7 @@ static VIP_RETURN open_same(const VIP_CHAR *name, VIP_NIC_HANDLE *nic)
     VIP_RETURN code = vipl_real.VipOpenNic(name, nic);
     if (code == VIP_SUCCESS && name != NULL && strlen(name) < sizeof open_name) {
         open_one = *nic;
-        strcpy(open_name, name);
+        memcpy(open_name, name, strlen(name) + 1);
     }
     return code;
 }

@@ -267,7 +267,7 @@ static VIP_RETURN twice_cq_done(VIP_CQ_HANDLE cq, VIP_VI_HANDLE *vi, VIP_BOOLEAN
         return VIP_SUCCESS;
     }
     VIP_RETURN code = vipl_real.VipCQDone(cq, vi, recv);
-    if (code == VIP_SUCCESS) {
+    if (code == VIP_SUCCESS && vi != NULL && recv != NULL) {
         again_vi = *vi;
         again_recv = *recv;
     }
@@ -277,33 +277,6 @@ static VIP_RETURN twice_cq_done(VIP_CQ_HANDLE cq, VIP_VI_HANDLE *vi, VIP_BOOLEAN
 static VIP_RETURN twice_cq_wait(VIP_CQ_HANDLE cq, VIP_ULONG timeout, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
 {
     VIP_RETURN code = twice_cq_done(cq, vi, recv);
-    return code == VIP_NOT_DONE ? vipl_real.VipCQWait(cq, timeout, vi, recv) : code;
-}
-
-/* entries-reversed: the second entry before the first. */
-static VIP_RETURN reversed_cq_done(VIP_CQ_HANDLE cq, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
-{
-    if (again_vi != NULL) {
-        *vi = again_vi;
-        *recv = again_recv;
-        again_vi = NULL;
-        return VIP_SUCCESS;
-    }
-    VIP_VI_HANDLE second;
-    VIP_BOOLEAN second_recv;
-    VIP_RETURN code = vipl_real.VipCQDone(cq, vi, recv);
-    if (code == VIP_SUCCESS && vipl_real.VipCQDone(cq, &second, &second_recv) == VIP_SUCCESS) {
-        again_vi = *vi;
-        again_recv = *recv;
-        *vi = second;
-        *recv = second_recv;
-    }
-    return code;
-}
-
-static VIP_RETURN reversed_cq_wait(VIP_CQ_HANDLE cq, VIP_ULONG timeout, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
-{
-    VIP_RETURN code = reversed_cq_done(cq, vi, recv);
     return code == VIP_NOT_DONE ? vipl_real.VipCQWait(cq, timeout, vi, recv) : code;
 }
 
@@ -363,7 +336,6 @@ const struct twist vipl_twists_queue[] = {
                .VipCQWait = overslept_cq_wait}},
     {.name = "entry", .calls = {.VipCQDone = entry_cq_done, .VipCQWait = entry_cq_wait}},
     {.name = "entry-twice", .calls = {.VipCQDone = twice_cq_done, .VipCQWait = twice_cq_wait}},
-    {.name = "entries-reversed", .calls = {.VipCQDone = reversed_cq_done, .VipCQWait = reversed_cq_wait}},
     {.name = "small-cq", .calls = {.VipCreateCQ = small_cq}},
     {.name = "emptying-resize", .calls = {.VipResizeCQ = emptying_resize}},
     {.name = "idle-resize", .calls = {.VipResizeCQ = idle_resize}},

@@ -1,6 +1,6 @@
-"""The providers that do something wrong, and those that are odd and right: what harness/shims makes of ours, and the rows it breaks.
+"""The providers that do something wrong, and those that are odd and right: what harness/shims makes of ours, and what it breaks.
 
-A line is a kind, the twist with its arguments (harness/shims/twists_*.c tell what they mean), and the rows that the provider breaks.
+A line is a kind, the twist with its arguments (harness/shims/twists_*.c tell what they mean), and the rows that it breaks.
 Each pair of a twist and a row is a faulty provider of its own. The rows were chosen by the catalogue alone, before a case was read.
 """
 
@@ -157,11 +157,11 @@ order | swapped 1 | S6.3.1.1-02 S2.3.1-01 S2.5.2-01
 order | swapped 0 | S6.3.1.1-03 S2.5.2-01 S6.3.1.1-06
 order | done-twice 0 | G3.5.2-01
 order | done-twice 1 | G3.5.5-01
-queue | slow 0 4000 | G3.5.2-05
-queue | slow 1 4000 | G3.5.5-03
-queue | slow 2 4000 | G3.5.7-03
-queue | slow 3 4000 | G3.5.1-01
-queue | slow 4 4000 | G3.5.4-01
+queue | slow 0 12000 | G3.5.2-05
+queue | slow 1 12000 | G3.5.5-03
+queue | slow 2 12000 | G3.5.7-03
+queue | slow 3 12000 | G3.5.1-01
+queue | slow 4 12000 | G3.5.4-01
 queue | slow 5 4000 | G3.5.3-01
 queue | slow 6 4000 | G3.5.6-01
 queue | slow 7 4000 | G3.5.8-01

@@ -83,7 +83,8 @@ def wait_timeout(t: Calls) -> None:
         vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
         asking = ask(vi, other.address(), 5_000_000)
         code = ended(t, waiting, "G3.3.1-03", 2 * t.settle_us)
-        t.codes("G3.3.1-03", "VipConnectWait without limit, when a client comes", code, OK)
+        if code != OK:
+            t.fail("G3.3.1-03", "VipConnectWait without limit, when a client comes", code, OK)
         other.code("VipConnectAccept", conn=waiting.integer("conn"), vi=peer.vi)
         t.codes("G3.3.1-03", "the client", ended(t, asking, "G3.3.1-03", t.async_us), OK)
     t.named("S4.1-03 G3.3.1-04")
@@ -392,8 +393,9 @@ def remote_addr(t: Calls) -> None:
     t.codes("G3.3-07", "VipConnectWait", ended(t, waiting, "G3.3-07", 2 * t.settle_us), OK)
     seen = waiting.result().get("RemoteAddr", {})
     t.require(seen.get("host") == mine["host"], "G3.3.1-05", "the host of RemoteAddr", seen.get("host"), mine["host"])
-    t.require(seen.get("discriminator") == mine["discriminator"], "G4.9-01", "the discriminator of RemoteAddr",
-              seen.get("discriminator"), mine["discriminator"])  # fmt: skip
+    for row in ("G3.3.1-05", "G4.9-01"):
+        t.require(seen.get("discriminator") == mine["discriminator"], row, "the discriminator of RemoteAddr",
+                  seen.get("discriminator"), mine["discriminator"])  # fmt: skip
     t.require(waiting.result().get("guard") is not False, "G3.3.1-05", "bytes past the room for RemoteAddr", "written", "untouched")
     t.codes("G3.3.1-07", "VipConnectAccept", other.code("VipConnectAccept", conn=waiting.integer("conn"), vi=peer.vi), OK)
     t.codes("G3.3.1-07", "the client", ended(t, asking, "G3.3.1-07", t.settle_us), OK)

@@ -339,7 +339,8 @@ def too_long(t: Calls) -> None:
     else:
         t.require(got.descriptor == short and LENGTH in got.errors, "G5.2-25", "a receive that is too short", got, LENGTH)
         t.require(LENGTH in got.errors, "S6.4.1-06", "a receive that is too short", got, LENGTH)
-        t.require(got.length == 0, "S6.4.1-05", "its Length", got.length, 0)
+        t.require(bool(got.errors), "S2.3.1-03", "a receive that is too short", got, "an error")
+        t.require(LENGTH in got.errors and got.length == 0, "S6.4.1-05", "its status and Length", got, f"{LENGTH} and 0")
         t.require(LENGTH in got.errors, "G3.8.1-04", "a receive that is too short", got, "the error in the Descriptor")
     for at, size in ((960, 64), (1124, 2900)):
         seen = dst.read(at, size)
@@ -593,6 +594,9 @@ def wrong_place(t: Calls) -> None:
     told = got.ptr is not None or bool(heard(t, vi)) or t.until(lambda: bool(heard(t, vi)) or vi.done(queue).ptr is not None,
                                                                 t.async_us)
     t.require(told, "G3.8.1-05", f"a Descriptor that is {how}", "never told of", "VIP_ERROR_POST_DESC")
+    for said in heard(t, vi):
+        t.require("_RDMA" not in str(said.get("code")), "G3.8.1-05", f"the code for a Descriptor that is {how}", said.get("code"),
+                  "VIP_ERROR_POST_DESC")
     if any(h.get("code") == "VIP_ERROR_POST_DESC" for h in heard(t, vi)):
         t.require(vi.becomes(ERROR), "G6.3.1-01", "the state afterwards", vi.state(), ERROR)
     t.named("G3.5.1-02 G3.5.4-02 G3.8.1-06 G3.8.1-16 G6.3.1-01 S2.2-01 S3.2.2.1-05")
@@ -621,7 +625,7 @@ def one_too_many(t: Calls) -> None:
                   said.get("code"),
                   "VIP_ERROR_VI_OVERRUN")  # fmt: skip
     vi.disconnect()
-    back = []
+    back: list[Any] = []
     for _ in range(len(numbers) + 1):
         got = vi.reap("Recv") if len(back) < most else vi.done("Recv")  # flushed Descriptors may need a moment
         if got.ptr is None:

@@ -113,9 +113,10 @@ class Calls(CallScenario):
         op = _POSTED.get(str((posted or {}).get("op")))
         if posted is None or op is None or not isinstance(word, int) or not word & 1 or word & 0x1FE:
             return
-        self.require(word >> 16 & 7 == op, "G5.2-37", "the code of the operation of a Descriptor that was posted", word >> 16 & 7, op)
-        lengths = [s.get("length") for s in posted.get("segments") or [] if isinstance(s, Mapping)]
-        if found.get("length") is not None and all(isinstance(n, int) for n in lengths):
+        self.require(word >> 16 & 7 == op, "G5.2-37", "the operation of a Descriptor that was posted", word >> 16 & 7, op)
+        segments = posted.get("segments") or []
+        lengths = [s["length"] for s in segments if isinstance(s, Mapping) and isinstance(s.get("length"), int)]
+        if found.get("length") is not None and len(lengths) == len(segments):
             self.require(found["length"] == sum(lengths), "G5.2-14", "Length of what was moved", found["length"], sum(lengths))
 
     def descriptors(self) -> Iterator[tuple[str, Optional[str], str, dict[str, Any]]]:
@@ -145,7 +146,7 @@ class Calls(CallScenario):
             if call.method in CODES and call.done and call.reply.error is None:
                 code = call.reply.result.get("return")
                 self.require(code in CODES[call.method], "G4.2-02", f"{call.method} returned {code}", code, "a code of its list")
-        posted = {(end, number): descriptor for end, number, descriptor in self._posted()}
+        posted: dict[tuple[int, Any], Mapping[str, Any]] = {(end, number): made for end, number, made in self._posted()}
         for end, queue, level, code, found in self._came():
             self._word(queue, level, code, found)
             self._fits_post(found, posted.get((end, found.get("descriptor"))))

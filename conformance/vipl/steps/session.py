@@ -98,7 +98,7 @@ class Node:
         return made.integer("ptag")
 
     def mem(self, length: int, *, write: bool = True, read: Optional[bool] = None, ptag: Optional[int] = None,
-            **params: Any) -> Mem:  # fmt: skip
+            row: str = "G3.4.3-02", **params: Any) -> Mem:  # fmt: skip
         """A region of its own; RDMA Write is enabled, RDMA Read where the provider has it."""
         read = bool(self.attribs.get("RDMAReadSupport")) if read is None else read
         tag = self.ptag if ptag is None else ptag
@@ -108,7 +108,7 @@ class Node:
         if code == RESOURCE:
             self.t.lack("the provider has no room for another region")
         if code != OK:
-            self.t.fail("G3.4.3-02", f"VipRegisterMem with good attributes: {code}", code, OK)
+            self.t.fail(row, f"VipRegisterMem with good attributes: {code}", code, OK)
         return Mem(self, made.integer("mem"), int(made.text("va"), 16), made.integer("handle"), length)
 
     def cq(self, entries: int = 64) -> int:
@@ -292,9 +292,10 @@ class Vi:
             return got[-1].code != NOT_DONE
 
         limit = self.t.settle_us if within_us is None else within_us
-        end = self.t.now_us + limit
+        end, pause = self.t.now_us + limit, 2000
         while not there() and self.t.now_us < end:
-            self.t.wait(2000)
+            self.t.wait(pause)
+            pause = min(2 * pause, 20_000)
         return got[-1]
 
     def good(self, queue: str, row: str, what: str, within_us: Optional[int] = None) -> Got:

@@ -186,6 +186,9 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
+    if args.jobs > 1 and args.dut == "api":
+        complain("--dut api tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases run one "
+                 "after another; --shard K/N divides them over several nodes")
     if args.watch:
         from .watch import watch
 
