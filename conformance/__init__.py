@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Sequence
@@ -20,6 +21,7 @@ VARIABLE = "FCVI_STANDARDS"
 #: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
 #: for their cases, their items of the PICS and their register of errata.
 _ON_REQUEST = frozenset({"vipl", "vitcp"})
+_OF_TCP = re.compile(r"(^|,)TCP\.")  # a case of VI/TCP in a selection
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
 
@@ -28,26 +30,34 @@ class NoStandard(UsageError):
 
 
 def asked_for(words: Sequence[str]) -> set[str]:
-    """The folders here that a command line is about: VIPL when it names a case or a requirement of it, a device that calls alone
-    reach (``--dut api``), or the report of such a run.
+    """The folders here that a command line is about: a book when it names a case or a requirement of it, a device that it judges
+    (``--dut api``, ``--wire tcp``, ``--dut ref:vitcp``), or the report of such a run.
     """
-    pairs = zip(("", *words), words)
-    api = any((before, word) == ("--dut", "api") or word == "--dut=api" for before, word in pairs)
-    return {"vipl"} if api or any("VIPL" in word or _reports_calls(word) for word in words) else set()
+    said = {f"{before}={word}" for before, word in zip(("", *words), words)} | set(words)
+    found = {_reported(word) for word in words} - {""}
+    if "--dut=api" in said or any("VIPL" in word for word in words):
+        found.add("vipl")
+    if said & {"--wire=tcp", "--dut=ref:vitcp"} or any("VITCP" in word or _OF_TCP.search(word) for word in words):
+        found.add("vitcp")
+    return found
 
 
-def _reports_calls(word: str) -> bool:
-    """Whether this is the directory of a report about a device without a wire. What cannot be read is found wanting later."""
+def _reported(word: str) -> str:
+    """The folder that a report is about, when this is the directory of one; "" for FC-VI, and for what is none. What cannot be
+    read is found wanting later."""
     path = os.path.join(word, _RUN)
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > _LONGEST_RUN:
-            return False
+            return ""
         with open(path, encoding="utf-8") as file:
             run = json.load(file)
     except (OSError, ValueError, RecursionError):
-        return False
+        return ""
     dut = run.get("dut") if isinstance(run, dict) else None
-    return isinstance(dut, dict) and dut.get("attachment") == "api"
+    if not isinstance(dut, dict):
+        return ""
+    pics = dut.get("pics")
+    return "vipl" if dut.get("attachment") == "api" else "vitcp" if isinstance(pics, dict) and pics.get("tcp") is True else ""
 
 
 def protocols(words: Sequence[str] = ()) -> list[Protocol]:

@@ -51,4 +51,5 @@ PROTOCOL = Protocol(
     configuration=_configuration,
     pics=ITEMS,
     line=_line,
+    streams=True,
 )

@@ -6,10 +6,10 @@ import argparse
 import json
 from typing import Any
 
-from fcvi.engine.case import load_cases
+from fcvi.engine.case import cases_for, load_cases
 from fcvi.engine.words import complain
 from fcvi.engine.select import SelectionError, select
-from .values import cases, own_cases
+from .values import cases, own_cases, wire
 
 
 def add_parser(commands: Any) -> None:
@@ -18,6 +18,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--select", metavar="EXPR", help="List only what this selects, as for fcvi run.")
     p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
     cases(p)
+    wire(p)
     p.set_defaults(run=run)
 
 
@@ -26,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     if not own_cases(args):
         return 2
     try:
-        chosen = select(load_cases(), args.select)
+        of_streams = args.wire == "tcp" and args.select is None
+        chosen = select(cases_for("ref:vitcp") if of_streams else load_cases(), args.select)
     except SelectionError as error:
         complain(error)
         return 2

@@ -27,6 +27,8 @@ from fcvi.engine.review import review
 from fcvi.engine.words import complain, why
 from fcvi.report import certificate, proforma
 
+from .values import wire
+
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
@@ -36,10 +38,12 @@ def add_parser(commands: Any) -> None:
     n.add_argument("--dut", metavar="SPEC", help="Fill it with what this device, named as for fcvi run, claims in hello.")
     n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
     n.add_argument("--out", type=Path, metavar="FILE", help="Write to this file, which must not exist, and not to standard output.")
+    wire(n)
     n.set_defaults(run=new)
     c = actions.add_parser("check", help="Review a file.", description=__doc__)
     c.add_argument("file", metavar="FILE", type=Path, help="This is the PICS file.")
     c.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
+    wire(c)
     c.set_defaults(run=check)
 
 

@@ -63,6 +63,12 @@ def frames(p: ArgumentParser) -> None:
                    help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 
+def wire(p: ArgumentParser) -> None:
+    """The option --wire. conformance/ reads it as well, since it says which book is brought in."""
+    p.add_argument("--wire", choices=("fc", "tcp"), metavar="WIRE",
+                   help="The device speaks FC-VI (fc) or VI/TCP (tcp); fc unless the device is ref:vitcp.")  # fmt: skip
+
+
 def cases(p: ArgumentParser) -> None:
     """The option --cases."""
     p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")

@@ -63,7 +63,8 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
             if value not in known.words[name]:
                 raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {value!r}")
         else:
-            raise PicsError(f"{where}: unknown PICS item {name!r}; the DUT protocol lists the items")
+            hint = "a device of VI/TCP is tested with --wire tcp" if name == "tcp" else "the DUT protocol lists the items"
+            raise PicsError(f"{where}: unknown PICS item {name!r}; {hint}")
         pics[name] = value
     return pics
 

@@ -94,6 +94,7 @@ class Protocol:
     attachments: tuple[str, ...] = ()
     attach: Optional[Callable[..., Dut]] = None
     line: Optional[Callable[[], Line]] = None  # None: there is no wire
+    streams: bool = False  # the wire is streams of bytes, and no frames
     #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
     attack: Optional[Callable[[], Any]] = None
     #: The letters of random words and what each owes: a module (random/play.py, learn/).
@@ -139,10 +140,14 @@ def protocol_of(name: str) -> Protocol:
 
 def judging(spec: str) -> list[Protocol]:
     """The standards whose cases can say something of what ``--dut`` names: of "api", where calls are all that passes, those that
-    have neither a wire nor attachments; of anything else, the others. All that are registered, when there is none of that kind.
+    have neither a wire nor attachments; of anything else, the others. Where a standard of streams is registered (``--wire tcp``),
+    it judges what may speak it, and nothing else does. All that are registered, when there is none of that kind.
     """
     apt = [p for p in registered() if (p.line is None and not p.attachments) == (spec == "api")]
-    return apt or list(registered())
+    streams = [p for p in apt if p.streams]
+    frames = [p for p in apt if not p.streams]
+    of_frames = spec == "ref" or spec.partition(":")[0] in ("fcoe", "frames")
+    return (frames if of_frames else streams or frames) or list(registered())
 
 
 def attaches(spec: str) -> Protocol:

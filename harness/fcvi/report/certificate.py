@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any, Collection, Iterable, Mapping
+from typing import Any, Collection, Mapping
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.case import cases_for
-from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.files import encoded
 from fcvi.engine.laboratory import ITEM, LAB
-from fcvi.engine.protocol import registered
+from fcvi.engine.protocol import judging
 from fcvi.engine.results import RunReport
 from . import canonical, html, manifest, phases, proforma, words
 
@@ -101,25 +101,27 @@ def _outside(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"reason": r, "cases": n} for r, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def build(
-    report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str], requirements: Iterable[str]
-) -> dict[str, Any]:
+def _requirements(data: Mapping[str, Any]) -> tuple[Requirement, ...]:
+    """Those of the standards that judge the item of this report or certificate."""
+    return load_requirements(judging(str(data["dut"]["attachment"])))
+
+
+def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, Any]:
     """certificate.json, without the hash of certificate.html.
 
     Args:
         report: report.json.
         facts: facts_of or facts_in.
         hashes: SHA-256 of each file but BESIDE and certificate.html.
-        requirements: every id of the catalogue.
     """
-    verdicts = {ident: html.NOT_TESTED for ident in requirements} | report["requirements"]
+    verdicts = {r.id: html.NOT_TESTED for r in _requirements(report)} | report["requirements"]
     cases, files = _cases(report), digest(hashes)
     lab = dict(facts["lab"])
     return {
         "schema": SCHEMA,
         "certificate": "fcvi",
         "number": lab.get("number") or f"{facts['date'][:10]}-{files[:12]}",
-        "standard": "; ".join(p.standard for p in registered() if p.pics is not None),
+        "standard": "; ".join(p.standard for p in judging(str(report["dut"]["attachment"])) if p.pics is not None),
         "outcome": outcome(report, cases["complete"]),
         **{name: facts[name] for name in _FACTS},
         "issued": lab.get("issued") or facts["date"][:10],
@@ -171,7 +173,7 @@ def statement(data: Mapping[str, Any], sha256: str) -> dict[str, Any]:
 
 def render(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, bytes]:
     """The page, the certificate and the statement."""
-    data = build(report, facts, hashes, [r.id for r in load_requirements()])
+    data = build(report, facts, hashes)
     page = encoded(_page(data))
     data["files"] = {**data["files"], HTML: hashlib.sha256(page).hexdigest()}
     certified = canonical.dumps(data)
@@ -203,10 +205,11 @@ def sha256_of(path: Path) -> str:
 _MOST_FAILED = 12  # on the second page; the annex has them all
 
 
-def _by_clause(verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
+def _by_clause(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The requirements of each clause and annex by verdict."""
     parts: dict[str, list[str]] = {}
-    for r in load_requirements():
+    verdicts = data["requirements"]
+    for r in _requirements(data):
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(verdicts.get(r.id, html.NOT_TESTED))
@@ -220,7 +223,7 @@ def _by_clause(verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Why requirements have no verdict, and how many."""
-    known = {r.id: r for r in load_requirements()}
+    known = {r.id: r for r in _requirements(data)}
     of = [known[i] for i, v in data["requirements"].items() if v == html.NOT_TESTED and i in known]
     found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
     rest = [r for r in of if r.testable]
@@ -250,7 +253,7 @@ def _page(data: dict[str, Any]) -> str:
     first, _ = html.asset("certificate.css")
     style, style_hash = html.inline(str(first).replace("CERTIFICATE-NUMBER", _margin(data["number"])))
     return html.harmless(html.environment().get_template("certificate.html.j2").render(
-        c=data, style=style, style_hash=style_hash, lab_words=LAB, item_words=ITEM, clauses_of=_by_clause(data["requirements"]),
+        c=data, style=style, style_hash=style_hash, lab_words=LAB, item_words=ITEM, clauses_of=_by_clause(data),
         verdicts=[v for v in html.VERDICTS if v in data["requirements"].values()], untested=_untested(data),
         groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),
         counts={name: list(data["requirements"].values()).count(name) for name in html.VERDICTS},

@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
+from fcvi.engine.protocol import judging
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, ladder, phases, plain, text, words
 from .json_report import WORST, requirement_verdicts
@@ -152,9 +153,9 @@ def worst(verdicts: Iterable[str]) -> str:
     return next((name for name in VERDICTS if name in names), NOT_TESTED)
 
 
-def _clause_rows(verdicts: dict[str, str]) -> list[dict[str, Any]]:
+def _clause_rows(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
     by: dict[str, list[str]] = {}
-    for r in load_requirements():
+    for r in load_requirements(judging(report.attachment)):
         by.setdefault(r.clause, []).append(verdicts.get(r.id, NOT_TESTED))
     return [
         {"clause": clause, "verdict": worst(found), "counts": {v: found.count(v) for v in VERDICTS}}
@@ -169,7 +170,7 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
         for ident in dict.fromkeys([*result.requirements, *result.broken]):
             cases.setdefault(ident, []).append(result.id)
     parts: dict[str, list[dict[str, Any]]] = {}
-    for r in load_requirements():
+    for r in load_requirements(judging(report.attachment)):
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(
@@ -229,7 +230,7 @@ def render(report: RunReport) -> str:
     return harmless(env.get_template("report.html.j2").render(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
-        spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
+        spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
         parts=_parts(report, verdicts), failed=explain.groups(report),
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,

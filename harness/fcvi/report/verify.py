@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Iterable, Optional
 
 from fcvi import __version__
-from fcvi.engine.catalogue import load_requirements, sha256 as catalogue_sha256
+from fcvi.engine.catalogue import sha256 as catalogue_sha256
 from fcvi.engine.evidence import FOLDER, RUN
 from fcvi.engine.files import FileError, encoded, read_file
 from fcvi.engine.pics import PicsError
@@ -148,7 +148,7 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str],
             return [f"{JSON}: {foreign}"]
         hashes = {n: h for n, h in certified["files"].items() if n not in (HTML, *certificate.BESIDE)}
         facts = certificate.facts_in(run)
-        expected = certificate.build(report, facts, hashes, [r.id for r in load_requirements()])
+        expected = certificate.build(report, facts, hashes)
         made = certificate.render(report, facts, hashes)
         found = _crossed(report, run)
     except FileError as error:

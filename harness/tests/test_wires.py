@@ -1,0 +1,51 @@
+"""Which book a command line brings in, and that a device is judged by the standard of its wire alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformance import asked_for
+
+from .conftest import FCVI
+
+
+@pytest.mark.parametrize(("words", "books"), [
+    ("run", set()), ("run --dut exec:fcvi", set()), ("run --wire fc", set()), ("lint TCP", set()), ("decode --family vitcp", set()),
+    ("run --wire tcp", {"vitcp"}), ("run --wire=tcp --dut exec:x", {"vitcp"}), ("run --dut ref:vitcp", {"vitcp"}),
+    ("run --dut=ref:vitcp", {"vitcp"}), ("show VITCP-2.1-01", {"vitcp"}), ("list --select C.1,TCP.4.*", {"vitcp"}),
+    ("run --dut api", {"vipl"}), ("run --dut=api", {"vipl"}), ("show VIPL-S2.2-01", {"vipl"}),
+    ("list --select VIPL.*,TCP.*", {"vipl", "vitcp"}),
+])  # fmt: skip
+def test_a_command_line_brings_in_the_books_that_it_is_about(words: str, books: set[str]) -> None:
+    assert asked_for(words.split()) == books
+
+
+def test_a_device_of_streams_is_judged_by_its_own_standard_alone(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    words = ["certify", "--wire", "tcp", "--report", str(report)]
+    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    certificate = json.loads((report / "certificate.json").read_text())
+    assert certificate["standard"] == "draft-dicecco-vitcp-00" and certificate["outcome"] == "conformant"
+    assert {ident.split("-")[0] for ident in certificate["requirements"]} == {"VITCP"}
+    assert asked_for(["certify", "--verify", str(report)]) == {"vitcp"}
+    words = ["certify", "--verify", str(report)]
+    verified = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    assert verified.returncode == 0 and verified.stdout.startswith("conformant"), verified.stdout
+    assert "FCVI-" not in (report / "report.html").read_text()
+
+
+def test_the_reference_port_of_fc_is_judged_as_before() -> None:
+    words = ["run", "--select", "3.4,TCP.2.2.2.1.a"]
+    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, 4) and " fail" in done.stdout and "0 fail" in done.stdout
+
+
+def test_a_device_of_streams_without_its_book_is_told_what_to_say() -> None:
+    words = ["run", "--dut", f"exec:{FCVI} endpoint --wire tcp"]
+    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and "--wire tcp" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
