@@ -63,12 +63,19 @@ class Pair:
             path = str(folder / f"agent{number}")
             on = ["--on", f"vitcp:127.0.0.{number}:{self.port}"]
             command = [AGENT, *on, f"unix:{path}"] if kind == "agent" else [str(FCVI), "endpoint", *on, "--control", f"unix:{path}"]
-            agent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            assert agent.stdout is not None and agent.stdout.readline() != ""  # it listens
-            self.agents.append(agent)
-            self.clients.append(Client(path))
-            assert self.clients[-1].call("hello", protocol=2)["pics"]["tcp"] is True
-            assert self.clients[-1].call("reset", **self.config(number)) == {}
+            self.agents.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            try:
+                self._attach(path, number)
+            except BaseException:
+                self.close()
+                raise
+
+    def _attach(self, path: str, number: int) -> None:
+        listens = self.agents[-1].stdout
+        assert listens is not None and listens.readline() != ""
+        self.clients.append(Client(path))
+        assert self.clients[-1].call("hello", protocol=2)["pics"]["tcp"] is True
+        assert self.clients[-1].call("reset", **self.config(number)) == {}
 
     def config(self, number: int) -> dict[str, Any]:
         """`reset` for the end at 127.0.0.N."""
@@ -76,8 +83,9 @@ class Pair:
 
     def close(self) -> None:
         """End both."""
-        for client, agent in zip(self.clients, self.agents):
+        for client in self.clients:
             client.socket.close()
+        for agent in self.agents:
             agent.terminate()
             agent.wait(10)
 
