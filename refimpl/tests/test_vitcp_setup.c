@@ -614,6 +614,8 @@ START_TEST(checkpoint)
     struct tcp *u = malloc(sizeof *u);
     *u = *t;
     u->port = memcpy(malloc(t->size), t->port, t->size);
+    u->out = NULL;
+    u->out_size = 0;
     struct tcp *both[] = {t, u};
     uint8_t state[2][4096];
     size_t length[2];

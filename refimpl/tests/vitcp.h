@@ -41,6 +41,8 @@ struct tcp {
     uint32_t mem, handle;
     uint64_t va;
     uint8_t *bytes;
+    uint8_t *out; /* of out_size bytes, for fcvi_stream_transmit */
+    size_t out_size;
 };
 
 #define T_HOST(last)                                                                                         \
@@ -81,6 +83,7 @@ static inline void t_make(struct tcp *t)
 static inline void t_free(struct tcp *t)
 {
     free(t->port);
+    free(t->out);
     free(t);
 }
 
@@ -89,9 +92,13 @@ static inline void t_free(struct tcp *t)
 static inline void t_listen(struct tcp *t)
 {
     struct fcvi_stream_out what;
-    uint8_t *out = malloc(t->capacity);
+    if (t->out_size != t->capacity) {
+        free(t->out);
+        t->out = malloc(t->capacity);
+        t->out_size = t->capacity;
+    }
     for (;;) {
-        size_t n = fcvi_stream_transmit(t->port, t->now, out, t->capacity, &what);
+        size_t n = fcvi_stream_transmit(t->port, t->now, t->out, t->capacity, &what);
         if (what.kind == FCVI_STREAM_NONE)
             break;
         ck_assert_uint_lt(what.stream, 8);
@@ -101,7 +108,7 @@ static inline void t_listen(struct tcp *t)
             ck_assert_uint_ne(s->kind, FCVI_STREAM_FIN);
             ck_assert_uint_ne(s->kind, FCVI_STREAM_RESET);
             ck_assert_uint_le(s->length + n, T_ROOM);
-            memcpy(s->bytes + s->length, out, n);
+            memcpy(s->bytes + s->length, t->out, n);
             s->length += n;
         } else {
             s->kind = what.kind;
@@ -111,7 +118,6 @@ static inline void t_listen(struct tcp *t)
             ck_assert_mem_eq(what.local.host, t->config.self.host[0], 16);
         }
     }
-    free(out);
     while (fcvi_port_event(t->port, &t->event[t->events % T_EVENTS]))
         t->events++;
 }
@@ -161,7 +167,7 @@ __attribute__((format(printf, 3, 4))) static inline void t_send(struct tcp *t, u
                                                                 const char *format, ...)
 {
     char hex[T_HEX];
-    uint8_t *bytes = malloc(T_ROOM);
+    uint8_t *bytes = malloc(T_HEX);
     va_list args;
     va_start(args, format);
     ck_assert_int_lt(vsnprintf(hex, sizeof hex, format, args), T_HEX);
