@@ -106,9 +106,9 @@ static void tell_unknown(const char *method, const char *what)
 {
     if (registering != NULL)
         agent_notify(registering->a, method,
-                     json_pack("{s:s, s:n, s:n, s:I, s:n, s:n, s:I}",
-                               strcmp(method, "error") == 0 ? "code" : "what", what, "Context",
-                               "registration", "count", (json_int_t)1, "nic", "vi", "at_us",
+                     json_pack("{s:s, s:i, s:i, s:i, s:n, s:n, s:I}",
+                               strcmp(method, "error") == 0 ? "code" : "what", what, "Context", 0,
+                               "registration", 0, "count", 1, "nic", "vi", "at_us",
                                (json_int_t)api_now_us(registering)));
 }
 

@@ -227,7 +227,7 @@ static void came(struct worker *w, struct pair *p, unsigned which, unsigned recv
     VIP_UINT32 status = d->CS.Status;
     HOLD(e->count[recv] > 0, "a Descriptor of a queue that has none");
     HOLD(d == e->posted[recv][0], "another Descriptor than the oldest");
-    memmove(e->posted[recv], e->posted[recv] + 1, --e->count[recv] * sizeof e->posted[recv][0]);
+    memmove(e->posted[recv], e->posted[recv] + 1, --e->count[recv] * sizeof(void *));
     HOLD((status & VIP_STATUS_DONE) && (status & VIP_STATUS_RESERVED) == 0, "Status %08x", status);
     bool bad = (status & VIP_STATUS_ERROR_MASK) != 0;
     HOLD(bad == (code == VIP_DESCRIPTOR_ERROR), "Status %08x with code %d", status, (int)code);

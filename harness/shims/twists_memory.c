@@ -276,31 +276,6 @@ static VIP_RETURN register_fails_with(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP
     return code;
 }
 
-/* register-leaks: once a registration has failed, no other of that NIC succeeds */
-static bool leaked;
-
-static VIP_RETURN register_leaks(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_ULONG length,
-                                 VIP_MEM_ATTRIBUTES *a, VIP_MEM_HANDLE *handle)
-{
-    if (leaked) {
-        *handle = 0;
-        return VIP_ERROR_RESOURCE;
-    }
-    VIP_RETURN code = vipl_real.VipRegisterMem(nic, address, length, a, handle);
-    leaked = code == VIP_ERROR_RESOURCE;
-    return code;
-}
-
-/* register-crashes: memory that is not there is touched */
-static VIP_RETURN register_crashes(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_ULONG length,
-                                   VIP_MEM_ATTRIBUTES *a, VIP_MEM_HANDLE *handle)
-{
-    unsigned char byte;
-    if (address != NULL && length > 0 && !vipl_poke(&byte, address, 1))
-        abort();
-    return vipl_real.VipRegisterMem(nic, address, length, a, handle);
-}
-
 /* thread-regions: a region serves only the thread that registered it */
 static bool thread_regions(struct vi_note *n, bool recv, VIP_DESCRIPTOR *d, VIP_MEM_HANDLE handle)
 {
@@ -388,8 +363,6 @@ const struct twist vipl_twists_memory[] = {
     {.name = "register-same",
      .calls = {.VipRegisterMem = register_same, .VipDeregisterMem = forgetting_deregister}},
     {.name = "register-fails-with", .calls = {.VipRegisterMem = register_fails_with}},
-    {.name = "register-leaks", .calls = {.VipRegisterMem = register_leaks}},
-    {.name = "register-crashes", .calls = {.VipRegisterMem = register_crashes}},
     {.name = "thread-regions", .calls = {NOTING}, .post = thread_regions},
     {.name = "mem-told", .calls = {.VipQueryMem = mem_told}},
     {.name = "set-mem", .calls = {.VipSetMemAttributes = set_mem}},

@@ -64,12 +64,11 @@ protection | set-mem 0 | S3.2.2.1-03 G3.7.4-01
 protection | set-mem 1 | G3.7.4-02
 protection | mem-told 0 | G3.4.3-02 G3.7.5-01
 protection | mem-told 1 | G3.4.3-02 G3.7.5-01
-registration | register-picks 0 | S3.2.1-03
-registration | register-picks 1 | S3.2.1-03
+registration | register-picks 0 | G3.4.3-02
+registration | register-picks 1 | G3.4.3-02
 registration | register-picks 2 | S3.2.1-08
 registration | register-same | S3.2.1-08
 registration | register-fails-with | G3.4.3-01
-registration | register-leaks | S3.2.1-07
 descriptor | refuse-segments 0 252 252 | S6.1.1.1-01 S6.1.1.1-04
 descriptor | refuse-segments 1 252 252 | S6.1.1.1-01 S6.1.1.1-04
 descriptor | refuse-segments 0 251 65535 | S6.1-02
@@ -106,7 +105,7 @@ descriptor | immediate-dropped 0 | G5.2-08 G5.2-39
 descriptor | immediate-other | G5.2-08 S6.4.1-01
 descriptor | stale-status | G5.2-18
 descriptor | post-lost 5 | S2.1.1-02 S2.1.1-01 S6.2-02
-descriptor | post-lost 40 | S2.1.1-02 S2.2-02
+descriptor | post-lost 40 | S2.1.1-01 S2.1.1-02 S2.2-02
 descriptor | needs-call 0 | G6.6-01
 status | immediate-counts | G5.2-16
 status | length-told 0 7 | G5.2-14
@@ -162,9 +161,9 @@ queue | slow 1 12000 | G3.5.5-03
 queue | slow 2 12000 | G3.5.7-03
 queue | slow 3 12000 | G3.5.1-01
 queue | slow 4 12000 | G3.5.4-01
-queue | slow 5 4000 | G3.5.3-01
-queue | slow 6 4000 | G3.5.6-01
-queue | slow 7 4000 | G3.5.8-01
+queue | slow 5 4500 | G3.5.3-01
+queue | slow 6 4500 | G3.5.6-01
+queue | slow 7 4500 | G3.5.8-01
 queue | early-wait 6 | G3.5.6-01
 queue | early-wait 7 | G3.5.8-01
 queue | overslept 6 | G3.5.6-01 G3.5.6-04
@@ -188,7 +187,7 @@ completion queue | cq-tied 2 | S2.4-01
 callback | notify-times 2 1 | G3.5.9-03 G3.5.10-02
 callback | notify-times 0 1 | G3.5.9-02 G3.5.9-01 G3.5.10-01 G6.4-01
 callback | notify-times 1 0 | G3.5.9-08 G3.5.10-03
-callback | notify-times 1 2 | G3.5.9-08
+callback | notify-times 1 2 | G3.5.10-03 G3.5.9-08
 callback | notify-other | G3.5.9-01 G3.5.10-01 G5.5-02
 callback | notify-unflushed | G3.5.10-05
 callback | notify-context | G3.5.9-01 G3.5.9-04 G3.5.10-02
@@ -306,18 +305,17 @@ code | RecvDone DESCRIPTOR_ERROR SUCCESS | G5.2-19 G3.5.5-02
 code | SendNotify SUCCESS NOT_DONE | G3.5.9-01
 code | RecvNotify INVALID_PARAMETER SUCCESS | G1.2.3-01
 code | QueryVi INVALID_PARAMETER SUCCESS | G1.2.3-01
-code | CreateCQ SUCCESS ERROR_RESOURCE | G3.6.1-01
+code | CreateCQ SUCCESS ERROR_RESOURCE | G3.6.1-01 S3.4-04
 code | ResizeCQ SUCCESS ERROR_RESOURCE | G3.6.3-01 S3.4-06
 code | SetViAttributes INVALID_PTAG INVALID_MTU | G3.7.2-03
 code | SetMemAttributes INVALID_PTAG INVALID_RDMAREAD | G3.7.4-02
-code | QueryMem INVALID_PARAMETER SUCCESS | G3.4.4-01
+code | QueryMem INVALID_PARAMETER SUCCESS | G3.4.4-01 G3.7.5-01
 code | QueryNic SUCCESS ERROR_RESOURCE | G3.7.1-01
 code | OpenNic SUCCESS ERROR_RESOURCE | G3.1.1-01
 code | CloseNic SUCCESS ERROR_RESOURCE | G3.1.2-02
 code | DestroyCQ SUCCESS ERROR_RESOURCE | G3.6.2-01
 code | DestroyVi SUCCESS INVALID_STATE | G3.3.5-07
-code | NSInit SUCCESS ERROR_NAMESERVICE | G3.9.1-01
-code | ErrorCallback SUCCESS ERROR_RESOURCE | S7-01
+code | ErrorCallback SUCCESS ERROR_RESOURCE | S7-01 G3.8.1-02
 """
 
 _ODD = f"""

@@ -331,7 +331,10 @@ def write_back(t: Calls) -> None:
         number = p.b.recv(p.dst.part(0, 600), at=at, Next="deadbeefdeadbeef", NextHandle=0xDEAD, Status=0)
         polled = node.start("mem.poll", places=[{"mem": mine.mem, "offset": 64 + 28}], mask=1, value=1, Timeout=t.settle_us)
         p.a.send(p.src.part(0, 400 + i), immediate=i)
-        p.a.good("Send", "G5.2-14", "a Send")
+        got = p.a.reap("Send")
+        t.require(got.ptr is not None, "S2.1.1-01", "a Send that was posted", got, "its Descriptor")
+        if not got.good:
+            t.fail("G5.2-14", "a Send", str(got), "a Descriptor without error")
         t.until(lambda: polled.done, 2 * t.settle_us)  # noqa: B023
         if not polled.result().get("met"):
             if p.level == UD:
@@ -339,6 +342,8 @@ def write_back(t: Calls) -> None:
             t.fail("S2.1.1-01", "the status word of a receive", "never DONE", "DONE without a call")
         head = mine.read(64, 32)
         length, value = int.from_bytes(head[24:28], "little"), int.from_bytes(head[20:24], "little")
+        status = int.from_bytes(head[28:32], "little")
+        t.require(not status & 2, "G5.2-02", "a receive with rubbish in Next and NextHandle", hex(status), "no FORMAT error")
         t.require(length == 400 + i, "S6.4.1-02", "Length when DONE is seen", length, 400 + i)
         t.require(value == i, "S6.4.1-02", "ImmediateData when DONE is seen", value, i)
         t.require(p.dst.wrong(i, 0, 400 + i) == 0, "S6.4.1-02", "the payload when DONE is seen", "other bytes",

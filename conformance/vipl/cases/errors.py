@@ -478,6 +478,8 @@ def write_forbidden(t: Calls) -> None:
     seen = region.read(0, 16384)
     t.require(seen == b"\x5a" * 16384, row, f"memory behind an RDMA Write with {t.params['how']}", "changed", "as before")
     t.require(seen == b"\x5a" * 16384, "S3.2.2.2-03", "memory behind an RDMA Write that is refused", "changed", "as before")
+    if t.params["how"] == "bad-handle":
+        t.require(seen == b"\x5a" * 16384, "S1.5.3-02", "memory behind an RDMA Write by another handle", "changed", "as before")
     for v in (p.a, p.b):
         for said in heard(t, v):
             t.require(said.get("code") in ("VIP_ERROR_RDMAW_PROT", LOST), "G3.8.1-10", "the code of a callback", said.get("code"),

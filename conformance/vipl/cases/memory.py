@@ -132,7 +132,7 @@ def any_address(t: Calls) -> None:
     pairs = set()
     for align in (0, 1, 63, 4095):
         for length in (1, 2, 4095, 4097):
-            mem = node.mem(length, align=align, fill="a7", write=bool(align & 1), read=False, row="S3.2.1-03")
+            mem = node.mem(length, align=align, fill="a7", write=bool(align & 1), read=False)
             pairs.add((mem.handle, mem.va))
             t.require(mem.read() == b"\xa7" * length, "G3.4.3-05", "memory that was registered", "changed", "as before")
             told = node.call("VipQueryMem", mem=mem.mem).result().get("MemAttribs") or {}

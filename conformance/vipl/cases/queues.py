@@ -608,6 +608,7 @@ def cq_notify(t: Calls) -> None:
     t.until(lambda: len(t.notifies) >= 2, t.settle_us)
     t.wait(t.quiet_us // 2)
     t.require(len(t.notifies) == 2, "G3.5.11-02", "calls of two registrations", len(t.notifies), 2)
+    t.require(bool(t.notifies), "G3.5.11-01", "calls of the handlers of two entries", 0, "2")
     for said in t.notifies:
         t.require((said.get("vi"), said.get("RecvQueue")) == (vi.vi, True), "G3.5.11-01", "what the handler got", dict(said.params),
                   "VI and queue")  # fmt: skip

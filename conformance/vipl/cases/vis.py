@@ -203,7 +203,9 @@ def null_vis(t: Calls) -> None:
         ("VipRecvNotify", {"Context": 1}))
     for method, params in (*_OF_A_VI, *more):
         if method not in lacks:
-            null(t, rows.get(method, "G1.2.3-01"), method, one.code(method, vi=None, **_with(mem, method, params)))
+            code = one.code(method, vi=None, **_with(mem, method, params))
+            for row in dict.fromkeys((rows.get(method, "G1.2.3-01"), "G1.2.3-01")):
+                null(t, row, method, code)
     p = pair(t, ends=(one, other))
     for queue, row in (("Send", "G3.5.1-01"), ("Recv", "G3.5.4-01")):
         op = "send" if queue == "Send" else "recv"

@@ -67,6 +67,7 @@ class Calls(CallScenario):
         return super().require(holds, _full(requirement), message, seen, required, **where)
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> NoReturn:
+        self.owed()
         super().fail(_full(requirement), message, seen, required, at=at)
         raise AssertionError("not reached")
 
@@ -111,7 +112,13 @@ class Calls(CallScenario):
         """A success on the send queue has the operation that was posted, and the number of bytes that were moved."""
         word = found.get("Status")
         op = _POSTED.get(str((posted or {}).get("op")))
-        if posted is None or op is None or not isinstance(word, int) or not word & 1 or word & 0x1FE:
+        if posted is None or op is None or not isinstance(word, int) or not word & 1:
+            return
+        if op == 0:
+            self.require(not word & _RDMA_PROT, "G5.2-33", "RDMA_PROT in a Send", hex(word), "clear")
+        if op == _READ_OP:
+            self.require(not word & _REMOTE_DESC, "G5.2-35", "REMOTE_DESC in an RDMA Read", hex(word), "clear")
+        if word & 0x1FE:
             return
         self.require(word >> 16 & 7 == op, "G5.2-37", "the operation of a Descriptor that was posted", word >> 16 & 7, op)
         segments = posted.get("segments") or []
@@ -142,6 +149,10 @@ class Calls(CallScenario):
 
     def conclude(self) -> None:
         super().conclude()
+        self.owed()
+
+    def owed(self) -> None:
+        """Judge every call and every Descriptor that came back, whatever the case is about."""
         for call in self.made:
             if call.method in CODES and call.done and call.reply.error is None:
                 code = call.reply.result.get("return")

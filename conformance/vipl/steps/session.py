@@ -98,7 +98,7 @@ class Node:
         return made.integer("ptag")
 
     def mem(self, length: int, *, write: bool = True, read: Optional[bool] = None, ptag: Optional[int] = None,
-            row: str = "G3.4.3-02", **params: Any) -> Mem:  # fmt: skip
+            **params: Any) -> Mem:  # fmt: skip
         """A region of its own; RDMA Write is enabled, RDMA Read where the provider has it."""
         read = bool(self.attribs.get("RDMAReadSupport")) if read is None else read
         tag = self.ptag if ptag is None else ptag
@@ -108,7 +108,7 @@ class Node:
         if code == RESOURCE:
             self.t.lack("the provider has no room for another region")
         if code != OK:
-            self.t.fail(row, f"VipRegisterMem with good attributes: {code}", code, OK)
+            self.t.fail("G3.4.3-02", f"VipRegisterMem with good attributes: {code}", code, OK)
         return Mem(self, made.integer("mem"), int(made.text("va"), 16), made.integer("handle"), length)
 
     def cq(self, entries: int = 64) -> int:
@@ -432,6 +432,7 @@ def transfer(p: Pair, length: int = 100, seed: int = 1, *, row: str = "S5.3-02",
         got = b.reap("Recv", within_us if within_us is not None or p.level != UD else t.settle_us // 2)
         if got.code != NOT_DONE:
             break
+    t.require(FLUSHED not in got.errors, "G5.2-29", "the receive of a good Send", got, "not flushed")
     t.require(got.good and got.descriptor == number and got.length == length, row, "the receive of a good Send", got,
               f"success, Length {length}")  # fmt: skip
     wrong = dst.wrong(seed, 0, length)
