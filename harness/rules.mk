@@ -156,6 +156,10 @@ DIFFERENTIAL_SEED ?= 1
 differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
 	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
+.PHONY: replay-vendors
+replay-vendors: all ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
+	$(IN_TREE) -m harness.tests.replay_vendors --json $(BUILD)/replay-vendors.json
+
 check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 

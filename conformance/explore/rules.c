@@ -90,7 +90,7 @@ static void at_rest(const struct system *s, uint8_t *block, unsigned port, struc
 }
 
 /* Half open for ever: one side is Connected, the other is not and nothing will tell the first. It is so when
- * the Disconnect with which the other let go was lost: the standard has it tried once (8.6.3, E59). */
+ * each try of the Disconnect with which the other let go was lost: it may be given up (8.6.3, E59). */
 static bool may_be_half_open(const struct app *gone)
 {
     return gone->let_go && gone->result[TOKEN_DISCONNECT] == VIP_NOT_REACHABLE;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A frame adapter over FCoE, point-to-point: frames of the suite on an Ethernet interface. See ../docs/frame-adapter.md.
 
-Usage: fcoe_adapter.py IFACE. It needs CAP_NET_RAW. Addresses are made of the N_Port Identifiers (FPMA, FC-BB: 0E-FC-00 and the ID).
+Usage: fcoe_adapter.py IFACE. It needs CAP_NET_RAW, and gives it up. Addresses: FPMA (FC-BB), 0E-FC-00 and the N_Port Identifier.
 """
 
+import ctypes
 import json
 import selectors
 import socket
@@ -75,6 +76,7 @@ def answer(line, wire):
 def main(interface):
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(FCOE))
     wire.bind((interface, FCOE))
+    ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())  # what is open needs none
     own, pending = selectors.DefaultSelector(), b""
     own.register(wire, selectors.EVENT_READ)
     own.register(sys.stdin.buffer.raw, selectors.EVENT_READ)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,9 @@ def test_unknown_states_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "finding.json"
     path.write_text('{"fcvi-fuzz": 1, "seed": 1, "state": "nowhere", "steps": []}')
     assert fcvi("fuzz", "--dut", "ref", "--repeat", str(path)).returncode == 2
+
+
+def test_every_defect_can_be_planted() -> None:
+    """`make fuzz-defects` is long, and rarely run: the code that it changes must still be there, once."""
+    defects = tomllib.loads((ROOT / "fuzz/defects.toml").read_text())["defect"]
+    assert [d["name"] for d in defects if (ROOT / d["file"]).read_text().count(d["old"]) != 1] == [] and len(defects) >= 20
