@@ -43,6 +43,7 @@ C_ROOMS = {
     "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/opener": "opener",
+    "harness/load": "load",
     "harness/shims": "shims",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
@@ -75,6 +76,7 @@ C_ARROWS: dict[str, set[str]] = {
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),
+    "load": {"codec", "port.h", "vipl", "agent"},
     "shims": {"codec", "port.h", "vipl"},
     "starters": set(),
 }
@@ -104,7 +106,7 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "shims", "ffi", "mutator")],
+    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "load", "shims", "ffi", "mutator")],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Write the C of a library that stands before a libvipl (LD_PRELOAD) and changes what its calls do and return.
 
-make_shim.py --calls VIPL_H > calls.h: a structure with a pointer for each call that the header declares.
+make_shim.py --calls VIPL_H > vipl_calls.h: a structure with a pointer for each call that the header declares.
 make_shim.py VIPL_H > shim.c: one wrapper for each of them, so that no call can be forgotten.
 """
 

@@ -2,7 +2,7 @@
 #ifndef FCVI_SHIMS_SHIM_H
 #define FCVI_SHIMS_SHIM_H
 
-#include "calls.h"
+#include "vipl_calls.h"
 
 #include <stdbool.h>
 
