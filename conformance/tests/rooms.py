@@ -106,7 +106,9 @@ LAYERS = {
     "codec": ["codec/src"],
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
-    "harness": [f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "load", "shims", "ffi", "mutator")],
+    "harness": [
+        f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "load", "shims", "ffi", "mutator")
+    ],
 }
 
 PREFIXES = ("fcvi_", "mon_", "vipl_", "Vip")
