@@ -33,7 +33,7 @@ fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 
 AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(ASSERTS) $(FUZZ_INCLUDES)
 $(eval $(call variant,$(BUILD)/fuzz/of-afl,$$(AFL_CC)))
-$(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC))
+$(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
 	$(AFL_CC) $^ $(FUZZ_LIBS) -o $@
 fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
@@ -81,8 +81,11 @@ FUZZCOV_CC = $(CC) -std=gnu11 -D_DEFAULT_SOURCE -O1 -g $(ASSERTS) $(INCLUDES) $(
 $(eval $(call variant,$(BUILD)/fuzzcov,$$(FUZZCOV_CC)))
 $(BUILD)/fuzzcov/%.o: private FUZZCOV := --coverage
 $(BUILD)/fuzzcov/fuzz/%.o: private FUZZCOV := -Ifuzz -Iharness/mutator
-$(BUILD)/fuzzcov/reach-%: $(BUILD)/fuzzcov/fuzz/fuzz_%.o $(BUILD)/fuzzcov/fuzz/replay.o $(call objects,$(BUILD)/fuzzcov,$(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC))
+$(BUILD)/fuzzcov/reach-%: $(BUILD)/fuzzcov/fuzz/fuzz_%.o $(BUILD)/fuzzcov/fuzz/replay.o $(call objects,$(BUILD)/fuzzcov,$(LIB_SRC) $(CAPTURE_SRC))
 	$(CC) $^ -lgcov $(FUZZ_LIBS) -o $@
+# the target of the agent has VIPL calls of its own, this one has libvipl's
+$(BUILD)/fuzz/afl-fuzz_descriptor: $(call objects,$(BUILD)/fuzz/of-afl,$(VIPL_SRC))
+$(BUILD)/fuzzcov/reach-descriptor: $(call objects,$(BUILD)/fuzzcov,$(VIPL_SRC))
 FUZZCOVS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/fuzzcov/reach-%,$(FUZZ_SRC))
 fuzz-coverage: $(FUZZCOVS) ## branches of codec and refimpl that the corpora of the repository reach
 	find $(BUILD)/fuzzcov -name '*.gcda' -delete

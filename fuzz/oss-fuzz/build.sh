@@ -20,10 +20,15 @@ compile() {
 }
 rm -rf "$WORK/objects"
 objects=()
-for source in codec/src/*/*.c refimpl/src/*/*.c refimpl/vipl/src/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c; do
+for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c; do
   compile "$source"
 done
 library=("${objects[@]}")
+objects=()
+for source in refimpl/vipl/src/*.c; do
+  compile "$source"
+done
+vipl=("${objects[@]}")
 
 # Targets run where only the C library is sure to be: the other libraries go beside them. An RPATH holds for the libraries of a
 # library too, a RUNPATH would not.
@@ -45,6 +50,7 @@ for target in fuzz/fuzz_*.c; do
   mutator=""
   ! grep -q fcvi_fuzz_format "$target" || mutator="-L$OUT/lib -lfcvi-mutator"
   objects=("${library[@]}")
+  ! grep -q fcvi/vipl_host "$target" || objects+=("${vipl[@]}") # another target has VIPL calls of its own
   compile "$target"
   # shellcheck disable=SC2086,SC2016
   $CXX $CXXFLAGS "${objects[@]}" $LIB_FUZZING_ENGINE $mutator -Wl,--disable-new-dtags '-Wl,-rpath,$ORIGIN/lib' \

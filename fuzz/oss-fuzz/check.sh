@@ -8,7 +8,7 @@ cxx=$(command -v clang++ || echo "${clang/clang/clang++}")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/src/fcvi" "$place/work" "$place/out"
-(cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 -r tar cf - --) | tar xf - -C "$place/src/fcvi"
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar cf - --null --verbatim-files-from -T -) | tar xf - -C "$place/src/fcvi"
 
 flags="-O1 -fno-omit-frame-pointer -gline-tables-only -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
 flags+=" -fsanitize=address -fsanitize-address-use-after-scope -fsanitize=fuzzer-no-link"
