@@ -252,6 +252,9 @@ def test_a_matrix_tells_of_a_run_that_has_nothing(passing: Path, tmp_path: Path)
     nothing.write_text(json.dumps({**report, "results": []}))
     done = fcvi("report", "matrix", "--out", str(tmp_path / "out"), str(passing), f"none={nothing}")
     assert done.returncode == 0 and "cases are not in every run; none has no case at all" in done.stdout, done.stdout
+    done = fcvi("report", "matrix", "--out", str(tmp_path / "none"), str(nothing), f"none={nothing}")
+    assert done.returncode == 2 and not (tmp_path / "none").exists(), done.stdout
+    assert done.stderr == "fcvi: report matrix: none of the reports has a case: there is nothing to set side by side\n"
 
 
 def test_what_is_tested_at_last_is_not_worse(passing: Path, tmp_path: Path) -> None:

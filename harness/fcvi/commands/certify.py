@@ -20,6 +20,7 @@ from typing import Any
 
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line, write_file
+from fcvi.engine.words import complain
 from fcvi.report import certificate, manifest, verify as verification
 from . import run as run_command
 
@@ -34,6 +35,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--key", type=Path, metavar="PUB", help="With --verify: demand a signature by this public key.")
     p.add_argument("--rejudge", action="store_true", help="With --verify: judge every case again from the evidence, and compare.")
     p.add_argument("--json", action="store_true", help="With --verify: print the outcome as one JSON object.")
+    p.add_argument("--cases", type=Path, metavar="DIR", help=argparse.SUPPRESS)  # refused in words of its own
     p.set_defaults(run=run, certification=True)
 
 
@@ -41,6 +43,9 @@ def run(args: argparse.Namespace) -> int:
     """Certify or verify."""
     if args.verify is not None:
         return verify(args)
+    if args.cases is not None:
+        complain("--cases: a certificate is about the cases of the suite alone; run your own with `fcvi run --cases`")
+        return 2
     if args.shard != (1, 1):
         print("fcvi: --shard: a certification runs every case; share a run out instead", file=sys.stderr)
         return 2

@@ -204,6 +204,8 @@ def read_file(path: Path) -> bytes:
 
 def parse_json(data: bytes, where: str) -> Any:
     """JSON, and strictly JSON. Raises FileError."""
+    if not data.strip():
+        raise FileError(f"{where}: not JSON: it is empty")
     try:
         return strict.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -78,9 +78,11 @@ def load(word: str) -> Named:
 
 
 def build(runs: Sequence[Named]) -> Table:
-    """Set the runs beside each other. Raises FileError when there are not at least two."""
+    """Set the runs beside each other. Raises FileError when there are not at least two, or none of them has a case."""
     if len(runs) < 2:
         raise FileError("report matrix: it takes two runs or more")
+    if not any(n.run.cases for n in runs):
+        raise FileError("report matrix: none of the reports has a case: there is nothing to set side by side")
     names: list[str] = []
     for named in runs:  # a column needs a name of its own
         number = sum(n == named.name or n.startswith(f"{named.name} (") for n in names)
