@@ -74,6 +74,13 @@ def test_a_folder_that_cannot_be_used_is_one_line(text: str, says: str, tmp_path
         assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_a_certificate_has_no_case_of_ones_own(tmp_path: Path) -> None:
+    done = fcvi("certify", "--cases", str(tmp_path), "--report", str(tmp_path / "report"))
+    assert done.returncode == 2 and not (tmp_path / "report").exists()
+    assert done.stderr.startswith("fcvi: --cases: a certificate is about the cases of the suite alone; ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_names_and_requirements_are_looked_up(tmp_path: Path) -> None:
     path = _new(tmp_path, "8.5.3")
     text = path.read_text()
