@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 VARIABLE = "FCVI_STANDARDS"
 #: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
 #: for their cases, their items of the PICS and their register of errata.
-_ON_REQUEST = frozenset({"vipl", "vitcp"})
+_ON_REQUEST = frozenset({"verbs", "vipl", "vitcp"})
+_VERBS = re.compile(r"VERBS-\S+|B[0-9]{2}")
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
 
@@ -29,11 +31,15 @@ class NoStandard(UsageError):
 
 def asked_for(words: Sequence[str]) -> set[str]:
     """The folders here that a command line is about: VIPL when it names a case or a requirement of it, a device that calls alone
-    reach (``--dut api``), or the report of such a run.
+    reach (``--dut api``), or the report of such a run. RDMA verbs, which have no case yet, when ``show`` asks for a row or an
+    erratum of theirs.
     """
     pairs = zip(("", *words), words)
     api = any((before, word) == ("--dut", "api") or word == "--dut=api" for before, word in pairs)
-    return {"vipl"} if api or any("VIPL" in word or _reports_calls(word) for word in words) else set()
+    found = {"vipl"} if api or any("VIPL" in word or _reports_calls(word) for word in words) else set()
+    if words and words[0] == "show" and any(_VERBS.fullmatch(word) for word in words[1:]):
+        found.add("verbs")
+    return found
 
 
 def _reports_calls(word: str) -> bool:
