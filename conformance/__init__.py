@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 VARIABLE = "FCVI_STANDARDS"
 #: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
 #: for their cases, their items of the PICS and their register of errata.
-_ON_REQUEST = frozenset({"vipl", "vitcp"})
+_ON_REQUEST = frozenset({"verbs", "vipl", "vitcp"})
 _OF_TCP = re.compile(r"(^|,)TCP\.")  # a case of VI/TCP in a selection
+#: What `fcvi show` is asked for: an erratum by its letter; of verbs, which have no case yet, a row too.
+_SHOWN = {"verbs": re.compile(r"VERBS-\S+|B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
 
@@ -39,6 +41,8 @@ def asked_for(words: Sequence[str]) -> set[str]:
         found.add("vipl")
     if said & {"--wire=tcp", "--dut=ref:vitcp"} or any("VITCP" in word or _OF_TCP.search(word) for word in words):
         found.add("vitcp")
+    if words and words[0] == "show":
+        found |= {book for book, name in _SHOWN.items() if any(name.fullmatch(word) for word in words[1:])}
     return found
 
 
