@@ -54,7 +54,7 @@ def written_in(case: CaseInfo) -> set[str]:
             found |= {s for value in (thing.__defaults__ or ()) for s in _strings(value)}
         else:
             found |= set(_strings(thing))
-            waiting += [f for f in _values(thing) if isinstance(f, types.FunctionType)]
+            waiting += [f for f in values(thing) if isinstance(f, types.FunctionType)]
     return found
 
 
@@ -74,20 +74,29 @@ def _used(function: types.FunctionType, found: set[str]) -> list[Any]:
     return used
 
 
-def _values(thing: Any) -> Iterator[Any]:
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object and those of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes(constant)
+
+
+def values(thing: Any) -> Iterator[Any]:
+    """What is inside mappings and sequences, at any depth; a mapping's keys as well."""
     if isinstance(thing, Mapping):
         for key, value in thing.items():
-            yield from _values(key)
-            yield from _values(value)
+            yield from values(key)
+            yield from values(value)
     elif isinstance(thing, (list, tuple, set, frozenset)):
         for value in thing:
-            yield from _values(value)
+            yield from values(value)
     else:
         yield thing
 
 
 def _strings(thing: Any) -> Iterator[str]:
-    return (value for value in _values(thing) if isinstance(value, str) and value.startswith(_PREFIX))
+    return (value for value in values(thing) if isinstance(value, str) and value.startswith(_PREFIX))
 
 
 def named_by_checks(cases: Iterable[CaseInfo]) -> dict[str, set[str]]:

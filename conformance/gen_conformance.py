@@ -18,7 +18,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Requirement, load_changes, load_decided_by, load_errata, load_requirements
 from fcvi.engine.protocol import Protocol, registered
 
-from . import gen_editions, register_all
+from . import gen_calls, gen_editions, register_all
 from .claims import named_by_checks, unnamed
 
 HERE = Path(__file__).resolve().parent
@@ -136,7 +136,7 @@ def render(named: Mapping[str, set[str]]) -> str:
     for number, protocol in enumerate(registered()):
         lines += ["", f"# {protocol.name} ({protocol.standard})", ""] if number else ["# Conformance", ""]
         lines += _book(protocol, named)
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *gen_calls.render()]) + "\n"
 
 
 def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
@@ -218,7 +218,7 @@ def main(argv: list[str]) -> int:
     wrong = [f"{words}, which does not exist" for words in unknown_names(cases)]
     named = named_by_checks(cases)
     on_every_frame = codec_requirements({r.id for r in load_requirements()}) | set(monitor_requirements())
-    wrong += unnamed(cases, named, on_every_frame)
+    wrong += unnamed(cases, named, on_every_frame) + gen_calls.unnamed()
     for words in wrong:
         print(f"gen_conformance: {words}", file=sys.stderr)
     if wrong:

@@ -189,6 +189,50 @@ START_TEST(what_is_no_edition)
 }
 END_TEST
 
+static enum fcvi_edition shown(const char *hex)
+{
+    struct test t;
+    load_hex(&t, hex, 0, 0);
+    fcvi_decode(&t.input, &t.frame, NULL);
+    return fcvi_edition_shown(&t.frame);
+}
+
+/* Writes and the responses without data have the same size in both tables. */
+START_TEST(a_frame_of_the_draft_is_never_shown_as_one_of_2007)
+{
+    const enum fcvi_iu iu = vectors[_i].iu;
+    const bool both = iu == FCVI_IU_WRITE_RQST || iu == FCVI_IU_SEND_RESP;
+    ck_assert_msg(shown(vectors[_i].hex) == (both ? FCVI_EDITION_COUNT : FCVI_EDITION_REV1), "%s",
+                  vectors[_i].name);
+}
+END_TEST
+
+START_TEST(a_frame_of_2007_is_never_shown_as_one_of_the_draft)
+{
+    const struct golden *g = &golden[_i];
+    const bool both = g->iu == FCVI_IU_WRITE_RQST || g->iu == FCVI_IU_READ_RQST ||
+                      g->iu == FCVI_IU_SEND_RESP || g->iu == FCVI_IU_WRITE_RESP;
+    ck_assert_msg(shown(g->hex) == (both ? FCVI_EDITION_COUNT : FCVI_EDITION_2007), "%s", g->name);
+}
+END_TEST
+
+START_TEST(what_shows_no_edition)
+{
+    static const char *const frames[] = {
+        "21 010200 00 010100 08 290000 07 00 0000 1234 ffff 00000000",              /* another FC-4 */
+        HEADER("01", "00"),                                                         /* no Device_Header */
+        HEADER("01", "01") "00000005 1c000000 00000000 00000000",                   /* an opcode of neither */
+        HEADER("01", "01") "00000005 40000000 00000000 00000000",                   /* beyond all of them */
+        HEADER("01", "03") "00000005 00 00*59",                                     /* 64 bytes */
+        HEADER("02", "01") "ffffffff 10010000 00000000 00000000 00000001 0000beef", /* too short */
+        HEADER("02", "01") "ffffffff 10010000 00000000 00000000 00000002 00*328",   /* VI_REVISION 2 */
+        HEADER("03", "01") "ffffffff 18000000 00000000 00000000 00*340",            /* a payload of 2007 */
+        HEADER("03", "01") "ffffffff 1b000000 00000000 00000000",                   /* an IU of 2007 alone */
+    };
+    ck_assert_uint_eq(shown(frames[_i]), FCVI_EDITION_COUNT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rev1");
@@ -200,6 +244,10 @@ int main(void)
     tcase_add_test(tc, bits_that_have_moved_are_not_taken_for_each_other);
     tcase_add_test(tc, the_connect_payload_is_judged_field_by_field);
     tcase_add_test(tc, what_is_no_edition);
+    tcase_add_loop_test(tc, a_frame_of_the_draft_is_never_shown_as_one_of_2007, 0,
+                        (int)(sizeof vectors / sizeof vectors[0]));
+    tcase_add_loop_test(tc, a_frame_of_2007_is_never_shown_as_one_of_the_draft, 0, GOLDEN_COUNT);
+    tcase_add_loop_test(tc, what_shows_no_edition, 0, 9);
     suite_add_tcase(suite, tc);
     TCase *total = tcase_create("total");
     tcase_set_timeout(total, 120);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from fcvi.engine.protocol import Protocol
 
@@ -12,6 +12,7 @@ from .pics import ITEMS
 if TYPE_CHECKING:
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
+    from fcvi.engine.results import Result
     from fcvi.engine.scenario import Scenario
 
 
@@ -33,6 +34,12 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     return configuration(pixit, seed, changes)
 
 
+def _phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
+    from .phases import phases
+
+    return phases(results, verdicts)
+
+
 PROTOCOL = Protocol(
     name="VIPL",
     standard="VI Architecture 1.0 and Developer's Guide 1.0",
@@ -43,4 +50,5 @@ PROTOCOL = Protocol(
     scenario=_scenario,
     configuration=_configuration,
     pics=ITEMS,
+    phases=_phases,
 )

@@ -36,10 +36,14 @@ static uint64_t pass(const char *path, void *memory, size_t size)
     char error[LINE] = "out of memory";
     struct capture *c = fcvi_capture_open(path, error, sizeof error);
     struct judge *j = c != NULL ? fcvi_judge_open(c, 0) : NULL;
+    struct editions *editions = m != NULL && j != NULL ? fcvi_editions_open(EDITIONS_AUTO, 0) : NULL;
+    if (editions != NULL)
+        fcvi_judge_editions(j, editions);
     int status = j == NULL ? -1 : 1;
     while (status > 0)
         status = fcvi_judge_next(j, &record, &frame, &findings, m, &breaches, &tally, error, sizeof error);
     fcvi_judge_close(j);
+    fcvi_editions_close(editions);
     fcvi_capture_close(c);
     if (status < 0) {
         fprintf(stderr, "bench_lint: %s\n", error);

@@ -14,10 +14,17 @@ static struct fcvi_input input_of(const uint8_t *bytes, size_t length, unsigned 
 size_t calls_decode(const uint8_t *bytes, size_t length, unsigned sof, unsigned eof, unsigned crc,
                     struct fcvi_frame *view, struct fcvi_findings *findings, int32_t *parts)
 {
+    return calls_decode_edition(bytes, length, sof, eof, crc, FCVI_EDITION_2007, view, findings, parts);
+}
+
+size_t calls_decode_edition(const uint8_t *bytes, size_t length, unsigned sof, unsigned eof, unsigned crc,
+                            unsigned edition, struct fcvi_frame *view, struct fcvi_findings *findings,
+                            int32_t *parts)
+{
     const struct fcvi_input input = input_of(bytes, length, sof, eof, crc);
     findings->count = 0;
     findings->worst = 0;
-    fcvi_decode(&input, view, findings);
+    fcvi_decode_edition(&input, (enum fcvi_edition)edition, view, findings);
     parts[CALLS_KIND] = view->kind;
     parts[CALLS_IU] = view->iu;
     parts[CALLS_DH_OFFSET] = offset_of(view, view->dh);

@@ -23,6 +23,11 @@ enum {
 size_t calls_decode(const uint8_t *bytes, size_t length, unsigned sof, unsigned eof, unsigned crc,
                     struct fcvi_frame *view, struct fcvi_findings *findings, int32_t *parts);
 
+/** The same by the tables of an edition (enum fcvi_edition). */
+size_t calls_decode_edition(const uint8_t *bytes, size_t length, unsigned sof, unsigned eof, unsigned crc,
+                            unsigned edition, struct fcvi_frame *view, struct fcvi_findings *findings,
+                            int32_t *parts);
+
 /** A frame arrives at the port. */
 void calls_receive(struct fcvi_port *port, uint64_t now, const uint8_t *bytes, size_t length, unsigned sof,
                    unsigned eof, unsigned crc);

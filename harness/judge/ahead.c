@@ -29,6 +29,7 @@ struct block {
 
 struct ahead {
     struct capture *capture;
+    const struct fcvi_monitor *monitor;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
@@ -75,19 +76,28 @@ static void read_block(struct ahead *a, struct block *b)
     fcvi_capture_progress(a->capture, &b->read, &b->size);
 }
 
-static void decode_block(struct block *b)
+static void decode(const struct ahead *a, struct judge_entry *e)
+{
+    fcvi_judge_decode(e);
+    if (a->monitor != NULL && e->record.kind == CAPTURE_FRAME)
+        e->hint = fcvi_monitor_where(a->monitor, &e->frame, e->record.network);
+}
+
+static void decode_block(const struct ahead *a, struct block *b)
 {
     for (unsigned i = 0; i < b->count; i++)
-        fcvi_judge_decode(&b->entry[i]);
+        decode(a, &b->entry[i]);
     b->decoded = true;
 }
 
-/* NULL: nobody wants more. */
+/* NULL: nobody wants more. When all blocks are full the thread sleeps until half of them are empty: to wake
+ * it takes the caller as long as some frames. */
 static struct block *empty_block(struct ahead *a)
 {
     pthread_mutex_lock(&a->lock);
-    while (!a->stop && a->ready - a->taken == BLOCKS)
-        pthread_cond_wait(&a->emptied, &a->lock);
+    if (a->ready - a->taken == BLOCKS)
+        while (!a->stop && a->ready - a->taken > BLOCKS / 2)
+            pthread_cond_wait(&a->emptied, &a->lock);
     struct block *b = a->stop ? NULL : a->block[a->ready % BLOCKS];
     pthread_mutex_unlock(&a->lock);
     return b;
@@ -109,7 +119,7 @@ static void *run(void *context)
         read_block(a, b);
         const bool last = b->status != 1;
         if (!is_awaited(a))
-            decode_block(b);
+            decode_block(a, b);
         pthread_mutex_lock(&a->lock);
         a->ready++;
         pthread_cond_signal(&a->filled);
@@ -155,12 +165,13 @@ static bool allocate(struct ahead *a)
     return true;
 }
 
-struct ahead *fcvi_ahead_open(struct capture *capture)
+struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor)
 {
     struct ahead *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
     a->capture = capture;
+    a->monitor = monitor;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->filled, NULL);
     pthread_cond_init(&a->emptied, NULL);
@@ -175,7 +186,8 @@ static void take_block(struct ahead *a)
     pthread_mutex_lock(&a->lock);
     if (a->current != NULL) {
         a->taken++;
-        pthread_cond_signal(&a->emptied);
+        if (a->ready - a->taken <= BLOCKS / 2)
+            pthread_cond_signal(&a->emptied);
     }
     while (a->ready == a->taken)
         pthread_cond_wait(&a->filled, &a->lock);
@@ -194,7 +206,7 @@ size_t fcvi_ahead_next(struct ahead *a, struct judge_entry **first, size_t most,
     *first = &b->entry[a->next];
     if (!b->decoded)
         for (size_t i = 0; i < count; i++)
-            fcvi_judge_decode(*first + i);
+            decode(a, *first + i);
     a->next += (unsigned)count;
     *status = b->status;
     if (count == 0 && b->status < 0 && size != 0) {

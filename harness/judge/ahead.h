@@ -9,9 +9,10 @@
 
 struct ahead;
 
-/** Starts the thread, which alone uses the capture until fcvi_ahead_close. NULL: there is no thread to be
- * had, or no memory; the capture is as it was. */
-struct ahead *fcvi_ahead_open(struct capture *capture);
+/** Starts the thread, which alone uses the capture until fcvi_ahead_close. monitor: whose hints the records
+ * get, where they are frames; NULL: none. Of the monitor the thread uses fcvi_monitor_where alone. Returns
+ * NULL: there is no thread to be had, or no memory; the capture is as it was. */
+struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor);
 
 /** The next records, decoded; they and their bytes stay until the next call. Returns how many, at most most;
  * 0 at the end, and then *status and error are as of fcvi_capture_next. */

@@ -3,6 +3,7 @@
 
 #include "ahead.h"
 #include "cut.h"
+#include "pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct fcvi_flows {
     struct place *place;
     uint32_t places, used; /* places: a power of two */
     struct fcvi_flow_tally tally;
+    struct editions *editions;        /* NULL: all is of 2007 */
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
@@ -58,10 +60,15 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
     flows->next = flows->ready = flows->batch;
 }
 
-bool fcvi_flows_ahead(struct fcvi_flows *flows)
+void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions)
+{
+    flows->editions = editions;
+}
+
+bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor)
 {
     if (fcvi_capture_is_file(flows->capture))
-        flows->ahead = fcvi_ahead_open(flows->capture);
+        flows->ahead = fcvi_ahead_open(flows->capture, monitor);
     return flows->ahead != NULL;
 }
 
@@ -617,7 +624,9 @@ static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
 static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
 {
     const bool frame = e->record.kind == CAPTURE_FRAME;
-    if (monitor != NULL && frame)
+    if (monitor != NULL && frame && f->ahead != NULL)
+        fcvi_monitor_fetch(monitor, e->hint);
+    else if (monitor != NULL && frame)
         e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
     e->message = frame && is_message(&e->frame);
     if (e->message)
@@ -659,6 +668,37 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
         if (e->message)
             fetch_slot(f, e);
     return status;
+}
+
+/* The IU is of ports that speak Rev 1.0. */
+__attribute__((noinline)) static bool is_rev1(struct fcvi_flows *f, const struct judge_entry *e)
+{
+    const struct capture_record *r = &e->record;
+    bool known;
+    const enum fcvi_edition edition =
+        r->kind == CAPTURE_CUT ? fcvi_editions_of_part(f->editions, &e->frame, r->whole, r->network, &known)
+                               : fcvi_editions_of(f->editions, &e->frame, r->network, &known);
+    return edition == FCVI_EDITION_REV1;
+}
+
+static bool is_usual(const struct fcvi_flows *f, const struct judge_entry *e)
+{
+    return f->editions == NULL || e->frame.kind != FCVI_KIND_IU ||
+           (!e->fault && e->record.kind == CAPTURE_FRAME && e->frame.iu < FCVI_IU_CONNECT_RQST &&
+            fcvi_editions_usual(f->editions, &e->frame, e->record.network));
+}
+
+/* Only that it is there is told, of those that set a Connection up or end it. */
+static bool take_rev1(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen,
+                      struct fcvi_findings *findings)
+{
+    const struct fcvi_frame *v = &e->frame;
+    findings->count = 0; /* by the tables of 2007 */
+    findings->worst = 0;
+    f->tally.rev1++;
+    if (v->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(v->dh) >= FCVI_OP_CONNECT_RQST)
+        seen->why |= FCVI_FLOW_CONTROL;
+    return seen->why != 0;
 }
 
 static bool is_ack(const struct fcvi_frame *v)
@@ -730,6 +770,8 @@ static bool take_cut(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_fl
     count(f, v);
     if (extent == JUDGE_CUT_FOREIGN)
         return false;
+    if (!is_usual(f, e) && is_rev1(f, e))
+        return take_rev1(f, e, seen, findings);
     if (monitor != NULL && followed) {
         const struct fcvi_monitor_frame given = {v, f->before + r->number, r->time_us, r->network,
                                                  findings->worst > 1u + FCVI_NOTICE};
@@ -777,6 +819,8 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     }
     const struct fcvi_frame *v = &e->frame;
     count(f, v);
+    if (!is_usual(f, e) && is_rev1(f, e))
+        return take_rev1(f, e, seen, findings);
     if (e->fault) {
         struct fcvi_frame again;
         fcvi_decode(&r->frame, &again, findings);

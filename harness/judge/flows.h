@@ -5,6 +5,8 @@
 #ifndef FCVI_FLOWS_H
 #define FCVI_FLOWS_H
 
+#include "editions.h"
+
 #include <capture.h>
 #include <fcvi/monitor.h>
 
@@ -93,6 +95,8 @@ struct fcvi_flow_tally {
     uint64_t gaps;                  /* records before which the capture says that frames are missing */
     uint64_t kind[FCVI_FLOW_KINDS]; /* by enum capture_kind */
     uint64_t type[256];             /* frames by TYPE */
+    uint64_t rev1;                  /* IUs of ports that speak Rev 1.0 of 1999: their Connections are not
+                                       followed */
 };
 
 /** NULL without memory. seed: of the hash tables, against captures that were made to collide. */
@@ -103,9 +107,12 @@ void fcvi_flows_close(struct fcvi_flows *flows);
  * before it. */
 void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before);
 
+/** The ports speak what these say; NULL: the edition of 2007. They live as long as the Connections. */
+void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions);
+
 /** A thread reads ahead and decodes the capture that was taken, of a file on a disk; what is found is the
  * same. False: there is none. fcvi_flows_leave ends it, before the capture is closed. */
-bool fcvi_flows_ahead(struct fcvi_flows *flows);
+bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor);
 /** The capture that was taken is not read any more. */
 void fcvi_flows_leave(struct fcvi_flows *flows);
 

@@ -3,6 +3,7 @@
 
 #include "ahead.h"
 #include "cut.h"
+#include "pairs.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ struct judge {
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
     bool begun;
     uint64_t first_us;                /* when the first record was taken */
+    struct editions *editions;        /* NULL: all is of 2007 */
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
@@ -41,10 +43,10 @@ void fcvi_judge_close(struct judge *judge)
     free(judge);
 }
 
-bool fcvi_judge_ahead(struct judge *judge)
+bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
 {
     if (fcvi_capture_is_file(judge->capture))
-        judge->ahead = fcvi_ahead_open(judge->capture);
+        judge->ahead = fcvi_ahead_open(judge->capture, monitor);
     return judge->ahead != NULL;
 }
 
@@ -54,6 +56,11 @@ void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *si
         fcvi_ahead_progress(judge->ahead, read, size);
     else
         fcvi_capture_progress(judge->capture, read, size);
+}
+
+void fcvi_judge_editions(struct judge *judge, struct editions *editions)
+{
+    judge->editions = editions;
 }
 
 static void expect(const struct fcvi_monitor *monitor, struct judge_entry *e)
@@ -67,8 +74,9 @@ static int fill_ahead(struct judge *j, const struct fcvi_monitor *monitor, char 
     int status = 1;
     size_t count = fcvi_ahead_next(j->ahead, &j->next, JUDGE_BATCH, &status, error, size);
     j->ready = j->next + count;
-    for (struct judge_entry *e = j->next; e < j->ready; e++)
-        expect(monitor, e);
+    for (struct judge_entry *e = j->next; monitor != NULL && e < j->ready; e++)
+        if (e->record.kind == CAPTURE_FRAME)
+            fcvi_monitor_fetch(monitor, e->hint);
     return count > 0 ? 1 : status;
 }
 
@@ -181,6 +189,30 @@ static void classify(struct judge *j, const struct judge_entry *e, struct judge_
         count_record(j, JUDGED, &t->judged, &e->record);
 }
 
+/* Whether the IU is read by the edition of 1999. */
+__attribute__((noinline)) static bool is_rev1(const struct judge *j, const struct judge_entry *e,
+                                              struct judge_tally *tally)
+{
+    const struct capture_record *r = &e->record;
+    if (j->editions == NULL)
+        return false;
+    bool known;
+    const enum fcvi_edition edition =
+        r->kind == CAPTURE_CUT ? fcvi_editions_of_part(j->editions, &e->frame, r->whole, r->network, &known)
+                               : fcvi_editions_of(j->editions, &e->frame, r->network, &known);
+    tally->undecided += !known;
+    tally->rev1 += edition == FCVI_EDITION_REV1;
+    tally->setups[edition] += e->frame.iu == FCVI_IU_CONNECT_RQST && fcvi_FC_Parameter(e->frame.fc) == 0;
+    return edition == FCVI_EDITION_REV1;
+}
+
+/* A frame in which the codec of 2007 finds nothing, of ports that speak it: it changes nothing. */
+static bool is_of_2007(const struct judge *j, const struct judge_entry *e)
+{
+    return j->editions == NULL || (!e->fault && e->frame.iu < FCVI_IU_CONNECT_RQST &&
+                                   fcvi_editions_usual(j->editions, &e->frame, e->record.network));
+}
+
 /* Frames that are cut off: their headers. */
 static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findings *findings,
                       struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
@@ -191,6 +223,12 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
     tally->skipped += first_of(r);
     if (extent == JUDGE_CUT_FOREIGN) {
         classify(j, e, tally);
+        return false;
+    }
+    if (extent != JUDGE_CUT_NOTHING && e->frame.kind == FCVI_KIND_IU && is_rev1(j, e, tally)) {
+        findings->count = 0; /* they are by the tables of 2007 */
+        findings->worst = 0;
+        count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r);
         return false;
     }
     const bool followed = extent == JUDGE_CUT_HEADERS || extent == JUDGE_CUT_VEILED;
@@ -235,14 +273,32 @@ static void note_gap(const struct capture_record *r, struct fcvi_monitor *monito
         fcvi_monitor_gap(monitor);
 }
 
+/* A frame by itself: there is no monitor of this edition. */
+__attribute__((noinline, cold)) static bool judge_rev1(struct judge *j, struct judge_entry *e,
+                                                       struct fcvi_findings *findings,
+                                                       struct fcvi_monitor *monitor,
+                                                       struct judge_tally *tally)
+{
+    const struct capture_record *r = &e->record;
+    fcvi_decode_edition(&r->frame, FCVI_EDITION_REV1, &e->frame, findings);
+    tally->records += first_of(r);
+    if ((r->unusual & CAPTURE_GAP) != 0)
+        note_gap(r, monitor, tally);
+    tally->frames++;
+    classify(j, e, tally);
+    return findings->count != 0;
+}
+
 /* Whether the caller is to see it. */
 static bool judge_entry(struct judge *j, struct judge_entry *e, struct fcvi_findings *findings,
                         struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches,
                         struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    if (r->kind == CAPTURE_FRAME && r->unusual == 0 && e->frame.kind == FCVI_KIND_IU) {
+    if (r->kind == CAPTURE_FRAME && r->unusual == 0 && e->frame.kind == FCVI_KIND_IU && is_of_2007(j, e)) {
         j->usual++;
+    } else if (r->kind == CAPTURE_FRAME && e->frame.kind == FCVI_KIND_IU && is_rev1(j, e, tally)) {
+        return judge_rev1(j, e, findings, monitor, tally);
     } else {
         tally->records += first_of(r);
         if ((r->unusual & CAPTURE_GAP) != 0)

@@ -2,6 +2,8 @@
 #ifndef FCVI_JUDGE_H
 #define FCVI_JUDGE_H
 
+#include "editions.h"
+
 #include <capture.h>
 #include <fcvi/monitor.h>
 
@@ -15,9 +17,13 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
-/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. False: there
- * is none. fcvi_judge_close ends it. */
-bool fcvi_judge_ahead(struct judge *judge);
+/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. monitor: the
+ * one that fcvi_judge_next will get; NULL: none. False: there is no thread. fcvi_judge_close ends it. */
+bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
+
+/** From now on IUs are read by the edition that their ports speak. Those of Rev 1.0 are checked by its
+ * tables, and no monitor follows them. Without this all are read by that of 2007. */
+void fcvi_judge_editions(struct judge *judge, struct editions *editions);
 
 /** As fcvi_capture_progress. */
 void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);
@@ -44,8 +50,11 @@ struct judge_tally {
     uint64_t first_us; /* when the first record was taken, 0 before there is one */
     uint64_t services; /* frames of FARP: of FC-VI, though no IU (7.5) */
     struct judge_count judged;
-    struct judge_count part; /* frames of which the headers were judged, the rest is cut off */
-    struct judge_count gaps; /* places where the capture itself says that frames are missing */
+    uint64_t undecided; /* IUs that either edition has, of ports of which nothing else is known */
+    uint64_t rev1;      /* IUs of ports that speak Rev 1.0 */
+    uint64_t setups[FCVI_EDITION_COUNT]; /* connect requests by edition, each try */
+    struct judge_count part;             /* frames of which the headers were judged, the rest is cut off */
+    struct judge_count gaps;             /* places where the capture itself says that frames are missing */
     struct judge_count unjudged[JUDGE_REASONS];
     struct judge_count others; /* foreign, of protocols beyond the list */
     uint32_t protocols;        /* entries of foreign */

@@ -254,6 +254,17 @@ def test_a_matrix_tells_of_a_run_that_has_nothing(passing: Path, tmp_path: Path)
     assert done.returncode == 0 and "cases are not in every run; none has no case at all" in done.stdout, done.stdout
 
 
+def test_what_is_tested_at_last_is_not_worse(passing: Path, tmp_path: Path) -> None:
+    """From not tested to a pass is no step back; from a pass to not tested is one."""
+    nothing = tmp_path / "nothing.json"
+    report = json.loads((passing / "report.json").read_text())
+    nothing.write_text(json.dumps({**report, "results": [], "requirements": {}, "frames_checked": {}}))
+    for runs, worse in (((str(nothing), str(passing)), False), ((str(passing), str(nothing)), True)):
+        done = fcvi("report", "matrix", "--json", "--out", str(tmp_path / "out"), *runs)
+        changed = [row["worse"] for row in json.loads(done.stdout)["rows"] if row["kind"] == "requirement" and row["changed"]]
+        assert changed and set(changed) == {worse}
+
+
 def test_a_matrix_needs_reports(tmp_path: Path, passing: Path) -> None:
     assert fcvi("report", "matrix", "--out", str(tmp_path / "o"), str(passing)).returncode == 2
     assert fcvi("report", "matrix", "--out", str(tmp_path / "o"), str(passing), "/nonexistent").returncode == 2

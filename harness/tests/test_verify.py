@@ -195,7 +195,10 @@ def result(of: str, **members: Any) -> Callable[[dict[str, Any]], object]:
 _HELD = ("certificate", "files", "files_sha256")  # which rehash puts right, or without which nothing is a certificate
 
 CERTIFICATE: dict[str, Edit] = {
-    **{f"without {name}": in_certificate(without(name)) for name in certificate.members() if name not in ("certificate", "files")},
+    **{
+        f"without {name}": in_certificate(without(name))
+        for name in certificate.members() if name not in ("certificate", "files", *certificate.OPTIONAL)
+    },
     **{f"null {name}": in_certificate(setting(name, to=None)) for name in certificate.members() if name not in _HELD},
     "conformant": in_certificate(setting("outcome", to="conformant")),
     "another number": in_certificate(setting("number", to="ETH-2/2027")),

@@ -110,6 +110,11 @@ void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcv
 void fcvi_decode_edition(const struct fcvi_input *in, enum fcvi_edition edition, struct fcvi_frame *out,
                          struct fcvi_findings *findings);
 
+/** The only edition that has an IU of this opcode with a Device_Header of this size; FCVI_EDITION_COUNT when
+ * both have it, neither has, or it is no IU. A connect payload of Rev 1.0 has its length and VI_REVISION as
+ * well. frame: by any edition. */
+enum fcvi_edition fcvi_edition_shown(const struct fcvi_frame *frame);
+
 /** "2007", "rev1"; "" for another value. */
 const char *fcvi_edition_name(enum fcvi_edition edition);
 

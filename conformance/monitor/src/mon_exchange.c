@@ -17,8 +17,8 @@ struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uin
     return mon_pool_find(m, &m->exchanges, x_key(network, ox_id), port_key(originator, responder));
 }
 
-struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
-                                             uint32_t network)
+struct fcvi_monitor_hint fcvi_monitor_where(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
+                                            uint32_t network)
 {
     struct fcvi_monitor_hint hint = {0, 0};
     if (frame->fc == NULL)
@@ -29,11 +29,22 @@ struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const
     bool responder = fcvi_FC_Exchange_Context(frame->fc);
     uint32_t from = responder ? d_id : s_id, to = responder ? s_id : d_id;
     hint.exchange = mon_hash(m, x_key(network, ox_id), port_key(from, to));
+    if (frame->dh != NULL)
+        hint.endpoint = mon_hash(m, mon_endpoint_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
+    return hint;
+}
+
+void fcvi_monitor_fetch(const struct fcvi_monitor *m, struct fcvi_monitor_hint hint)
+{
     mon_pool_expect(m, &m->exchanges, hint.exchange);
-    if (frame->dh == NULL)
-        return hint;
-    hint.endpoint = mon_hash(m, mon_endpoint_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
     mon_pool_expect(m, &m->endpoints, hint.endpoint);
+}
+
+struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
+                                             uint32_t network)
+{
+    struct fcvi_monitor_hint hint = fcvi_monitor_where(m, frame, network);
+    fcvi_monitor_fetch(m, hint);
     return hint;
 }
 

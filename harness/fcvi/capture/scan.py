@@ -46,6 +46,7 @@ class Records:
 
     def __init__(self) -> None:
         self.all = self.judged = self.in_part = self.gaps = 0
+        self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
         self.not_judged: dict[str, int] = {}
         self.foreign: dict[str, int] = {}
 
@@ -59,6 +60,10 @@ class Records:
         self.judged += tally.judged.records
         self.in_part += tally.part.records
         self.gaps += tally.gaps.records
+        self.rev1 += tally.rev1
+        self.undecided += tally.undecided
+        self.setups_2007 += tally.setups[lib.FCVI_EDITION_2007]
+        self.setups_rev1 += tally.setups[lib.FCVI_EDITION_REV1]
         _add(self.not_judged, {_CUT: cut, _PARTS: parts})
         _add(self.foreign, foreign)
 
@@ -68,6 +73,10 @@ class Records:
         self.judged += other.judged
         self.in_part += other.in_part
         self.gaps += other.gaps
+        self.rev1 += other.rev1
+        self.undecided += other.undecided
+        self.setups_2007 += other.setups_2007
+        self.setups_rev1 += other.setups_rev1
         _add(self.not_judged, other.not_judged)
         _add(self.foreign, other.foreign)
 
@@ -77,6 +86,25 @@ class Records:
             "all": self.all, "judged": self.judged, "judged_in_part": self.in_part, "not_judged": self.not_judged,
             "foreign": self.foreign, "gaps": self.gaps,
         }  # fmt: skip
+
+    def editions(self) -> Optional[dict[str, Any]]:
+        """The editions of FC-VI, when any port spoke Rev 1.0. ``ius`` of 2007 are among all frames."""
+        if not self.rev1:
+            return None
+        return {
+            "rev1": {"ius": self.rev1, "connect_requests": self.setups_rev1},
+            "2007": {"connect_requests": self.setups_2007}, "undecided": self.undecided,
+        }  # fmt: skip
+
+    def editions_text(self) -> str:
+        """One line; empty when every port spoke that of 2007."""
+        if not self.rev1:
+            return ""
+        both = f"; {self.undecided} IUs that either edition has, judged as of 2007" if self.undecided else ""
+        return (
+            f"editions: rev1: {self.rev1} IUs, {self.setups_rev1} connect requests; each IU was judged by itself, no monitor "
+            f"follows this edition; 2007: {self.setups_2007} connect requests{both}"
+        )
 
     def text(self) -> str:
         """One line."""
@@ -118,10 +146,31 @@ def hash_seed() -> int:
     return seed
 
 
-class Watch:
-    """The monitor of one stream of frames."""
+#: What --edition takes.
+EDITIONS = {"auto": lib.EDITIONS_AUTO, "2007": lib.EDITIONS_2007, "rev1": lib.EDITIONS_REV1}
 
-    def __init__(self, trust: int, r_a_tov_us: int) -> None:
+
+class Editions:
+    """Which edition of FC-VI the ports of one stream speak, by their frames or as it is said."""
+
+    def __init__(self, said: str = "auto") -> None:
+        self.pointer = ffi.gc(lib.fcvi_editions_open(EDITIONS[said], hash_seed()), lib.fcvi_editions_close)
+        self._known = ffi.new("bool *")
+
+    def of(self, frame: Any, network: int) -> int:
+        """The edition by which to read an IU (struct fcvi_frame, of kind FCVI_KIND_IU)."""
+        return int(lib.fcvi_editions_of(self.pointer, frame, network, self._known))
+
+    def of_part(self, frame: Any, whole: int, network: int) -> int:
+        """The same of a frame that is cut off; whole: how long it was, 0 when that is not known."""
+        return int(lib.fcvi_editions_of_part(self.pointer, frame, whole, network, self._known))
+
+
+class Watch:
+    """The monitor of one stream of frames, and the editions of FC-VI in it."""
+
+    def __init__(self, trust: int, r_a_tov_us: int, edition: str = "2007") -> None:
+        self.editions = Editions(edition)
         config = ffi.new("struct fcvi_monitor_config *")
         config.limits.exchanges, config.limits.endpoints = _EXCHANGES, _ENDPOINTS
         config.limits.setups = config.limits.sequences = config.limits.pairs = _EXCHANGES // 4
@@ -189,8 +238,9 @@ class Scan:
         judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
         if judge == ffi.NULL:
             raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
+        lib.fcvi_judge_editions(judge, watch.editions.pointer)
         if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_judge_ahead(judge)
+            lib.fcvi_judge_ahead(judge, watch.pointer)
         while status := lib.fcvi_judge_next(
             judge, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
         ):

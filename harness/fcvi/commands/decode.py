@@ -30,6 +30,7 @@ from fcvi.fc import codec
 from fcvi.capture import confined
 from fcvi.capture.hexdump import HexError, capture_of
 from fcvi.capture.limits import add_options
+from fcvi.capture.scan import EDITIONS, Editions
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
@@ -56,6 +57,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--profile", metavar="FILE", help=what)
     link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
+    which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
+    p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
                    help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
@@ -90,16 +93,31 @@ class _Printer:
         self._path, self._args = path, args
         self._paint: Paint = args.paint
         self._begin: Optional[int] = None
+        self._editions = Editions(args.edition)
 
     def see(self, record: Record) -> None:
         """The first record is where time begins."""
         if self._begin is None:
             self._begin = record.time_us
 
-    def show(self, record: Record, answers: int) -> None:
-        """One record. answers: the request that it answers (``Requests``)."""
+    def take(self, record: Record, answers: int, shown: bool) -> None:
+        """One record, which is printed when it is to be shown. answers: the request that it answers (``Requests``)."""
         frame = codec.decode(record.data, record.sof, record.eof, record.crc, answers)
-        findings = findings_of_cut(record) if record.kind == "cut" else frame.findings
+        is_iu = record.kind in ("frame", "cut") and frame.kind == "iu"
+        edition = 0
+        if is_iu and record.kind == "cut":
+            edition = self._editions.of_part(frame.view, record.whole, record.network)
+        elif is_iu:
+            edition = self._editions.of(frame.view, record.network)
+        if shown and edition:
+            self._show(record, codec.decode(record.data, record.sof, record.eof, record.crc, answers, edition))
+        elif shown:
+            self._show(record, frame)
+
+    def _show(self, record: Record, frame: codec.Frame) -> None:
+        findings = frame.findings
+        if record.kind == "cut":  # of Rev 1.0 nothing is said: its headers are not checked apart from the rest
+            findings = [] if frame.view.edition else findings_of_cut(record)
         if self._args.json:
             print(json.dumps(self._object(record, frame, findings)))
         else:
@@ -154,9 +172,8 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
                 decoded += record.kind in ("frame", "cut", "malformed")
                 words = _words(record) if record.kind in ("fip", "foreign", "part") else record.kind
                 seen[words] = seen.get(words, 0) + 1
-                if record.number >= low:
-                    printer.show(record, answers)
-                    shown += 1
+                printer.take(record, answers, record.number >= low)
+                shown += record.number >= low
                 if not reader.is_file:
                     sys.stdout.flush()
                 if gone():

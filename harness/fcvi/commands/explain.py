@@ -16,6 +16,7 @@ import sys
 
 from fcvi.capture import confined
 from fcvi.capture.limits import add_options
+from fcvi.capture.scan import EDITIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
     p.add_argument("--json", action="store_true", help="Print one object for each cause, a line each.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
+    p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
     add_options(p)
     p.set_defaults(run=run)
@@ -93,7 +96,7 @@ def _explain(args: Any, box: confined.Box) -> int:
 
     from .flows import none_of_ours, taken
 
-    table = Table(args.r_a_tov * 1000, limits=args.limits)
+    table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
     status = taken("explain", args.files, table)
     flows = table.finish()
     if not table.scan.tally.records and status:

@@ -14,7 +14,7 @@ import sys
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Wishes, add_options
-from fcvi.capture.scan import ScanError
+from fcvi.capture.scan import EDITIONS, ScanError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Arguments(Wishes):
     html = None
     ladder = r_a_tov = 0
     jobs = 1
+    edition = "auto"
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = list(files)
@@ -68,6 +69,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
     say = "From 2 on, read and judge at the same time (default 1); the output is the same."
     p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
+    which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
+    p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
     p.set_defaults(run=run)
@@ -129,9 +132,14 @@ def instead(table: Table) -> str:
 
 def none_of_ours(command: str, table: Table) -> bool:
     """Whether nothing of FC-VI was seen; says what there is instead."""
-    if table.scan.tally.fcvi:
+    tally = table.scan.tally
+    if tally.fcvi > tally.rev1 or table.one_sided_old():
         return False
-    print(f"fcvi {command}: nothing of FC-VI in the capture, but {instead(table)}", file=sys.stderr)
+    there = f"{instead(table)}" if not tally.rev1 else (
+        f"{tally.rev1} IUs of Rev 1.0 (1999), whose Connections are not followed; `fcvi lint` judges each IU"
+    )  # fmt: skip
+    which = "of 2007 " if tally.rev1 else ""
+    print(f"fcvi {command}: nothing of FC-VI {which}in the capture, but {there}", file=sys.stderr)
     return True
 
 
@@ -174,7 +182,8 @@ def _summary(count: int, table: Table) -> str:
     lost = [f"{tally.kind[i]} {_KINDS[i]}" for i in (1, 4) if tally.kind[i]]
     lost += [f"{tally.damaged} with a wrong CRC"] if tally.damaged else []
     not_taken = f"; not taken in: {', '.join(lost)}" if lost else ""
-    return f"{tally.records} records, {tally.fcvi} of FC-VI: {count} Connections{not_taken}"
+    old = f"; not followed: {tally.rev1} IUs of Rev 1.0 (1999)" if tally.rev1 else ""
+    return f"{tally.records} records, {tally.fcvi} of FC-VI: {count} Connections{not_taken}{old}"
 
 
 def run(args: Any) -> int:
@@ -288,7 +297,7 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1)
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1, args.edition)
     if args.interface is not None:
         _live(args, table, box)
     status = taken("flows", args.files, table)

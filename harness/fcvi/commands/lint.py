@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Limits, Wishes, add_options
-from fcvi.capture.scan import Records, Scan, ScanError, Watch, first_time
+from fcvi.capture.scan import EDITIONS, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
 from fcvi.engine.words import complain, number, printable, why
@@ -55,6 +55,7 @@ class Arguments(Wishes):
     on_finding: Optional[Callable[[], None]] = None  # where an interface is watched: told of each
     sarif: Optional[str] = None
     form, link = "capture", None
+    edition = "auto"
     dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
     trust = r_a_tov = 0
     jobs = 1
@@ -84,6 +85,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
     link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
+    which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
+    p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
     p.add_argument(
         "--ring", action="store_true",
         help="The files are one stream, as dumpcap, tshark and tcpdump write rings; they are taken in the order of their first "
@@ -246,7 +249,7 @@ class Stream:
         self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
         self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
-        self.watch = Watch(args.trust, args.r_a_tov * 1000)
+        self.watch = Watch(args.trust, args.r_a_tov * 1000, args.edition)
         self.status, self.read = 0, False
         self.starts: list[tuple[int, str]] = []  # frames before each file
         self.over = False  # the user has seen enough
@@ -346,12 +349,12 @@ class Stream:
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
             breaches = [self._breach(b) for b in scan.breaches()]
-            whole = self.assembly.add(record) if record.kind == "frame" else []
+            whole = self.assembly.add(record) if record.kind == "frame" and not scan.frame.edition else []
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
         if findings and self.on_finding is not None:
             self.on_finding()
         if findings and not self.as_json and self.limits.shows(self._shown):
-            title = codec.decode(record.data, record.sof, record.eof, record.crc).summary()
+            title = codec.decode(record.data, record.sof, record.eof, record.crc, edition=scan.frame.edition).summary()
             seconds = (record.time_us - self._begin(scan)) / 1e6
             print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
         for finding in findings:
@@ -600,12 +603,16 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
         import json
 
         reasons = [{"file": p, "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
-        print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons}}))
+        editions = total.records.editions()
+        more = {"editions": editions} if editions else {}
+        print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons, **more}}))
     else:
         for path, reason, frames, first in unjudged:
             print(f"{printable(path)}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(total.records.text())
+        if total.records.rev1:
+            print(total.records.editions_text())
         if total.fcvi or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
             print(
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .case import CaseInfo
     from .pics import Items
     from .pixit import Pixit
-    from .results import TraceFrame
+    from .results import Result, TraceFrame
     from .review import PicsRule
     from .scenario import Scenario
 
@@ -98,6 +98,9 @@ class Protocol:
     attack: Optional[Callable[[], Any]] = None
     #: The letters of random words and what each owes: a module (random/play.py, learn/).
     words: Callable[[], Any] = _nothing
+    #: The steps of conformance that the standard names, given all results and the verdict of each requirement: for each step in
+    #: order "name", "holds" ("yes", "no", "open"), "broken" and "open" (requirements). Empty when nothing of them was tried.
+    phases: Optional[Callable[[Sequence[Result], Mapping[str, str]], list[dict[str, Any]]]] = None
     #: What this edition is called beside the others, and the others; no run knows them yet.
     edition: str = ""
     others: tuple[Edition, ...] = ()

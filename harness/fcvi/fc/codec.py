@@ -286,15 +286,18 @@ class _Findings:
 _SPARE: list[_Findings] = []
 
 
-def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int = 0) -> Frame:
+def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int = 0, edition: int = 0) -> Frame:
     """Decode and check one frame: header and Data_Field. sof, eof: one-byte codes, 0 when not known.
 
     answers: the ELS or CT command of the request that an LS_ACC or CT_ACC answers, which tells what it holds; 0 when not
-    known.
+    known. edition: of enum fcvi_edition; that of 2007 unless it is said.
     """
     keep, view = ffi.from_buffer("uint8_t[]", data), ffi.new("struct fcvi_frame *")
     spare = _SPARE.pop() if _SPARE else _Findings()  # popping is atomic: several threads decode
-    count = lib.calls_decode(keep, len(data), sof, eof, crc, view, spare.room, spare.parts)
+    if edition:
+        count = lib.calls_decode_edition(keep, len(data), sof, eof, crc, edition, view, spare.room, spare.parts)
+    else:
+        count = lib.calls_decode(keep, len(data), sof, eof, crc, view, spare.room, spare.parts)
     frame = Frame(data, view, spare.take(count) if count else [], ffi.unpack(spare.parts, lib.CALLS_PARTS), keep)
     _SPARE.append(spare)
     if answers:

@@ -169,11 +169,12 @@ def _covers(kind: int, ident: int, port: int) -> bool:
 
 
 def _old_edition(table: Table) -> Iterator[Cause]:
-    if table.old_edition:
-        first = table.old_edition[0]
+    frames = table.one_sided_old()
+    if frames:
+        first = frames[0]
         text = (f"{first.sender:06X} sends {first.name}: the Device_Header has the size, or the IU the revision, of FC-VI Rev 1.0 "
                 "(1999), which the standard of 2007 does not understand.")  # fmt: skip
-        yield Cause(("edition-mismatch",), PROVEN, text, "the firmware versions of both adapters", table.old_edition[:4])
+        yield Cause(("edition-mismatch",), PROVEN, text, "the firmware versions of both adapters", frames[:4])
 
 
 def _damage(table: Table, flows: list[Flow], found: list[Cause]) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
-from fcvi.capture.scan import ScanError, Watch, hash_seed, opened
+from fcvi.capture.scan import Editions, ScanError, Watch, hash_seed, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ class Scan:
     """
 
     def __init__(
-        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False, edition: str = "auto"
     ) -> None:
         self._limits, self._ahead = limits or Limits(), ahead
         self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
             raise ScanError(self._limits.hint("out of memory"))
         self._watch = Watch(0, r_a_tov_us) if monitor else None
+        self._editions = Editions(edition)
+        lib.fcvi_flows_editions(self._flows, self._editions.pointer)
         self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
         self.seen = ffi.new("struct fcvi_flow_seen *")
         self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
@@ -50,9 +52,9 @@ class Scan:
             raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
         self.files.append((int(self.tally.records), path))
         lib.fcvi_flows_take(self._flows, capture, self.tally.records)
-        if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_flows_ahead(self._flows)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
+        if self._ahead:  # where there is no thread to be had it goes on without
+            lib.fcvi_flows_ahead(self._flows, watch)
         try:
             while status := lib.fcvi_flows_next(
                 self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR

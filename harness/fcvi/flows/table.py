@@ -40,6 +40,7 @@ _OLD = {
 }  # fmt: skip
 _WITH_STATUS, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x12
 _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
+_MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
 REASONS = {
@@ -132,9 +133,9 @@ class Table:
     """All Connections of the captures that are taken in."""
 
     def __init__(
-        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False
+        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False, edition: str = "auto"
     ) -> None:
-        self.scan = Scan(r_a_tov_us, monitor, limits, ahead)
+        self.scan = Scan(r_a_tov_us, monitor, limits, ahead, edition)
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
@@ -142,7 +143,8 @@ class Table:
         self.counts: dict[str, int] = {}  # of such frames, by name
         self.r_a_tov_us: Optional[int] = r_a_tov_us or None
         self.e_d_tov_us: Optional[int] = None
-        self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has
+        self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has; the first ones
+        self.speak_old: set[tuple[int, int]] = set()  # sender and target of such frames
         self.first_us: Optional[int] = None
         self.last_us = 0
         self.begin_us = -1  # of the first record that is looked at
@@ -358,13 +360,22 @@ class Table:
 
     # ---- setup and Disconnect ----
 
+    def _is_old(self, step: Step) -> None:
+        if (step.sender, step.target) not in self.speak_old or len(self.old_edition) < _MOST_OLD:
+            self.old_edition.append(step)
+        self.speak_old.add((step.sender, step.target))
+
+    def one_sided_old(self) -> list[Step]:
+        """Frames of Rev 1.0 whose receiver never answered with one: it does not speak that edition, as far as is shown."""
+        return [step for step in self.old_edition if (step.target, step.sender) not in self.speak_old]
+
     def _iu(self, network: int, data: bytes, at: int) -> Step:
         if len(data) < at + 16:
             return self._step("FC-VI frame without a whole Device_Header", data)
         opcode, flags = data[at + 4], data[at + 5]
         if data[13] & 3 == _DH16 and opcode in _OLD:
             step = self._step(f"{_OLD[opcode]} of Rev 1.0", data)
-            self.old_edition.append(step)
+            self._is_old(step)
             self._event(step)
             return step
         name = _IU.get(opcode) or f"opcode {opcode:02X}h"
@@ -383,7 +394,7 @@ class Table:
             body = joined
         if len(body) >= 8 and name in ("CONNECT_RQST", "CONNECT_RESP1") and number(body, 6, 2) != 1:
             step.what["revision"] = number(body, 6, 2)
-            self.old_edition.append(step)
+            self._is_old(step)
         if name.startswith("opcode"):
             self._event(step)
             return step

@@ -18,7 +18,7 @@ from fcvi.engine.files import encoded
 from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.protocol import registered
 from fcvi.engine.results import RunReport
-from . import canonical, html, manifest, proforma, words
+from . import canonical, html, manifest, phases, proforma, words
 
 JSON, HTML, STATEMENT, PDF = "certificate.json", "certificate.html", "statement.json", "certificate.pdf"
 #: Files that no hash in certificate.json covers: they are made from it, or cover it.
@@ -136,6 +136,7 @@ def build(
         "outside": _outside(report),
         "requirements": verdicts,
         "frames_checked": report.get("frames_checked", {}),
+        **({"phases": report["phases"]} if "phases" in report else {}),
         "files_sha256": files,
         "files": {name: hashes[name] for name in sorted(hashes)},
     }
@@ -253,14 +254,18 @@ def _page(data: dict[str, Any]) -> str:
         verdicts=[v for v in html.VERDICTS if v in data["requirements"].values()], untested=_untested(data),
         groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),
         counts={name: list(data["requirements"].values()).count(name) for name in html.VERDICTS},
-        most=_MOST_FAILED, timed=words.timed,
+        phases=phases.lines(data.get("phases", [])), most=_MOST_FAILED, timed=words.timed,
         tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
     ))  # fmt: skip
 
 
+OPTIONAL = frozenset({"phases"})  # members that a certificate has only where they say something
+
+
 def members() -> Collection[str]:
-    """Every member of certificate.json."""
+    """Every member of certificate.json, the optional ones as well."""
     return (
         "schema", "certificate", "number", "standard", "outcome", *_FACTS, "issued", "decision_rule", "cases", "pics_sha256",
-        "pixit_sha256", *_COPIED, "failed", "outside", "requirements", "frames_checked", "files_sha256", "files",
+        "pixit_sha256", *_COPIED, "failed", "outside", "requirements", "frames_checked", "phases",
+        "files_sha256", "files",
     )  # fmt: skip

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, plain, text, words
+from . import explain, ladder, phases, plain, text, words
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
@@ -231,7 +231,8 @@ def render(report: RunReport) -> str:
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
         parts=_parts(report, verdicts), failed=explain.groups(report),
-        explained=lambda group: _explained(report, group), counts=text.counts(report), cases=cases, outside=outside,
+        explained=lambda group: _explained(report, group), counts=text.counts(report),
+        phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,
         head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,

@@ -7,6 +7,7 @@ from typing import Any
 
 from fcvi.engine.catalogue import load_on_every_frame
 from fcvi.engine.results import RunReport, Verdict
+from . import phases
 
 # The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
 WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)
@@ -49,6 +50,7 @@ def frames_checked(report: RunReport) -> dict[str, int]:
 
 def as_json(report: RunReport) -> dict[str, Any]:
     """The report as data."""
+    verdicts = requirement_verdicts(report)
     data: dict[str, Any] = {
         "schema": 1,
         "suite": {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256},
@@ -61,12 +63,15 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "pixit": report.pixit,
         "seed": report.seed,
         "results": [result.as_json() for result in report.results],
-        "requirements": requirement_verdicts(report),
+        "requirements": verdicts,
         "frames_checked": frames_checked(report),
         "summary": report.summary(),
         "review": [review.as_json() for review in report.review],
         "deviations": [outcome.as_json() for outcome in report.deviations],
     }
+    reached = phases.of(report.results, lambda: verdicts)
+    if reached:
+        data["phases"] = reached
     if report.waived:
         data["waived"] = report.waived
     if report.shard != (1, 1):

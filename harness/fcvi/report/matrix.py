@@ -40,8 +40,12 @@ class Row:
     @property
     def worse(self) -> bool:
         """Whether the last run that has it is worse than the one before it."""
-        known = [html.VERDICTS.index(v.split(" ")[0]) for v in self.verdicts if v != ABSENT]
+        known = [_GOOD[v.split(" ")[0]] for v in self.verdicts if v != ABSENT]
         return len(known) > 1 and known[-1] < known[-2]
+
+
+#: The higher the better. What was tested no longer is worse than a pass, and better than a failure.
+_GOOD = {"error": 0, "fail": 1, "inconclusive": 2, html.NOT_TESTED: 3, "not-applicable": 4, "pass": 4}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Iterator
 
 from fcvi.engine.files import one_line
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, words
+from . import explain, json_report, phases, words
 
 _WIDTH = 110
 _MOST_NAMES = 12  # of the cases of a cause that are named after the first, unless all are wanted
@@ -117,5 +117,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
     lines.append(f"DUT: {report.attachment} ({dut})")
     if report.shard != (1, 1):
         lines.append(f"this is part {report.shard[0]} of {report.shard[1]}; `fcvi report merge` joins the parts")
+    for line in phases.lines(phases.of(report.results, lambda: json_report.requirement_verdicts(report))):
+        lines += _paragraph(line, "")
     lines.append(f"{counts(report)}; {spent:.2f} s")
     return "\n".join(one_line(line) for line in lines) + "\n"

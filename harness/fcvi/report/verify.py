@@ -89,7 +89,7 @@ def check(directory: Path, key: Optional[Path] = None, again: bool = False) -> C
         result.disagrees.append(f"{JSON}: its form is not the canonical one")
     named = certificate.members()
     result.disagrees += [f"{JSON}: {n!r:.60} is no member of a certificate" for n in sorted(set(certified) - set(named))]
-    result.disagrees += [f"{JSON}: {n} is missing" for n in named if n not in certified]
+    result.disagrees += [f"{JSON}: {n} is missing" for n in named if n not in certified and n not in certificate.OPTIONAL]
     spoilt = {*result.changed, *result.missing}
     if not spoilt & _SOURCES:  # what is made from a file that was touched says nothing more
         result.disagrees += _derived(directory, certified, actual, spoilt)

@@ -196,7 +196,7 @@ class Agent:
 
     def _shown(self, attributes: Attributes, ptag: bool = True) -> Json:
         shown: Json = {
-            "ReliabilityLevel": c.LEVEL_NAMES[attributes.level], "MaxTransferSize": attributes.size, "QoS": attributes.qos,
+            "ReliabilityLevel": c.LEVEL_NAMES[attributes.level], "MaxTransferSize": attributes.size,
             "EnableRdmaWrite": attributes.write, "EnableRdmaRead": attributes.read,
         }
         if ptag and attributes.ptag is not None:
@@ -251,11 +251,12 @@ class Agent:
         return self._ptag(nic, given, "Ptag"), given.get("EnableRdmaWrite", False), given.get("EnableRdmaRead", False)
 
     def do_VipRegisterMem(self, p: Json) -> Json:
-        nic, length, of = self._nic(p), p.get("length"), p.get("of")
+        nic, of = self._nic(p), p.get("of")
         if of is not None:
             there = self._at("mem", of["mem"])
-            memory = Memory(there.va + of.get("offset", 0), there.length if length is None else length, there.block)
+            memory = Memory(there.va + of.get("offset", 0), p.get("length", there.length), there.block)
         else:
+            length: int = p["length"]
             block = self.world.space.allocate(p.get("align", 0) + length, p.get("pages", "read-write"))
             memory = Memory(block.base + p.get("align", 0), length, block)
             if p.get("fill"):
@@ -294,7 +295,7 @@ class Agent:
     def _range(self, p: Json, length: int) -> tuple[Memory, int]:
         memory = self._at("mem", p["mem"])
         start = memory.va + p.get("offset", 0) - memory.block.base
-        if length < 0 or p.get("offset", 0) < 0 or start + length > len(memory.block.data):
+        if length < 0 or p.get("offset", 0) < 0 or p.get("offset", 0) + length > memory.length:
             raise BadCall(-32602, "the range is not in the memory")
         return memory, start
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -18,6 +19,7 @@ ADDRESSES = {
     "VINIC": bytes.fromhex("fd00000000000000000000000000a101"),
     "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
 }
+Due = tuple[float, int, Callable[[], None]]
 ALIAS = {"VINIC0": "VINIC"}
 MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_ENTRIES, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 1536, 600, 1 << 26, 1 << 27
 
@@ -32,7 +34,7 @@ class World:
         self.ended = False
         self.nics: list[Nic] = []
         self._random = random.Random(seed)
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._due: list[Due] = []
         self._numbers = itertools.count()
         threading.Thread(target=self._clock, daemon=True).start()
 
@@ -48,8 +50,8 @@ class World:
             while not self.ended:
                 now = time.monotonic()
                 while self._due and self._due[0][0] <= now:
-                    job = heapq.heappop(self._due)[2]
-                    job()
+                    due: Due = heapq.heappop(self._due)
+                    due[2]()
                 self.changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
 
     def until(self, met: Callable[[], bool], seconds: Optional[float]) -> bool:
@@ -69,7 +71,7 @@ class World:
         """VipErrorCallback's handler, or the log of the default one (G 3.8.1)."""
         handler = report.nic.handler
         if handler is not None and not report.nic.gone:
-            report.nic.loop.call(lambda: handler(report))
+            report.nic.loop.call(functools.partial(handler, report))
 
     # ---- NICs ----
 

@@ -85,8 +85,16 @@ struct fcvi_monitor_hint {
     uint32_t exchange, endpoint;
 };
 
-/** A frame will be followed soon: where to look for what is known of it is fetched from memory meanwhile.
- * Says nothing and changes nothing. */
+/** Where that is for a frame. Asks for nothing but what the monitor was made with, so that another thread may
+ * call it while frames are followed. */
+struct fcvi_monitor_hint fcvi_monitor_where(const struct fcvi_monitor *monitor,
+                                            const struct fcvi_frame *frame, uint32_t network);
+
+/** A frame with this hint will be followed soon: where to look for what is known of it is fetched from memory
+ * meanwhile. Says nothing and changes nothing. */
+void fcvi_monitor_fetch(const struct fcvi_monitor *monitor, struct fcvi_monitor_hint hint);
+
+/** Both: fcvi_monitor_where, and fcvi_monitor_fetch of it. */
 struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *monitor,
                                              const struct fcvi_frame *frame, uint32_t network);
 
