@@ -520,6 +520,10 @@ static const char *attach_end(size_t number, const char *device, const json_t *c
 bool provider_start_calls(const char *const *devices, size_t count, const json_t *config, const char **why)
 {
     size_t first = json_integer_value(json_object_get(config, "end")) == 1;
+    if (sockets_fd() >= 0) { /* the ends below are joined in this process */
+        *why = "a run that makes calls alone does not use --on vitcp: leave --on out";
+        return false;
+    }
     begin();
     *why = NULL;
     for (size_t i = 0; i < count && i < ENDS && *why == NULL; i++)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance import asked_for
 
-from .conftest import FCVI
+from .conftest import FCVI, ROOT
 
 
 @pytest.mark.parametrize(("words", "books"), [
@@ -50,3 +50,11 @@ def test_a_device_of_streams_without_its_book_is_told_what_to_say() -> None:
     words = ["run", "--dut", f"exec:{FCVI} endpoint --wire tcp"]
     done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and "--wire tcp" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_an_agent_on_sockets_is_no_end_of_a_run_of_calls_alone() -> None:
+    """Its ends would be joined in its own process, and no other agent would reach them: nobody is accused of that."""
+    agent = f"exec:{ROOT}/build/fcvi-agent --on vitcp:127.0.0.1:5657"
+    words = ["run", "--dut", "api", "--wire", "tcp", "--agent", agent, "--select", "VIPL.C1"]
+    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4 and "1 inconclusive" in done.stdout and "leave --on out" in done.stdout, done.stdout
