@@ -43,7 +43,7 @@ C_ROOMS = {
     "harness/sandbox": "sandbox",
     "harness/agent": "agent",
     "harness/opener": "opener",
-    "harness/load": "load",
+    "harness/load": "agent",  # a program of the same providers
     "harness/shims": "shims",
     "harness/ffi": "ffi",
     "harness/starters": "starters",
@@ -76,7 +76,6 @@ C_ARROWS: dict[str, set[str]] = {
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),
-    "load": {"codec", "port.h", "vipl", "agent"},
     "shims": {"codec", "port.h", "vipl"},
     "starters": set(),
 }

@@ -37,6 +37,8 @@ def _short(line: str) -> str:
     """The line, with what keeps it short."""
     command = re.match(r"build/fcvi (\w+)", line)
     more = SHORT.get(command[1], "") if command is not None else ""
+    if "--wire tcp" in line and command is not None and command[1] == "run":
+        more = "--select 'TCP.2.2.2.1.*'"
     if not more or more.split()[0] in line or "--list" in line:
         return line
     bare, hash_, comment = line.partition(" #")
