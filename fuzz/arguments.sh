@@ -10,7 +10,7 @@ case $short in
 capture | unpack) length=8192 ;;
 message) length=1000 ;;
 monitor) length=1600 ;;
-port | pair | descriptor) length=600 ;;
+port | *pair | descriptor) length=600 ;;
 *) length=704 ;;
 esac
 echo "-max_len=$length"
@@ -21,7 +21,7 @@ echo "-max_len=$length"
 # are no longer two of three.
 case $short in
 frame | iu | values | print) printf '%s\n' -entropic=0 -reduce_inputs=0 -prefer_small=0 ;;
-message | port | pair | descriptor) echo -entropic=0 ;;
+message | port | *pair | descriptor) echo -entropic=0 ;;
 esac
 folders=("$here/corpus/$short" "$here/regressions/$short")
 if [ -n "$build" ]; then

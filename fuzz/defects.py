@@ -27,6 +27,7 @@ _TARGETS = {
     "codec": ["frame", "values", "print", "iu"],
     "codec/src/vitcp": ["segment", "stream"],
     "refimpl": ["message", "pair", "port"],
+    "refimpl/src/vitcp": ["tcp_pair"],
 }
 _HANG = 10  # seconds after which an input counts as one that never ends
 _ENOUGH = 0.9
