@@ -28,7 +28,7 @@ def attach(
         return attach_api([agent, agent2], rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     if agent2:
         raise AttachError(f"--agent2 {agent2}: only for --dut api, whose other end it is")
-    if spec.partition(":")[0] in ("fcoe", "frames"):
+    if spec.partition(":")[0] in ("fcoe", "frames", "vitcp"):
         from fcvi.live import attach_live
 
         return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)

@@ -51,12 +51,12 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
-             "api (VIPL calls alone, by --agent), ref:vitcp.",
+             "api (VIPL calls alone, by --agent), ref:vitcp, vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
     )  # fmt: skip
     wire(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
-                   help="Make the VIPL calls of an fcoe: or api device through this: exec:COMMAND, unix:PATH, "
+                   help="Make the VIPL calls of an fcoe:, vitcp: or api device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip
     p.add_argument("--agent2", default="", metavar="SPEC",
                    help="With --dut api, make the calls of the other end through this "

@@ -26,9 +26,11 @@ def monotonic_us() -> int:
     return time.monotonic_ns() // 1000
 
 
-class Frames(abc.ABC):
-    """The frame plane. Nothing here blocks but `prepare`; every call may raise DutError."""
+class Plane(abc.ABC):
+    """What passes between tester and device beside the calls. Nothing here blocks but `prepare`; every call may raise DutError."""
 
+    wire: str  # as ``reset`` names it
+    methods: frozenset[str]  # the notifications that go over it
     #: What a wire without an agent is called in the report.
     description: str = "a device on a wire"
     #: After its last word, a device that has more to say says it within this time; None: it is not known.
@@ -54,16 +56,19 @@ class Frames(abc.ABC):
     def link_event(self, event: str) -> None:
         """The device is about to have a link event (see ``link``). Raises Unavailable when its link ends elsewhere than here."""
 
+    def streams(self, policy: str, unlimited: bool) -> None:
+        """See Dut.streams."""
+
     @abc.abstractmethod
-    def send(self, params: dict[str, Any]) -> None:
-        """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Send what a notification of the DUT protocol says."""
 
     def sync(self) -> None:
         """Wait until what was sent before is on the wire. Raises DutError when the way to the wire itself is silent."""
 
     @abc.abstractmethod
-    def receive(self) -> list[tuple[int, dict[str, Any]]]:
-        """The frames that have arrived: (time by monotonic_us, params of ``frame``)."""
+    def heard(self) -> list[tuple[int, str, dict[str, Any]]]:
+        """What has arrived: (time by monotonic_us, method, params)."""
 
     @abc.abstractmethod
     def deadline_us(self) -> Optional[int]:
@@ -80,6 +85,27 @@ class Frames(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Let go of the wire."""
+
+
+class Frames(Plane):
+    """The frame plane."""
+
+    wire = "fc"
+    methods = frozenset({"frame"})
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        self.send(params)
+
+    def heard(self) -> list[tuple[int, str, dict[str, Any]]]:
+        return [(at_us, "frame", params) for at_us, params in self.receive()]
+
+    @abc.abstractmethod
+    def send(self, params: dict[str, Any]) -> None:
+        """Send a frame, in the form of the DUT protocol's ``frame`` notification."""
+
+    @abc.abstractmethod
+    def receive(self) -> list[tuple[int, dict[str, Any]]]:
+        """The frames that have arrived: (time by monotonic_us, params of ``frame``)."""
 
 
 class Control(abc.ABC):
@@ -138,11 +164,12 @@ class NoControl(Control):
     implementation = ""
     version = ""
 
-    def __init__(self, identity: Mapping[str, Any]) -> None:
-        """identity: the device's, as the PIXIT has it."""
+    def __init__(self, identity: Optional[Mapping[str, Any]]) -> None:
+        """identity: the device's, as the PIXIT has it; None: nothing of it is the suite's to say."""
         super().__init__()
         self.pics = {}
-        self._as_it_is = {"topology": "point-to-point", "fabric": "in-order", "class": 3, "login": "implicit", **identity}
+        usual = {"topology": "point-to-point", "fabric": "in-order", "class": 3, "login": "implicit"}
+        self._as_it_is: dict[str, Any] = {} if identity is None else {**usual, **identity}
 
     def fileno(self) -> Optional[int]:
         return None
@@ -176,7 +203,7 @@ class NoControl(Control):
 class PlaneDut(Dut):
     """One device of two planes, in real time."""
 
-    def __init__(self, spec: str, frames: Frames, control: Control) -> None:
+    def __init__(self, spec: str, frames: Plane, control: Control) -> None:
         super().__init__()
         self.spec, self.clock = spec, "real"
         self._frames, self._control = frames, control
@@ -188,9 +215,12 @@ class PlaneDut(Dut):
 
     def settled(self, pixit: Pixit) -> Pixit:
         pixit = self._frames.settled(pixit, not isinstance(self._control, NoControl))
-        if isinstance(self._control, NoControl):
+        if isinstance(self._control, NoControl) and self._frames.wire == "fc":
             self._control.be(pixit.dut.as_json())
         return pixit
+
+    def streams(self, policy: str, unlimited: bool) -> None:
+        self._frames.streams(policy, unlimited)
 
     def joined(self, port: Mapping[str, Any]) -> bool:
         return self._frames.joined(port)
@@ -220,9 +250,9 @@ class PlaneDut(Dut):
         return found
 
     def _take_frames(self) -> bool:
-        arrived = self._frames.receive()
-        for at_us, params in arrived:
-            self.inbox.append(Notification("frame", params, self._time(at_us), self._time(at_us)))
+        arrived = self._frames.heard()
+        for at_us, method, params in arrived:
+            self.inbox.append(Notification(method, params, self._time(at_us), self._time(at_us)))
         return bool(arrived)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
@@ -237,11 +267,11 @@ class PlaneDut(Dut):
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._stirred = True
-        if method == "frame":
+        if method in self._frames.methods:
             if self._unheard and any(not r.done for r in self._open):
                 self._control.sync()  # or the frame might overtake the call that it is meant for
             self._unheard = False
-            self._frames.send(params)
+            self._frames.tell(method, params)
         else:
             if method == "link":
                 self._frames.link_event(str(params.get("event")))
@@ -291,8 +321,8 @@ class PlaneDut(Dut):
                 selector.select((until - now) / 1_000_000)
 
     def reset(self, config: dict[str, Any]) -> None:
-        if config.get("wire", "fc") != "fc":
-            raise Unavailable(f"this device is on a wire of its own; the case needs {config['wire']!r}")
+        if config.get("wire", "fc") != self._frames.wire:
+            raise Unavailable(f"this device is on the wire {self._frames.wire!r}; the case needs {config.get('wire', 'fc')!r}")
         self._open = []
         self._control.reset(config)
         self._frames.prepare(config)
@@ -313,4 +343,4 @@ class PlaneDut(Dut):
         self._frames.close()
 
 
-__all__ = ["Control", "DutError", "Frames", "NoControl", "PlaneDut", "monotonic_us"]
+__all__ = ["Control", "DutError", "Frames", "NoControl", "Plane", "PlaneDut", "monotonic_us"]

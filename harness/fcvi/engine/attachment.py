@@ -114,6 +114,11 @@ class Dut(abc.ABC):
         """
         return True
 
+    def streams(self, policy: str, unlimited: bool) -> None:
+        """What the tester is going to do with the TCP connections that the DUT asks for ("accept", "refuse", "silence", "close"),
+        and whether the DUT may send on streams without limit. Raises Unavailable when the attachment cannot do so.
+        """
+
     @abc.abstractmethod
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         """Start a request. Its reply may be done at once, or complete during a later ``advance``."""

@@ -22,6 +22,15 @@ class Identity:
         return {**vars(self), "host": list(self.host)}
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The IP addresses of a run over TCP, as IPv6 in hexadecimal, and the port, which both sides have."""
+
+    dut: str
+    tester: str
+    port: int
+
+
 DUT = Identity("10000000c9000002", "20000000c9000002", "010200", ("fe8000000000000000000000000000b2",))
 TESTER = Identity("10000000c9000001", "20000000c9000001", "010100", ("fe8000000000000000000000000000a1",))
 
@@ -45,6 +54,12 @@ class Pixit:
     jitter_us: int = 0
     #: How many times as long as the run's the timers are, for a case that a busy host spoilt before.
     slower: int = 1
+    #: Of VI/TCP, where the attachment has addresses of its own; None: those of a network that is not there.
+    ends: Ends | None = None
+
+    def between(self, ends: Ends) -> Pixit:
+        """The same between these ends."""
+        return replace(self, ends=ends)
 
     def slowed(self, times: int) -> Pixit:
         """The same with timers and tolerances so many times as long."""
@@ -64,14 +79,17 @@ class Pixit:
             "dut": self.dut.as_json(),
             "tester": self.tester.as_json(),
             **measured,
+            **({} if self.ends is None else {"ends": vars(self.ends)}),
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Pixit:
         """What as_json gave. Raises KeyError, TypeError or ValueError for anything else."""
+        ends = data.get("ends")
         return cls(
             int(data["r_a_tov_us"]), int(data["e_d_tov_us"]), int(data["early_us"]), int(data["late_us"]),
             _identity(data["dut"]), _identity(data["tester"]), int(data.get("jitter_us", 0)),
+            ends=None if ends is None else Ends(str(ends["dut"]), str(ends["tester"]), int(ends["port"])),
         )  # fmt: skip
 
 

@@ -137,6 +137,9 @@ class RecordingDut(Dut):
             self._end(asked)
         return joined
 
+    def streams(self, policy: str, unlimited: bool) -> None:
+        self._inner.streams(policy, unlimited)
+
     def restart(self) -> None:
         self._inner.restart()
         self._mirror()

@@ -296,7 +296,7 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
 
 def on_a_wire(spec: str) -> bool:
     """Whether a device is attached by its frames, and its calls go another way (--agent), if any does."""
-    return spec.startswith(("fcoe:", "frames:"))
+    return spec.startswith(("fcoe:", "frames:", "vitcp:"))
 
 
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from fcvi.engine.pixit import Pixit
+from fcvi.engine.pixit import Ends, Pixit
 
 PORT = 50_444  # the draft reserves a port and names none (V01); nothing listens on this one of a virtual network
 NOP_BOUND_US = 1_000_000  # how long a NOP that has to come may take (V20)
@@ -18,15 +18,16 @@ def configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[s
 
     changes: members that differ; "peer" may have some members only.
     """
+    ends = pixit.ends or Ends(DUT_HOST, TESTER_HOST, PORT)
     config: dict[str, Any] = {
         "wire": "tcp",
-        "host": [DUT_HOST],
-        "peer": {"host": [TESTER_HOST]},
-        "port": PORT,
+        "host": [ends.dut],
+        "peer": {"host": [ends.tester]},
+        "port": ends.port,
         "nop_bound_us": NOP_BOUND_US,
         "incoming_timeout_us": INCOMING_TIMEOUT_US,
         "seed": seed,
         **changes,
     }
-    config["peer"] = {"host": [TESTER_HOST], **changes.get("peer", {})}
+    config["peer"] = {"host": [ends.tester], **changes.get("peer", {})}
     return config

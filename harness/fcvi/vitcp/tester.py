@@ -37,13 +37,30 @@ class Tester:
         self.opened: Deque[Stream] = deque()  # by the DUT, not yet looked at by the case
         self.judged: dict[str, int] = {}
         self.answered = 0
-        #: What becomes of a TCP connection that the DUT asks for: "accept", "refuse", "silence" or "close" (at once).
-        self.policy = "accept"
-        #: Whether the DUT may send without limit on a new stream; else it has the first window and no more.
-        self.unlimited = True
+        self._policy, self._unlimited = "accept", True
         self.cut = "whole"  # of a new stream
         self._count = 0
         self._source = _FIRST_PORT + rng.randrange(2000)
+
+    @property
+    def policy(self) -> str:
+        """What becomes of a TCP connection that the DUT asks for: "accept", "refuse", "silence" or "close" (at once)."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: str) -> None:
+        self._dut.streams(policy, self._unlimited)
+        self._policy = policy
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether the DUT may send without limit on a new stream; else it has the first window and no more."""
+        return self._unlimited
+
+    @unlimited.setter
+    def unlimited(self, unlimited: bool) -> None:
+        self._dut.streams(self._policy, unlimited)
+        self._unlimited = unlimited
 
     def _note(self, event: str, stream: Stream, sender: str, data: bytes = b"", words: str = "") -> TraceUnit:
         ours = sender == "tester"
