@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import struct
@@ -158,7 +159,7 @@ def compare(data: bytes, path: Path, extra: dict[str, Callable[[Any], int]]) -> 
     return compared
 
 
-COUNT = 2000
+COUNT = int(os.environ.get("FCVI_WRAPPED_FRAMES", "2000"))
 
 
 def test_boardwalk_agrees_with_tshark(tmp_path: Path) -> None:
