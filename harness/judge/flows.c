@@ -674,6 +674,8 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
 __attribute__((noinline)) static bool is_rev1(struct fcvi_flows *f, const struct judge_entry *e)
 {
     const struct capture_record *r = &e->record;
+    if (fcvi_judge_damaged(&r->frame))
+        return false; /* what was damaged shows no edition */
     bool known;
     const enum fcvi_edition edition =
         r->kind == CAPTURE_CUT ? fcvi_editions_of_part(f->editions, &e->frame, r->whole, r->network, &known)
@@ -822,8 +824,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     if (!is_usual(f, e) && is_rev1(f, e))
         return take_rev1(f, e, seen, findings);
     if (e->fault) {
-        struct fcvi_frame again;
-        fcvi_decode(&r->frame, &again, findings);
+        fcvi_judge_fault(e, findings);
         seen->why |= FCVI_FLOW_FOUND;
     }
     if (monitor != NULL) {
@@ -835,7 +836,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     }
     if (v->fc == NULL)
         return seen->why != 0;
-    if (r->frame.crc == FCVI_CRC_BAD || r->frame.eof == FCVI_EOF_NI || r->frame.eof == FCVI_EOF_A) {
+    if (fcvi_judge_damaged(&r->frame)) {
         f->tally.damaged++;
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
         return true;
