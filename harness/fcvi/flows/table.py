@@ -168,8 +168,10 @@ class Table:
         scan = self.scan
         seen, time_us = scan.seen, int(scan.record.time_us)
         bits, step = int(seen.why), None
-        if bits & (why.CONTROL | why.DAMAGED) and not self._was_there(bits, time_us):
-            step = self._control()
+        if bits & (why.CONTROL | why.DAMAGED):
+            data = scan.data()
+            if bits & why.DAMAGED or not self._was_there(data, time_us):
+                step = self._control(data)
         flow = self._flow_of(seen.flow) if seen.flow != NONE else None
         if bits & why.MERGED:
             gone = self.flows.pop(int(seen.other), None)
@@ -184,11 +186,9 @@ class Table:
         if self.begin_us < 0:
             self.begin_us = time_us
 
-    def _was_there(self, bits: int, time_us: int) -> bool:
+    def _was_there(self, data: bytes, time_us: int) -> bool:
         """Whether a control frame repeats one byte by byte that came just before, which no port does: it was captured twice."""
-        if bits & why.DAMAGED:
-            return False
-        key = (int(self.scan.record.network), self.scan.data())
+        key = (int(self.scan.record.network), data)
         before = self._recent.get(key)
         if before is not None and abs(time_us - before) <= _RECENT_US:
             self._doubles += 1
@@ -244,8 +244,8 @@ class Table:
 
     # ---- frames that are no Messages ----
 
-    def _control(self) -> Step:
-        data, network = self.scan.data(), int(self.scan.record.network)
+    def _control(self, data: bytes) -> Step:
+        network = int(self.scan.record.network)
         at = self.scan.device_header()
         r_ctl, kind = data[0], data[8]
         if self.scan.seen.why & why.DAMAGED:
