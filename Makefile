@@ -189,11 +189,13 @@ check: ## every test; says at the end how many stages passed
 # The test programs themselves are not what has to be fast, and with -flto each would optimise the library anew. Those under
 # build/tests stand on the libraries as they are installed, those under build/san on sanitized ones, and so on.
 TEST_CFLAGS := -Og -fno-lto
-TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(MUTATOR_TEST_SRC))
+TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(TEST_SRC) $(VIPL_TEST_SRC) $(MUTATOR_TEST_SRC) $(CAPTURE_TEST_SRC))
 $(eval $(call variant,$(BUILD)/tests/obj,$$(CC) $$(ALL_CFLAGS) $$(TEST_CFLAGS) $$(ASSERTS)))
+WITH_PCAP := -Wl,--no-as-needed -lpcap # before what needs it
 TEST_LINK = $(CC) $(ALL_CFLAGS) $(TEST_CFLAGS)
 $(eval $(call tests,$(BUILD)/tests,,$$(TEST_LINK),$(BUILD)/libfcvi.a))
 $(eval $(call tests,$(BUILD)/tests,harness/mutator/,$$(TEST_LINK),$(MUTATOR_OBJ) $(BUILD)/libfcvi.a))
+$(eval $(call tests,$(BUILD)/tests,harness/capture/,$$(TEST_LINK) $$(WITH_PCAP),$(BUILD)/obj/harness/capture/tap.o))
 $(eval $(call tests,$(BUILD)/tests,refimpl/vipl/,$$(TEST_LINK),$(call objects,$(BUILD)/tests/obj,$(VIPL_TEST_PARTS)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a))
 
 SAN_TESTS := $(TESTS:$(BUILD)/tests/%=$(BUILD)/san/%)
@@ -201,6 +203,7 @@ $(eval $(call variant,$(BUILD)/san/obj,$$(SAN_CC)))
 $(eval $(call archive,$(BUILD)/san/libfcvi.a,$(call objects,$(BUILD)/san/obj,$(LIB_SRC))))
 $(eval $(call tests,$(BUILD)/san,,$$(SAN_CC),$(BUILD)/san/libfcvi.a))
 $(eval $(call tests,$(BUILD)/san,harness/mutator/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(MUTATOR_SRC)) $(BUILD)/san/libfcvi.a))
+$(eval $(call tests,$(BUILD)/san,harness/capture/,$$(SAN_CC) $$(WITH_PCAP),$(BUILD)/san/obj/harness/capture/tap.o))
 $(eval $(call tests,$(BUILD)/san,refimpl/vipl/,$$(SAN_CC),$(call objects,$(BUILD)/san/obj,$(VIPL_TEST_PARTS)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a))
 
 COV_TESTS := $(TEST_SRC:%.c=$(BUILD)/cov/%)

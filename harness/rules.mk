@@ -1,6 +1,7 @@
 # What runs the suite: captures, the upper tester agent, the extension module, the command, benchmarks and the Python tests.
 
 CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
+CAPTURE_TEST_SRC := $(wildcard harness/capture/tests/test_*.c)
 AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
 CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
 SANDBOX_SRC := harness/sandbox/sandbox.c

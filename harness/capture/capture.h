@@ -31,8 +31,10 @@ struct capture;
 enum capture_unusual {
     CAPTURE_GAP = 1,     /* the capture says that frames were lost before this record */
     CAPTURE_FURTHER = 2, /* not the first FC-2 frame of its record */
-    CAPTURE_LATE = 4, /* an FC-2 frame of TCP segments that still waited for others when the capture ended */
-    CAPTURE_PARTS = 8 /* made of more than one segment */
+    CAPTURE_LATE = 4,  /* an FC-2 frame of TCP segments that still waited for others when the capture ended */
+    CAPTURE_PARTS = 8, /* made of more than one segment */
+    CAPTURE_APPENDED =
+        16 /* bytes that are no FCS stand behind the trailer of FCoE, and the CRC is right without them */
 };
 
 /** One record. frame.bytes points into the capture's buffer until the next call. */

@@ -138,14 +138,31 @@ static bool is_eof(uint8_t code)
  */
 static void cut_fcoe(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
-    size_t without = FCOE_HEADER + FCOE_TRAILER + (e->fcs == ENVELOPE_FCS_PRESENT ? 4 : 0);
-    size_t whole = e->fcs == ENVELOPE_FCS_UNKNOWN || b.original < without ? 0 : b.original - without;
+    size_t without = FCOE_HEADER + FCOE_TRAILER + (size_t)e->behind;
+    size_t whole = !e->is_measured || b.original < without ? 0 : b.original - without;
     if (b.length > FCOE_HEADER)
         fcvi_envelope_cut(out, b.at + FCOE_HEADER, b.length - FCOE_HEADER, whole);
     else
         fcvi_envelope_cut(out, b.at, 0, whole);
     if (b.length >= FCOE_HEADER)
         out->frame.sof = b.at[FCOE_HEADER - 1];
+}
+
+/* How many bytes stand behind the trailer where the EOF does not say so: taps and packet brokers append time
+ * stamps and what else they like. The CRC tells; without one that is right the frame is taken as it looks. */
+enum { MOST_BEHIND = 64 };
+__attribute__((noinline, cold)) static size_t behind_trailer(const uint8_t *b, size_t length,
+                                                             size_t otherwise)
+{
+    static const uint8_t reserved[3];
+    const size_t least = FCOE_HEADER + FCOE_TRAILER + 24;
+    for (size_t behind = 0; behind <= MOST_BEHIND && length >= least + behind; behind++) {
+        const size_t end = length - behind, inside = end - FCOE_HEADER - FCOE_TRAILER;
+        if (inside % 4 == 0 && is_eof(b[end - 4]) && memcmp(b + end - 3, reserved, sizeof reserved) == 0 &&
+            fcvi_envelope_crc(b + FCOE_HEADER, inside) == FCVI_CRC_OK)
+            return behind;
+    }
+    return otherwise;
 }
 
 /* CRC and EOF are counted from the end. Ethernet pads to 60 bytes, which no FCoE frame needs, and some taps
@@ -173,12 +190,20 @@ void fcvi_envelope_fcoe_read(struct envelope *e, struct envelope_bytes all, stru
     bool clean = b[length - 3] == 0 && b[length - 2] == 0 && b[length - 1] == 0;
     if (!(plain && clean) && with_fcs)
         end = length - 4;
-    e->fcs = end == length ? ENVELOPE_FCS_ABSENT : ENVELOPE_FCS_PRESENT;
     size_t inside = end - FCOE_HEADER - FCOE_TRAILER;
+    enum fcvi_crc crc = fcvi_envelope_crc(b + FCOE_HEADER, inside);
+    if (crc == FCVI_CRC_BAD) {
+        end = length - behind_trailer(b, length, length - end);
+        inside = end - FCOE_HEADER - FCOE_TRAILER;
+        crc = fcvi_envelope_crc(b + FCOE_HEADER, inside);
+        out->unusual |= crc == FCVI_CRC_OK ? CAPTURE_APPENDED : 0;
+    }
+    e->is_measured = true;
+    e->behind = (uint8_t)(length - end);
     fcvi_envelope_frame(out, b + FCOE_HEADER, inside);
     out->frame.sof = b[FCOE_HEADER - 1];
     out->frame.eof = b[end - 4];
-    out->frame.crc = (uint8_t)fcvi_envelope_crc(b + FCOE_HEADER, inside);
+    out->frame.crc = (uint8_t)crc;
 }
 
 /* ---- any ---- */

@@ -8,17 +8,18 @@
 extern "C" {
 #endif
 
-/* What is known of a capture from the records before: which are counted, and whether an FCS follows FCoE. */
+/* What is known of a capture from the records before: which are counted, and how many bytes follow FCoE's
+ * trailer: an FCS, or what a tap appends. */
 struct envelope_counter {
     uint64_t source; /* Ethernet address */
     uint16_t last;
 };
 enum { ENVELOPE_COUNTERS = 8 };
 struct envelope {
-    uint8_t counters, fcs;
+    uint8_t counters, behind;
+    bool is_measured;
     struct envelope_counter counter[ENVELOPE_COUNTERS];
 };
-enum { ENVELOPE_FCS_UNKNOWN, ENVELOPE_FCS_ABSENT, ENVELOPE_FCS_PRESENT };
 
 /** original: bytes that the record had before the capture cut it to length. A segment of TCP port 3225 comes
  * as CAPTURE_PART, frame then is its IP packet. */

@@ -18,6 +18,8 @@ enum {
     TYPE_IPV6 = 0x86DD,
     TYPE_VLAN = 0x8100,
     TYPE_QINQ = 0x88A8,
+    TYPE_QINQ_OLD = 0x9100, /* of switches before IEEE 802.1ad; some count on to 9300h */
+    TYPE_QINQ_OLDEST = 0x9300,
     TYPE_BOARDWALK = 0x88AE,
     TYPE_BOARDWALK_OLD = 0xABCD, /* of adapters before the number was assigned */
     TYPE_FCOE = 0x8906,
@@ -25,7 +27,7 @@ enum {
     TYPE_MDS = 0xFCFC,
     SMALLEST_TYPE = 0x600
 };
-enum { PORT_FCIP = 3225, IP_TCP = 6, VLAN_TAG = 4, MOST_TAGS = 3 };
+enum { PORT_FCIP = 3225, IP_TCP = 6, VLAN_TAG = 4, MOST_TAGS = 8 };
 
 static void foreign(struct capture_record *out, enum capture_protocol family, uint64_t number)
 {
@@ -70,11 +72,16 @@ static void open_ip(struct envelope_bytes b, struct capture_record *out)
 
 /* ---- EtherTypes ---- */
 
+static bool is_tag(uint64_t type)
+{
+    return type == TYPE_VLAN || type == TYPE_QINQ ||
+           (type >= TYPE_QINQ_OLD && type <= TYPE_QINQ_OLDEST && (type & 0xFF) == 0);
+}
+
 static void open_type(struct envelope *e, uint64_t source, uint64_t type, struct envelope_bytes b,
                       struct capture_record *out)
 {
-    for (unsigned tags = 0;
-         tags < MOST_TAGS && (type == TYPE_VLAN || type == TYPE_QINQ) && b.length >= VLAN_TAG; tags++) {
+    for (unsigned tags = 0; tags < MOST_TAGS && is_tag(type) && b.length >= VLAN_TAG; tags++) {
         out->network = (out->network << 12 | (uint32_t)(fcvi_load(b.at, 2) & 0xFFF)) & 0x3FFFFFFFu;
         type = fcvi_load(b.at + 2, 2);
         b = behind(b, VLAN_TAG);
@@ -175,7 +182,8 @@ static const char *name_of(enum capture_protocol family, unsigned number)
         {CAPTURE_ETHERTYPE, 0x0806, "ARP"},
         {CAPTURE_ETHERTYPE, 0x88CC, "LLDP"},
         {CAPTURE_ETHERTYPE, 0x88E5, "MACsec"},
-        {CAPTURE_ETHERTYPE, 0x8100, "VLAN, cut off"},
+        {CAPTURE_ETHERTYPE, 0x8100, "VLAN tags alone"},
+        {CAPTURE_ETHERTYPE, 0x88A8, "VLAN tags alone"},
         {CAPTURE_ETHERTYPE, 0x8808, "Ethernet flow control"},
         {CAPTURE_ETHERTYPE, 0x8809, "slow protocols (LACP)"},
         {CAPTURE_ETHERTYPE, 0x8847, "MPLS"},

@@ -4,6 +4,7 @@
 
 #include <capture.h>
 #include <fcvi/monitor.h>
+#include <string.h>
 
 /** Records that are there already are taken together: what will be wanted of one is fetched while others are
  * decoded. */
@@ -28,6 +29,36 @@ static inline void fcvi_judge_decode(struct judge_entry *e)
     if (r->kind == CAPTURE_FRAME)
         fcvi_decode(&r->frame, &e->frame, &any);
     e->fault = any.count != 0;
+}
+
+/** The receiver drops the frame: its CRC is wrong, or its EOF says so. */
+static inline bool fcvi_judge_damaged(const struct fcvi_input *f)
+{
+    return f->crc == FCVI_CRC_BAD || f->eof == FCVI_EOF_NI || f->eof == FCVI_EOF_A;
+}
+
+/** Of what the codec finds in a frame that was damaged under way only the damage is told: its sender need not
+ * have sent what it says. */
+static inline void fcvi_judge_believe(const struct fcvi_input *f, struct fcvi_findings *findings)
+{
+    size_t kept = 0;
+    if (!fcvi_judge_damaged(f))
+        return;
+    for (size_t i = 0; i < findings->count && i < findings->capacity; i++) {
+        const struct fcvi_finding *found = &findings->list[i];
+        if (found->cls == FCVI_MALFORMED &&
+            (strcmp(found->field, "CRC") == 0 || strcmp(found->field, "EOF") == 0))
+            findings->list[kept++] = *found;
+    }
+    findings->count = kept != 0 ? kept : findings->count;
+}
+
+/** What the codec finds in a frame with a fault. */
+static inline void fcvi_judge_fault(const struct judge_entry *e, struct fcvi_findings *findings)
+{
+    struct fcvi_frame again;
+    fcvi_decode(&e->record.frame, &again, findings);
+    fcvi_judge_believe(&e->record.frame, findings);
 }
 
 #endif

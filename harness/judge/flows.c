@@ -403,6 +403,20 @@ static void follows(struct fcvi_flow_way *w, const struct message *m, struct fcv
     w->has_next = true;
 }
 
+/* Without a hole among the bytes up to next, what lies before it is there a second time: FC-VI sends nothing
+ * twice on one Exchange, yet a capture holds every frame twice that was taken at two places. */
+static bool was_there(const struct message *m, uint32_t next, uint32_t got)
+{
+    const uint32_t length = m->f->payload_length;
+    return length != 0 && m->offset < next && length <= next - m->offset && got >= next;
+}
+
+/* All of the request was seen, which of one that is answered need not be so. */
+static bool is_whole(const struct fcvi_flow_slot *s)
+{
+    return s->state != FCVI_FLOW_PART && s->got >= s->total;
+}
+
 static void request(struct fcvi_flow_way *w, const struct message *m, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *f = m->f;
@@ -422,7 +436,7 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
         s->total = f->iu == FCVI_IU_READ_RQST ? 0 : (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
         if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
             s->next = s->got = m->offset; /* the capture begins in the middle of it */
-    } else if (s->ox_id == ox_id && s->state != FCVI_FLOW_PART) {
+    } else if (s->ox_id == ox_id && (is_whole(s) || was_there(m, s->next, s->got))) {
         seen->why |= FCVI_FLOW_AGAIN;
         w->again++;
         seen->earlier = s->number;
@@ -437,7 +451,7 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
     if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
         s->ends =
             true; /* who wants a Response passes Sequence Initiative, who wants none ends the Exchange */
-    if (s->got >= s->total)
+    if (s->got >= s->total && s->state == FCVI_FLOW_PART)
         s->state = s->ends ? FCVI_FLOW_ANSWERED : FCVI_FLOW_SENT;
 }
 
@@ -448,10 +462,8 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
 {
     const struct fcvi_frame *f = m->f;
     struct fcvi_flow_slot *s = known(asked, m->id);
-    if ((f->dh[5] & TABLE_6) != 0) {
+    if ((f->dh[5] & TABLE_6) != 0)
         seen->why |= FCVI_FLOW_FAILED;
-        mine->failed++;
-    }
     if (s == NULL) {
         seen->why |= FCVI_FLOW_UNASKED;
         mine->responses += m->offset == 0;
@@ -462,15 +474,18 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
         answered(asked, s, m->time_us, m->number);
         mine->responses++;
         s->last_us = m->time_us;
-    } else if (f->iu == FCVI_IU_READ_RESP && m->offset != 0) {
+    } else if (f->iu == FCVI_IU_READ_RESP &&
+               (f->payload_length != 0 ? !was_there(m, s->answer_next, s->answer_got) : m->offset != 0)) {
         waits(mine, s, m);
-    } else if (f->iu != FCVI_IU_READ_RESP || s->answer_next != 0) {
-        seen->why |= FCVI_FLOW_AGAIN;
+    } else {
+        seen->why = (seen->why | FCVI_FLOW_AGAIN) & ~(uint32_t)FCVI_FLOW_FAILED;
         mine->again++;
         return;
     }
-    if (f->iu == FCVI_IU_READ_RESP)
+    if (f->iu == FCVI_IU_READ_RESP) {
         piece(mine, &s->answer_next, m, seen);
+        s->answer_got += f->payload_length;
+    }
 }
 
 /* A Response came to an endpoint whose own requests were not known to be of this Connection: the half that
@@ -574,12 +589,15 @@ static void take_message(struct fcvi_flows *f, const struct judge_entry *e, stru
     }
     c->last = m.number;
     c->last_us = m.time_us;
-    mine->frames++;
-    mine->bytes += v->payload_length;
     if (asks)
         request(mine, &m, seen);
     else
         response(mine, &c->way[to], &m, seen);
+    if ((seen->why & FCVI_FLOW_AGAIN) == 0) {
+        mine->failed += (seen->why & FCVI_FLOW_FAILED) != 0;
+        mine->frames++;
+        mine->bytes += v->payload_length;
+    }
 }
 
 /* ---- the pass ---- */
@@ -674,6 +692,8 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
 __attribute__((noinline)) static bool is_rev1(struct fcvi_flows *f, const struct judge_entry *e)
 {
     const struct capture_record *r = &e->record;
+    if (fcvi_judge_damaged(&r->frame))
+        return false; /* what was damaged shows no edition */
     bool known;
     const enum fcvi_edition edition =
         r->kind == CAPTURE_CUT ? fcvi_editions_of_part(f->editions, &e->frame, r->whole, r->network, &known)
@@ -787,7 +807,7 @@ static bool take_cut(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_fl
         take_message(f, e, seen);
     else
         take_unmeasured(f, e, seen);
-    return seen->why != 0;
+    return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
 }
 
 /* What is no whole frame, or comes after a gap that the capture speaks of. */
@@ -822,8 +842,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     if (!is_usual(f, e) && is_rev1(f, e))
         return take_rev1(f, e, seen, findings);
     if (e->fault) {
-        struct fcvi_frame again;
-        fcvi_decode(&r->frame, &again, findings);
+        fcvi_judge_fault(e, findings);
         seen->why |= FCVI_FLOW_FOUND;
     }
     if (monitor != NULL) {
@@ -835,7 +854,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     }
     if (v->fc == NULL)
         return seen->why != 0;
-    if (r->frame.crc == FCVI_CRC_BAD || r->frame.eof == FCVI_EOF_NI || r->frame.eof == FCVI_EOF_A) {
+    if (fcvi_judge_damaged(&r->frame)) {
         f->tally.damaged++;
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
         return true;
@@ -844,7 +863,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
         take_message(f, e, seen);
     else if (is_control(v))
         seen->why |= FCVI_FLOW_CONTROL;
-    return seen->why != 0;
+    return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
 }
 
 int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,

@@ -20,14 +20,14 @@ struct fcvi_flows;
 
 /** Why a record is handed out; several may hold. */
 enum fcvi_flow_why {
-    FCVI_FLOW_CONTROL = 1,    /* no Message frame: setup, Disconnect, BLS, ELS, CT, busy, reject */
-    FCVI_FLOW_FOUND = 2,      /* the codec or the monitor found something */
-    FCVI_FLOW_NEW = 4,        /* a Message of a Connection whose setup was not seen */
-    FCVI_FLOW_FAILED = 8,     /* a Message Response that reports an error */
-    FCVI_FLOW_GAP = 16,       /* the Relative Offset leaves out bytes of the Message */
-    FCVI_FLOW_LATE = 32,      /* bytes of a Message that come after later ones */
-    FCVI_FLOW_AGAIN = 64,     /* bytes or a Message that were there before */
-    FCVI_FLOW_SKIP = 128,     /* FCVI_MSG_ID leaves out Messages */
+    FCVI_FLOW_CONTROL = 1, /* no Message frame: setup, Disconnect, BLS, ELS, CT, busy, reject */
+    FCVI_FLOW_FOUND = 2,   /* the codec or the monitor found something */
+    FCVI_FLOW_NEW = 4,     /* a Message of a Connection whose setup was not seen */
+    FCVI_FLOW_FAILED = 8,  /* a Message Response that reports an error */
+    FCVI_FLOW_GAP = 16,    /* the Relative Offset leaves out bytes of the Message */
+    FCVI_FLOW_LATE = 32,   /* bytes of a Message that come after later ones */
+    FCVI_FLOW_AGAIN = 64, /* of the Exchange, bytes or a Message that were there before: not for this alone */
+    FCVI_FLOW_SKIP = 128, /* FCVI_MSG_ID leaves out Messages */
     FCVI_FLOW_LATE_MSG = 256, /* a Message that comes after later ones */
     FCVI_FLOW_UNASKED = 512,  /* a Message Response whose request was not seen */
     FCVI_FLOW_DAMAGED = 1024, /* the CRC is wrong, or EOFni */
@@ -69,6 +69,7 @@ struct fcvi_flow_slot {
     bool ends;            /* its last frame ends the Exchange: there is no Response */
     uint64_t last_us;     /* the latest frame of it, request or Response */
     uint32_t answer_next; /* Relative Offset that the next frame of an RDMA Read's data has */
+    uint32_t answer_got;  /* bytes of that data */
 };
 enum fcvi_flow_state { FCVI_FLOW_FREE, FCVI_FLOW_PART, FCVI_FLOW_SENT, FCVI_FLOW_ANSWERED };
 

@@ -194,7 +194,7 @@ __attribute__((noinline)) static bool is_rev1(const struct judge *j, const struc
                                               struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
-    if (j->editions == NULL)
+    if (j->editions == NULL || fcvi_judge_damaged(&r->frame)) /* what was damaged shows no edition */
         return false;
     bool known;
     const enum fcvi_edition edition =
@@ -266,8 +266,13 @@ static bool judge_other(struct judge *j, const struct capture_record *r, struct 
     return false;
 }
 
-static void note_gap(const struct capture_record *r, struct fcvi_monitor *monitor, struct judge_tally *tally)
+static void note_unusual(const struct capture_record *r, struct fcvi_monitor *monitor,
+                         struct judge_tally *tally)
 {
+    if ((r->unusual & CAPTURE_APPENDED) != 0)
+        count(&tally->appended, r->number);
+    if ((r->unusual & CAPTURE_GAP) == 0)
+        return;
     count(&tally->gaps, r->number);
     if (monitor != NULL)
         fcvi_monitor_gap(monitor);
@@ -281,9 +286,9 @@ __attribute__((noinline, cold)) static bool judge_rev1(struct judge *j, struct j
 {
     const struct capture_record *r = &e->record;
     fcvi_decode_edition(&r->frame, FCVI_EDITION_REV1, &e->frame, findings);
+    fcvi_judge_believe(&r->frame, findings);
     tally->records += first_of(r);
-    if ((r->unusual & CAPTURE_GAP) != 0)
-        note_gap(r, monitor, tally);
+    note_unusual(r, monitor, tally);
     tally->frames++;
     classify(j, e, tally);
     return findings->count != 0;
@@ -301,18 +306,15 @@ static bool judge_entry(struct judge *j, struct judge_entry *e, struct fcvi_find
         return judge_rev1(j, e, findings, monitor, tally);
     } else {
         tally->records += first_of(r);
-        if ((r->unusual & CAPTURE_GAP) != 0)
-            note_gap(r, monitor, tally);
+        note_unusual(r, monitor, tally);
         if (r->kind != CAPTURE_FRAME)
             return r->kind == CAPTURE_CUT ? judge_cut(j, e, findings, monitor, breaches, tally)
                                           : judge_other(j, r, monitor, tally);
         tally->frames++;
         classify(j, e, tally);
     }
-    if (e->fault) {
-        struct fcvi_frame again;
-        fcvi_decode(&r->frame, &again, findings);
-    }
+    if (e->fault)
+        fcvi_judge_fault(e, findings);
     const bool shown = e->fault || is_part(&e->frame);
     if (monitor == NULL)
         return shown;

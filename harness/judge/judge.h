@@ -55,6 +55,7 @@ struct judge_tally {
     uint64_t setups[FCVI_EDITION_COUNT]; /* connect requests by edition, each try */
     struct judge_count part;             /* frames of which the headers were judged, the rest is cut off */
     struct judge_count gaps;             /* places where the capture itself says that frames are missing */
+    struct judge_count appended;         /* FCoE frames behind which a tap, or their sender, put bytes */
     struct judge_count unjudged[JUDGE_REASONS];
     struct judge_count others; /* foreign, of protocols beyond the list */
     uint32_t protocols;        /* entries of foreign */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import struct
@@ -81,6 +82,8 @@ def test_findings_do_not_depend_on_the_wrapping(name: str, tmp_path: Path) -> No
         plain = lint(bare, tmp_path / "plain.pcap", "--trust", "whole")
         wrapped = lint(w.pcap(linktype, wrap(frames)), tmp_path / "wrapped.pcap", "--trust", "whole")
         assert told(wrapped[0]) == told(plain[0]) and wrapped[2] == plain[2], name
+        appended = wrapped[1]["records"].pop("appended"), plain[1]["records"].pop("appended")
+        assert appended == (len(frames) if name == "fcoe-stamped" else 0, 0)
         assert {**wrapped[1], "not_judged": 0} == {**plain[1], "not_judged": 0}
         assert adds_up(wrapped[1]) and wrapped[1]["records"]["judged"] == len(frames)
         found += len(plain[0])
@@ -158,7 +161,7 @@ def compare(data: bytes, path: Path, extra: dict[str, Callable[[Any], int]]) -> 
     return compared
 
 
-COUNT = 2000
+COUNT = int(os.environ.get("FCVI_WRAPPED_FRAMES", "2000"))
 
 
 def test_boardwalk_agrees_with_tshark(tmp_path: Path) -> None:
@@ -278,6 +281,8 @@ ODD: dict[str, tuple[Callable[[], bytes], int, int, int, int, int]] = {
     "wrong-crc-boardwalk": (lambda: cut("boardwalk", 0, [Frame(RQST.data, 0x2E, 0x42, False)]), 1, 1, 0, 0, 0),
     "one-direction": (one_direction, 0, 3, 0, 0, 0),
     "fcoe-of-3-vlans": (lambda: w.pcap(1, [(0, w.ethernet(0x8906, w.fcoe(RQST), [1, 2, 3]))]), 0, 1, 0, 0, 0),
+    "fcoe-of-8-vlans": (lambda: w.pcap(1, [(0, w.ethernet(0x8906, w.fcoe(RQST), range(1, 9)))]), 0, 1, 0, 0, 0),
+    "vlan-tags-alone": (lambda: w.pcap(1, [(0, w.ethernet(0x8100, bytes(2)))]), 2, 0, 0, 1, 0),
     "erf-lost": (lambda: w.pcap(197, [(0, w.erf(FCOE + bytes(4), 3))]), 0, 1, 0, 0, 0),
     "erf-other": (lambda: w.pcap(197, [(0, bytes(8) + bytes([1]) + bytes(40))]), 2, 0, 0, 1, 0),
     "fcip-gap": (gapped, 0, 12, 0, 0, 0),
@@ -353,6 +358,27 @@ def test_cut_frames_are_judged_as_far_as_they_go(name: str, snap: int, tmp_path:
             assert summary["fcvi"] == len(ius) and status == (1 if findings else 0)
         if snap < HEADERS[name] + 24:
             assert summary["records"]["judged"] == 0 and status == 2 and "nothing of FC-VI was judged" in error
+
+
+def test_nobody_is_accused_of_what_a_damaged_frame_says(tmp_path: Path) -> None:
+    """Each bit of the headers of a frame was turned over on the way: its CRC or its EOF says that it is damaged, and nothing else
+    is found. Its sender sent another frame."""
+    path, good = tmp_path / "bits.pcap", frames_of(SOURCES[0])
+    for frame in good[:3]:
+        damaged = []
+        for bit in range(8 * min(56, len(frame.data))):
+            data = bytearray(frame.data)
+            data[bit // 8] ^= 1 << bit % 8
+            sent = w.fcoe(frame)
+            marked = w.fcoe(Frame(bytes(data), frame.sof, 0x49))  # EOFni
+            damaged += [(0, w.ethernet(0x8906, sent[:14] + bytes(data) + sent[14 + len(data) :])), (0, w.ethernet(0x8906, marked))]
+        path.write_bytes(w.pcap(1, damaged))
+        findings, summary, status, _ = lint(path.read_bytes(), path, "--trust", "whole")
+        assert status == 1 and summary["violations"] == 0 and adds_up(summary)
+        assert {f["frame"] for f in findings} == set(range(1, len(damaged) + 1))
+        assert {f["message"].split(":")[0] for f in findings} == {"CRC", "EOF"}
+        flows = fcvi("flows", "--json", str(path))
+        assert flows.returncode == 1 or not flows.stdout, flows.stdout
 
 
 def test_a_breach_in_the_headers_is_found_at_64_bytes(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import struct
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from harness.tests.field import bank, twins
-from harness.tests.field.world import IDS
+from harness.tests.field.file import write_delimited
+from harness.tests.field.world import IDS, World
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "harness/fcvi/flows/flows.schema.json").read_text())
@@ -157,6 +159,43 @@ def test_a_capture_that_begins_later_makes_one_connection_of_two_directions(tmp_
     world.capture(0, path)
     rows = [json.loads(line) for line in fcvi("flows", "--json", str(path)).stdout.splitlines()]
     assert rows and all(not row["setup_seen"] for row in rows)
+
+
+COUNTED = ("messages", "responses", "bytes", "frames", "state", "ended", "retries", "failed", "unanswered", "setup_us")
+
+
+def test_frames_that_are_there_twice_count_once(tmp_path: Path) -> None:
+    """A port mirrored in both directions, two capture points in one file, and frames that changed places."""
+    w = World(11, latency_us=500)
+    w.connect(3)
+    for size in (0, 64, 5000, 9000):
+        w.send(0, size)
+        w.post(1, 1, size)
+        w.post(0, 2, size)
+        w.run(30_000)
+    for side in (0, 1):
+        w.disconnect(side)
+    w.run(40_000_000)
+    plain = w.seen[0]
+
+    def seen(frames: list[tuple[int, bytes, int, int, int]], repeated: int) -> dict[str, Any]:
+        write_delimited(tmp_path / "c.pcap", frames)
+        (line,) = fcvi("flows", "--json", str(tmp_path / "c.pcap")).stdout.splitlines()
+        text = fcvi("flows", str(tmp_path / "c.pcap")).stdout
+        assert (f"; {repeated} repeat earlier ones" in text) == (repeated > 0), text
+        assert fcvi("explain", str(tmp_path / "c.pcap")).returncode == 0
+        return {name: value for name, value in json.loads(line).items() if name in COUNTED}
+
+    expected = seen(plain, 0)
+    assert expected["messages"] == [8, 4] and sum(expected["bytes"]) == 3 * (64 + 5000 + 9000)
+    assert seen([f for f in plain for f in (f, f)], len(plain)) == expected
+    both = sorted([*plain, *w.seen[1]], key=lambda f: f[0])
+    assert {**seen(both, len(plain)), "setup_us": 0} == {**expected, "setup_us": 0}
+    # from behind the setup on, two by two the other way round
+    times = [f[0] for f in plain]
+    turned = plain[:4] + [plain[i ^ 1] if (i ^ 1) < len(plain) else plain[i] for i in range(4, len(plain))]
+    # a Response before its request is not known to answer it
+    assert {**seen([(t, *f[1:]) for t, f in zip(times, turned)], 0), "unanswered": 0} == expected
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -51,6 +51,11 @@ def fcoe(f: Frame) -> bytes:
     return bytes(13) + bytes([f.sof]) + f.data + f.crc + bytes([f.eof, 0, 0, 0])
 
 
+def fcoe_in_vlan(f: Frame) -> bytes:
+    """What follows a tag's EtherType 8100h."""
+    return struct.pack(">HH", 1002, 0x8906) + fcoe(f)
+
+
 def boardwalk(f: Frame, count: int, vsan: int = 7, length: bool = False, keep: int = 0) -> bytes:
     """The payload of EtherType 88AEh. length: the original length is told; keep: the adapter cut the frame there."""
     body = f.data + f.crc
@@ -144,6 +149,8 @@ ALONE: dict[str, tuple[int, Callable[[Sequence[Frame]], list[tuple[int, bytes]]]
     "fcoe": (1, lambda fs: each(lambda i, f: ethernet(0x8906, fcoe(f)), fs)),
     "fcoe-vlan": (1, lambda fs: each(lambda i, f: ethernet(0x8906, fcoe(f), [1002]), fs)),
     "fcoe-fcs": (1, lambda fs: each(lambda i, f: ethernet(0x8906, fcoe(f)) + b"\1\2\3\4", fs)),
+    "fcoe-stamped": (1, lambda fs: each(lambda i, f: ethernet(0x8906, fcoe(f)) + struct.pack(">IQH", 0, i, 7), fs)),
+    "fcoe-old-qinq": (1, lambda fs: each(lambda i, f: ethernet(0x9100, struct.pack(">HH", 9, 0x8100) + fcoe_in_vlan(f)), fs)),
     "boardwalk": (1, lambda fs: each(lambda i, f: ethernet(0x88AE, boardwalk(f, i)), fs)),
     "boardwalk-length": (1, lambda fs: each(lambda i, f: ethernet(0x88AE, boardwalk(f, i, length=True)), fs)),
     "mds": (1, lambda fs: each(lambda i, f: ethernet(0xFCFC, mds(f)), fs)),

@@ -45,7 +45,7 @@ class Records:
     """What became of the records of captures: each is judged, not judged (by reason) or foreign (by protocol)."""
 
     def __init__(self) -> None:
-        self.all = self.judged = self.in_part = self.gaps = 0
+        self.all = self.judged = self.in_part = self.gaps = self.appended = 0
         self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
         self.not_judged: dict[str, int] = {}
         self.foreign: dict[str, int] = {}
@@ -60,6 +60,7 @@ class Records:
         self.judged += tally.judged.records
         self.in_part += tally.part.records
         self.gaps += tally.gaps.records
+        self.appended += tally.appended.records
         self.rev1 += tally.rev1
         self.undecided += tally.undecided
         self.setups_2007 += tally.setups[lib.FCVI_EDITION_2007]
@@ -73,6 +74,7 @@ class Records:
         self.judged += other.judged
         self.in_part += other.in_part
         self.gaps += other.gaps
+        self.appended += other.appended
         self.rev1 += other.rev1
         self.undecided += other.undecided
         self.setups_2007 += other.setups_2007
@@ -84,7 +86,7 @@ class Records:
         """``judged``, the values of ``not_judged`` and those of ``foreign`` add up to ``all``."""
         return {
             "all": self.all, "judged": self.judged, "judged_in_part": self.in_part, "not_judged": self.not_judged,
-            "foreign": self.foreign, "gaps": self.gaps,
+            "foreign": self.foreign, "gaps": self.gaps, "appended": self.appended,
         }  # fmt: skip
 
     def editions(self) -> Optional[dict[str, Any]]:
@@ -112,9 +114,10 @@ class Records:
         lacking = f" ({_listed(self.not_judged)})" if self.not_judged else ""
         foreign = f" ({_listed(self.foreign)})" if self.foreign else ""
         gaps = f"; the capture says that frames are missing in {self.gaps} places" if self.gaps else ""
+        more = f"; behind {self.appended} FCoE frames stand bytes that a tap appended, or their sender" if self.appended else ""
         return (
             f"{self.all} records: {self.judged} judged{part}, {sum(self.not_judged.values())} not judged{lacking}, "
-            f"{sum(self.foreign.values())} foreign{foreign}{gaps}"
+            f"{sum(self.foreign.values())} foreign{foreign}{gaps}{more}"
         )
 
     def instead(self) -> str:

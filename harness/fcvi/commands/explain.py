@@ -56,11 +56,12 @@ def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
 
 
 def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[str]:
+    from fcvi.commands.flows import connections
     from fcvi.flows.cause import TITLES
     from fcvi.flows.glossary import logs_of
 
     which = f" (Connection {flows.index(cause.flow) + 1})" if cause.flow is not None else ""
-    more = f"; {cause.more} further Connections show the same" if cause.more else ""
+    more = f"; the same in {connections(cause.more)} more" if cause.more else ""
     title = " - or: ".join(TITLES[name] for name in cause.names)
     title = title if cause.is_known else f"Not known which: {title}"
     lines = [f"{number}. {title}{which}: {_sure(cause.score)}{more}"]
@@ -94,7 +95,7 @@ def _explain(args: Any, box: confined.Box) -> int:
     from fcvi.flows.causes import explain
     from fcvi.flows.table import Table
 
-    from .flows import none_of_ours, taken
+    from .flows import connections, none_of_ours, taken
 
     table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
     status = taken("explain", args.files, table)
@@ -114,7 +115,7 @@ def _explain(args: Any, box: confined.Box) -> int:
             print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}; why is not known: "
                   "the capture does not show it")  # fmt: skip
         if len(unknown) > 20:
-            print(f"{len(unknown) - 20} further Connections failed; why is not known")
+            print(f"{connections(len(unknown) - 20)} more failed; why is not known")
         if not causes and not unknown:
-            print(f"{len(flows)} Connections; nothing went wrong that the capture shows")
+            print(f"{connections(len(flows))}; nothing went wrong that the capture shows")
     return status or (1 if causes else 4 if unknown else 0)

@@ -183,7 +183,14 @@ def _summary(count: int, table: Table) -> str:
     lost += [f"{tally.damaged} with a wrong CRC"] if tally.damaged else []
     not_taken = f"; not taken in: {', '.join(lost)}" if lost else ""
     old = f"; not followed: {tally.rev1} IUs of Rev 1.0 (1999)" if tally.rev1 else ""
-    return f"{tally.records} records, {tally.fcvi} of FC-VI: {count} Connections{not_taken}{old}"
+    again = table.doubles()
+    twice = f"; {again} repeat earlier ones and count once (two capture points, or a port mirrored both ways?)" if again else ""
+    return f"{tally.records} records, {tally.fcvi} of FC-VI: {connections(count)}{not_taken}{old}{twice}"
+
+
+def connections(count: int) -> str:
+    """So many of them."""
+    return f"{count} Connection{'' if count == 1 else 's'}"
 
 
 def run(args: Any) -> int:

@@ -184,9 +184,10 @@ def _damage(table: Table, flows: list[Flow], found: list[Cause]) -> Iterator[Cau
         return
     failed = [c for c in found if c.flow is not None and c.name in _LOSSES and c.frames]
     near = [c for c in failed if c.flow is not None and any(c.flow.first_us <= s.time_us <= c.flow.last_us for s in bad)]
-    text = f"{table.scan.tally.damaged} frames have a wrong CRC or are marked invalid. "
+    count = int(table.scan.tally.damaged)
+    text = f"{count} frame{' has' if count == 1 else 's have'} a wrong CRC or {'is' if count == 1 else 'are'} marked invalid."
     if near:
-        text += "A Connection failed as it does when such a frame is missing."
+        text += " A Connection failed as it does when such a frame is missing."
     yield Cause(("bit-errors",), PROVEN + 1 if near else POSSIBLE, text, "CRC and disparity counters of every port on the "
                 "path: the first one that counts is at the bad cable or optics", bad[:4], None,
                 near[0].flow if near else None)  # fmt: skip

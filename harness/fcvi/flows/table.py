@@ -19,6 +19,7 @@ _ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | w
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
+_RECENT, _RECENT_US = 64, 200_000  # control frames that are known again, and for how long
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
     0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
@@ -152,6 +153,8 @@ class Table:
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
         self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
+        self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
+        self._doubles = 0
         self.findings: dict[tuple[str, str, str], int] = {}
 
     # ---- taking in ----
@@ -166,7 +169,9 @@ class Table:
         seen, time_us = scan.seen, int(scan.record.time_us)
         bits, step = int(seen.why), None
         if bits & (why.CONTROL | why.DAMAGED):
-            step = self._control()
+            data = scan.data()
+            if bits & why.DAMAGED or not self._was_there(data, time_us):
+                step = self._control(data)
         flow = self._flow_of(seen.flow) if seen.flow != NONE else None
         if bits & why.MERGED:
             gone = self.flows.pop(int(seen.other), None)
@@ -180,6 +185,24 @@ class Table:
             self.last_us = time_us
         if self.begin_us < 0:
             self.begin_us = time_us
+
+    def _was_there(self, data: bytes, time_us: int) -> bool:
+        """Whether a control frame repeats one byte by byte that came just before, which no port does: it was captured twice."""
+        key = (int(self.scan.record.network), data)
+        before = self._recent.get(key)
+        if before is not None and abs(time_us - before) <= _RECENT_US:
+            self._doubles += 1
+            return True
+        self._recent.pop(key, None)
+        if len(self._recent) >= _RECENT:
+            del self._recent[next(iter(self._recent))]
+        self._recent[key] = time_us
+        return False
+
+    def doubles(self) -> int:
+        """Frames that repeat earlier ones. No Connection counts them."""
+        ways = (self.scan.at(index).way[side] for index in self.flows for side in (0, 1))
+        return self._doubles + sum(int(way.again) for way in ways)
 
     def _flow_of(self, index: int) -> Flow:
         flow = self.flows.get(index)
@@ -221,8 +244,8 @@ class Table:
 
     # ---- frames that are no Messages ----
 
-    def _control(self) -> Step:
-        data, network = self.scan.data(), int(self.scan.record.network)
+    def _control(self, data: bytes) -> Step:
+        network = int(self.scan.record.network)
         at = self.scan.device_header()
         r_ctl, kind = data[0], data[8]
         if self.scan.seen.why & why.DAMAGED:
