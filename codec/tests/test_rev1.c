@@ -2,8 +2,19 @@
  * never re-read. */
 #include "under_test.h"
 
+#include <stdio.h>
+
 /* R_CTL of Table 1, then DF_CTL 01h for 16 bytes of Device_Header or 02h for 32 */
-#define HEADER(r_ctl, df_ctl) r_ctl " 010200 00 010100 58 290000 07 " df_ctl " 0000 1234 ffff 00000000 "
+#define FRAME(r_ctl, f_ctl, df_ctl)                                                                          \
+    r_ctl " 010200 00 010100 58 " f_ctl " 07 " df_ctl " 0000 1234 ffff 00000000 "
+/* F_CTL of a request: First, End, Sequence Initiative */
+#define HEADER(r_ctl, df_ctl) FRAME(r_ctl, "290000", df_ctl)
+/* and of a response: responder, Last, End */
+#define RESPONSE(r_ctl) FRAME(r_ctl, "980000", "01")
+/* 5.3: the first Sequence of a setup, the middle one and the last; the first two with a payload */
+#define RQST FRAME("02", "290008", "01") "ffffffff "
+#define RESP1 FRAME("03", "890008", "01") "ffffffff "
+#define RESP2 FRAME("03", "180000", "01")
 /* Table 13 with 0010h and the Discriminator's 4 bytes; Tables 14 and 15 and Annex B: Reliable Reception, 64
  * KB, Priority */
 #define ADDRESS "0010 0004 00000000 00000000 00000000 0a000001 61626364 00*124 "
@@ -17,16 +28,15 @@ static const struct {
     {"V1", HEADER("01", "01") "00000005 00800000 00000000 deadbeef", FCVI_IU_SEND_RQST},
     {"V2", HEADER("01", "02") "00000005 01000000 00000001 00000000 00000000 12345000 00000077 00000000",
      FCVI_IU_WRITE_RQST},
-    {"V3", HEADER("07", "01") "00000005 08030000 00000001 00000000", FCVI_IU_SEND_RESP},
-    {"V4, V9", HEADER("02", "01") "ffffffff 10010000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
-    {"V5", HEADER("02", "01") "ffffffff 10020000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
-    {"V6", HEADER("03", "01") "ffffffff 18000000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RESP1},
-    {"V6, refused", HEADER("03", "01") "ffffffff 18010000 00000000 00040000 " REV1_CONNECT,
-     FCVI_IU_CONNECT_RESP1},
-    {"V7", HEADER("03", "01") "0000beef 19000000 00000000 00000000", FCVI_IU_CONNECT_RESP2},
-    {"V7, timeout", HEADER("03", "01") "0000beef 19010000 00000000 00030000", FCVI_IU_CONNECT_RESP2},
+    {"V3", RESPONSE("07") "00000005 08030000 00000001 00000000", FCVI_IU_SEND_RESP},
+    {"V4, V9", RQST "10010000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
+    {"V5", RQST "10020000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RQST},
+    {"V6", RESP1 "18000000 00000000 00000000 " REV1_CONNECT, FCVI_IU_CONNECT_RESP1},
+    {"V6, refused", RESP1 "18010000 00000000 00040000 " REV1_CONNECT, FCVI_IU_CONNECT_RESP1},
+    {"V7", RESP2 "0000beef 19000000 00000000 00000000", FCVI_IU_CONNECT_RESP2},
+    {"V7, timeout", RESP2 "0000beef 19010000 00000000 00030000", FCVI_IU_CONNECT_RESP2},
     {"V8", HEADER("02", "01") "0000beef 12050000 00000003 00000000", FCVI_IU_DISCONNECT_RQST},
-    {"V8, response", HEADER("03", "01") "0000beef 1a000000 00000003 00000000", FCVI_IU_DISCONNECT_RESP},
+    {"V8, response", RESPONSE("03") "0000beef 1a000000 00000003 00000000", FCVI_IU_DISCONNECT_RESP},
 };
 
 static void decode_rev1(struct test *t, const char *hex)
@@ -94,7 +104,7 @@ START_TEST(bits_that_have_moved_are_not_taken_for_each_other)
     ck_assert_ptr_nonnull(find(&t, "REV1-5.7.2-05"));
     decode_rev1(&t, HEADER("03", "01") "0000beef 1b000000 00000003 00000000");
     ck_assert_ptr_nonnull(find(&t, "REV1-5.1-09"));
-    decode_rev1(&t, HEADER("03", "01") "ffffffff 18010000 00000000 00060000 " REV1_CONNECT);
+    decode_rev1(&t, RESP1 "18010000 00000000 00060000 " REV1_CONNECT);
     ck_assert_str_eq(find(&t, "REV1-5.3.4-03")->erratum, "R05");
 }
 END_TEST
@@ -173,6 +183,125 @@ START_TEST(the_connect_payload_is_judged_field_by_field)
 }
 END_TEST
 
+/* 5.3, 5.4, 5.6.6 and clause 6: where the IU stands in its Exchange, what each frame says of it, and the one
+ * requirement that is broken. A SOF and an EOF of 0 were not captured. */
+static const struct {
+    const char *header, *rest;
+    uint8_t sof, eof;
+    const char *requirement; /* NULL: nothing is wrong */
+} placed[] = {
+    {RQST, "10010000 00000000 00000000 " REV1_CONNECT, FCVI_SOF_I3, FCVI_EOF_T, NULL},
+    {RQST, "10010000 00000000 00000000 " REV1_CONNECT, FCVI_SOF_I2, FCVI_EOF_N, NULL},
+    /* the setup: First, Initiative, one frame */
+    {FRAME("02", "090008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-T01-CONNECT_RQST-pos"},
+    {FRAME("02", "390008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-T01-CONNECT_RQST-pos"},
+    {FRAME("02", "280008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "REV1-5.3-01"},
+    {FRAME("02", "210008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "REV1-6.7-01"},
+    {FRAME("02", "a90008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-5.8.1-01"},
+    {FRAME("02", "690008", "01") "ffffffff ", "10010000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-5.8.1-01"},
+    {RQST, "10010000 00000000 00000000 " REV1_CONNECT, FCVI_SOF_N3, FCVI_EOF_T, "REV1-6.7-01"},
+    {RQST, "10010000 00000000 00000000 " REV1_CONNECT, FCVI_SOF_I3, FCVI_EOF_N, "FCVI-5.8.1-01"},
+    {RQST, "10010000 00000000 00000000 " REV1_CONNECT, FCVI_SOF_F, FCVI_EOF_T, "FCVI-4.2-17"},
+    {FRAME("03", "a90008", "01") "ffffffff ", "18000000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-T01-CONNECT_RESP1-pos"},
+    {FRAME("03", "990008", "01") "ffffffff ", "18000000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "FCVI-T01-CONNECT_RESP1-pos"},
+    {FRAME("03", "880008", "01") "ffffffff ", "18000000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "REV1-5.3-02"},
+    {FRAME("03", "810008", "01") "ffffffff ", "18000000 00000000 00000000 " REV1_CONNECT, 0, 0,
+     "REV1-6.8-01"},
+    /* RESP2 is the last Sequence; in 2007 it passes the Initiative for RESP3 */
+    {FRAME("03", "080000", "01"), "0000beef 19000000 00000000 00000000", 0, 0, "REV1-5.3-03"},
+    {FRAME("03", "380000", "01"), "0000beef 19000000 00000000 00000000", 0, 0, "REV1-5.3-03"},
+    {FRAME("03", "100000", "01"), "0000beef 19000000 00000000 00000000", 0, 0, "REV1-6.9-01"},
+    /* a Disconnect; whether it is the first of its Exchange is not said (R23) */
+    {FRAME("02", "090000", "01"), "0000beef 12050000 00000003 00000000", 0, 0, NULL},
+    {FRAME("02", "280000", "01"), "0000beef 12050000 00000003 00000000", 0, 0, "REV1-6.10-02"},
+    {FRAME("02", "390000", "01"), "0000beef 12050000 00000003 00000000", 0, 0, "REV1-6.10-02"},
+    {FRAME("03", "880000", "01"), "0000beef 1a000000 00000003 00000000", 0, 0, "REV1-6.11-01"},
+    {FRAME("03", "b80000", "01"), "0000beef 1a000000 00000003 00000000", 0, 0,
+     "FCVI-T01-DISCONNECT_RESP-pos"},
+    /* Messages */
+    {FRAME("06", "280000", "02"), "00000005 02000000 00000001 00000000 00*12 00000040", 0, 0, "REV1-6.5-02"},
+    {FRAME("06", "290000", "02"), "00000005 02000000 00000001 00000000 00*12 00000040", 0, 0, NULL},
+    {FRAME("07", "880000", "01"), "00000005 08000000 00000001 00000000", 0, 0, "FCVI-6.3.1-06"},
+    {FRAME("07", "900000", "01"), "00000005 08000000 00000001 00000000", 0, 0, "FCVI-6.3.1-05"},
+    {FRAME("07", "880000", "01"), "00000005 09000000 00000001 00000000", 0, 0, "FCVI-6.5.1-06"},
+    {FRAME("01", "a80008", "01"), "00000005 0a000000 00000001 00000000 11223344", 0, 0,
+     "FCVI-T01-READ_RESP-pos"},
+    {FRAME("01", "980008", "01"), "00000005 0a000000 00000001 00000000 11223344", 0, 0, NULL},
+    /* no frame of a Send says where its Exchange ends, so that only its context is fixed */
+    {FRAME("01", "200008", "01"), "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_I3, FCVI_EOF_N,
+     NULL},
+    {FRAME("01", "a00008", "01"), "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_N3, FCVI_EOF_N,
+     "FCVI-5.8.1-01"},
+    {FRAME("01", "200008", "01"), "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_I3, FCVI_EOF_T,
+     "FCVI-5.8.1-01"},
+};
+
+START_TEST(the_place_in_the_exchange_is_that_of_the_draft)
+{
+    struct test t;
+    char hex[2048];
+    snprintf(hex, sizeof hex, "%s%s", placed[_i].header, placed[_i].rest);
+    load_hex(&t, hex, placed[_i].sof, placed[_i].eof);
+    take_apart(&t);
+    const char *seen = t.findings.count > 0 ? t.list[0].requirement : NULL;
+    const char *wanted = placed[_i].requirement;
+    const bool same = wanted == NULL ? seen == NULL : seen != NULL && strcmp(seen, wanted) == 0;
+    ck_assert_msg(same && t.findings.count <= 1, "row %d: %zu findings, the first is %s", _i,
+                  t.findings.count, seen != NULL ? seen : "none");
+}
+END_TEST
+
+enum { AT_SEQ_CNT = 15, AT_F_CTL_LOW = 11, AT_RLTV_OFF_LOW = 23 };
+
+/* 5.4: zero at the start; 5.6.6: from zero. The draft is silent on Relative Offset Present (R22). */
+START_TEST(the_counts_begin_with_zero)
+{
+    static const uint8_t starts[] = {FCVI_SOF_I2, FCVI_SOF_I3};
+    struct test t;
+    for (size_t i = 0; i < sizeof starts; i++) {
+        load_hex(&t, FRAME("01", "280008", "01") "00000005 00000000 00000000 00000000 11223344", starts[i],
+                 0);
+        t.bytes[AT_SEQ_CNT] = 1;
+        take_apart(&t);
+        ck_assert_ptr_nonnull(find(&t, "REV1-5.4-02"));
+        t.input.sof = starts[i] == FCVI_SOF_I2 ? FCVI_SOF_N2 : FCVI_SOF_N3;
+        take_apart(&t);
+        ck_assert_uint_eq(t.findings.count, 0);
+        t.input.sof = FCVI_SOF_NONE; /* it may be a later frame */
+        take_apart(&t);
+        ck_assert_uint_eq(t.findings.count, 0);
+    }
+    load_hex(&t, RQST "10010000 00000000 00000000 " REV1_CONNECT, 0, 0); /* this one is the only frame */
+    t.bytes[AT_SEQ_CNT] = 1;
+    take_apart(&t);
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.4-02"));
+    /* a later Sequence goes on */
+    load_hex(&t, FRAME("01", "080008", "01") "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_I3, 0);
+    t.bytes[AT_SEQ_CNT] = 1;
+    take_apart(&t);
+    ck_assert_uint_eq(t.findings.count, 0);
+
+    load_hex(&t, FRAME("01", "280008", "01") "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_I3, 0);
+    t.bytes[AT_RLTV_OFF_LOW] = 4;
+    take_apart(&t);
+    ck_assert_uint_eq(find(&t, "REV1-5.6.6-01")->cls, FCVI_VIOLATION);
+    t.bytes[AT_F_CTL_LOW] = 0;
+    take_apart(&t);
+    ck_assert_uint_eq(t.findings.count, 1);
+    ck_assert_str_eq(find(&t, "REV1-5.6.6-01")->erratum, "R22");
+    ck_assert_uint_eq(find(&t, "REV1-5.6.6-01")->cls, FCVI_NOTICE);
+}
+END_TEST
+
 START_TEST(what_is_no_edition)
 {
     struct test t;
@@ -243,6 +372,9 @@ int main(void)
     tcase_add_test(tc, the_words_are_those_of_the_draft);
     tcase_add_test(tc, bits_that_have_moved_are_not_taken_for_each_other);
     tcase_add_test(tc, the_connect_payload_is_judged_field_by_field);
+    tcase_add_loop_test(tc, the_place_in_the_exchange_is_that_of_the_draft, 0,
+                        (int)(sizeof placed / sizeof placed[0]));
+    tcase_add_test(tc, the_counts_begin_with_zero);
     tcase_add_test(tc, what_is_no_edition);
     tcase_add_loop_test(tc, a_frame_of_the_draft_is_never_shown_as_one_of_2007, 0,
                         (int)(sizeof vectors / sizeof vectors[0]));
