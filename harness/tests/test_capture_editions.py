@@ -74,7 +74,7 @@ def test_a_connection_of_1999_is_followed_by_its_own_rules(tmp_path: Path) -> No
     path = tmp_path / "ids.pcap"
     path.write_bytes(rev1_bytes.capture(frames))
     found, _ = lint(*whole, path)
-    assert [(f["frame"], f["requirement"]) for f in found] == [(4, "REV1-5.7.5-01")]  # a repeated 1 may be a frame of class 2, sent again
+    assert [(f["frame"], f["requirement"]) for f in found] == [(4, "REV1-5.7.5-01")]  # class 2 may send the second 1 again
     found, summary = lint(path)  # of a capture that may lack frames nobody is accused
     assert found == [] and sum(entry["frames"] for entry in summary["not_judged"]) == 9
 
