@@ -3,6 +3,7 @@
 #include "under_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* R_CTL of Table 1, then DF_CTL 01h for 16 bytes of Device_Header or 02h for 32 */
 #define FRAME(r_ctl, f_ctl, df_ctl)                                                                          \
@@ -362,6 +363,106 @@ START_TEST(what_shows_no_edition)
 }
 END_TEST
 
+/* Table 1 of either edition: R_CTL, opcode, the size of the Device_Header. */
+static const struct row {
+    uint8_t r_ctl, opcode, size;
+} table_1[2][12] = {
+    {{0x01, 0x00, 32},
+     {0x01, 0x01, 32},
+     {0x06, 0x02, 32},
+     {0x07, 0x08, 16},
+     {0x07, 0x09, 16},
+     {0x01, 0x0A, 32},
+     {0x02, 0x10, 32},
+     {0x02, 0x12, 32},
+     {0x03, 0x18, 32},
+     {0x03, 0x19, 32},
+     {0x03, 0x1A, 32},
+     {0x03, 0x1B, 32}},
+    {{0x01, 0x00, 16},
+     {0x01, 0x01, 32},
+     {0x06, 0x02, 32},
+     {0x07, 0x08, 16},
+     {0x07, 0x09, 16},
+     {0x01, 0x0A, 16},
+     {0x02, 0x10, 16},
+     {0x02, 0x12, 16},
+     {0x03, 0x18, 16},
+     {0x03, 0x19, 16},
+     {0x03, 0x1A, 16}},
+};
+
+static uint32_t draw(uint32_t *random)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return *random >> 8;
+}
+
+/* A frame of an edition with any handle, VI_MSG_ID and parameter, the flags that its tables give the IU, and
+ * a payload of the lengths that it has. Gives its length. */
+static size_t build(uint8_t *out, const struct row *row, bool rev1, uint32_t *random)
+{
+    static const uint8_t flags[2][4][2] = {
+        /* Message requests, responses, connection requests, connection responses */
+        {{0x00, 0x01}, {0x00, 0x03}, {0x01, 0x02}, {0x00, 0x01}},
+        {{0x00, 0x80}, {0x00, 0x03}, {0x01, 0x02}, {0x00, 0x01}},
+    };
+    const bool connects = row->opcode == 0x10 || row->opcode == 0x18;
+    const size_t data = row->opcode < 2 || row->opcode == 0x0A ? draw(random) % 3 * 64 : 0;
+    const size_t payload = !connects ? data : rev1 ? 332 : draw(random) % 2 ? 340 : 596;
+    const size_t length = 24u + row->size + payload;
+    for (size_t i = 0; i < length; i++)
+        out[i] = (uint8_t)draw(random);
+    out[0] = row->r_ctl;
+    out[8] = 0x58;
+    out[9] = 0x28;
+    out[10] = out[11] = 0;
+    out[13] = row->size == 16 ? 1 : 2;
+    out[28] = row->opcode;
+    out[29] = flags[rev1][row->opcode >> 3][draw(random) % 2];
+    if (row->opcode == 0x12) /* by the kernel or the application; 2007: without and with VI_APP_DISCON */
+        out[29] = rev1 ? (uint8_t)(4 + draw(random) % 2) : (uint8_t)(draw(random) % 8);
+    out[30] = out[31] = 0;
+    if (connects && rev1)
+        memcpy(out + 40, "\0\0\0\1", 4);
+    return length;
+}
+
+/* 1Ah, 80h and 01h, 03h and 04h, 04h and 05h: what means something else in the other edition is none of its
+ * IUs there, or is found. FCVI_CROSSED=N takes so many frames. */
+START_TEST(what_has_swapped_its_meaning_is_never_read_silently)
+{
+    const char *said = getenv("FCVI_CROSSED");
+    const unsigned long frames = said != NULL ? strtoul(said, NULL, 10) : 200000;
+    uint32_t random = 1999;
+    struct test t;
+    memset(&t.input, 0, sizeof t.input);
+    t.input.bytes = t.bytes;
+    t.input.crc = FCVI_CRC_ABSENT;
+    for (unsigned long i = 0; i < frames; i++) {
+        const bool rev1 = draw(&random) % 2;
+        const struct row *row = &table_1[rev1][draw(&random) % (rev1 ? 11 : 12)];
+        const enum fcvi_edition own = rev1 ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
+        const enum fcvi_edition other = rev1 ? FCVI_EDITION_2007 : FCVI_EDITION_REV1;
+        t.input.length = build(t.bytes, row, rev1, &random);
+        const bool alike = row->opcode == 1 || row->opcode == 2 || row->opcode == 8 || row->opcode == 9;
+        fcvi_decode(&t.input, &t.frame, NULL);
+        ck_assert_int_eq(fcvi_edition_shown(&t.frame), alike ? FCVI_EDITION_COUNT : own);
+        t.findings = (struct fcvi_findings){t.list, MOST, 0, 0};
+        fcvi_decode_edition(&t.input, other, &t.frame, &t.findings);
+        if (!alike) {
+            ck_assert_msg(t.findings.worst > 1 + FCVI_NOTICE, "%02X of %u is read without a violation",
+                          row->opcode, own);
+            ck_assert(rev1 || t.frame.iu == FCVI_IU_NONE);
+        } else if (row->opcode < 8) { /* Immediate Data: bit 7 and bit 0 */
+            const bool immediate = rev1 ? fcvi_DH_IMM_DATA(t.frame.dh) : fcvi_DH_REV1_IMM_DATA(t.frame.dh);
+            ck_assert(!immediate);
+            ck_assert(t.bytes[29] == 0 || t.findings.count > 0);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rev1");
@@ -384,6 +485,7 @@ int main(void)
     TCase *total = tcase_create("total");
     tcase_set_timeout(total, 120);
     tcase_add_loop_test(total, every_length_and_every_bit, 0, (int)(sizeof vectors / sizeof vectors[0]));
+    tcase_add_test(total, what_has_swapped_its_meaning_is_never_read_silently);
     tcase_add_loop_test(total, every_opcode_flag_and_reason, 0, (int)(sizeof vectors / sizeof vectors[0]));
     suite_add_tcase(suite, total);
     SRunner *runner = srunner_create(suite);
