@@ -228,6 +228,8 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
     if (extent != JUDGE_CUT_NOTHING && e->frame.kind == FCVI_KIND_IU && is_rev1(j, e, tally)) {
         findings->count = 0; /* they are by the tables of 2007 */
         findings->worst = 0;
+        if (monitor != NULL)
+            fcvi_monitor_gap(monitor);
         count_record(j, UNJUDGED, &tally->unjudged[JUDGE_CUT], r);
         return false;
     }
@@ -278,11 +280,10 @@ static void note_unusual(const struct capture_record *r, struct fcvi_monitor *mo
         fcvi_monitor_gap(monitor);
 }
 
-/* A frame by itself: there is no monitor of this edition. */
-__attribute__((noinline, cold)) static bool judge_rev1(struct judge *j, struct judge_entry *e,
-                                                       struct fcvi_findings *findings,
-                                                       struct fcvi_monitor *monitor,
-                                                       struct judge_tally *tally)
+/* By the tables of 1999, and as a frame of the Connection that it belongs to. */
+__attribute__((noinline, cold)) static bool
+judge_rev1(struct judge *j, struct judge_entry *e, struct fcvi_findings *findings,
+           struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches, struct judge_tally *tally)
 {
     const struct capture_record *r = &e->record;
     fcvi_decode_edition(&r->frame, FCVI_EDITION_REV1, &e->frame, findings);
@@ -291,7 +292,10 @@ __attribute__((noinline, cold)) static bool judge_rev1(struct judge *j, struct j
     note_unusual(r, monitor, tally);
     tally->frames++;
     classify(j, e, tally);
-    return findings->count != 0;
+    if (monitor == NULL)
+        return findings->count != 0;
+    watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    return findings->count != 0 || breaches->count > 0;
 }
 
 /* Whether the caller is to see it. */
@@ -303,7 +307,7 @@ static bool judge_entry(struct judge *j, struct judge_entry *e, struct fcvi_find
     if (r->kind == CAPTURE_FRAME && r->unusual == 0 && e->frame.kind == FCVI_KIND_IU && is_of_2007(j, e)) {
         j->usual++;
     } else if (r->kind == CAPTURE_FRAME && e->frame.kind == FCVI_KIND_IU && is_rev1(j, e, tally)) {
-        return judge_rev1(j, e, findings, monitor, tally);
+        return judge_rev1(j, e, findings, monitor, breaches, tally);
     } else {
         tally->records += first_of(r);
         note_unusual(r, monitor, tally);

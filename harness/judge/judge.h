@@ -22,7 +22,7 @@ struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
 
 /** From now on IUs are read by the edition that their ports speak. Those of Rev 1.0 are checked by its
- * tables, and no monitor follows them. Without this all are read by that of 2007. */
+ * tables, and the monitor follows them by its rules. Without this all are read by that of 2007. */
 void fcvi_judge_editions(struct judge *judge, struct editions *editions);
 
 /** As fcvi_capture_progress. */

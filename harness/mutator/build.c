@@ -58,11 +58,42 @@ static void put_connect(struct buffer *b, uint64_t *random)
     fcvi_set_ATTRS_FCVI_MAX_TRANS_SIZE(attributes, 1ULL << (10 + below(random, 10)));
 }
 
+static void put_connect_rev1(struct buffer *b, uint64_t *random)
+{
+    uint8_t *payload = b->bytes + FC + 16;
+    stretch(b, FC + 16 + FCVI_CONN_REV1_LENGTH, random);
+    if (b->size < FC + 16 + FCVI_CONN_REV1_LENGTH)
+        return;
+    memset(payload, 0, FCVI_CONN_REV1_LENGTH);
+    fcvi_set_CONN_REV1_VI_REVISION(payload, 1);
+    fcvi_set_CONN_REV1_VI_RQST_HANDLE(payload, 1 + below(random, 4));
+    for (size_t at = FCVI_CONN_REV1_VI_LOC_ADDR_BYTE; at <= FCVI_CONN_REV1_VI_REM_ADDR_BYTE;
+         at += FCVI_ADDR_REV1_LENGTH) {
+        uint8_t *address = payload + at;
+        fcvi_set_ADDR_REV1_HOST_ADDR_LEN(address, FCVI_ADDR_REV1_HOST_IP_ADDR_SIZE);
+        fcvi_set_ADDR_REV1_DISCRIM_LEN(address, one_in(random, 8) ? 128 : below(random, 17));
+        address[19] = (uint8_t)(1 + below(random, 3));
+        memset(address + 20, (int)below(random, 3), 16);
+    }
+    uint8_t *attributes = payload + FCVI_CONN_REV1_VI_LOC_ATTRS_BYTE;
+    fcvi_set_ATTRS_REV1_RELIABILITY_LVL(attributes, 1u << below(random, 3));
+    fcvi_set_ATTRS_REV1_EnRdmaWr(attributes, below(random, 2));
+    fcvi_set_ATTRS_REV1_MAX_TRANS_SIZE(attributes, 1ULL << (10 + below(random, 10)));
+}
+
+/* FCVI_CONNECT_RESP3 is of 2007 alone; what ends an Exchange of Rev 1.0 in its place has its opcode. */
+static struct fcvi_iu_info row_of(enum fcvi_edition edition, enum fcvi_iu iu)
+{
+    const struct fcvi_iu_info *row = fcvi_edition_iu(edition, iu);
+    return *(row != NULL ? row : fcvi_edition_iu(edition, FCVI_IU_DISCONNECT_RESP));
+}
+
 /* R_CTL, TYPE, DF_CTL, F_CTL and FCVI_OPCODE of an IU, with the Device_Header that it has. */
 static void become_iu(struct buffer *b, enum fcvi_iu iu, uint64_t *random)
 {
-    struct fcvi_iu_info row;
-    fcvi_iu_info(iu, &row);
+    const enum fcvi_edition edition =
+        b->rev1 ? FCVI_EDITION_REV1 : fcvi_mutator_edition(b->bytes, b->size, false);
+    const struct fcvi_iu_info row = row_of(edition, iu);
     if (b->size < FC + (size_t)row.dh_size)
         stretch(b, FC + (size_t)row.dh_size, random);
     if (b->size < FC + (size_t)row.dh_size)
@@ -76,7 +107,7 @@ static void become_iu(struct buffer *b, enum fcvi_iu iu, uint64_t *random)
     fcvi_set_FC_End_Sequence(b->bytes, !one_in(random, 8));
     fcvi_set_DH_FCVI_OPCODE(b->bytes + FC, row.opcode);
     if (iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1)
-        put_connect(b, random);
+        (edition == FCVI_EDITION_REV1 ? put_connect_rev1 : put_connect)(b, random);
     else if (!row.has_payload)
         b->size = FC + (size_t)row.dh_size;
 }
@@ -84,8 +115,7 @@ static void become_iu(struct buffer *b, enum fcvi_iu iu, uint64_t *random)
 static void build_iu(struct buffer *b, uint64_t *random)
 {
     enum fcvi_iu iu = (enum fcvi_iu)below(random, FCVI_IU_COUNT);
-    struct fcvi_iu_info row;
-    fcvi_iu_info(iu, &row);
+    const struct fcvi_iu_info row = row_of(b->rev1 ? FCVI_EDITION_REV1 : FCVI_EDITION_2007, iu);
     stretch(b, FC + 32, random);
     if (b->size < FC + 32)
         return;
@@ -93,16 +123,17 @@ static void build_iu(struct buffer *b, uint64_t *random)
     memset(dh, 0, 32);
     fcvi_set_DH_FCVI_HANDLE(dh, one_in(random, 4) ? FCVI_UNASSIGNED : 1 + below(random, 4));
     fcvi_set_DH_FCVI_MSG_ID(dh, below(random, 4));
-    if (FCVI_IUS_CONNECTION >> iu & 1u)
+    if (!b->rev1 && FCVI_IUS_CONNECTION >> iu & 1u)
         fcvi_set_DH_FCVI_CONNECTION_ID(dh, 1 + below(random, 4));
     become_iu(b, iu, random);
     if (!row.has_payload || iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1)
         return;
     uint64_t length = below(random, 3) * 64 + below(random, 5);
-    fcvi_set_DH_FCVI_TOT_LEN(dh, length);
+    if (!b->rev1) /* there the word has no use, or is not there */
+        fcvi_set_DH_FCVI_TOT_LEN(dh, length);
     fcvi_set_FC_Relative_Offset_Present(b->bytes, 1);
-    b->size = FC + 32;
-    stretch(b, FC + 32 + (size_t)((length + 3) & ~3ULL), random);
+    b->size = FC + (b->rev1 ? row.dh_size : 32u);
+    stretch(b, b->size + (size_t)((length + 3) & ~3ULL), random);
     fcvi_set_FC_Fill_Bytes(b->bytes, (4 - length) & 3);
 }
 

@@ -32,6 +32,8 @@ struct fcvi_mutator_format {
     bool
         crc; /* one frame: the last 4 bytes are its CRC. Right again after most mutations, wrong after some */
     bool pdus; /* PDUs of VI/TCP, and a trailer; crc is then not looked at */
+    bool rev1; /* one frame or frames: IUs are made by the tables of FC-VI Rev 1.0 (1999), not by those of
+                  2007. One that only one edition has is changed by its own, whatever is said here */
 };
 
 /** Change `size` bytes in place; the result has at most max_size bytes. An input that is not of the format is
@@ -47,7 +49,7 @@ size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t 
 #ifndef FCVI_MUTATOR_WITHOUT_TARGET
 /** What a target may define to say its format to the hooks of the shared object; without it the environment
  * variable FCVI_MUTATOR says it: "frame" (the default), "frame,trailer=2", "frame,crc", "frames",
- * "pdus,trailer=1". */
+ * "pdus,trailer=1", "frame,edition=rev1". */
 extern const struct fcvi_mutator_format fcvi_fuzz_format;
 #endif
 

@@ -26,8 +26,16 @@ static void add(struct map *map, enum fcvi_structure structure, size_t base)
     }
 }
 
-static void add_connect(struct map *map, size_t base)
+static void add_connect(struct map *map, size_t base, enum fcvi_edition edition)
 {
+    if (edition == FCVI_EDITION_REV1) {
+        add(map, FCVI_S_CONN_REV1, base);
+        add(map, FCVI_S_ADDR_REV1, base + FCVI_CONN_REV1_VI_LOC_ADDR_BYTE);
+        add(map, FCVI_S_ADDR_REV1, base + FCVI_CONN_REV1_VI_REM_ADDR_BYTE);
+        add(map, FCVI_S_ATTRS_REV1, base + FCVI_CONN_REV1_VI_LOC_ATTRS_BYTE);
+        add(map, FCVI_S_QOS_REV1, base + FCVI_CONN_REV1_VI_LOC_ATTRS_BYTE + FCVI_ATTRS_REV1_VIP_QOS_BYTE);
+        return;
+    }
     size_t attributes = base + FCVI_CONN_FCVI_LOC_ATTRS_BYTE;
     add(map, FCVI_S_CONN, base);
     add(map, FCVI_S_ADDR, base + FCVI_CONN_FCVI_LOC_ADDR_BYTE);
@@ -54,12 +62,12 @@ static void add_values(struct map *map, const struct fcvi_frame *view)
 }
 
 /* False when not even a Frame_Header is there. */
-static bool map_of(const uint8_t *bytes, size_t size, struct map *map)
+static bool map_of(const uint8_t *bytes, size_t size, bool rev1, struct map *map)
 {
     struct fcvi_frame view;
-    struct fcvi_iu_info row;
     struct fcvi_input in = {bytes, size, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_ABSENT};
-    fcvi_decode(&in, &view, NULL);
+    const enum fcvi_edition edition = fcvi_mutator_edition(bytes, size, rev1);
+    fcvi_decode_edition(&in, edition, &view, NULL);
     map->count = 0;
     map->length = size;
     map->iu = view.iu;
@@ -71,13 +79,14 @@ static bool map_of(const uint8_t *bytes, size_t size, struct map *map)
             add_values(map, &view);
         return true;
     }
-    fcvi_iu_info((enum fcvi_iu)view.iu, &row);
-    size_t end = (size_t)(view.dh - bytes) + row.dh_size;
+    const bool old = edition == FCVI_EDITION_REV1;
+    const size_t payload = old ? FCVI_CONN_REV1_LENGTH : FCVI_CONN_LENGTH;
+    size_t end = (size_t)(view.dh - bytes) + fcvi_edition_iu(edition, (enum fcvi_iu)view.iu)->dh_size;
     if (end > size)
         return true;
-    add(map, FCVI_S_DH, (size_t)(view.dh - bytes));
-    if ((FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1) >> view.iu & 1u && size - end >= FCVI_CONN_LENGTH)
-        add_connect(map, end);
+    add(map, old ? FCVI_S_DH_REV1 : FCVI_S_DH, (size_t)(view.dh - bytes));
+    if ((FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1) >> view.iu & 1u && size - end >= payload)
+        add_connect(map, end, edition);
     return true;
 }
 
@@ -197,7 +206,7 @@ void fcvi_mutator_mutate_field(struct buffer *b, uint64_t *random)
 {
     struct map map;
     struct leaf at;
-    if (!map_of(b->bytes, b->size, &map) || !choose(&map, &at, random))
+    if (!map_of(b->bytes, b->size, b->rev1, &map) || !choose(&map, &at, random))
         return;
     if (at.field->kind == FCVI_F_BLOB)
         write_bytes(b, &at, random);
@@ -221,7 +230,7 @@ void fcvi_mutator_copy_fields(struct buffer *b, const uint8_t *from, size_t size
 {
     struct map mine, theirs;
     struct leaf source, at;
-    if (!map_of(b->bytes, b->size, &mine) || !map_of(from, size, &theirs))
+    if (!map_of(b->bytes, b->size, b->rev1, &mine) || !map_of(from, size, b->rev1, &theirs))
         return;
     for (size_t n = 1 + below(random, 4); n > 0; n--) {
         if (!choose(&theirs, &source, random) || !find(&mine, &source, &at))

@@ -78,7 +78,7 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
 {
     uint64_t random = seed;
     if (format->frames)
-        return fcvi_mutator_mutate_records(data, size, max_size, &random);
+        return fcvi_mutator_mutate_records(data, size, max_size, format->rev1, &random);
     size_t tail = tail_of(format);
     uint8_t kept[UINT8_MAX + 4] = {0};
     if (max_size <= tail)
@@ -86,7 +86,8 @@ size_t fcvi_mutate(uint8_t *data, size_t size, size_t max_size, uint64_t seed,
     size_t frame = size > tail ? size - tail : 0;
     if (frame > 0)
         memcpy(kept, data + frame, tail);
-    struct buffer b = {data, frame < max_size - tail ? frame : max_size - tail, max_size - tail};
+    struct buffer b = {data, frame < max_size - tail ? frame : max_size - tail, max_size - tail,
+                       format->rev1};
     if (format->pdus)
         fcvi_mutator_mutate_pdus(&b, &random);
     else
@@ -98,13 +99,13 @@ size_t fcvi_crossover(const uint8_t *a, size_t a_size, const uint8_t *b, size_t 
                       size_t max_size, uint64_t seed, const struct fcvi_mutator_format *format)
 {
     uint64_t random = seed;
-    struct buffer made = {out, 0, max_size};
+    struct buffer made = {out, 0, max_size, format->rev1};
     if (format->frames)
         return fcvi_mutator_cross_records(a, a_size, b, b_size, &made, &random);
     size_t tail = tail_of(format);
     if (a_size <= tail || b_size <= tail || a_size > max_size)
         return 0;
-    made = (struct buffer){out, a_size - tail, max_size - tail};
+    made = (struct buffer){out, a_size - tail, max_size - tail, format->rev1};
     memcpy(out, a, a_size - tail);
     if (format->pdus)
         fcvi_mutator_cross_pdus(&made, b, b_size - tail, &random);

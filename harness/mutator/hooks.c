@@ -28,6 +28,7 @@ static struct fcvi_mutator_format from_environment(void)
     format.frames = strncmp(text, "frames", 6) == 0;
     format.pdus = strncmp(text, "pdus", 4) == 0;
     format.crc = strstr(text, "crc") != NULL;
+    format.rev1 = strstr(text, "edition=rev1") != NULL;
     format.trailer = trailer != NULL ? (uint8_t)strtoul(trailer + 8, NULL, 10) : 0;
     return format;
 }

@@ -11,6 +11,7 @@
 struct buffer {
     uint8_t *bytes;
     size_t size, room;
+    bool rev1; /* IUs are made by the tables of 1999 */
 };
 
 /* splitmix64 */
@@ -33,6 +34,9 @@ static inline bool one_in(uint64_t *random, size_t n)
     return below(random, n) == 0;
 }
 
+/* edition.c: the edition whose IU these bytes are, or are made into */
+enum fcvi_edition fcvi_mutator_edition(const uint8_t *bytes, size_t size, bool rev1);
+
 /* fields.c: change the fields of a frame, or copy some of `from` */
 void fcvi_mutator_mutate_field(struct buffer *b, uint64_t *random);
 void fcvi_mutator_copy_fields(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
@@ -51,7 +55,7 @@ void fcvi_mutator_mutate_pdus(struct buffer *b, uint64_t *random);
 void fcvi_mutator_cross_pdus(struct buffer *b, const uint8_t *from, size_t size, uint64_t *random);
 
 /* sequence.c: the format "frames" */
-size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random);
+size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, bool rev1, uint64_t *random);
 size_t fcvi_mutator_cross_records(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                   struct buffer *out, uint64_t *random);
 

@@ -61,7 +61,7 @@ static void again(struct buffer *b, const struct records *r, size_t i, size_t at
 {
     uint8_t record[FCVI_RECORD_HEAD + LONGEST];
     struct buffer frame = {record + FCVI_RECORD_HEAD, r->length[i] < LONGEST ? r->length[i] : LONGEST,
-                           LONGEST};
+                           LONGEST, b->rev1};
     memcpy(record, b->bytes + r->at[i] - FCVI_RECORD_HEAD, FCVI_RECORD_HEAD + frame.size);
     change(&frame, random);
     record[0] = (uint8_t)(frame.size >> 8);
@@ -78,7 +78,7 @@ static void nothing(struct buffer *b, uint64_t *random)
 static void add_fresh(struct buffer *b, size_t at, uint64_t *random)
 {
     uint8_t record[FCVI_RECORD_HEAD + LONGEST];
-    struct buffer frame = {record + FCVI_RECORD_HEAD, 0, LONGEST};
+    struct buffer frame = {record + FCVI_RECORD_HEAD, 0, LONGEST, b->rev1};
     fcvi_mutator_build_frame(&frame, random);
     if (b->size == 0 && b->room >= FCVI_RECORD_HEAD && frame.size > b->room - FCVI_RECORD_HEAD)
         frame.size = b->room - FCVI_RECORD_HEAD; /* better a part than nothing */
@@ -97,7 +97,7 @@ static void step(struct buffer *b, uint64_t *random)
     }
     size_t i = below(random, r.count), j = below(random, r.count), size;
     size_t at = record_of(&r, i, &size), other = r.at[j] - FCVI_RECORD_HEAD;
-    struct buffer frame = {b->bytes + r.at[i], r.length[i], r.length[i]};
+    struct buffer frame = {b->bytes + r.at[i], r.length[i], r.length[i], b->rev1};
     switch (below(random, 12)) {
     case 0:
         take_out(b, at, size);
@@ -129,9 +129,9 @@ static void step(struct buffer *b, uint64_t *random)
     }
 }
 
-size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, uint64_t *random)
+size_t fcvi_mutator_mutate_records(uint8_t *data, size_t size, size_t room, bool rev1, uint64_t *random)
 {
-    struct buffer b = {data, size < room ? size : room, room};
+    struct buffer b = {data, size < room ? size : room, room, rev1};
     for (size_t steps = 1 + below(random, 4); steps > 0; steps--)
         step(&b, random);
     if (b.size == 0)

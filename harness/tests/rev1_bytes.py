@@ -18,11 +18,12 @@ ADDRESS = "00100004" + "00" * 12 + "0a000001" + "61626364" + "00" * 124
 ATTRIBUTES = "04000000000100000100000000000000000000000000000003000000"
 
 
-def frame(r_ctl: str, f_ctl: str, ox_id: int, words: str, payload: str = "", ours: bool = True) -> bytes:
-    """A frame between the two. ours: it is the client's. words: the Device_Header."""
+def frame(r_ctl: str, f_ctl: str, ox_id: int, words: str, payload: str = "", ours: bool = True, cnt: int = 0) -> bytes:
+    """A frame between the two with PREF, as one of a Connection of Priority (5.6.2). words: the Device_Header. ours: it is the
+    client's. cnt: SEQ_CNT, which each side counts in an Exchange."""
     to, by = (B, A) if ours else (A, B)
     df_ctl = SIZES[len(words) // 2]
-    return bytes.fromhex(f"{r_ctl}{to}00{by}58{f_ctl}00{df_ctl}0000{ox_id:04x}ffff00000000{words}{payload}")
+    return bytes.fromhex(f"{r_ctl}{to}80{by}58{f_ctl}00{df_ctl}{cnt:04x}{ox_id:04x}ffff00000000{words}{payload}")
 
 
 def connect(handle: str) -> str:
@@ -31,18 +32,20 @@ def connect(handle: str) -> str:
 
 
 def session() -> list[bytes]:
-    """A Connection from its setup in three phases (5.3.2) to its Disconnect; each Message is answered (Reliable Reception)."""
-    first, last = "290000", "980000"  # F_CTL: it opens the Exchange and passes the Initiative; it ends the Exchange
+    """A Connection from its setup in three phases (5.3.2) to its Disconnect; each Message is answered (Reliable Reception).
+    The first Message has VI_MSG_ID 0 (5.7.5), the Disconnect one more than the last (6.10)."""
+    # F_CTL: the first Sequence, which passes the Initiative, without a payload and with one (RLTV_OFF is there); the last
+    first, data, last = "290000", "290008", "980000"
     return [
-        frame("02", first, 1, "ffffffff" "10010000" "00000000" "00000000", connect(CLIENT)),
-        frame("03", "890000", 1, CLIENT + "18000000" "00000000" "00000000", connect(SERVER), ours=False),
-        frame("03", "180000", 1, SERVER + "19000000" "00000000" "00000000"),
-        frame("01", first, 2, SERVER + "00800000" "00000001" "deadbeef", "68656c6c6f212121"),
-        frame("07", last, 2, CLIENT + "08030000" "00000001" "00000000", ours=False),
-        frame("01", first, 3, SERVER + "01000000" "00000002" "00000000" + "0000000012345000" "00000077" "00000000", "00" * 64),
-        frame("07", last, 3, CLIENT + "09030000" "00000002" "00000000", ours=False),
-        frame("02", first, 4, SERVER + "12050000" "00000003" "00000000"),
-        frame("03", last, 4, CLIENT + "1a000000" "00000003" "00000000", ours=False),
+        frame("02", data, 1, "ffffffff" "10010000" "00000000" "00000000", connect(CLIENT)),
+        frame("03", "890008", 1, CLIENT + "18000000" "00000000" "00000000", connect(SERVER), ours=False),
+        frame("03", "180000", 1, SERVER + "19000000" "00000000" "00000000", cnt=1),
+        frame("01", data, 2, SERVER + "00800000" "00000000" "deadbeef", "68656c6c6f212121"),
+        frame("07", last, 2, CLIENT + "08000000" "00000000" "00000000", ours=False),
+        frame("01", data, 3, SERVER + "01000000" "00000001" "00000000" + "0000000012345000" "00000077" "00000000", "00" * 64),
+        frame("07", last, 3, CLIENT + "09000000" "00000001" "00000000", ours=False),
+        frame("02", first, 4, SERVER + "12050000" "00000002" "00000000"),
+        frame("03", last, 4, CLIENT + "1a000000" "00000002" "00000000", ours=False),
     ]
 
 

@@ -64,6 +64,21 @@ def test_a_device_of_1999_is_not_accused_by_the_tables_of_2007() -> None:
     assert len(lines) == 9 and all(line.endswith(" rev1") for line in lines)
 
 
+def test_a_connection_of_1999_is_followed_by_its_own_rules(tmp_path: Path) -> None:
+    """The first Message of 2007 has 1, and its Disconnect the last Message's VI_MSG_ID: here both are breaches (5.7.5, 6.10)."""
+    whole = ("--trust", "all,start,order,once")
+    assert lint(*whole, SESSION)[0] == []
+    frames = rev1_bytes.session()
+    for number in (4, 5):
+        frames[number - 1] = frames[number - 1][:32] + bytes.fromhex("00000001") + frames[number - 1][36:]
+    path = tmp_path / "ids.pcap"
+    path.write_bytes(rev1_bytes.capture(frames))
+    found, _ = lint(*whole, path)
+    assert [(f["frame"], f["requirement"]) for f in found] == [(4, "REV1-5.7.5-01")]  # class 2 may send the second 1 again
+    found, summary = lint(path)  # of a capture that may lack frames nobody is accused
+    assert found == [] and sum(entry["frames"] for entry in summary["not_judged"]) == 9
+
+
 def test_each_capture_of_2007_is_read_as_before() -> None:
     assert len(OF_2007) > 180
     for of in (OF_2007[:: len(OF_2007) // 30], [p for p in OF_2007 if p.parent.name in ("crafted", "libfc")]):

@@ -14,7 +14,8 @@ import pytest
 
 from fcvi.fc import codec
 from fcvi.report import dissector
-from fcvi.capture.reader import write
+from fcvi.capture.limits import Limits
+from fcvi.capture.reader import Reader, write
 
 from . import wrappings
 from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
@@ -28,7 +29,8 @@ FIELDS = {
     for structure, top in dissector.TOP.items()
     for _, path, field in dissector.tables_of(structure, top)
 }
-STRUCTURES = ("Device_Header", "Connect payload", "Connect Info", "FCVI_NET_ADDRESS", "FCVI_ATTRIBUTES", "FCVI_QOS")
+STRUCTURES = ("Device_Header", "Connect payload", "Connect Info", "FCVI_NET_ADDRESS", "FCVI_ATTRIBUTES", "FCVI_QOS",
+              "VIP_QualityOfService")  # fmt: skip
 
 
 def tshark(*arguments: str) -> str:
@@ -101,11 +103,7 @@ def assert_agree(path: Path) -> int:
     return sum(map(len, expected.values()))
 
 
-#: Of the edition of 1999, which the dissector does not know.
-OF_1999 = PCAPS / "rev1"
-
-
-@pytest.mark.parametrize("path", sorted(set(PCAPS.rglob("*.pcap")) - set(OF_1999.iterdir())), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(PCAPS.rglob("*.pcap")), ids=lambda p: p.name)
 def test_captures_of_the_repository(path: Path) -> None:
     assert_agree(path)
 
@@ -235,6 +233,51 @@ def test_connections_and_pairs_are_those_of_flows(name: str, tmp_path: Path) -> 
     assert longest == max((round(float(row[4]) * 1e6) for row in seen if row[4]), default=-1)
     table = tshark("-X", "lua_script1:connections", "-q", "-r", str(path)).splitlines()
     assert len(table) == 1 + len(flows)
+
+
+# ---- the edition of 1999 ----
+
+SESSION = PCAPS / "rev1/session.pcap"
+
+
+def test_a_capture_of_1999_is_read_by_its_own_tables() -> None:
+    """Each value of the draft's tables is what `fcvi decode` shows, and that is not nothing."""
+    assert assert_agree(SESSION) > 9 * 8
+    fields = ("fcvi.edition", "fcvi.connection", "fcvi.rev1.vi_msg_id", "fcvi.response_to", "_ws.col.Info")
+    seen = rows(SESSION, fields=fields)
+    assert [row[:2] for row in seen] == [["rev1", "1"]] * 9
+    assert [int(row[2], 16) for row in seen] == [0, 0, 0, 0, 0, 1, 1, 2, 2]
+    assert [row[3] for row in seen] == ["", "", "", "", "4", "", "6", "", ""]
+    assert "FCVI_DISCONNECT_RESP" in seen[-1][4] and seen[-1][4].endswith("Rev 1.0")  # 1Ah; FCVI_CONNECT_RESP3 of 2007
+    assert rows(SESSION, "-Y", "fcvi.rev1.imm_data == 1", fields=("frame.number",)) == [["4"]]  # 80h; a reserved bit of 2007
+    assert not rows(SESSION, "-Y", "fcvi.opcode", fields=("frame.number",))
+
+
+def test_the_edition_may_be_told() -> None:
+    """By the tables of the other edition the frames are none of its IUs, or of the few that both have."""
+    fields = ("frame.number", "fcvi.edition")
+    said = rows(SESSION, "-o", "fcvi.edition:2007 (ISO/IEC 14165-331)", "-Y", "fcvi.msg_id", fields=fields)
+    assert said == [["5", "2007"], ["6", "2007"], ["7", "2007"]]
+    path = PCAPS / "crafted/fc2-225-badcrc.pcap"
+    assert {row[0] for row in rows(path, fields=("fcvi.edition",))} <= {"2007", ""}
+    assert {row[0] for row in rows(path, "-o", "fcvi.edition:Rev 1.0 (1999)", fields=("fcvi.edition",))} <= {"rev1", ""}
+
+
+def test_none_is_crossed_among_both(tmp_path: Path) -> None:
+    """Sessions of both editions between other ports, one frame of each in turn: tshark and `fcvi decode` agree on every frame."""
+    with Reader(str(PCAPS / "cases/4.1.2.pcapng"), Limits()) as reader:
+        new = [bytes(record.data) for record in reader if record.kind == "frame"][:9]
+    with Reader(str(SESSION), Limits()) as reader:
+        old = [bytearray(record.data) for record in reader if record.kind == "frame"]
+    for data in old:
+        data[2] ^= 0x70
+        data[6] ^= 0x70
+    path = tmp_path / "both.pcap"
+    write(path, 224, [(i, bytes(d), 0, 0) for i, d in enumerate(d for pair in zip(new, old) for d in pair)])
+    assert_agree(path)
+    by_number = {row[0]: row[1] for row in rows(path, fields=("frame.number", "fcvi.edition")) if row[1]}
+    assert {by_number[str(n)] for n in range(2, 19, 2)} == {"rev1"}
+    assert {edition for n, edition in by_number.items() if int(n) % 2} == {"2007"}
 
 
 def test_vsans_are_fabrics_of_their_own(tmp_path: Path) -> None:

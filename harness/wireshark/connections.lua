@@ -12,7 +12,7 @@ local UNASSIGNED = 0xFFFFFFFF
 local ASKS = { [0x00] = true, [0x01] = true, [0x02] = true }
 local ANSWERS = { [0x08] = true, [0x09] = true, [0x0A] = true }
 local SETUP = { [0x10] = true, [0x18] = true, [0x19] = true, [0x1A] = true }
-local RETRY, RQST, RESP1, DISCONNECT_RESP = 0x10, 0x10, 0x18, 0x1B
+local RETRY, RQST, RESP1, DISCONNECT_RESP, DISCONNECT_RESP_REV1 = 0x10, 0x10, 0x18, 0x1B, 0x1A
 local of_frame, answer_of, asked_of, count
 local setups, exchanges, places, pending, listed
 
@@ -59,9 +59,11 @@ end
 -- A frame of a Connection Setup.
 local function of_setup(f)
     local low, high = math.min(f.s_id, f.d_id), math.max(f.s_id, f.d_id)
-    local exchange, known = key(f.net, low, high, f.ox_id), key(f.net, low, high, "id", f.connection_id)
+    local exchange, known = key(f.net, low, high, f.ox_id), key(f.net, low, high, f.rev1 and "exchange" or "id", f.connection_id)
     local setup = setups[known]
-    if f.opcode == RQST and setup ~= nil and setup.ox_id ~= f.ox_id and not f.retry then
+    if f.opcode == RQST and f.rev1 then
+        setup = nil -- Rev 1.0 has no identifier of a setup beside its Exchange, and no retry
+    elseif f.opcode == RQST and setup ~= nil and setup.ox_id ~= f.ox_id and not f.retry then
         setup = nil -- the identifier was used before, for a Connection that is over
     end
     if setup == nil and f.retry and f.own_handle ~= nil then -- a retry may have an identifier of its own; the VI is the same
@@ -96,7 +98,7 @@ local function of_message(f)
             end
         end
     end
-    if f.opcode == DISCONNECT_RESP then -- it may say that there is no such Connection, and then has no handle
+    if f.opcode == (f.rev1 and DISCONNECT_RESP_REV1 or DISCONNECT_RESP) then -- it may say that there is no such Connection, and then has no handle
         connection = exchanges[key(f.net, low, high, f.ox_id)] or connection
     end
     if connection == nil and f.handle == UNASSIGNED then
@@ -117,23 +119,31 @@ local function port_of(field)
     return bytes:get_index(0) * 65536 + bytes:get_index(1) * 256 + bytes:get_index(2)
 end
 
+-- The two ports of a frame, whichever sent it.
+local function ports()
+    local s_id, d_id = port_of(get.s_id()), port_of(get.d_id())
+    return key(network(), math.min(s_id, d_id), math.max(s_id, d_id))
+end
+
 local function common(pinfo)
     return { number = pinfo.number, time = pinfo.rel_ts, net = network(), s_id = port_of(get.s_id()), d_id = port_of(get.d_id()),
              ox_id = get.ox_id().value }
 end
 
 -- The first time a frame is dissected: where it belongs. `dh` is the Device_Header, `payload_at` what follows it.
-local function follow(pinfo, tvb, dh, size, opcode)
+local function follow(pinfo, tvb, dh, size, opcode, rev1)
     local f = common(pinfo)
     f.opcode, f.handle, f.msg_id = opcode, tvb(dh, 4):uint(), tvb(dh + 8, 4):uint()
     f.parameter = get.parameter().value
     f.last = bit.band(get.f_ctl().value, 0x080000) ~= 0
-    f.connection_id = size >= 32 and tvb(dh + 28, 4):uint() or 0
-    f.retry = bit.band(tvb(dh + 5, 1):uint(), RETRY) ~= 0
+    f.rev1 = rev1
+    f.connection_id = rev1 and f.ox_id or size >= 32 and tvb(dh + 28, 4):uint() or 0
+    f.retry = not rev1 and bit.band(tvb(dh + 5, 1):uint(), RETRY) ~= 0
     if (opcode == RQST or opcode == RESP1) and f.parameter == 0 and tvb:len() >= dh + size + 12 then
-        f.own_handle = tvb(dh + size + 8, 4):uint()
+        f.own_handle = tvb(dh + size + (rev1 and 4 or 8), 4):uint()
     end
-    of_frame[f.number] = (SETUP[opcode] and of_setup or of_message)(f)
+    local of_a_setup = SETUP[opcode] and not (rev1 and opcode == DISCONNECT_RESP_REV1)
+    of_frame[f.number] = (of_a_setup and of_setup or of_message)(f)
     local c = listed[of_frame[f.number]]
     c.frames, c.last, c.bytes = c.frames + 1, f.number, c.bytes + pinfo.len
 end

@@ -1,19 +1,47 @@
-/* The Frame_Header of an FC-VI IU: R_CTL, F_CTL, DF_CTL, CS_CTL, Parameter and delimiters (Table 1, 5.8). */
+/* The Frame_Header of an FC-VI IU: R_CTL, F_CTL, DF_CTL, CS_CTL, Parameter and delimiters (Table 1, 5.8).
+ * What the editions have otherwise stands in tables of theirs; a check asks no edition. */
 #include "../core/report.h"
 #include "f_ctl.h"
 #include "fc.h"
 
 struct f_ctl_rule {
+    const char *first_id;
     uint8_t responder, first, last, initiative, one_frame;
     const char *last_id, *initiative_id, *one_frame_id;
 };
 
-static const struct f_ctl_rule rules[] = {
+static const struct f_ctl_rule rules[FCVI_EDITION_COUNT][FCVI_IU_COUNT] = {
 #define ROW(ident, responder, first, last, initiative, ...)                                                  \
-    [FCVI_IU_##ident] = {FCVI_##responder, FCVI_##first, FCVI_##last, FCVI_##initiative, __VA_ARGS__},
+    [FCVI_EDITION_2007][FCVI_IU_##ident] = {                                                                 \
+        "FCVI-T01-" #ident "-pos", FCVI_##responder, FCVI_##first, FCVI_##last,                              \
+        FCVI_##initiative,         __VA_ARGS__},
     FCVI_F_CTL_TABLE(ROW)
 #undef ROW
+#define ROW(ident, first_id, responder, first, last, initiative, ...)                                        \
+    [FCVI_EDITION_REV1][FCVI_IU_##ident] = {first_id,    FCVI_##responder,  FCVI_##first,                    \
+                                            FCVI_##last, FCVI_##initiative, __VA_ARGS__},
+        FCVI_REV1_F_CTL_TABLE(ROW)
+#undef ROW
 };
+
+/* What is wrong with the Relative Offset: it is not marked as one; it does not begin with zero. */
+static const struct {
+    struct fcvi_rule unmarked, first;
+} offsets[FCVI_EDITION_COUNT] = {
+    [FCVI_EDITION_2007] = {{FCVI_VIOLATION, "FCVI-5.8.7-01", NULL,
+                            "Parameter is not marked as a Relative Offset", NULL, 1},
+                           {FCVI_VIOLATION, "FCVI-5.8.7-01", NULL,
+                            "the first Relative Offset of an Exchange is not zero", NULL, 0}},
+    [FCVI_EDITION_REV1] = {{FCVI_NOTICE, "REV1-5.6.6-01", "R22",
+                            "RLTV_OFF is not marked as a Relative Offset", NULL, 1},
+                           {FCVI_VIOLATION, "REV1-5.6.6-01", NULL,
+                            "the first RLTV_OFF of an Exchange is not zero", NULL, 0}},
+};
+
+static const struct f_ctl_rule *rule_of(const struct fcvi_frame *frame)
+{
+    return &rules[frame->edition][frame->iu];
+}
 
 static void bit(struct fcvi_findings *f, struct fcvi_place place, bool seen, uint8_t wanted, const char *id,
                 const char *message)
@@ -24,15 +52,14 @@ static void bit(struct fcvi_findings *f, struct fcvi_place place, bool seen, uin
 
 static void check_f_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
-    const struct f_ctl_rule *rule = &rules[frame->iu];
+    const struct f_ctl_rule *rule = rule_of(frame);
     uint64_t f_ctl = fcvi_FC_F_CTL(frame->fc);
-    const char *position = fcvi_iu_row((enum fcvi_iu)frame->iu)->position;
     bool end = (f_ctl & F_CTL(End_Sequence)) != 0;
     bit(f, FCVI_AT(0, FC, Exchange_Context), (f_ctl & F_CTL(Exchange_Context)) != 0, rule->responder,
         "FCVI-5.8.1-01", "Exchange Context does not fit the IU's sender");
     bit(f, FCVI_AT(0, FC, Sequence_Context), (f_ctl & F_CTL(Sequence_Context)) != 0, FCVI_ZERO,
         "FCVI-5.8.1-01", "a data frame comes from the Sequence Initiator");
-    bit(f, FCVI_AT(0, FC, First_Sequence), (f_ctl & F_CTL(First_Sequence)) != 0, rule->first, position,
+    bit(f, FCVI_AT(0, FC, First_Sequence), (f_ctl & F_CTL(First_Sequence)) != 0, rule->first, rule->first_id,
         "First_Sequence does not fit the IU's place in its Exchange");
     if (rule->one_frame && !end)
         fcvi_report(
@@ -85,15 +112,14 @@ static void check_cs_ctl(const struct fcvi_frame *frame, struct fcvi_findings *f
 static void check_offset(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const uint8_t *fc = frame->fc;
-    if (frame->payload_length == 0 || !fcvi_iu_row((enum fcvi_iu)frame->iu)->has_payload)
+    if (frame->payload_length == 0 ||
+        !fcvi_edition_iu((enum fcvi_edition)frame->edition, (enum fcvi_iu)frame->iu)->has_payload)
         return; /* E19: an empty frame's Parameter says nothing */
     if (!fcvi_FC_Relative_Offset_Present(fc))
-        fcvi_report(f, FCVI_AT(0, FC, Relative_Offset_Present), 0,
-                    FCVI_BREACH("FCVI-5.8.7-01", "Parameter is not marked as a Relative Offset", 1));
+        fcvi_report(f, FCVI_AT(0, FC, Relative_Offset_Present), 0, offsets[frame->edition].unmarked);
     else if (fcvi_FC_First_Sequence(fc) && fcvi_FC_SEQ_CNT(fc) == 0 && fcvi_FC_Parameter(fc) != 0 &&
              fcvi_sof_initiates(frame->input.sof)) /* SEQ_CNT may have wrapped in a long Sequence */
-        fcvi_report(f, FCVI_AT(0, FC, Parameter), fcvi_FC_Parameter(fc),
-                    FCVI_BREACH("FCVI-5.8.7-01", "the first Relative Offset of an Exchange is not zero", 0));
+        fcvi_report(f, FCVI_AT(0, FC, Parameter), fcvi_FC_Parameter(fc), offsets[frame->edition].first);
 }
 
 static bool is_class2(uint8_t sof)
@@ -110,9 +136,9 @@ static void check_delimiters(const struct fcvi_frame *frame, struct fcvi_finding
         fcvi_report(f, sof, in->sof,
                     FCVI_BREACH_IN_WORDS("FCVI-4.2-17", "the SOF is not one of class 2 or class 3",
                                          "SOFi2, SOFn2, SOFi3 or SOFn3"));
-    if (rules[frame->iu].one_frame && (in->sof == FCVI_SOF_N2 || in->sof == FCVI_SOF_N3))
+    if (rule_of(frame)->one_frame && (in->sof == FCVI_SOF_N2 || in->sof == FCVI_SOF_N3))
         fcvi_report(f, sof, in->sof,
-                    FCVI_BREACH_IN_WORDS(rules[frame->iu].one_frame_id,
+                    FCVI_BREACH_IN_WORDS(rule_of(frame)->one_frame_id,
                                          "the IU's only frame does not start it", "SOFi2 or SOFi3"));
     bool terminates = in->eof == FCVI_EOF_T;
     if ((terminates || in->eof == FCVI_EOF_N) && known && !is_class2(in->sof) &&
@@ -131,5 +157,26 @@ void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *f)
     check_f_ctl(frame, f);
     check_df_ctl(frame, f);
     check_offset(frame, f);
+    check_delimiters(frame, f);
+}
+
+/* 5.4 of the draft: the frame that begins an Exchange. The SOF tells it, and an IU of one frame needs none.
+ */
+static void check_start(const struct fcvi_frame *frame, struct fcvi_findings *f)
+{
+    const uint8_t *fc = frame->fc;
+    uint8_t sof = frame->input.sof;
+    bool starts = sof == FCVI_SOF_I2 || sof == FCVI_SOF_I3 ||
+                  (rule_of(frame)->one_frame && fcvi_FC_End_Sequence(fc) && sof == FCVI_SOF_NONE);
+    if (starts && fcvi_FC_First_Sequence(fc) && fcvi_FC_SEQ_CNT(fc) != 0)
+        fcvi_report(f, FCVI_AT(0, FC, SEQ_CNT), fcvi_FC_SEQ_CNT(fc),
+                    FCVI_BREACH("REV1-5.4-02", "SEQ_CNT is not zero at the start of the Exchange", 0));
+}
+
+void fcvi_check_header_rev1(const struct fcvi_frame *frame, struct fcvi_findings *f)
+{
+    check_f_ctl(frame, f);
+    check_offset(frame, f);
+    check_start(frame, f);
     check_delimiters(frame, f);
 }

@@ -199,6 +199,7 @@ void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *f)
         return;
     }
     check_table_1(frame, f);
+    fcvi_check_header_rev1(frame, f);
     check_handle(frame, f);
     if (is_in(frame->iu, FCVI_IUS_REV1_RQST))
         check_mode(frame, f);

@@ -29,4 +29,25 @@ enum { FCVI_ANY, FCVI_ZERO, FCVI_ONE };
     ROW(CONNECT_RESP3, ONE, ZERO, ONE, ZERO, 1, "FCVI-5.8.4-05", "FCVI-5.3.1-04", "FCVI-6.11.1-04")          \
     ROW(DISCONNECT_RESP, ONE, ZERO, ONE, ZERO, 1, "FCVI-5.8.4-07", "FCVI-5.3.1-04", "FCVI-6.13.1-03")
 
+/* The same of Rev 1.0 (its 5.3 and clause 6): the setup ends with FCVI_CONNECT_RESP2, and each connection IU
+ * is one frame. ROW(ident, requirement of First_Sequence, then as above). That a Disconnect begins its
+ * Exchange stood in a figure (R23). */
+#define FCVI_REV1_F_CTL_TABLE(ROW)                                                                           \
+    ROW(SEND_RQST, NULL, ZERO, ANY, ANY, ANY, 0, NULL, NULL, NULL)                                           \
+    ROW(WRITE_RQST, NULL, ZERO, ANY, ANY, ANY, 0, NULL, NULL, NULL)                                          \
+    ROW(READ_RQST, "FCVI-T01-READ_RQST-pos", ZERO, ONE, ZERO, ONE, 1, "FCVI-T01-READ_RQST-pos",              \
+        "REV1-6.5-02", "REV1-6.5-02")                                                                        \
+    ROW(SEND_RESP, "FCVI-T01-SEND_RESP-pos", ONE, ZERO, ONE, ANY, 1, "FCVI-6.3.1-06", NULL, "FCVI-6.3.1-05") \
+    ROW(WRITE_RESP, "FCVI-T01-WRITE_RESP-pos", ONE, ZERO, ONE, ANY, 1, "FCVI-6.5.1-06", NULL,                \
+        "FCVI-6.5.1-05")                                                                                     \
+    ROW(READ_RESP, "FCVI-T01-READ_RESP-pos", ONE, ZERO, ANY, ANY, 0, NULL, NULL, NULL)                       \
+    ROW(CONNECT_RQST, "FCVI-T01-CONNECT_RQST-pos", ZERO, ONE, ZERO, ONE, 1, "FCVI-T01-CONNECT_RQST-pos",     \
+        "REV1-5.3-01", "REV1-6.7-01")                                                                        \
+    ROW(DISCONNECT_RQST, NULL, ZERO, ANY, ZERO, ONE, 1, "REV1-6.10-02", "REV1-6.10-02", "REV1-6.10-02")      \
+    ROW(CONNECT_RESP1, "FCVI-T01-CONNECT_RESP1-pos", ONE, ZERO, ZERO, ONE, 1, "FCVI-T01-CONNECT_RESP1-pos",  \
+        "REV1-5.3-02", "REV1-6.8-01")                                                                        \
+    ROW(CONNECT_RESP2, "REV1-5.3-03", ZERO, ZERO, ONE, ZERO, 1, "REV1-5.3-03", "REV1-5.3-03", "REV1-6.9-01") \
+    ROW(DISCONNECT_RESP, "FCVI-T01-DISCONNECT_RESP-pos", ONE, ZERO, ONE, ZERO, 1, "REV1-6.11-01",            \
+        "REV1-6.11-01", "REV1-6.11-01")
+
 #endif

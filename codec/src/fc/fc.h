@@ -43,6 +43,8 @@ bool fcvi_is_good_message(const struct fcvi_frame *frame);
 /** What holds for every frame, whatever the edition. */
 void fcvi_check_fc2(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+/** The same of an IU of Rev 1.0: F_CTL, RLTV_OFF, SEQ_CNT where an Exchange begins, and delimiters. */
+void fcvi_check_header_rev1(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 /** What Rev 1.0 demands of a frame that was taken apart by its tables. */
 void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *findings);

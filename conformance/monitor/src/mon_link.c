@@ -1,4 +1,5 @@
 /* Basic Link Services and link control (FC-FS, 5.8.1): what they do to Exchanges and Sequences. */
+#include "rev1/rev1.h"
 #include "rules.h"
 
 static struct exchange *exchange_here(struct at_hand *s)
@@ -54,6 +55,8 @@ void mon_link_services(struct at_hand *s)
 {
     struct exchange *x = exchange_here(s);
     uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
+    if (r_ctl == FCVI_R_CTL_ABTS)
+        mon_rev1_abort(s);
     if (x == NULL)
         return; /* of another FC-4, or never seen */
     s->x = x;

@@ -25,7 +25,8 @@ struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
     if (reason != FCVI_UNJUDGED_EVICTED)
         return m->unjudged[reason];
     uint64_t evicted = m->exchanges.evicted + m->endpoints.evicted + m->setups.evicted +
-                       m->sequences.evicted + m->pairs.evicted;
+                       m->sequences.evicted + m->pairs.evicted + m->rev1_exchanges.evicted +
+                       m->rev1_ends.evicted;
     return (struct fcvi_monitor_count){evicted, 0};
 }
 

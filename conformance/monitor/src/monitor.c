@@ -1,4 +1,5 @@
 /* The monitor's block, and the way of a frame through the rules. */
+#include "rev1/rev1.h"
 #include "rules.h"
 
 static uint64_t lay(uint64_t *end, uint64_t bytes)
@@ -23,6 +24,8 @@ static void place(struct pool *p, uint64_t *end, uint32_t count, size_t size)
     FCVI_ASSERT(p->bound > p->items && count < slots); /* a search ends at an empty slot */
 }
 
+enum { REV1_SHARE = 4 }; /* such devices are few: they have one place for so many of 2007 */
+
 static bool limit(uint32_t *value, uint32_t normal)
 {
     if (*value == 0)
@@ -44,6 +47,8 @@ static uint64_t layout(struct fcvi_monitor *m, const struct fcvi_monitor_limits 
     place(&m->setups, &end, l.setups, sizeof(struct setup));
     place(&m->sequences, &end, l.sequences, sizeof(struct sequence));
     place(&m->pairs, &end, l.pairs, sizeof(struct pair));
+    place(&m->rev1_exchanges, &end, l.exchanges / REV1_SHARE + 2, sizeof(struct r1_exchange));
+    place(&m->rev1_ends, &end, l.endpoints / REV1_SHARE + 2, sizeof(struct r1_end));
     return end;
 }
 
@@ -78,6 +83,8 @@ void fcvi_monitor_forget(struct fcvi_monitor *m)
     mon_pool_clear(m, &m->setups);
     mon_pool_clear(m, &m->sequences);
     mon_pool_clear(m, &m->pairs);
+    mon_pool_clear(m, &m->rev1_exchanges);
+    mon_pool_clear(m, &m->rev1_ends);
     if (m->latest != 0) /* what was sent before the event may still come */
         fcvi_monitor_gap(m);
 }
@@ -266,7 +273,9 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
     struct fcvi_frame view;
     if (s.f->kind == FCVI_KIND_OTHER && follows_on(&s, &view))
         s.f = &view;
-    if (s.f->kind == FCVI_KIND_IU)
+    if (s.f->kind == FCVI_KIND_IU && s.f->edition == FCVI_EDITION_REV1)
+        mon_rev1_iu(&s);
+    else if (s.f->kind == FCVI_KIND_IU)
         take_iu(&s);
     else if (s.f->kind == FCVI_KIND_BLS)
         mon_link_services(&s);

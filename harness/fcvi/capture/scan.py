@@ -104,8 +104,7 @@ class Records:
             return ""
         both = f"; {self.undecided} IUs that either edition has, judged as of 2007" if self.undecided else ""
         return (
-            f"editions: rev1: {self.rev1} IUs, {self.setups_rev1} connect requests; each IU was judged by itself, no monitor "
-            f"follows this edition; 2007: {self.setups_2007} connect requests{both}"
+            f"editions: rev1: {self.rev1} IUs, {self.setups_rev1} connect requests; 2007: {self.setups_2007} connect requests{both}"
         )
 
     def text(self) -> str:

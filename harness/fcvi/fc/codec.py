@@ -92,18 +92,21 @@ class Iu(NamedTuple):
 _CATEGORY = {0x00: "message-request", 0x08: "message-response", 0x10: "connect-request", 0x18: "connect-response"}
 
 
-def _load_ius() -> dict[str, Iu]:
+def _load_ius(edition: int) -> dict[str, Iu]:
     ius = {}
-    row = ffi.new("struct fcvi_iu_info *")
     for index in range(lib.FCVI_IU_COUNT):
-        lib.fcvi_iu_info(index, row)
+        row = lib.fcvi_edition_iu(edition, index)
+        if row == ffi.NULL:
+            continue
         name = _text(lib.fcvi_iu_name(index)).removeprefix("FCVI_")
         ius[name] = Iu(row.opcode, row.r_ctl, row.dh_size, bool(row.has_payload), _CATEGORY[row.opcode & 0x18])
     return ius
 
 
 #: Table 1 by IU name without FCVI_.
-IUS = _load_ius()
+IUS = _load_ius(lib.FCVI_EDITION_2007)
+#: The same of Rev 1.0 (1999), under the names that 2007 has for them.
+IUS_REV1 = _load_ius(lib.FCVI_EDITION_REV1)
 
 
 def get(structure: str, ident: str, data: bytes, offset: int = 0) -> Value:

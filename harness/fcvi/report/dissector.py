@@ -16,7 +16,10 @@ from fcvi.vitcp import codec as vitcp
 
 _STRUCTURES = ("DH", "CONN", "INFO", "ADDR", "ATTRS", "QOS")
 #: Structures that stand once, so that their fields need no longer name; the others are named by who contains them.
-TOP = {"DH": "fcvi", "CONN": "fcvi.conn", "INFO": "fcvi.conn"}
+TOP = {
+    "DH": "fcvi", "CONN": "fcvi.conn", "INFO": "fcvi.conn",
+    "DH_REV1": "fcvi.rev1", "CONN_REV1": "fcvi.rev1.conn",
+}  # fmt: skip
 _CONTAINER_BITS = {1: 8, 2: 16, 3: 24, 4: 32, 8: 64}
 
 
@@ -39,7 +42,7 @@ def _values(field: codec.Field) -> str:
 
 def _proto_field(path: str, field: codec.Field, filtered: str = "") -> str:
     name, label = _quote(filtered or abbreviation(path, field)), _quote(field.name)
-    if field.ident == "HOST_ADD":
+    if field.ident in ("HOST_ADD", "HOST_IP_ADDR"):
         return f"ProtoField.ipv6({name}, {label})"
     if field.kind in ("blob", "nest"):
         return f"ProtoField.bytes({name}, {label})"
@@ -86,6 +89,13 @@ def tables() -> str:
     lines.append("local names = { " + ", ".join(f"[{i}] = {_quote('FCVI_' + name)}" for i, (name, _) in ius) + " }")
     both = ("CONNECT_RQST", "CONNECT_RESP1")
     lines.append("local connect = { " + ", ".join(f"[{i}] = true" for i, (name, _) in ius if name in both) + " }")
+    for edition, words in (("2007", codec.IUS), ("rev1", codec.IUS_REV1)):
+        sizes = ", ".join(f"[{iu.opcode:#04x}] = {iu.dh_size}" for iu in words.values())
+        lines.append(f"editions.sizes_{edition} = {{ {sizes} }}")
+    numbers = {name: i for i, (name, _) in ius}
+    old = [(numbers[name], iu) for name, iu in codec.IUS_REV1.items()]
+    lines.append("editions.opcodes = { " + ", ".join(f"[{iu.opcode:#04x}] = {i}" for i, iu in old) + " }")
+    lines.append("editions.device_headers = { " + ", ".join(f"[{i}] = {iu.dh_size}" for i, iu in old) + " }")
     return "\n".join(lines)
 
 

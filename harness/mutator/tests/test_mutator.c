@@ -9,8 +9,13 @@
 
 enum { ROOM = 2200, RUNS = 20000 };
 
-static const struct fcvi_mutator_format formats[] = {
-    {.trailer = 2}, {.trailer = 0}, {.crc = true}, {.frames = true}, {.pdus = true, .trailer = 1}};
+static const struct fcvi_mutator_format formats[] = {{.trailer = 2},
+                                                     {.trailer = 0},
+                                                     {.crc = true},
+                                                     {.frames = true},
+                                                     {.pdus = true, .trailer = 1},
+                                                     {.rev1 = true},
+                                                     {.frames = true, .rev1 = true}};
 
 static uint64_t next(uint64_t *random)
 {
@@ -75,6 +80,56 @@ END_TEST
 
 /* From nothing: every PDU of the draft with its headers, refusals without one, and streams of several PDUs;
  * mostly they can be divided to their end. */
+/* By the tables of 1999 each of its IUs, most of them without a finding that says it is none. */
+START_TEST(test_reaches_every_iu_of_1999)
+{
+    uint8_t data[ROOM] = {0};
+    size_t size = 1;
+    unsigned ius = 0, good = 0;
+    const struct fcvi_mutator_format rev1 = {.rev1 = true};
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
+        size = fcvi_mutate(data, seed % 16 == 0 ? 1 : size, 600, seed, &rev1);
+        struct fcvi_frame frame;
+        struct fcvi_input in = {data, size, 0, 0, 0};
+        fcvi_decode_edition(&in, FCVI_EDITION_REV1, &frame, NULL);
+        ius |= 1u << frame.iu;
+        good += frame.kind == FCVI_KIND_IU && frame.iu != FCVI_IU_NONE;
+    }
+    ck_assert_uint_eq(ius | 1u << FCVI_IU_CONNECT_RESP3, (1u << (FCVI_IU_COUNT + 1)) - 1);
+    ck_assert_uint_eq(ius >> FCVI_IU_CONNECT_RESP3 & 1u, 0);
+    ck_assert_uint_gt(good, RUNS / 4);
+}
+END_TEST
+
+/* RELIABILITY_LVL is the first byte of the attributes in Rev 1.0 (its Table 14), the third in 2007. */
+START_TEST(test_a_frame_of_1999_is_changed_by_its_own_fields)
+{
+    enum { FRAME = 24 + 16 + 332, LEVEL = 24 + 16 + 304 };
+    static const struct fcvi_mutator_format plain = {0};
+    unsigned named = 0, kept = 0;
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
+        uint8_t data[ROOM] = {0x02}, before[FRAME];
+        data[8] = 0x58;
+        data[9] = 0x29;
+        data[13] = 1;
+        data[28] = 0x10;
+        data[24 + 16 + 3] = 1; /* VI_REVISION */
+        data[LEVEL] = 1;
+        memcpy(before, data, FRAME);
+        const size_t size = fcvi_mutate(data, FRAME, 600, seed, &plain);
+        if (size != FRAME)
+            continue;
+        kept++;
+        unsigned differ = 0;
+        for (size_t i = 0; i < FRAME; i++)
+            differ += data[i] != before[i];
+        named += differ == 1 && data[LEVEL] == 4; /* Reliable Reception */
+    }
+    ck_assert_uint_gt(kept, RUNS / 4);
+    ck_assert_uint_gt(named, 1); /* of some 200 places and values */
+}
+END_TEST
+
 START_TEST(test_reaches_every_pdu)
 {
     uint8_t data[ROOM] = {0};
@@ -172,6 +227,8 @@ int main(void)
     tcase_add_loop_test(tc, test_stays_inside, 0, FORMATS);
     tcase_add_loop_test(tc, test_equal_arguments_give_equal_bytes, 0, FORMATS);
     tcase_add_test(tc, test_reaches_every_iu);
+    tcase_add_test(tc, test_reaches_every_iu_of_1999);
+    tcase_add_test(tc, test_a_frame_of_1999_is_changed_by_its_own_fields);
     tcase_add_test(tc, test_reaches_every_pdu);
     tcase_add_test(tc, test_crc);
     tcase_add_test(tc, test_records_stay_records);
