@@ -48,8 +48,9 @@ struct capture_record {
     const char *problem; /* CAPTURE_MALFORMED: what is wrong, else NULL */
     struct fcvi_input frame;
     /* what is not named for a kind or an unusual record is not set in the others */
-    uint32_t protocol; /* CAPTURE_FOREIGN: for fcvi_capture_protocol */
-    uint32_t whole;    /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known */
+    uint32_t protocol; /* CAPTURE_FOREIGN: for fcvi_capture_protocol; of TCP the frame is its IP packet */
+    uint32_t whole;    /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known. TCP: bytes
+                          that the IP packet had */
     uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
 };
 
@@ -64,6 +65,8 @@ enum capture_protocol {
     CAPTURE_FC_TYPE, /* FC-2 frames of another FC-4 or of a service */
     CAPTURE_FC_R_CTL /* extended headers that are not looked behind */
 };
+/** The protocol of records that are TCP, but of port 3225. */
+enum { CAPTURE_TCP = CAPTURE_IP << 16 | 6 };
 /** A foreign protocol in words; like snprintf. */
 int fcvi_capture_protocol(uint32_t protocol, char *out, size_t size);
 

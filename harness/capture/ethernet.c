@@ -63,11 +63,11 @@ static void open_ip(struct envelope_bytes b, struct capture_record *out)
     foreign(out, CAPTURE_IP, protocol);
     if (!first || protocol != IP_TCP || b.length < header + 4)
         return;
+    out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
+    out->whole = (uint32_t)b.original;
     if (fcvi_load(b.at + header, 2) != PORT_FCIP && fcvi_load(b.at + header + 2, 2) != PORT_FCIP)
         return;
     out->kind = CAPTURE_PART;
-    out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
-    out->whole = (uint32_t)b.original;
 }
 
 /* ---- EtherTypes ---- */

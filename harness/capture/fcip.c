@@ -1,18 +1,14 @@
 /* FCIP: each FC-2 frame comes behind an encapsulation header that says its length twice, the second time
  * inverted (RFC 3643 and 3821). One segment may hold several frames, and a frame may be cut by the borders of
  * segments. */
-#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): dladdr */
 #include "fcip.h"
 
 #include "envelope.h"
-#include "streams.h"
+#include "segments.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LIBRARY "libfcvi-streams.so"
 
 enum { HEADER = 28, DELIMITER = 4, CRC = 4, SHORTEST = HEADER + 2 * DELIMITER + CRC + 24, ROOM = 4096 };
 enum { SPECIAL = 0x01 /* of pFlags */, PROTOCOL_FCIP = 1 };
@@ -33,7 +29,7 @@ struct ready {
 };
 
 struct fcip {
-    void *library;
+    struct segments library;
     const struct streams_calls *calls;
     struct streams *streams;
     struct side *sides[STREAMS_MOST];
@@ -151,8 +147,10 @@ static void take_frames(struct fcip *f, struct side *s)
     }
 }
 
-static void on_data(void *context, uint32_t stream, uint32_t link, const uint8_t *bytes, size_t length)
+static void on_data(void *context, uint32_t stream, uint32_t link, const struct streams_piece *piece,
+                    const uint8_t *bytes, size_t length)
 {
+    (void)piece;
     struct fcip *f = context;
     struct side *s = f->sides[stream];
     if (s == NULL)
@@ -192,36 +190,6 @@ static void on_begin(void *context, uint32_t stream, int lost)
 
 /* ---- segments ---- */
 
-enum { TCP = 20 };
-
-/* The headers of an IP packet that the envelope found to be TCP. */
-static bool segment_of(const uint8_t *ip, size_t length, size_t original, struct streams_segment *s)
-{
-    bool four = ip[0] >> 4 == 4;
-    size_t header = four ? (size_t)(ip[0] & 0xF) * 4 : 40, size = four ? 4 : STREAMS_ADDRESS;
-    size_t total = four ? (size_t)fcvi_load(ip + 2, 2) : (size_t)fcvi_load(ip + 4, 2) + 40;
-    if (length < header + TCP)
-        return false;
-    if (total < header + TCP || total > original)
-        total = original; /* left to the network adapter to fill in */
-    const uint8_t *tcp = ip + header;
-    size_t at = header + (size_t)(tcp[12] >> 4) * 4;
-    if (at < header + TCP || at > total)
-        return false;
-    *s = (struct streams_segment){.from_port = (uint16_t)fcvi_load(tcp, 2),
-                                  .to_port = (uint16_t)fcvi_load(tcp + 2, 2)};
-    memcpy(s->from, ip + (four ? 12 : 8), size);
-    memcpy(s->to, ip + (four ? 16 : 24), size);
-    s->sequence = (uint32_t)fcvi_load(tcp + 4, 4);
-    s->acknowledged = (uint32_t)fcvi_load(tcp + 8, 4);
-    s->flags = tcp[13];
-    size_t end = length < total ? length : total;
-    s->data = ip + (at < end ? at : end);
-    s->length = at < end ? end - at : 0;
-    s->missing = total - at - s->length;
-    return true;
-}
-
 static int failed(const struct fcip *f, int status, char *error, size_t size)
 {
     if (status == 0 && !f->no_memory)
@@ -236,7 +204,7 @@ int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t orig
     struct streams_segment segment;
     f->count = f->next = f->stored = 0;
     f->special = f->delivered = false;
-    if (!segment_of(ip, length, original, &segment)) {
+    if (!fcvi_segment_of(ip, length, original, &segment)) {
         out->kind = CAPTURE_FOREIGN;
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 2;
         return 0;
@@ -284,37 +252,6 @@ int fcvi_fcip_flush(struct fcip *f, char *error, size_t size)
     return failed(f, status, error, size);
 }
 
-/* ---- the library ---- */
-
-static bool load_from(struct fcip *f, const char *directory)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s%s", directory, *directory != '\0' ? "/" : "", LIBRARY);
-    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return f->library != NULL;
-}
-
-/* It lies beside the extension module, or in python/ of the build's directory. */
-static bool load(struct fcip *f)
-{
-    static const char here = 0;
-    Dl_info info;
-    char at[4000] = ".", other[4060];
-    if (dladdr(&here, &info) != 0 && info.dli_fname != NULL && strchr(info.dli_fname, '/') != NULL) {
-        snprintf(at, sizeof at, "%s", info.dli_fname);
-        *strrchr(at, '/') = '\0';
-    }
-    bool found = load_from(f, at);
-    static const char *const places[] = {"python", "../python"};
-    for (unsigned i = 0; i < 2 && !found; i++) {
-        snprintf(other, sizeof other, "%s/%s", at, places[i]);
-        found = load_from(f, other);
-    }
-    if (found)
-        f->calls = dlsym(f->library, "fcvi_streams_calls");
-    return f->calls != NULL;
-}
-
 struct fcip *fcvi_fcip_open(char *error, size_t size)
 {
     struct fcip *f = calloc(1, sizeof *f);
@@ -322,9 +259,10 @@ struct fcip *fcvi_fcip_open(char *error, size_t size)
         snprintf(error, size, "out of memory");
         return NULL;
     }
-    struct streams_events events = {f, on_data, on_begin};
-    if (!load(f))
-        snprintf(error, size, "has FCIP; to read it install libtins4.0 (%s)", LIBRARY);
+    struct streams_events events = {f, STREAMS_MOST, on_data, on_begin, NULL, NULL};
+    f->calls = fcvi_segments_load(&f->library);
+    if (f->calls == NULL)
+        snprintf(error, size, "has FCIP; to read it install libtins4.0 (%s)", SEGMENTS_LIBRARY);
     else if ((f->streams = f->calls->open(&events)) == NULL)
         snprintf(error, size, "out of memory");
     else
@@ -343,7 +281,6 @@ void fcvi_fcip_close(struct fcip *f)
         free(f->sides[i]);
     free(f->store);
     free(f->ready);
-    if (f->library != NULL)
-        dlclose(f->library);
+    fcvi_segments_unload(&f->library);
     free(f);
 }

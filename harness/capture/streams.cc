@@ -1,8 +1,10 @@
 // TCP streams by libtins' DataTracker, which puts the bytes of one direction in order. No exception leaves this file.
 #include "streams.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <list>
 #include <map>
 #include <tins/tcp_ip/data_tracker.h>
 #include <utility>
@@ -15,16 +17,15 @@ using Address = std::array<uint8_t, STREAMS_ADDRESS>;
 using Port = std::pair<Address, uint16_t>;
 using Name = std::pair<Port, Port>;
 
-enum Flag : uint8_t { SYN = 0x02, RST = 0x04, ACK = 0x10 };
-
 // A segment that the receiver acknowledges while it is not in the capture never comes; segments of two taps may be swapped,
 // so that one that waits alone proves nothing. Without acknowledgements the number of those that wait decides.
-constexpr std::size_t SWAPPED = 2, WAITING = 64, WAITING_BYTES = 1 << 18, LINKS = 1 << 16;
+constexpr std::size_t SWAPPED = 2, WAITING = 64, WAITING_BYTES = 1 << 18, LINKS = 1 << 16, PIECES = 4096;
 
 struct Direction {
     DataTracker tracker;
-    uint32_t stream, link;
-    uint64_t used;
+    uint32_t stream, link, first;
+    std::list<Name>::iterator used;
+    std::vector<streams_piece> waiting; // segments of which bytes wait
 };
 
 bool before(uint32_t a, uint32_t b)
@@ -39,21 +40,54 @@ struct streams {
     std::map<Name, Direction> directions;
     std::map<std::pair<Address, Address>, uint32_t> links;
     std::vector<uint32_t> idle;
+    std::list<Name> used; // the one longest ago first
     uint32_t next = 0, next_link = 0;
-    uint64_t clock = 0;
 
-    void give(Direction &d)
+    // The segment that a byte came in.
+    static streams_piece piece_of(const Direction &d, uint32_t at, const streams_piece &now)
     {
-        auto &bytes = d.tracker.payload();
-        if (!bytes.empty())
-            events.data(events.context, d.stream, d.link, bytes.data(), bytes.size());
-        bytes.clear();
+        if (!before(at, now.sequence) && before(at, now.end))
+            return now;
+        for (const auto &p : d.waiting)
+            if (!before(at, p.sequence) && before(at, p.end))
+                return p;
+        return now;
     }
 
-    void put(Direction &d, uint32_t sequence, DataTracker::payload_type bytes)
+    void give(Direction &d, const streams_piece &now)
+    {
+        auto &bytes = d.tracker.payload();
+        if (bytes.empty())
+            return;
+        const uint32_t end = d.tracker.sequence_number();
+        for (auto left = static_cast<uint32_t>(bytes.size()); left != 0;) {
+            const uint32_t at = end - left;
+            streams_piece piece = piece_of(d, at, now);
+            piece.offset = at - piece.sequence;
+            const uint32_t count = before(at, piece.end) ? std::min(left, piece.end - at) : left;
+            events.data(events.context, d.stream, d.link, &piece, bytes.data() + bytes.size() - left, count);
+            left -= count;
+        }
+        bytes.clear();
+        if (!d.waiting.empty())
+            settle(d, end);
+    }
+
+    // Of the segments that waited these are over: what of them was not given had come in another.
+    void settle(Direction &d, uint32_t end)
+    {
+        auto over = [end](const streams_piece &p) { return !before(end, p.end); };
+        if (events.repeated != nullptr)
+            for (const auto &p : d.waiting)
+                if (over(p))
+                    events.repeated(events.context, d.stream, &p, nullptr, 0);
+        d.waiting.erase(std::remove_if(d.waiting.begin(), d.waiting.end(), over), d.waiting.end());
+    }
+
+    void put(Direction &d, uint32_t sequence, DataTracker::payload_type bytes, const streams_piece &now)
     {
         d.tracker.process_payload(sequence, std::move(bytes));
-        give(d);
+        give(d, now);
     }
 
     // What is missing before the first bytes that wait does not come.
@@ -69,7 +103,7 @@ struct streams {
         waiting.erase(first);
         d.tracker.advance_sequence(sequence);
         events.begins(events.context, d.stream, 1);
-        put(d, sequence, std::move(bytes));
+        put(d, sequence, std::move(bytes), streams_piece{0, 0, sequence, sequence, 0, 0, 0}); // all of it waited
     }
 
     uint32_t link_of(const Address &a, const Address &b)
@@ -86,18 +120,14 @@ struct streams {
     {
         events.begins(events.context, i->second.stream, 0);
         idle.push_back(i->second.stream);
+        used.erase(i->second.used);
         directions.erase(i);
     }
 
     uint32_t number()
     {
-        if (idle.empty() && next == STREAMS_MOST) {
-            auto oldest = directions.begin();
-            for (auto i = directions.begin(); i != directions.end(); ++i)
-                if (i->second.used < oldest->second.used)
-                    oldest = i;
-            forget(oldest);
-        }
+        if (idle.empty() && next == events.most)
+            forget(directions.find(used.front()));
         if (idle.empty())
             return next++;
         const uint32_t stream = idle.back();
@@ -105,11 +135,20 @@ struct streams {
         return stream;
     }
 
-    Direction &begin(const Name &name, uint32_t sequence)
+    uint32_t number_of(const Name &name) const
+    {
+        auto found = directions.find(name);
+        return found != directions.end() ? found->second.stream : events.most;
+    }
+
+    Direction &begin(const Name &name, uint32_t sequence, int syn)
     {
         const uint32_t stream = number();
-        Direction d{DataTracker(sequence), stream, link_of(name.first.first, name.second.first), clock};
+        Direction d{DataTracker(sequence), stream, link_of(name.first.first, name.second.first), sequence,
+                    used.insert(used.end(), name), {}};
         events.begins(events.context, stream, 0);
+        if (events.opened != nullptr)
+            events.opened(events.context, stream, number_of({name.second, name.first}), syn, sequence);
         return directions.emplace(name, std::move(d)).first->second;
     }
 
@@ -119,16 +158,33 @@ struct streams {
         const auto &waiting = d.tracker.buffered_payload();
         for (const auto &i : waiting)
             bytes += i.second.size();
-        return waiting.size() > WAITING || bytes > WAITING_BYTES;
+        return !waiting.empty() && (waiting.size() > WAITING || bytes > WAITING_BYTES || d.waiting.size() > PIECES);
+    }
+
+    // What of the segment came before is told; what comes too early waits.
+    void take_bytes(Direction &d, streams_segment &s)
+    {
+        const auto end = static_cast<uint32_t>(s.sequence + s.length);
+        const streams_piece now{s.record, s.time_us, s.sequence, end, s.acknowledged, 0, s.flags};
+        const uint32_t at = d.tracker.sequence_number();
+        const bool old = !before(at, end);
+        if (events.repeated != nullptr && before(s.sequence, at) && s.length != 0)
+            events.repeated(events.context, d.stream, &now, s.data, old ? s.length : at - s.sequence);
+        s.fate = old ? STREAMS_REPEATED : STREAMS_GIVEN;
+        if (!old && before(at, s.sequence)) {
+            s.fate = STREAMS_WAITS;
+            d.waiting.push_back(now);
+        }
+        put(d, s.sequence, DataTracker::payload_type(s.data, s.data + s.length), now);
     }
 
     void take_data(const Name &name, streams_segment &s)
     {
         auto found = directions.find(name);
-        Direction &d = found != directions.end() ? found->second : begin(name, s.sequence);
-        d.used = clock;
+        Direction &d = found != directions.end() ? found->second : begin(name, s.sequence, 0);
+        used.splice(used.end(), used, d.used);
         s.stream = d.stream;
-        put(d, s.sequence, DataTracker::payload_type(s.data, s.data + s.length));
+        take_bytes(d, s);
         if (s.missing != 0) {
             while (!d.tracker.buffered_payload().empty())
                 pass_gap(d);
@@ -150,24 +206,41 @@ struct streams {
             pass_gap(d);
     }
 
+    // A new connection between the same ports; a SYN that comes again begins nothing.
+    void take_syn(const Name &name, const Name &other, const streams_segment &s)
+    {
+        auto found = directions.find(name);
+        if (found != directions.end() && found->second.first == s.sequence + 1)
+            return;
+        if (found != directions.end())
+            forget(found);
+        found = directions.find(other);
+        if ((s.flags & STREAMS_ACK) == 0 && found != directions.end() &&
+            found->second.tracker.sequence_number() != found->second.first)
+            forget(found);
+        begin(name, s.sequence + 1, 1);
+    }
+
     void take(streams_segment &s)
     {
-        s.stream = STREAMS_MOST;
+        s.stream = events.most;
         Address from, to;
         std::memcpy(from.data(), s.from, from.size());
         std::memcpy(to.data(), s.to, to.size());
         const Name name{{from, s.from_port}, {to, s.to_port}}, other{name.second, name.first};
-        clock++;
-        auto found = directions.find(name);
-        if ((s.flags & (SYN | RST)) != 0 && found != directions.end())
-            forget(found);
-        if ((s.flags & RST) != 0)
+        if ((s.flags & STREAMS_RST) != 0) {
+            auto found = directions.find(name);
+            if (found != directions.end())
+                forget(found);
             return;
-        if ((s.flags & SYN) != 0)
-            begin(name, s.sequence + 1);
+        }
+        if ((s.flags & STREAMS_SYN) != 0)
+            take_syn(name, other, s);
         else if (s.length + s.missing != 0)
             take_data(name, s);
-        if ((s.flags & ACK) != 0)
+        else
+            s.stream = number_of(name);
+        if ((s.flags & STREAMS_ACK) != 0)
             take_acknowledgement(other, s.acknowledged);
     }
 

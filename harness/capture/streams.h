@@ -1,4 +1,4 @@
-/* TCP streams put together by libtins, in a library that is loaded when the first segment of FCIP comes. */
+/* TCP streams put together by libtins, in a library that is loaded when the first segment comes. */
 #ifndef FCVI_STREAMS_H
 #define FCVI_STREAMS_H
 
@@ -11,7 +11,18 @@ extern "C" {
 
 struct streams;
 
-enum { STREAMS_ADDRESS = 16, STREAMS_MOST = 256 /* directions that are followed at once */ };
+enum { STREAMS_ADDRESS = 16, STREAMS_MOST = 256 /* directions of FCIP that are followed at once */ };
+enum streams_flag { STREAMS_FIN = 0x01, STREAMS_SYN = 0x02, STREAMS_RST = 0x04, STREAMS_ACK = 0x10 };
+
+/* What is known of the segment that bytes came in. */
+struct streams_piece {
+    uint64_t record, time_us; /* the caller's */
+    uint32_t sequence, end, acknowledged;
+    uint32_t offset; /* of the bytes given in the data of the segment */
+    uint8_t flags;
+};
+/* What becomes of the data of a segment. */
+enum streams_fate { STREAMS_GIVEN, STREAMS_WAITS, STREAMS_REPEATED };
 
 /* One segment; of an IPv4 address the first four bytes are used. missing: bytes of its data that the capture
  * lacks. */
@@ -22,16 +33,27 @@ struct streams_segment {
     uint8_t flags;
     const uint8_t *data;
     size_t length, missing;
-    uint32_t stream; /* set by take: where its data goes, STREAMS_MOST when it has none */
+    uint64_t record, time_us; /* what streams_piece tells of it */
+    uint32_t stream; /* set by take: where its data goes, the most there are when it has none */
+    uint8_t fate;    /* set by take where there are data: enum streams_fate */
 };
 
-/* What the streams give. stream: a direction of a connection, below STREAMS_MOST; link: number of its two
- * addresses. */
+/* What the streams give. stream: a direction of a connection, below most; link: number of its two addresses.
+ */
 struct streams_events {
     void *context;
-    void (*data)(void *context, uint32_t stream, uint32_t link, const uint8_t *bytes, size_t length);
+    uint32_t most; /* directions that are followed at once */
+    void (*data)(void *context, uint32_t stream, uint32_t link, const struct streams_piece *piece,
+                 const uint8_t *bytes, size_t length);
     /* The stream begins here; lost: after bytes of it that are missing. */
     void (*begins)(void *context, uint32_t stream, int lost);
+    /* After a beginning: the other direction of its connection (most: not seen), and whether the SYN was seen
+     * (1) or nothing but data (0), and the sequence number of its first byte. NULL: not wanted. */
+    void (*opened)(void *context, uint32_t stream, uint32_t other, int syn, uint32_t first);
+    /* These bytes of the segment came before. end: what comes next in the stream. NULL: not wanted. A segment
+     * that waited has no bytes left. */
+    void (*repeated)(void *context, uint32_t stream, const struct streams_piece *piece, const uint8_t *bytes,
+                     size_t length);
 };
 
 struct streams_calls {

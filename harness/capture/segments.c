@@ -1,0 +1,72 @@
+/* TCP segments out of IP packets, and the library that puts them in order. */
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): dladdr */
+#include "segments.h"
+
+#include <dlfcn.h>
+#include <fcvi/access.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TCP = 20 };
+
+bool fcvi_segment_of(const uint8_t *ip, size_t length, size_t original, struct streams_segment *s)
+{
+    bool four = ip[0] >> 4 == 4;
+    size_t header = four ? (size_t)(ip[0] & 0xF) * 4 : 40, size = four ? 4 : STREAMS_ADDRESS;
+    size_t total = four ? (size_t)fcvi_load(ip + 2, 2) : (size_t)fcvi_load(ip + 4, 2) + 40;
+    if (length < header + TCP)
+        return false;
+    if (total < header + TCP || total > original)
+        total = original; /* left to the network adapter to fill in */
+    const uint8_t *tcp = ip + header;
+    size_t at = header + (size_t)(tcp[12] >> 4) * 4;
+    if (at < header + TCP || at > total)
+        return false;
+    *s = (struct streams_segment){.from_port = (uint16_t)fcvi_load(tcp, 2),
+                                  .to_port = (uint16_t)fcvi_load(tcp + 2, 2)};
+    memcpy(s->from, ip + (four ? 12 : 8), size);
+    memcpy(s->to, ip + (four ? 16 : 24), size);
+    s->sequence = (uint32_t)fcvi_load(tcp + 4, 4);
+    s->acknowledged = (uint32_t)fcvi_load(tcp + 8, 4);
+    s->flags = tcp[13];
+    size_t end = length < total ? length : total;
+    s->data = ip + (at < end ? at : end);
+    s->length = at < end ? end - at : 0;
+    s->missing = total - at - s->length;
+    return true;
+}
+
+/* ---- the library ---- */
+
+static bool load_from(struct segments *f, const char *directory)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s%s", directory, *directory != '\0' ? "/" : "", SEGMENTS_LIBRARY);
+    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return f->library != NULL;
+}
+
+/* It lies beside the extension module, or in python/ of the build's directory. */
+const struct streams_calls *fcvi_segments_load(struct segments *f)
+{
+    static const char here = 0;
+    Dl_info info;
+    char at[4000] = ".", other[4060];
+    if (dladdr(&here, &info) != 0 && info.dli_fname != NULL && strchr(info.dli_fname, '/') != NULL) {
+        snprintf(at, sizeof at, "%s", info.dli_fname);
+        *strrchr(at, '/') = '\0';
+    }
+    bool found = load_from(f, at);
+    static const char *const places[] = {"python", "../python"};
+    for (unsigned i = 0; i < 2 && !found; i++) {
+        snprintf(other, sizeof other, "%s/%s", at, places[i]);
+        found = load_from(f, other);
+    }
+    return found ? dlsym(f->library, "fcvi_streams_calls") : NULL;
+}
+
+void fcvi_segments_unload(struct segments *f)
+{
+    if (f->library != NULL)
+        dlclose(f->library);
+}
