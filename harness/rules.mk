@@ -149,7 +149,7 @@ LIVE_ROLE ?= point-to-point
 live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; LIVE_DEVICE=endpoint or agent, LIVE_ROLE=... or all
 	$(IN_TREE) -m harness.tests.live.full --runs $(LIVE_RUNS) --device $(LIVE_DEVICE) --role $(LIVE_ROLE) --keep $(BUILD)/live
 
-interop: all ## login-level cases against libfc of the Debian kernel in QEMU (needs apt; about three minutes)
+interop: all ## login-level cases against libfc and LIO of the Debian kernel in QEMU (needs apt; about two minutes)
 	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop
 
 DIFFERENTIAL_FRAMES ?= 2000000

@@ -30,10 +30,11 @@ trap 'rm -rf "$work"' EXIT
 root=$work/initrd
 mkdir -p "$root/bin" "$root/proc" "$root/sys" "$root/dev" "$root/lib/modules" "$root/tmp"
 cp "$(command -v busybox)" "$root/bin/busybox"
-for name in sh mount insmod ip cat echo ls sleep dmesg sed stty head grep; do ln -sf busybox "$root/bin/$name"; done
+for name in sh mount insmod ip cat echo ls ln mkdir sleep dmesg sed stty head grep; do ln -sf busybox "$root/bin/$name"; done
 depmod -b "$work/kernel" "$version"
-for module in virtio_pci virtio_net 8021q fcoe crc32c_generic; do
-    modprobe -d "$work/kernel" -S "$version" --show-depends "$module" | awk '$1 == "insmod" { print $2 }'
+# configfs is what a target is made in; not every kernel has tcm_fc
+for module in virtio_pci virtio_net 8021q fcoe crc32c_generic configfs tcm_fc; do
+    modprobe -d "$work/kernel" -S "$version" --show-depends "$module" 2> /dev/null | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r path; do
     cp "$path" "$root/lib/modules/"
     basename "$path" >> "$root/lib/modules.order"
