@@ -369,13 +369,15 @@ static void waits(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, const struc
 }
 
 /* Bytes of a Message at a Relative Offset, where next is what should come. */
-static void piece(struct fcvi_flow_way *w, uint32_t *next, const struct message *m,
+static void piece(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, uint32_t *next, const struct message *m,
                   struct fcvi_flow_seen *seen)
 {
     const uint32_t end = m->offset + m->f->payload_length;
     if (m->offset > *next) {
         seen->why |= FCVI_FLOW_GAP;
         seen->missing = m->offset - *next;
+        s->hole_from = s->hole_to == 0 ? *next : s->hole_from;
+        s->hole_to = m->offset;
         w->gaps++;
     } else if (m->offset < *next) {
         seen->why |= FCVI_FLOW_LATE;
@@ -403,12 +405,14 @@ static void follows(struct fcvi_flow_way *w, const struct message *m, struct fcv
     w->has_next = true;
 }
 
-/* Without a hole among the bytes up to next, what lies before it is there a second time: FC-VI sends nothing
- * twice on one Exchange, yet a capture holds every frame twice that was taken at two places. */
-static bool was_there(const struct message *m, uint32_t next, uint32_t got)
+/* What lies before next and in no hole is there a second time: FC-VI sends nothing twice on one Exchange, yet
+ * a capture holds every frame twice that was taken at two places. */
+static bool was_there(const struct fcvi_flow_slot *s, const struct message *m, uint32_t next, uint32_t got)
 {
     const uint32_t length = m->f->payload_length;
-    return length != 0 && m->offset < next && length <= next - m->offset && got >= next;
+    if (length == 0 || m->offset >= next || length > next - m->offset)
+        return false;
+    return got >= next || m->offset >= s->hole_to || m->offset + length <= s->hole_from;
 }
 
 /* All of the request was seen, which of one that is answered need not be so. */
@@ -436,7 +440,7 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
         s->total = f->iu == FCVI_IU_READ_RQST ? 0 : (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
         if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
             s->next = s->got = m->offset; /* the capture begins in the middle of it */
-    } else if (s->ox_id == ox_id && (is_whole(s) || was_there(m, s->next, s->got))) {
+    } else if (s->ox_id == ox_id && (is_whole(s) || was_there(s, m, s->next, s->got))) {
         seen->why |= FCVI_FLOW_AGAIN;
         w->again++;
         seen->earlier = s->number;
@@ -445,7 +449,7 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
         waits(w, s, m);
     }
     s->time_us = m->time_us;
-    piece(w, &s->next, m, seen);
+    piece(w, s, &s->next, m, seen);
     s->got += f->payload_length;
     seen->earlier = s->number;
     if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
@@ -475,7 +479,7 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
         mine->responses++;
         s->last_us = m->time_us;
     } else if (f->iu == FCVI_IU_READ_RESP &&
-               (f->payload_length != 0 ? !was_there(m, s->answer_next, s->answer_got) : m->offset != 0)) {
+               (f->payload_length != 0 ? !was_there(s, m, s->answer_next, s->answer_got) : m->offset != 0)) {
         waits(mine, s, m);
     } else {
         seen->why = (seen->why | FCVI_FLOW_AGAIN) & ~(uint32_t)FCVI_FLOW_FAILED;
@@ -483,7 +487,7 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
         return;
     }
     if (f->iu == FCVI_IU_READ_RESP) {
-        piece(mine, &s->answer_next, m, seen);
+        piece(mine, s, &s->answer_next, m, seen);
         s->answer_got += f->payload_length;
     }
 }
