@@ -303,6 +303,31 @@ START_TEST(the_counts_begin_with_zero)
 }
 END_TEST
 
+/* R04, R09, R13: what may be read in two ways is a notice under its erratum, and fails nobody. */
+START_TEST(what_may_be_read_in_two_ways_is_a_notice)
+{
+    static const uint8_t priorities[] = {0x01, 0x20, 0x80, 0xE0};
+    struct test t;
+    decode_rev1(&t, FRAME("01", "290000", "02") "00000005 01000000 00000001 00000000 00*12 00000040");
+    ck_assert_uint_eq(t.findings.count, 1);
+    ck_assert_str_eq(find(&t, "REV1-6.3-01")->erratum, "R09");
+    ck_assert_uint_eq(t.list[0].cls, FCVI_NOTICE);
+    decode_rev1(&t, FRAME("06", "290000", "02") "00000005 02000000 00000001 00000000 00*12 00000000");
+    ck_assert_uint_eq(t.findings.count, 1);
+    ck_assert_str_eq(find(&t, "REV1-5.7.9-01")->erratum, "R04");
+    ck_assert_uint_eq(t.list[0].cls, FCVI_NOTICE);
+    for (size_t i = 0; i < sizeof priorities; i++) {
+        load_hex(&t, vectors[3].hex, 0, 0);
+        t.bytes[AT_DH + 16 + 312] = priorities[i];
+        take_apart(&t);
+        ck_assert_uint_eq(t.findings.count, i > 0);
+        const struct fcvi_finding *found = find(&t, "REV1-B-01");
+        ck_assert((found != NULL) == (i > 0) && (found == NULL || found->cls == FCVI_NOTICE));
+        ck_assert(found == NULL || (found->erratum != NULL) == (i < 3)); /* E0h is no order of anything */
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_edition)
 {
     struct test t;
@@ -476,6 +501,7 @@ int main(void)
     tcase_add_loop_test(tc, the_place_in_the_exchange_is_that_of_the_draft, 0,
                         (int)(sizeof placed / sizeof placed[0]));
     tcase_add_test(tc, the_counts_begin_with_zero);
+    tcase_add_test(tc, what_may_be_read_in_two_ways_is_a_notice);
     tcase_add_test(tc, what_is_no_edition);
     tcase_add_loop_test(tc, a_frame_of_the_draft_is_never_shown_as_one_of_2007, 0,
                         (int)(sizeof vectors / sizeof vectors[0]));

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { SETS = 2048, WAYS = 2 };
+enum { SETS = 1024, WAYS = 8 }; /* hundreds of pairs that talk at once hardly ever meet in a set */
 
 struct pair {
     uint64_t ports; /* the lower N_Port Identifier above the higher */
@@ -56,13 +56,15 @@ static struct pair *find(struct editions_rest *t, uint64_t s_id, uint64_t d_id, 
     struct pair *set = t->pair[(h >> 32) % SETS];
     if (set[0].used && set[0].ports == ports && set[0].network == network)
         return &set[0];
-    const struct pair first = set[0];
-    if (set[1].used && set[1].ports == ports && set[1].network == network)
-        set[0] = set[1];
-    else
-        set[0] =
+    size_t i = 1;
+    while (i < WAYS - 1 && !(set[i].used && set[i].ports == ports && set[i].network == network))
+        i++;
+    struct pair found = set[i];
+    if (!found.used || found.ports != ports || found.network != network) /* it takes the last one's place */
+        found =
             (struct pair){.ports = ports, .network = network, .edition = FCVI_EDITION_COUNT, .used = true};
-    set[1] = first;
+    memmove(&set[1], &set[0], i * sizeof set[0]);
+    set[0] = found;
     return &set[0];
 }
 

@@ -127,6 +127,23 @@ static void check_parameter(const struct fcvi_frame *frame, struct fcvi_findings
                                    FCVI_REV1_REASON_DUPLICATE_ADDRESSES));
 }
 
+/* 5.7.9, 6.3, 6.5: what the draft says of the total length contradicts itself, or is not there. */
+static void check_total(const struct fcvi_frame *frame, struct fcvi_findings *f)
+{
+    struct fcvi_place place = FCVI_AT(BASE(frame), DH_REV1, VI_RMT_TOT_LEN);
+    if (frame->iu != FCVI_IU_WRITE_RQST && frame->iu != FCVI_IU_READ_RQST)
+        return;
+    const uint64_t seen = fcvi_DH_REV1_VI_RMT_TOT_LEN(frame->dh);
+    if (frame->iu == FCVI_IU_WRITE_RQST && seen != 0)
+        fcvi_report(f, place, seen,
+                    FCVI_TOLERATED("REV1-6.3-01", "R09", "an RDMA Write with a total length, as of 2007", 0));
+    if (frame->iu == FCVI_IU_READ_RQST && seen == 0)
+        fcvi_report(
+            f, place, seen,
+            ((struct fcvi_rule){FCVI_NOTICE, "REV1-5.7.9-01", "R04",
+                                "an RDMA Read without a total length reads nothing", "the length", 0}));
+}
+
 /* ---- the connect payload (Tables 11 to 15) ---- */
 
 static void check_address(const uint8_t *a, uint16_t base, struct fcvi_findings *f)
@@ -141,6 +158,8 @@ static void check_address(const uint8_t *a, uint16_t base, struct fcvi_findings 
         fcvi_report(f, FCVI_AT(base, ADDR_REV1, DISCRIM_LEN), discriminator,
                     FCVI_BREACH_IN_WORDS("REV1-7.1-03", "DISCRIM_LEN is out of range", "0 to 128"));
 }
+
+enum { PRIORITY_OF_RFC_791 = 0x20, PRIORITY_OF_2007 = 0x80 };
 
 static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findings *f)
 {
@@ -163,7 +182,12 @@ static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findin
     zero(f, FCVI_AT(qos, QOS_REV1, MaxDelay), fcvi_QOS_REV1_MaxDelay(q), "REV1-B-02",
          "MaxDelay is zero in this version");
     fcvi_check_reserved(FCVI_S_ATTRS_REV1, FCVI_IU_CONNECT_RQST, a, base, f);
+    const size_t before = f->count;
     fcvi_check_reserved(FCVI_S_QOS_REV1, FCVI_IU_CONNECT_RQST, q, qos, f);
+    const bool priority = q[0] == PRIORITY_OF_RFC_791 || q[0] == PRIORITY_OF_2007;
+    for (size_t i = before; priority && i < f->count && i < f->capacity; i++)
+        if (f->list[i].byte == qos)
+            f->list[i].erratum = "R13"; /* the order of its bits is open: these are Priority, too */
 }
 
 static void check_connect(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -204,6 +228,7 @@ void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *f)
     if (is_in(frame->iu, FCVI_IUS_REV1_RQST))
         check_mode(frame, f);
     check_parameter(frame, f);
+    check_total(frame, f);
     zero(f, FCVI_AT(BASE(frame), DH_REV1, VI_MSG_ID), fcvi_DH_REV1_VI_MSG_ID(frame->dh),
          rules[frame->iu].no_msg_id, "VI_MSG_ID is zero in a connection setup");
     fcvi_check_reserved(FCVI_S_DH_REV1, (enum fcvi_iu)frame->iu, frame->dh, BASE(frame), f);

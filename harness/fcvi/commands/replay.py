@@ -27,6 +27,7 @@ from typing import Any, Optional
 
 from fcvi.capture.confined import ReaderLost
 from fcvi.capture.limits import add_options
+from fcvi.capture.scan import EDITIONS
 from fcvi.engine import declaration
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
@@ -59,6 +60,9 @@ def add_parser(commands: Any) -> None:
                    help="Play the side with these N_Port Identifiers, when the file does not say which.")  # fmt: skip
     p.add_argument("--expect", metavar="TOML", type=Path,
                    help="Read the calls of a bare capture there (default: FILE's name with .toml).")  # fmt: skip
+    p.add_argument("--edition", choices=tuple(EDITIONS), default="auto",
+                   help="Both sides of a bare capture speak this edition: that of 2007, Rev 1.0 of 1999, or what their "
+                   "frames show (the default).")  # fmt: skip
     p.add_argument("--ignore", metavar="NAME,...", default="",
                    help="Let these fields, members or frames differ too; `order` is one of them.")  # fmt: skip
     p.add_argument("--strict", action="store_true", help="Let differences that the standard permits count as well.")
@@ -188,14 +192,14 @@ def _word(played: Played) -> str:
 
 
 def _load(args: argparse.Namespace, file: Path) -> Recording:
-    found = None if args.side or args.expect else trace.find(file)
+    found = None if args.side or args.expect or args.edition != "auto" else trace.find(file)
     if found is not None:
         return trace.load(*found)
     try:
         side = bare.s_ids(args.side.split(",")) if args.side else None
     except ValueError as error:
         raise FileError(f"--side: {error}") from error
-    return bare.load(file, side, args.expect, args)
+    return bare.load(file, side, args.expect, args, args.edition)
 
 
 def _pixit(args: argparse.Namespace, recording: Recording, given: Given, clock: str) -> Pixit:

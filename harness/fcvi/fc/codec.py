@@ -105,6 +105,8 @@ def _load_ius(edition: int) -> dict[str, Iu]:
 
 #: Table 1 by IU name without FCVI_.
 IUS = _load_ius(lib.FCVI_EDITION_2007)
+#: The editions by name, as decode takes them.
+EDITION = {"2007": int(lib.FCVI_EDITION_2007), "rev1": int(lib.FCVI_EDITION_REV1)}
 #: The same of Rev 1.0 (1999), under the names that 2007 has for them.
 IUS_REV1 = _load_ius(lib.FCVI_EDITION_REV1)
 

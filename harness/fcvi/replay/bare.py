@@ -36,6 +36,7 @@ from fcvi.fc.build import RawFrame
 from fcvi.capture import handed
 from fcvi.capture.limits import Wishes
 from fcvi.capture.reader import CaptureError, Record
+from fcvi.capture.scan import Editions
 from fcvi.engine.files import damage, read_file
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.pixit import Pixit
@@ -59,8 +60,10 @@ _MOST_FRAMES = 1_000_000
 _LONGEST = 24 + 2112
 
 
-def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path], wishes: Any = Wishes()) -> Recording:
-    """The recording. side: S_IDs of the tester, None when the file says. wishes: --limits and --no-sandbox.
+def load(
+    path: Path, side: Optional[frozenset[int]], expectations: Optional[Path], wishes: Any = Wishes(), edition: str = "auto"
+) -> Recording:  # fmt: skip
+    """The recording. side: S_IDs of the tester, None when the file says. wishes: --limits and --no-sandbox. edition: of EDITIONS.
 
     Raises FileError, and ReaderLost when the process that reads the capture was ended.
     """
@@ -71,7 +74,8 @@ def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path
         records = _records(path, wishes)
         said_side = _side(said)
         frames = _Frames(path, records, side or said_side, _time(said, "start_us", 0)).events
-        config = _config(said, frames)
+        read_by = _edition(frames, edition)
+        config = _config(said, frames, read_by)
         listed = _listed(said, len(records), frames)
         if not any(isinstance(e, (CallEvent, NoteEvent)) or isinstance(e, FrameEvent) and e.sender == "dut" for e in listed):
             raise RecordingError(f"{path}: nothing to compare: no frame of the device is in it, and {beside.name} names no call")
@@ -83,7 +87,7 @@ def load(path: Path, side: Optional[frozenset[int]], expectations: Optional[Path
     except (KeyError, TypeError, ValueError) as error:
         raise RecordingError(f"{where}: {damage(error)}") from error
     knows_calls = any("call" in step for step in said.get("step", []))
-    return Recording(str(path), config, listed, end, ignore, knows_calls, case)
+    return Recording(str(path), config, listed, end, ignore, knows_calls, case, read_by)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -179,13 +183,21 @@ class _Frames:
         return "one of " + ", ".join(f"{s:06x}" for s in sorted(found)[:8]) if found else "but it has no FC-2 frame"
 
 
-def _config(said: Mapping[str, Any], frames: list[FrameEvent]) -> dict[str, Any]:
+def _edition(frames: list[FrameEvent], told: str) -> str:
+    """The edition that the two sides speak, by their frames or as it is told."""
+    editions = Editions(told)
+    views = [codec.decode(event.frame.data) for event in frames]
+    seen = [editions.of(view.view, 0) for view in views if view.kind == "iu"]
+    return "rev1" if codec.EDITION["rev1"] in seen else "2007"
+
+
+def _config(said: Mapping[str, Any], frames: list[FrameEvent], edition: str) -> dict[str, Any]:
     """The configuration: what the file says, then what the frames show, then the suite's default."""
     changes = said.get("config", {})
     if not isinstance(changes, dict) or not isinstance(changes.get("peer", {}), dict):
         raise ValueError("config and config.peer must be tables")
     base = base_config(Pixit(), 1)
-    shown = _shown(frames)
+    shown = _shown(frames, edition)
     base = {**base, **shown["dut"], "peer": {**base["peer"], **shown["tester"]}}
     try:
         return Params(configured(base, changes)).configuration()
@@ -193,19 +205,27 @@ def _config(said: Mapping[str, Any], frames: list[FrameEvent]) -> dict[str, Any]
         raise ValueError(f"config: {error.message}") from error
 
 
-def _shown(frames: list[FrameEvent]) -> dict[str, dict[str, Any]]:
+#: By edition: the connect payload, its net address, and the Host Address in that.
+_HOST = {
+    "2007": (("CONN", "FCVI_LOC_ADDR"), ("ADDR", "HOST_ADD")),
+    "rev1": (("CONN_REV1", "VI_LOC_ADDR"), ("ADDR_REV1", "HOST_IP_ADDR")),
+}
+
+
+def _shown(frames: list[FrameEvent], edition: str) -> dict[str, dict[str, Any]]:
     """Addresses that the frames of each side show: the N_Port Identifier, and with a connect IU the Host Address."""
     shown: dict[str, dict[str, Any]] = {"dut": {}, "tester": {}}
     for event in frames:
-        view = codec.decode(event.frame.data)
+        view = codec.decode(event.frame.data, edition=codec.EDITION[edition])
         other = "tester" if event.sender == "dut" else "dut"
         if view.kind == "iu":
             for who, name in ((event.sender, "S_ID"), (other, "D_ID")):
                 shown[who].setdefault("n_port_id", f"{int(view.get('FC', name)):06x}")
-        if kind_of(view) in ("CONNECT_RQST", "CONNECT_RESP1") and len(view.payload) >= codec.LENGTH["CONN"]:
-            address = codec.get("CONN", "FCVI_LOC_ADDR", view.payload)
+        connect, place = _HOST[edition]
+        if kind_of(view) in ("CONNECT_RQST", "CONNECT_RESP1") and len(view.payload) >= codec.LENGTH[connect[0]]:
+            address = codec.get(*connect, view.payload)
             assert isinstance(address, bytes)
-            host = codec.get("ADDR", "HOST_ADD", address)
+            host = codec.get(*place, address)
             assert isinstance(host, bytes)
             shown[event.sender].setdefault("host", [host.hex()])
     return shown

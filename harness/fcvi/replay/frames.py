@@ -31,6 +31,11 @@ _AS_CONFIGURED = {
 OWN_HANDLES = frozenset({"FCVI_RQST_HANDLE", "FCVI_RESP_HANDLE"})
 #: Fields that the device fills as it likes; they are learned and have to stay consistent, but SEQ_ID, which may be anything.
 VOLATILE = ("OX_ID", "RX_ID", "SEQ_ID", *sorted(OWN_HANDLES), "FCVI_CONNECTION_ID")
+#: Fields of Rev 1.0 that stand for what 2007 calls otherwise.
+_NAMES_OF_2007 = {
+    "VI_HANDLE": "FCVI_HANDLE", "VI_MSG_ID": "FCVI_MSG_ID", "VI_RMT_VA": "FCVI_RMT_VA",
+    "VI_RMT_VA_HANDLE": "FCVI_RMT_VA_HANDLE", "VI_RQST_HANDLE": "FCVI_RQST_HANDLE", "HOST_IP_ADDR": "HOST_ADD",
+}  # fmt: skip
 _CONNECT = ("CONNECT_RQST", "CONNECT_RESP1")
 _SOF = {0: None, 0x2D: "i2", 0x35: "n2", 0x2E: "i3", 0x36: "n3"}
 _EOF = {0: None, 0x41: "n", 0x42: "t", 0x49: "ni", 0x50: "a"}
@@ -48,6 +53,11 @@ class Field:
     raw: bytes
     value: object
     text: Optional[str]
+
+    @property
+    def role(self) -> str:
+        """What it is by the names of 2007."""
+        return _NAMES_OF_2007.get(self.name, self.name)
 
     def words(self) -> str:
         """The value."""
@@ -67,9 +77,10 @@ def _number(field: dict[str, Any]) -> object:
 class View:
     """A decoded frame and what is needed of it here."""
 
-    def __init__(self, raw: RawFrame, sender: str, answers: int) -> None:
+    def __init__(self, raw: RawFrame, sender: str, answers: int, edition: str = "2007") -> None:
         self.raw, self.sender = raw, sender
-        self.frame = codec.decode(raw.data, raw.sof, raw.eof, codec.CRC_OK if raw.crc_ok else codec.CRC_BAD, answers)
+        crc = codec.CRC_OK if raw.crc_ok else codec.CRC_BAD
+        self.frame = codec.decode(raw.data, raw.sof, raw.eof, crc, answers, codec.EDITION[edition])
         self.kind = kind_of(self.frame) if len(raw.data) >= 24 else "MALFORMED"
         said: dict[str, Any] = self.frame.json()
         self.title = str(said.get("title") or said.get("kind"))
@@ -80,7 +91,8 @@ class View:
             )
             for f in said.get("fields", [])
         ]  # fmt: skip
-        if self.kind in _CONNECT and max((f.byte for f in self.fields), default=0) < self.frame.payload_offset:
+        ends = max((f.byte for f in self.fields), default=0)
+        if edition == "2007" and self.kind in _CONNECT and ends < self.frame.payload_offset:
             self.fields += self._part("CONN", -self._flag("Parameter"))
         self.exchange = self._exchange()
 
@@ -110,7 +122,7 @@ class View:
 
     def bytes_of(self, name: str, structure: str = "Frame_Header") -> bytes:
         """The bytes of a field, none when the frame has no such field."""
-        return next((f.raw for f in self.fields if (f.name, f.structure) == (name, structure)), b"")
+        return next((f.raw for f in self.fields if (f.role, f.structure) == (name, structure)), b"")
 
     @property
     def starts(self) -> bool:
@@ -177,22 +189,22 @@ class Wire:
 
     def _outgoing(self, view: View, f: Field) -> Optional[bytes]:
         ids, key = self._ids, view.exchange
-        if f.name in _AS_CONFIGURED:
-            return bytes(ids.live(_AS_CONFIGURED[f.name], f.raw))
-        if f.name in ("OX_ID", "RX_ID"):
+        if f.role in _AS_CONFIGURED:
+            return bytes(ids.live(_AS_CONFIGURED[f.role], f.raw))
+        if f.role in ("OX_ID", "RX_ID"):
             return self._x_id(f, self._named_exchange(view, f))
-        if f.name == "SEQ_ID" and (f.structure != "Frame_Header" or view.frame.kind == "link_control"):
+        if f.role == "SEQ_ID" and (f.structure != "Frame_Header" or view.frame.kind == "link_control"):
             return bytes(ids.live("seq", key, f.raw))
-        if f.name == "FCVI_HANDLE":
+        if f.role == "FCVI_HANDLE":
             return bytes(ids.live("handle", f.raw))
-        if f.name == "FCVI_CONNECTION_ID":
+        if f.role == "FCVI_CONNECTION_ID":
             ours = key[0] == "tester" and view.kind.startswith("CONNECT")
             return f.raw if ours else bytes(ids.live("connection", f.raw))
-        if f.name == "FCVI_MSG_ID" and key[0] == "dut":
+        if f.role == "FCVI_MSG_ID" and key[0] == "dut":
             return bytes(ids.live("msg", key, f.raw))
-        if f.name == "FCVI_RMT_VA":
+        if f.role == "FCVI_RMT_VA":
             return ids.virtual_address(int.from_bytes(f.raw, "big")).to_bytes(8, "big")
-        if f.name == "FCVI_RMT_VA_HANDLE":
+        if f.role == "FCVI_RMT_VA_HANDLE":
             return bytes(ids.live("memory", f.raw))
         return None
 
@@ -254,7 +266,7 @@ class Wire:
                 yield self._difference(recorded, before.name, before.words(), now.words(), before)
 
     def _same(self, view: View, before: Field, now: Field) -> bool:
-        ids, key, name = self._ids, view.exchange, before.name
+        ids, key, name = self._ids, view.exchange, before.role
         if name in _AS_CONFIGURED:
             return bool(ids.live(_AS_CONFIGURED[name], before.raw) == now.raw)
         if name in OWN_HANDLES:

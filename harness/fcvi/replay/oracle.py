@@ -22,7 +22,8 @@ from .recording import FrameEvent, LinkEvent, Recording
 class Oracle:
     """Follows one stream of frames. config: as ``reset`` has it."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], edition: str = "2007") -> None:
+        self._edition = codec.EDITION[edition]
         self._monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=int(config["r_a_tov_us"]))
         self._levels = load_catalogue().levels
         dut, tester = int(config["n_port_id"], 16), int(config["peer"]["n_port_id"], 16)
@@ -31,11 +32,18 @@ class Oracle:
 
     def sent(self, frame: RawFrame, number: int, time_us: int) -> None:
         """The tester sent this frame, the number-th of all, from 1."""
-        self._monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), number, time_us)
+        if self._edition:
+            self._monitor.frame(self._decode(frame), number, time_us)
+        else:
+            self._monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), number, time_us)
+
+    def _decode(self, frame: RawFrame) -> codec.Frame:
+        crc = codec.CRC_OK if frame.crc_ok else codec.CRC_BAD
+        return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=self._edition)
 
     def came(self, frame: RawFrame, number: int, time_us: int) -> list[Finding]:
         """The device sent this frame. Returns what is wrong with it; what an erratum permits is not."""
-        view = codec.decode(frame.data, frame.sof, frame.eof, codec.CRC_OK if frame.crc_ok else codec.CRC_BAD)
+        view = self._decode(frame)
         found = [replace(f, frame=number) for f in view.findings]
         found += [breach.finding for breach in self._monitor.frame(view, number, time_us)]
         return [f for f in found if f.erratum is None and fails(f, self._levels)]
@@ -51,7 +59,7 @@ class Oracle:
 
 def recorded(recording: Recording) -> Counter[str]:
     """How often the recorded device broke which requirement."""
-    oracle, count, found = Oracle(recording.config), 0, Counter[str]()
+    oracle, count, found = Oracle(recording.config, recording.edition), 0, Counter[str]()
     for event in recording.events:
         if isinstance(event, LinkEvent):
             oracle.link()

@@ -69,7 +69,7 @@ class Player:
         self._answers: dict[int, int] = {}  # by frame: the request that a reply of the tester answers
         self._actions = 0
         self._states = False
-        self._oracle, self._known = Oracle(live), recorded(recording)
+        self._oracle, self._known = Oracle(live, recording.edition), recorded(recording)
         self.outcome = Outcome()
 
     # ---- the whole ----
@@ -110,7 +110,7 @@ class Player:
         actions = 0
         for event in self._recording.events:
             if isinstance(event, FrameEvent) and event.sender == "dut":
-                view = View(event.frame, "dut", self._then.see(event.frame.data))
+                view = View(event.frame, "dut", self._then.see(event.frame.data), self._recording.edition)
                 if not self._passed_over(view):
                     self._expected.append(_Expected(event, view, actions))
             elif isinstance(event, FrameEvent):
@@ -168,7 +168,7 @@ class Player:
     # ---- actions ----
 
     def _send(self, event: FrameEvent) -> None:
-        view = View(event.frame, "tester", self._answers[event.number])
+        view = View(event.frame, "tester", self._answers[event.number], self._recording.edition)
         frame = self._wire.outgoing(view)
         self._now.see(frame.data)
         entry = TraceFrame(self._dut.now_us, "tester", frame.data, frame.sof, frame.eof, frame.crc_ok)
@@ -192,7 +192,7 @@ class Player:
             raw = notation.from_params(note.params)
         except ValueError as error:
             raise DutError(f"frame notification broke the DUT protocol: {error}") from error
-        seen = View(raw, "dut", self._now.see(raw.data))
+        seen = View(raw, "dut", self._now.see(raw.data), self._recording.edition)
         self.outcome.frames.append(TraceFrame(note.time_us, "dut", raw.data, raw.sof, raw.eof, raw.crc_ok))
         number = len(self.outcome.frames)
         self._judge(raw, number, note.time_us)

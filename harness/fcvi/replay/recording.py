@@ -92,6 +92,7 @@ class Recording:
     ignore: frozenset[str] = frozenset()
     knows_calls: bool = True  # false: nothing is known of the control plane
     case: str = ""
+    edition: str = "2007"  # or "rev1": by which the IUs of both sides are read
 
     def frames(self, sender: str) -> Iterator[FrameEvent]:
         """The frames of one side."""

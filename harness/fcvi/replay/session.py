@@ -82,12 +82,18 @@ class Session:
             skipped = not_applicable(*known, pics)
             if skipped is not None:
                 return Played(skipped=skipped.reason)
+        speaks = str(pics.get("revision") or "2007")
+        if recording.edition != speaks:
+            return Played(skipped=f"the recording is of edition {recording.edition}, and the PICS of the device says {speaks}")
         lacking = [item for item in _needs(recording) if pics.get(item) is False]
         if lacking:
             return Played(skipped=f"the recording needs {' and '.join(lacking)}, which the PICS of the device does not claim")
         given = self._said.pixit
         pixit = self._pixit(recording, given, dut.clock)
-        outcome = Player(dut, recording, _config(recording.config, given, pixit), pixit.late_us, self._ignore).run()
+        config = _config(recording.config, given, pixit)
+        if recording.edition != "2007":
+            config["revision"] = recording.edition
+        outcome = Player(dut, recording, config, pixit.late_us, self._ignore).run()
         played = Played(outcome)
         found = list(outcome.differences)
         if found and known is not None:
