@@ -118,6 +118,9 @@ struct streams {
 
     void forget(std::map<Name, Direction>::iterator i)
     {
+        if (events.repeated != nullptr)
+            for (const auto &p : i->second.waiting)
+                events.repeated(events.context, i->second.stream, &p, nullptr, 0);
         events.begins(events.context, i->second.stream, 0);
         idle.push_back(i->second.stream);
         used.erase(i->second.used);

@@ -34,8 +34,8 @@ struct streams_segment {
     const uint8_t *data;
     size_t length, missing;
     uint64_t record, time_us; /* what streams_piece tells of it */
-    uint32_t stream; /* set by take: where its data goes, the most there are when it has none */
-    uint8_t fate;    /* set by take where there are data: enum streams_fate */
+    uint32_t stream;          /* set by take: where its data goes, the most there are when it has none */
+    uint8_t fate;             /* set by take where there are data: enum streams_fate */
 };
 
 /* What the streams give. stream: a direction of a connection, below most; link: number of its two addresses.
@@ -50,8 +50,7 @@ struct streams_events {
     /* After a beginning: the other direction of its connection (most: not seen), and whether the SYN was seen
      * (1) or nothing but data (0), and the sequence number of its first byte. NULL: not wanted. */
     void (*opened)(void *context, uint32_t stream, uint32_t other, int syn, uint32_t first);
-    /* These bytes of the segment came before. end: what comes next in the stream. NULL: not wanted. A segment
-     * that waited has no bytes left. */
+    /* These bytes of the segment came before; without bytes: the segment waited and is over. NULL: not wanted. */
     void (*repeated)(void *context, uint32_t stream, const struct streams_piece *piece, const uint8_t *bytes,
                      size_t length);
 };

@@ -5,6 +5,7 @@
 #include "cut.h"
 #include "pairs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
@@ -17,8 +18,10 @@ struct judge {
     struct judge_count *counted; /* and where */
     uint64_t usual; /* whole frames of IUs, each the only one of its record, that are not in the tally yet */
     bool begun;
-    uint64_t first_us;                /* when the first record was taken */
-    struct editions *editions;        /* NULL: all is of 2007 */
+    uint64_t first_us;         /* when the first record was taken */
+    struct editions *editions; /* NULL: all is of 2007 */
+    struct tcp_judge *tcp;     /* NULL: TCP is foreign */
+    bool no_memory;
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
@@ -61,6 +64,11 @@ void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *si
 void fcvi_judge_editions(struct judge *judge, struct editions *editions)
 {
     judge->editions = editions;
+}
+
+void fcvi_judge_streams(struct judge *judge, struct tcp_judge *tcp)
+{
+    judge->tcp = tcp;
 }
 
 static void expect(const struct fcvi_monitor *monitor, struct judge_entry *e)
@@ -253,6 +261,14 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
     return findings->count != 0 || (monitor != NULL && breaches->count > 0);
 }
 
+static bool judge_tcp(struct judge *j, const struct capture_record *r)
+{
+    const int found =
+        fcvi_tcp_take(j->tcp, r->frame.bytes, r->frame.length, r->whole, j->before + r->number, r->time_us);
+    j->no_memory |= found < 0;
+    return found != 0;
+}
+
 static bool judge_other(struct judge *j, const struct capture_record *r, struct fcvi_monitor *monitor,
                         struct judge_tally *tally)
 {
@@ -263,6 +279,8 @@ static bool judge_other(struct judge *j, const struct capture_record *r, struct 
         return true;
     }
     tally->skipped += first_of(r);
+    if (r->kind == CAPTURE_FOREIGN && r->protocol == CAPTURE_TCP && j->tcp != NULL)
+        return judge_tcp(j, r);
     if (r->kind != CAPTURE_PART)
         count_foreign(j, tally, r->kind == CAPTURE_FIP ? 0 : r->protocol, r);
     return false;
@@ -347,6 +365,10 @@ static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_fr
         struct judge_entry *e = j->next++;
         if (!judge_entry(j, e, findings, monitor, breaches, tally))
             continue;
+        if (j->no_memory) {
+            snprintf(error, size, "out of memory for TCP streams");
+            return -1;
+        }
         *out = e->record;
         *frame = e->frame;
         return 1;

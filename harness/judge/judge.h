@@ -3,6 +3,7 @@
 #define FCVI_JUDGE_H
 
 #include "editions.h"
+#include "tcp.h"
 
 #include <capture.h>
 #include <fcvi/monitor.h>
@@ -24,6 +25,11 @@ bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
 /** From now on IUs are read by the edition that their ports speak. Those of Rev 1.0 are checked by its
  * tables, and the monitor follows them by its rules. Without this all are read by that of 2007. */
 void fcvi_judge_editions(struct judge *judge, struct editions *editions);
+
+/** From now on TCP, but that of port 3225, goes to `tcp`, which has a tally of its own. A record in which it
+ * finds something is returned as one of CAPTURE_FOREIGN; its reports are those of the last call. Without this
+ * TCP is foreign. */
+void fcvi_judge_streams(struct judge *judge, struct tcp_judge *tcp);
 
 /** As fcvi_capture_progress. */
 void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);

@@ -45,6 +45,10 @@ struct fcvi_pdu {
 enum fcvi_stream_step fcvi_pdu_first(const struct fcvi_profile *profile, const uint8_t *bytes, size_t length,
                                      struct fcvi_pdu *out, struct fcvi_findings *findings);
 
+/** Check a PDU that is whole but for its data, which is not looked at: for who keeps none. The headers are
+ * those of fcvi_pdu_first; data_length is set to what Segment Length leaves. */
+void fcvi_pdu_check(const struct fcvi_pdu *pdu, struct fcvi_findings *findings);
+
 /** Bytes of headers that a PDU has: 24, and 16 or 44 more where its Type has them and Segment Length has room
  * for them (3; a refusal may leave out its CE Header, V08). */
 uint8_t fcvi_pdu_headers(enum fcvi_pdu_type pdu, uint16_t segment_length);

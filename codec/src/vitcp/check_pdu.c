@@ -44,7 +44,11 @@ static void check_headers(const struct fcvi_pdu *s, struct fcvi_findings *f)
 {
     enum fcvi_pdu_type pdu = (enum fcvi_pdu_type)s->pdu;
     struct fcvi_place place = FCVI_AT(0, SEG, Segment_Length);
-    if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL)
+    if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL && pdu != FCVI_PDU_READ_REQUEST &&
+        fcvi_SEG_Data_Offset(s->bytes) != 0)
+        fcvi_report_parts(f, place, s->length, FCVI_NOTICE, "VITCP-3-05", "V10",
+                          "a segment behind the first has no RDMA Header", "40 or more", 0);
+    else if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL)
         fcvi_report(f, place, s->length,
                     FCVI_BROKEN("VITCP-3-05", "the RDMA Header is missing or cut off", "40 or more"));
     if (fcvi_pdu_needs_ce(pdu) && s->ce == NULL)
@@ -127,7 +131,7 @@ static void check_ce(const struct fcvi_pdu *s, struct fcvi_findings *f)
                         FCVI_AT(BASE, CE, Called_Discriminator_Length), called, "VITCP-3.2-08", f);
 }
 
-void fcvi_check_pdu(const struct fcvi_pdu *pdu, struct fcvi_findings *findings)
+void fcvi_pdu_check(const struct fcvi_pdu *pdu, struct fcvi_findings *findings)
 {
     check_numbers(pdu, findings);
     check_headers(pdu, findings);

@@ -52,6 +52,6 @@ enum fcvi_stream_step fcvi_pdu_first(const struct fcvi_profile *profile, const u
     if (out->there < out->length)
         return FCVI_STREAM_MORE;
     if (findings != NULL)
-        fcvi_check_pdu(out, findings);
+        fcvi_pdu_check(out, findings);
     return FCVI_STREAM_PDU;
 }

@@ -41,9 +41,6 @@ unsigned fcvi_lowest_bit(uint16_t mask);
 /** A row of the table with the bits that the profile gives it. */
 struct fcvi_field fcvi_profile_row(const struct fcvi_profile *profile, size_t index);
 
-/** Check a whole PDU. */
-void fcvi_check_pdu(const struct fcvi_pdu *pdu, struct fcvi_findings *findings);
-
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop
 #endif

@@ -24,7 +24,7 @@ class CaptureError(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One record. data is the FC-2 frame for kind "frame" (and what there is of it for "cut")."""
+    """One record. data is the FC-2 frame for kind "frame" (and what there is of it for "cut"), and the IP packet of TCP."""
 
     number: int
     time_us: int
@@ -36,7 +36,7 @@ class Record:
     crc: int
     network: int = 0  # VLANs, VSAN or FCIP link, 0 without
     protocol: str = ""  # of kind "foreign"
-    whole: int = 0  # of kind "cut": bytes of the whole frame, 0 when that is not known
+    whole: int = 0  # of kind "cut": bytes of the whole frame, 0 when that is not known; of TCP: bytes of the IP packet
     gap: bool = False  # the capture says that frames are missing before this record
 
 
@@ -46,7 +46,8 @@ def record_of(r: Any) -> Record:
     problem = "" if r.problem == ffi.NULL else ffi.string(r.problem).decode()
     kind = KINDS[r.kind]
     protocol = protocol_name(r.protocol) if kind == "foreign" else ""
-    frame, whole, gap = r.frame, r.whole if kind == "cut" else 0, bool(r.unusual & lib.CAPTURE_GAP)
+    packet = kind == "foreign" and r.protocol == lib.CAPTURE_TCP
+    frame, whole, gap = r.frame, r.whole if kind == "cut" or packet else 0, bool(r.unusual & lib.CAPTURE_GAP)
     return Record(r.number, r.time_us, kind, problem, data, frame.sof, frame.eof, frame.crc, r.network, protocol, whole, gap)
 
 

@@ -47,6 +47,7 @@ class Records:
     def __init__(self) -> None:
         self.all = self.judged = self.in_part = self.gaps = self.appended = 0
         self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
+        self.vitcp = 0  # PDUs
         self.not_judged: dict[str, int] = {}
         self.foreign: dict[str, int] = {}
 
@@ -68,6 +69,17 @@ class Records:
         _add(self.not_judged, {_CUT: cut, _PARTS: parts})
         _add(self.foreign, foreign)
 
+    def take_streams(self, records: tuple[int, int, dict[str, int], dict[str, int]]) -> None:
+        """Of the records that ``take`` was told of these were taken for TCP: all, judged, not judged, foreign."""
+        every, judged, not_judged, foreign = records
+        if every and _PARTS in self.not_judged:
+            self.not_judged[_PARTS] -= every
+            if self.not_judged[_PARTS] == 0:
+                del self.not_judged[_PARTS]
+        self.judged += judged
+        _add(self.not_judged, not_judged)
+        _add(self.foreign, foreign)
+
     def add(self, other: Records) -> None:
         """And those of another."""
         self.all += other.all
@@ -76,6 +88,7 @@ class Records:
         self.gaps += other.gaps
         self.appended += other.appended
         self.rev1 += other.rev1
+        self.vitcp += other.vitcp
         self.undecided += other.undecided
         self.setups_2007 += other.setups_2007
         self.setups_rev1 += other.setups_rev1
@@ -235,12 +248,15 @@ class Scan:
             self._judge = None
         lib.fcvi_capture_close(self._capture)
 
-    def stops(self, watch: Watch, tick: Callable[[], None]) -> Iterator[None]:
-        """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. Raises ScanError."""
+    def stops(self, watch: Watch, tick: Callable[[], None], streams: Any = None) -> Iterator[None]:
+        """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. streams: struct
+        tcp_judge, which TCP goes to. Raises ScanError."""
         judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
         if judge == ffi.NULL:
             raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
         lib.fcvi_judge_editions(judge, watch.editions.pointer)
+        if streams is not None:
+            lib.fcvi_judge_streams(judge, streams)
         if self._ahead:  # where there is no thread to be had it goes on without
             lib.fcvi_judge_ahead(judge, watch.pointer)
         while status := lib.fcvi_judge_next(

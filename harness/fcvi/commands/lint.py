@@ -33,6 +33,7 @@ from fcvi.capture.scan import EDITIONS, Records, Scan, ScanError, Watch, first_t
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
 from fcvi.engine.words import complain, number, printable, why
+from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _TRUST = {"all": 1, "start": 2, "order": 4, "once": 8}
 
 
-class Arguments(Wishes):
+class Arguments(Wishes, captured.Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     json = ring = False
@@ -87,6 +88,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
+    captured.add_options(p)
+    what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
+    p.add_argument("--profile", metavar="FILE", help=what)
     p.add_argument(
         "--ring", action="store_true",
         help="The files are one stream, as dumpcap, tshark and tcpdump write rings; they are taken in the order of their first "
@@ -250,6 +254,7 @@ class Stream:
         self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000, args.edition)
+        self.streams = captured.Streams(captured.profile_of(args.profile), args.tcp_port, args.wire == "tcp")
         self.status, self.read = 0, False
         self.starts: list[tuple[int, str]] = []  # frames before each file
         self.over = False  # the user has seen enough
@@ -258,7 +263,7 @@ class Stream:
     def unjudged(self) -> list[tuple[str, str, int, Optional[int]]]:
         """What could not be judged: file of the first frame, reason, how many, the first."""
         found = []
-        for reason, frames, first in self.watch.unjudged():
+        for reason, frames, first in [*self.watch.unjudged(), *self.streams.unjudged()]:
             path, number = self._place(first) if first else (self.starts[0][1] if self.starts else "", None)
             found.append((path, reason, frames, number))
         return found
@@ -301,11 +306,15 @@ class Stream:
 
     def end(self) -> None:
         """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
+        self.streams.flush()
+        self._report_streams()
+        self.records.take_streams(self.streams.records())
+        self.records.vitcp = int(self.streams.tally.pdus)
         if self.tally.not_shown:
             sys.stdout.flush()
             more = f"{self.tally.not_shown} further findings are counted and not shown"
             complain(f"{self.starts[-1][1]}: {more}; --limits findings=N shows more than {self.limits.findings}")
-        if self.fcvi or not self.read or self.status or self.tally.violations or self.tally.malformed:
+        if self.fcvi or self.records.vitcp or not self.read or self.status or self.tally.violations or self.tally.malformed:
             return
         sys.stdout.flush()
         print(f"fcvi: {self.starts[-1][1]}: nothing of FC-VI was judged: {self.records.instead()}", file=sys.stderr)
@@ -324,7 +333,7 @@ class Stream:
                 progress.tell(scan.tally.frames, *scan.progress())
 
         try:
-            for _ in scan.stops(self.watch, tick):
+            for _ in scan.stops(self.watch, tick, self.streams.pointer):
                 self._report(scan)
                 if not scan.is_file:
                     sys.stdout.flush()
@@ -339,12 +348,43 @@ class Stream:
             if progress is not None:
                 progress.end()
 
+    def _report_streams(self) -> None:
+        from fcvi.fc import codec
+
+        for report in self.streams.reports():
+            path, number = self._place(report.record)
+            findings = [(record, time_us, codec.finding_of(struct)) for record, time_us, struct in report.found]
+            if findings and self.on_finding is not None:
+                self.on_finding()
+            if not self.as_json and self.limits.shows(self._shown):
+                seconds = (report.time_us - (self.begin or 0)) / 1e6
+                where = f"{printable(path)}: frame {number} at {seconds:.6f} s: connection {report.arrow()} byte {report.offset}: "
+                print(self.paint(where, "place") + self.streams.summary(report))
+            for record, time_us, finding in findings:
+                self.tally.count(finding)
+                in_path, in_number = self._place(record)
+                if self.sarif is not None:
+                    self.sarif.add(in_path, in_number or 0, finding)
+                if not self.limits.shows(self._shown):
+                    self.tally.not_shown += 1
+                    continue
+                self._shown += 1
+                more = {"connection": report.connection, "direction": report.direction, "offset": report.offset}
+                if self.as_json:
+                    print(_as_json(in_path, in_number or 0, time_us, finding, more))
+                else:
+                    print(self.paint(_as_text(finding), finding.cls))
+
     def _report(self, scan: Scan) -> None:
         from fcvi.fc import codec
         from fcvi.capture.reader import record_of
         from fcvi.engine.results import Finding
 
         record = record_of(scan.record)
+        if record.kind == "foreign":
+            self._begin(scan)
+            self._report_streams()
+            return
         if record.kind == "malformed":
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
@@ -365,7 +405,7 @@ class Stream:
                 self.tally.not_shown += 1
                 continue
             self._shown += 1
-            print(_as_json(scan.path, record, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
+            print(_as_json(scan.path, record.number, record.time_us, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
 
     def _begin(self, scan: Scan) -> int:
         """When the first record of the stream was taken, in microseconds."""
@@ -386,13 +426,13 @@ class Stream:
         return replace(finding, message=f"{finding.message} (see frame {number}{where})")
 
 
-def _as_json(path: str, record: Record, f: Finding) -> str:
+def _as_json(path: str, number: int, time_us: int, f: Finding, more: Optional[dict[str, int]] = None) -> str:
     import json
 
     return json.dumps({
-        "file": path, "frame": record.number, "time": record.time_us / 1e6, "requirement": f.requirement,
+        "file": path, "frame": number, "time": time_us / 1e6, "requirement": f.requirement,
         "class": f.cls, "message": f.message, "byte": f.byte, "bits": f.bits, "seen": f.seen,
-        "required": f.required, "erratum": f.erratum,
+        "required": f.required, "erratum": f.erratum, **(more or {}),
     })  # fmt: skip
 
 
@@ -522,6 +562,11 @@ def _all(args: Arguments) -> _Sum:
 
 def run(args: Arguments) -> int:
     """Lint."""
+    try:
+        captured.profile_of(args.profile)
+    except ValueError as error:
+        complain(error)
+        return 2
     if args.interface is not None or args.keep is not None or not args.files:
         return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
@@ -604,16 +649,20 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
 
         reasons = [{"file": p, "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
         editions = total.records.editions()
-        more = {"editions": editions} if editions else {}
+        more: dict[str, Any] = {"editions": editions} if editions else {}
+        if total.records.vitcp:
+            more["vitcp"] = {"pdus": total.records.vitcp, "profile": captured.name_of(args.profile)}
         print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons, **more}}))
     else:
         for path, reason, frames, first in unjudged:
             print(f"{printable(path)}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(total.records.text())
+        if total.records.vitcp:
+            print(f"VI/TCP: {total.records.vitcp} PDUs, with the numbers of profile {captured.name_of(args.profile)}")
         if total.records.rev1:
             print(total.records.editions_text())
-        if total.fcvi or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
+        if total.fcvi or total.records.vitcp or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
             print(
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
