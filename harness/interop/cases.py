@@ -1,7 +1,9 @@
 """Login-level cases against libfc: what FC-FS, FC-LS and FC-BB want of any N_Port, and how this kernel does it.
 
 libfc has no FC-VI, and is no oracle. Where it is known to do other than the standards, DEVIATIONS declares it: the case then
-demands that it still does, so that a deviation that is gone is noticed as well. Run in the namespace by __main__: ``python3 -m harness.interop.cases MODE INTERFACE SECONDS``.
+demands that it still does, so that a deviation that is gone is noticed as well.
+
+Run in the namespace by __main__: ``python3 -m harness.interop.cases MODE INTERFACE SECONDS``.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ TESTER = {"vn2vn": "000009", "target": "000009", "fabric": "010204"}
 ROLES = {"vn2vn": "vn2vn", "target": "vn2vn", "fabric": "fabric"}
 #: Where this kernel does other than the standards, by a name of ours: the clause, and why the suite lets it pass here.
 DEVIATIONS = {
-    "no-continuous-sequences": ("FC-FS-2 18.8.2", "SEQ_CNT is 0 again at the beginning of each Sequence, which FC-VI does not ask of a login"),
+    "no-continuous-sequences": ("FC-FS-2 18.8.2", "SEQ_CNT is 0 again in each Sequence; FC-VI asks nothing else of a login"),
     "farp-refused": ("FC-LS 4.2.29", "FARP-REQ is refused by LS_RJT, though it has no reply: libfc has no handler for it"),
     "abts-unanswered": ("FC-FS-2 16.3.2", "an ABTS for an Exchange that nobody knows gets no BA_RJT"),
 }
@@ -173,7 +175,7 @@ def foreign(t: Scenario) -> None:
 
 
 def again(t: Scenario) -> None:
-    """A second PLOGI ends the login before it and makes a new one, as after a link event that only one side has seen (7.7.5)."""
+    """A second PLOGI ends the login before it and makes a new one, as after a link event that one side alone has seen."""
     _courteous(t)
     _log_in(t)
     _log_in(t)
