@@ -129,7 +129,8 @@ def login(t: Scenario) -> None:
     seen = f"{port_name:016x}"
     t.require(seen == t.config["port_name"], RULE, "Port_Name", seen, t.config["port_name"], at=answer)
     t.require(bool(class_3[0] & 0x80), RULE, "class 3 is not valid", class_3.hex(), "80h in the first byte", at=answer)
-    t.require(not codec.get("LOGIN", "SEQ_CNT_S", answer.payload[4:]), RULE, "deviation no-continuous-sequences is gone", 1, 0, at=answer)
+    continuous = codec.get("LOGIN", "SEQ_CNT_S", answer.payload[4:])
+    t.require(not continuous, RULE, "deviation no-continuous-sequences is gone", 1, 0, at=answer)
     _alive(t)
 
 

@@ -662,7 +662,7 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
             print(f"VI/TCP: {total.records.vitcp} PDUs, with the numbers of profile {captured.name_of(args.profile)}")
         if total.records.rev1:
             print(total.records.editions_text())
-        if total.fcvi or total.records.vitcp or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
+        if total.fcvi or total.records.vitcp or tally.violations or tally.malformed or tally.notices:  # not looked at
             print(
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
