@@ -73,6 +73,21 @@ def test_a_capture_that_is_cut_says_as_much(snap: int, tmp_path: Path) -> None:
         assert bank.verdict(bank.Entry("", bank.healthy), 0, of_a_part(world.seen[0], snap, tmp_path / "h.pcap")).said == "nothing"
 
 
+def test_what_is_cut_off_is_told_beside_what_is_found(tmp_path: Path) -> None:
+    """Of a capture that shows nothing wrong, too: nobody takes it for whole."""
+    frames = bank.healthy(Random("healthy 0")).seen[0]
+    whole = of_a_part(frames, 4096, tmp_path / "whole.pcap").read_bytes()
+    for snap, share in ((60, "; {} by their headers only: cut off"), (48, "not taken in: {} cut off")):
+        share = share.format(sum(len(frame[1]) > snap for frame in frames))
+        path = of_a_part(frames, snap, tmp_path / "c.pcap")
+        if snap < 56:
+            path.write_bytes(whole + path.read_bytes()[24:])
+        for command in ("flows", "explain"):
+            done = fcvi(command, str(path))
+            assert done.returncode == 0 and share in done.stdout.splitlines()[-1], done.stdout
+            assert ("not taken in" in done.stdout) == (snap < 56)
+
+
 def test_what_went_before_changes_nothing_and_shows_when_the_capture_began(tmp_path: Path) -> None:
     """A Connection that was in order, and two minutes later the cause."""
     before = bank.healthy(Random("before"))

@@ -95,7 +95,7 @@ def _explain(args: Any, box: confined.Box) -> int:
     from fcvi.flows.causes import explain
     from fcvi.flows.table import Table
 
-    from .flows import connections, none_of_ours, taken
+    from .flows import connections, left_out, none_of_ours, taken
 
     table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
     status = taken("explain", args.files, table)
@@ -117,5 +117,5 @@ def _explain(args: Any, box: confined.Box) -> int:
         if len(unknown) > 20:
             print(f"{connections(len(unknown) - 20)} more failed; why is not known")
         if not causes and not unknown:
-            print(f"{connections(len(flows))}; nothing went wrong that the capture shows")
+            print(f"{connections(len(flows))}; nothing went wrong that the capture shows{left_out(table)}")
     return status or (1 if causes else 4 if unknown else 0)

@@ -179,13 +179,19 @@ def _print(args: Any, rows: list[Row], table: Table) -> None:
 
 def _summary(count: int, table: Table) -> str:
     tally = table.scan.tally
-    lost = [f"{tally.kind[i]} {_KINDS[i]}" for i in (1, 4) if tally.kind[i]]
-    lost += [f"{tally.damaged} with a wrong CRC"] if tally.damaged else []
-    not_taken = f"; not taken in: {', '.join(lost)}" if lost else ""
     old = f"; not followed: {tally.rev1} IUs of Rev 1.0 (1999)" if tally.rev1 else ""
     again = table.doubles()
     twice = f"; {again} repeat earlier ones and count once (two capture points, or a port mirrored both ways?)" if again else ""
-    return f"{tally.records} records, {tally.fcvi} of FC-VI: {connections(count)}{not_taken}{old}{twice}"
+    return f"{tally.records} records, {tally.fcvi} of FC-VI: {connections(count)}{left_out(table)}{old}{twice}"
+
+
+def left_out(table: Table) -> str:
+    """What of the captures is in no Connection, behind a semicolon; empty when there is none."""
+    tally = table.scan.tally
+    counts = {"cut off": tally.kind[1] - tally.part, "malformed": tally.kind[4], "with a wrong CRC": tally.damaged}
+    lost = [f"{count} {what}" for what, count in counts.items() if count]
+    part = f"; {tally.part} by their headers only: cut off" if tally.part else ""
+    return part + (f"; not taken in: {', '.join(lost)}" if lost else "")
 
 
 def connections(count: int) -> str:

@@ -19,7 +19,7 @@ _ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | w
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
-_RECENT, _RECENT_US = 64, 200_000  # control frames that are known again, and for how long
+_RECENT, _RECENT_US = 256, 200_000  # control frames that are known again, and for how long
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
     0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
@@ -154,6 +154,7 @@ class Table:
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
         self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
+        self._older: dict[tuple[int, bytes], int] = {}  # those before, of which there are as many
         self._doubles = 0
         self.findings: dict[tuple[str, str, str], int] = {}
 
@@ -188,15 +189,17 @@ class Table:
 
     def _was_there(self, data: bytes, time_us: int) -> bool:
         """Whether a control frame repeats one byte by byte that came just before, which no port does: it was captured twice."""
-        key = (int(self.scan.record.network), data)
-        before = self._recent.get(key)
+        key, recent = (self.scan.record.network, data), self._recent
+        before = recent.get(key)
+        if before is None and self._older:
+            before = self._older.get(key)
         if before is not None and abs(time_us - before) <= _RECENT_US:
             self._doubles += 1
             return True
-        self._recent.pop(key, None)
-        if len(self._recent) >= _RECENT:
-            del self._recent[next(iter(self._recent))]
-        self._recent[key] = time_us
+        if len(recent) >= _RECENT:
+            self._older, recent = recent, {}
+            self._recent = recent
+        recent[key] = time_us
         return False
 
     def doubles(self) -> int:
