@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from fcvi.cli import main
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.editions import STATUSES, errata_of, held, requirements_of, topics_of
 
+ROOT = Path(__file__).parents[2]
 (EDITION,) = PROTOCOL.others
 NEW = requirements_of(EDITION)
 HELD = {row.requirement: row for row in held(EDITION)}
@@ -118,3 +120,22 @@ def test_wrong_words_end_with_2(capsys: pytest.CaptureFixture[str], words: tuple
 def test_a_row_and_an_erratum_of_the_draft_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1Bh does not exist" in _printed(capsys, "REV1-5.1-08")
     assert "06h is missing" in _printed(capsys, "R05")
+
+
+#: Where codec and monitor say what a frame of 1999 breaks.
+OF_1999 = (
+    "codec/src/fc/check_rev1.c", "codec/include/fcvi/iu_rev1.h", "codec/include/fcvi/fields_rev1.def",
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "conformance/monitor/src/rev1").glob("*.c"))),
+)  # fmt: skip
+
+
+def test_what_is_judged_by_is_a_row_that_holds() -> None:
+    """No frame of 1999 is accused by a row of 2007 that does not hold there, nor under an erratum that the draft does not have."""
+    text = "".join((ROOT / name).read_text() for name in OF_1999)
+    text += re.split("FCVI_REV1_F_CTL_TABLE", (ROOT / "codec/src/fc/f_ctl.h").read_text())[1]
+    of_2007 = set(re.findall(r'"(FCVI-[^"]+)"', text))
+    of_1999 = set(re.findall(r'"(REV1-[^"]+)"', text + (ROOT / "codec/src/fc/check_header.c").read_text()))
+    assert {ident for ident in of_2007 if HELD[ident].status != "holds"} == set()
+    assert of_1999 <= set(requirements_of(EDITION)) and len(of_1999) >= 60
+    register = (ROOT / "conformance/rev1/errata.md").read_text()
+    assert [name for name in sorted(set(re.findall(r'"(R\d\d)"', text))) if f"| {name} |" not in register] == []

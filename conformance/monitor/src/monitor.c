@@ -273,10 +273,10 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
     struct fcvi_frame view;
     if (s.f->kind == FCVI_KIND_OTHER && follows_on(&s, &view))
         s.f = &view;
-    if (s.f->kind == FCVI_KIND_IU && s.f->edition == FCVI_EDITION_REV1)
-        mon_rev1_iu(&s);
-    else if (s.f->kind == FCVI_KIND_IU)
+    if (s.f->kind == FCVI_KIND_IU && s.f->edition == FCVI_EDITION_2007)
         take_iu(&s);
+    else if (s.f->kind == FCVI_KIND_IU)
+        mon_rev1_iu(&s);
     else if (s.f->kind == FCVI_KIND_BLS)
         mon_link_services(&s);
     else if (s.f->kind == FCVI_KIND_LINK_CONTROL)

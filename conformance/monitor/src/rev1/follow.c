@@ -240,7 +240,7 @@ static bool right_side(const struct at_hand *s)
     return mon_is(s->iu, of_responder) == (s->who == 1);
 }
 
-void mon_rev1_iu(struct at_hand *s)
+__attribute__((noinline, cold)) void mon_rev1_iu(struct at_hand *s)
 {
     s->iu = s->f->iu;
     s->dh = s->f->dh;
@@ -277,7 +277,7 @@ static void close(struct r1_end *end)
         end->closed = end->unsure = true;
 }
 
-void mon_rev1_abort(struct at_hand *s)
+__attribute__((noinline, cold)) void mon_rev1_abort(struct at_hand *s)
 {
     struct r1_exchange *x = find(s);
     if (x == NULL)
