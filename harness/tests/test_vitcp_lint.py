@@ -1,5 +1,5 @@
-"""``fcvi lint`` and ``decode`` of captured VI/TCP: what is found, that TCP's division changes nothing, and that nobody is accused of
-what a capture does not show."""
+"""``fcvi lint`` and ``decode`` of captured VI/TCP: what is found, that TCP's division changes nothing, and that what a capture
+does not show accuses nobody."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lint(*paths: Path | str) -> tuple[list[dict[str, Any]], dict[str, Any], int]
 
 def said(findings: list[dict[str, Any]]) -> list[Any]:
     """What the findings are about, without the record that showed it."""
-    names: tuple[str, ...] = ("name","requirement", "class", "erratum", "connection", "direction", "offset", "byte", "seen", "required")
+    names = ("name", "requirement", "class", "erratum", "connection", "direction", "offset", "byte", "seen", "required")
     return sorted([str({"name": Path(finding["file"]).name, **finding}[name]) for name in names] for finding in findings)
 
 
