@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import jsonschema
 import pytest
 
 from .conftest import ROOT, fcvi
@@ -137,3 +138,28 @@ def test_decode_shows_pdus_where_they_end(tmp_path: Path) -> None:
     assert [line["direction"] for line in told] == [direction for direction, _ in steps]
     done = fcvi("decode", "--summary", "--family", "vitcp", str(SAMPLES / "good.pcap"))
     assert len(done.stdout.splitlines()) == len(steps)
+
+
+def test_flows_list_connections() -> None:
+    """What went each way, by the conversation; each line by its schema, and those of lint and decode by theirs."""
+    schema = json.loads((ROOT / "harness/fcvi/vitcp/flows.schema.json").read_text())
+    done = fcvi("flows", "--wire", "tcp", "--json", *map(str, SAMPLES.glob("*.pcap")))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == len(CONVERSATIONS)
+    for row in rows:
+        jsonschema.validate(row, schema)
+        name = Path(row["file"]).stem
+        assert sum(sum(sent["pdus"].values()) for sent in row["sent"]) == len(CONVERSATIONS[name].steps)
+        assert row["whole"] and not row["missing"] and row["caller"] == "192.0.2.1:49200"
+    good = next(row for row in rows if Path(row["file"]).stem == "good")
+    assert good["answer"] == "Connect Accept" and good["mtu"] == 4096 and good["reliable"] and good["flow_control"]
+    assert [sent["messages"] for sent in good["sent"]] == [4, 3]
+    for command in ("lint", "decode"):
+        its = json.loads((ROOT / f"harness/fcvi/commands/schemas/{command}.schema.json").read_text())
+        for line in fcvi(command, "--json", str(SAMPLES / "no-credit.pcap")).stdout.splitlines():
+            jsonschema.validate(json.loads(line), its)
+
+
+def test_flows_without_vitcp() -> None:
+    done = fcvi("flows", "--wire", "tcp", str(ROOT / "pcaps/crafted/fcip.pcap"))
+    assert done.returncode == 2 and "no connection of VI/TCP" in done.stderr

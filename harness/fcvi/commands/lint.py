@@ -10,8 +10,8 @@ set. --sarif writes the findings as SARIF 2.1.0, for code hosts and viewers.
 Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
-TCP connections that begin with a PDU of VI/TCP are judged as well: each PDU by itself and by its connection. --tcp-port and --wire
-tcp say that others are VI/TCP too. A record without a SYN before it, or behind a missing one, is not judged (harness/docs/vitcp.md).
+TCP connections that begin with a PDU of VI/TCP are judged as well: each PDU by itself and by its connection. --tcp-port and
+--wire tcp say that others are VI/TCP too. What a capture does not show is not judged (harness/docs/vitcp.md).
 
 The exit status is 0 when nothing wrong was found, and 1 after violations or malformed frames. It is 2 when a capture cannot be
 read to its end or nothing of FC-VI or VI/TCP in it was judged, and 3 when the reader failed or output was lost.
