@@ -371,8 +371,6 @@ static void end_connection(struct tcp_judge *t, struct connection *c)
     if (c->kind == UNDECIDED)
         t->tally.foreign += c->dataless;
     if (c->monitor != NULL) {
-        for (unsigned i = 0; i < 2; i++)
-            c->seen.side[i] = *fcvi_vitcp_monitor_side(c->monitor, i);
         if (t->options.connections && t->overs == t->over_room) {
             size_t room = t->over_room == 0 ? 16 : t->over_room * 2;
             struct tcp_connection *more = grown(t, t->over, room * sizeof *more);
@@ -394,8 +392,10 @@ static void leave(struct tcp_judge *t, struct side *s)
     if (c == NULL)
         return;
     drop_pending(t, s, TCP_UNFINISHED);
-    if (c->monitor != NULL)
+    if (c->monitor != NULL) {
+        c->seen.side[s->direction] = *fcvi_vitcp_monitor_side(c->monitor, s->direction);
         fcvi_vitcp_monitor_lost(c->monitor, s->direction);
+    }
     c->seen.reset[s->direction] = t->now != NULL && (t->now->flags & STREAMS_RST) != 0;
     c->side[s->direction] = NULL;
     s->connection = NULL;

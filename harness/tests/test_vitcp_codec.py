@@ -229,7 +229,7 @@ def test_streams_that_end_badly(tmp_path: Path) -> None:
     [
         (("--profile", "x", "x"), "only VI/TCP has profiles"),
         (("--from", "stream", "x"), "only VI/TCP has streams"),
-        (("--family", "vitcp", "x"), "captures of TCP are not read"),
+        (("--family", "vitcp", "x"), "No such file"),
         (("--family", "vitcp", "--from", "hex", "--link", "frame", "x"), "has no link"),
         (("--family", "vitcp", "--from", "stream", "/nowhere"), "No such file"),
         (("--family", "vitcp", "--from", "stream", "/dev/null"), "no PDU was decoded"),

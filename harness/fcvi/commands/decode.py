@@ -10,9 +10,13 @@ bits behind the offset: 9.13-12 is bits 13 to 12 of what begins at byte 9. An ad
 characters stand in words beside their bytes. Several files have their names before each frame. On a terminal there is colour,
 unless NO_COLOR is set.
 
+TCP connections that begin with a PDU of VI/TCP are VI/TCP: their PDUs are told where they end, with the number of the connection,
+> or < for the direction (> is that of who opened it) and the byte of the stream that the PDU begins at. --tcp-port says that the
+connections of a port are VI/TCP, however they begin, and --family vitcp that all are; then only PDUs are told.
+
 With --family vitcp the PDUs of VI/TCP are decoded: --from stream reads the bytes of one direction of a TCP connection as they
 are, and --from hex takes each dump for a stream. The numbers that the draft of VI/TCP never assigned are those of profile T0, or
-of the file that --profile names. Captures of TCP are not read.
+of the file that --profile names.
 
 Of a frame that the snap length cut off it tells what is wrong in the headers. The exit status is 0, or 2 when a capture cannot
 be read to its end, or holds no FC-2 frame (no PDU) or none of the records that --frames names. It is 3 when the reader failed.
@@ -39,6 +43,7 @@ from fcvi.engine.results import Finding
 from fcvi.engine.progress import Progress, wanted
 from fcvi.engine.words import complain, number, printable
 from fcvi.fc.requests import Requests
+from fcvi.vitcp import captured
 from fcvi.vitcp import codec as vitcp_codec
 from fcvi.vitcp import decoding
 
@@ -55,6 +60,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--family", choices=("fc", "vitcp"), default="fc", help="The wire is that of FC-VI (the default) or VI/TCP.")
     what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
     p.add_argument("--profile", metavar="FILE", help=what)
+    captured.add_options(p, every=False)
     link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
     p.add_argument("--link", choices=("frame", "delimited", "ethernet"), help=link)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
@@ -155,11 +161,11 @@ def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
 
 
 def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
-    if args.family == "vitcp":
+    if args.form != "capture" and args.family == "vitcp":
         return decoding.decode(path, args, box)
     low, high = args.frames or (1, None)
     requests, decoded, shown = Requests(), 0, 0
-    printer = _Printer(path, args)
+    printer, streams = _Printer(path, args), decoding.Captured(path, args)
     seen: dict[str, int] = {}
     progress = Progress(path) if wanted() and not sys.stdout.isatty() else None
     try:
@@ -168,11 +174,14 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
                 printer.see(record)
                 if high is not None and record.number > high:
                     break
+                if streams.take(record, record.number >= low):
+                    shown += record.number >= low
+                    continue
                 answers = requests.see(record.data) if record.kind == "frame" else 0
                 decoded += record.kind in ("frame", "cut", "malformed")
                 words = _words(record) if record.kind in ("fip", "foreign", "part") else record.kind
                 seen[words] = seen.get(words, 0) + 1
-                printer.take(record, answers, record.number >= low)
+                printer.take(record, answers, record.number >= low and args.family == "fc")
                 shown += record.number >= low
                 if not reader.is_file:
                     sys.stdout.flush()
@@ -180,6 +189,7 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
                     break
                 if progress is not None and record.number % _TELL == 0:
                     progress.tell(record.number, *reader.progress())
+            streams.end(low, high)
     except (CaptureError, HexError) as error:
         sys.stdout.flush()
         complain(error)
@@ -187,10 +197,15 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
     finally:
         if progress is not None:
             progress.end()
-    if decoded == 0 and args.frames is None:
+    if streams.problem:
+        sys.stdout.flush()
+        complain(f"{path}: {streams.problem}")
+        return 2
+    if decoded == 0 and streams.pdus == 0 and args.frames is None:
         sys.stdout.flush()
         has = ", ".join(f"{count} {words}" for words, count in seen.items()) or "no records"
-        complain(f"{path}: no FC-2 frame was decoded: the capture has {has}")
+        what = "PDU of VI/TCP" if args.family == "vitcp" else "FC-2 frame"
+        complain(f"{path}: no {what} was decoded: the capture has {has}")
         return 2
     if shown == 0 and args.frames is not None and not gone():
         sys.stdout.flush()
@@ -202,11 +217,9 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
 def _misfit(args: argparse.Namespace) -> Optional[str]:
     """Why the options do not go together."""
     if args.family == "fc":
-        if args.profile is not None:
+        if args.profile is not None and args.form != "capture":
             return "--profile: only VI/TCP has profiles; add --family vitcp"
         return "--from stream: only VI/TCP has streams; add --family vitcp" if args.form == "stream" else None
-    if args.form == "capture":
-        return "--family vitcp: captures of TCP are not read; give the bytes with --from stream or --from hex"
     return "--link: a stream of VI/TCP has no link; leave it out" if args.link is not None else None
 
 
@@ -215,7 +228,7 @@ def run(args: argparse.Namespace) -> int:
     if misfit := _misfit(args):
         complain(misfit)
         return 2
-    if args.family == "vitcp":
+    if args.family == "vitcp" or args.form == "capture":
         try:
             args.profile = vitcp_codec.load(args.profile)
         except vitcp_codec.ProfileError as error:

@@ -4,6 +4,9 @@ Of each Connection it says which ports and addresses have it, with what attribut
 went each way, how long answers took, and what the monitor found. All files are one stream, in the order given. A row of --json
 has the same names and types whatever the capture shows: a number that is not known is -1, a text that is not known is empty.
 
+With --wire tcp it lists the connections of VI/TCP instead: the two ends, the answer and what was agreed, how it was closed, and
+how much went each way. Those of --tcp-port are listed however they begin. It needs files, and goes with --json alone.
+
 -i watches an Ethernet interface instead: a terminal shows a table that is written anew every second, --exporter gives the numbers
 to Prometheus, --keep keeps the frames from before a finding, and Ctrl-C ends it with what is said of a capture.
 """
@@ -14,6 +17,7 @@ import sys
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Wishes, add_options
+from fcvi.vitcp import captured
 from fcvi.capture.scan import EDITIONS, ScanError
 
 TYPE_CHECKING = False
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from fcvi.flows.table import Table
 
 
-class Arguments(Wishes):
+class Arguments(Wishes, captured.Wishes):
     """What the command is told; of all but the files what holds when nothing is said."""
 
     sort = ""
@@ -71,6 +75,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
+    p.add_argument("--wire", choices=("tcp",), help="List the connections of VI/TCP.")
+    captured.add_options(p, every=False)
+    what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
+    p.add_argument("--profile", metavar="FILE", help=what)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
     p.set_defaults(run=run)
@@ -201,6 +209,10 @@ def connections(count: int) -> str:
 
 def run(args: Any) -> int:
     """List the Connections."""
+    if args.wire == "tcp":
+        from fcvi.vitcp import flows as vitcp_flows
+
+        return vitcp_flows.run(args)
     from fcvi.flows.rows import condition
 
     try:

@@ -10,8 +10,11 @@ set. --sarif writes the findings as SARIF 2.1.0, for code hosts and viewers.
 Every record is counted as judged, not judged (with the reason) or foreign (with its protocol). Of a frame that the snap length
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
+TCP connections that begin with a PDU of VI/TCP are judged as well: each PDU by itself and by its connection. --tcp-port and
+--wire tcp say that others are VI/TCP too. What a capture does not show is not judged (harness/docs/vitcp.md).
+
 The exit status is 0 when nothing wrong was found, and 1 after violations or malformed frames. It is 2 when a capture cannot be
-read to its end or nothing of FC-VI in it was judged, and 3 when the reader failed or output was lost.
+read to its end or nothing of FC-VI or VI/TCP in it was judged, and 3 when the reader failed or output was lost.
 
 Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
 
@@ -405,7 +408,10 @@ class Stream:
                 self.tally.not_shown += 1
                 continue
             self._shown += 1
-            print(_as_json(scan.path, record.number, record.time_us, finding) if self.as_json else self.paint(_as_text(finding), finding.cls))
+            if self.as_json:
+                print(_as_json(scan.path, record.number, record.time_us, finding))
+            else:
+                print(self.paint(_as_text(finding), finding.cls))
 
     def _begin(self, scan: Scan) -> int:
         """When the first record of the stream was taken, in microseconds."""
@@ -662,7 +668,8 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
             print(f"VI/TCP: {total.records.vitcp} PDUs, with the numbers of profile {captured.name_of(args.profile)}")
         if total.records.rev1:
             print(total.records.editions_text())
-        if total.fcvi or total.records.vitcp or tally.violations or tally.malformed or tally.notices:  # not looked at
+        looked = total.fcvi or total.records.vitcp
+        if looked or tally.violations or tally.malformed or tally.notices:  # nor of what was not looked at
             print(
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"

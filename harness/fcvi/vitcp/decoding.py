@@ -1,4 +1,4 @@
-"""``fcvi decode --family vitcp``: the PDUs of streams in words or JSON."""
+"""``fcvi decode``: the PDUs of VI/TCP, of streams and of captures, in words or JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from fcvi.engine.paint import Paint
 from fcvi.engine.words import complain, printable
 
 from . import codec
+from .captured import Streams
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fcvi.capture.reader import Record
+    from .captured import Report
 
 _PIECE = 1 << 16
 
@@ -31,9 +37,22 @@ class _Printer:
             profile = {"profile_sha256": self._args.profile.sha256}
             print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
             return
+        self._say(pdu, f"{number:>6} {stream:>3}.{offset:<9} ")
+
+    def show_captured(self, pdu: codec.Pdu, report: Report, seconds: float) -> None:
+        """One PDU of a capture. seconds: since its first record."""
+        if not self._args.json:
+            self._say(pdu, f"{report.record:>6} {seconds:>12.6f} {report.arrow():>3} {report.offset:<9} ")
+            return
+        head = {"file": self._path, "frame": report.record, "time": report.time_us / 1e6, "record": "pdu",
+                "connection": report.connection, "direction": report.direction, "offset": report.offset}  # fmt: skip
+        profile = {"profile_sha256": self._args.profile.sha256}
+        print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
+
+    def _say(self, pdu: codec.Pdu, place: str) -> None:
         paint = self._paint
         file = f"{printable(self._path)}: " if len(self._args.files) > 1 else ""
-        head_line = paint(f"{file}{number:>6} {stream:>3}.{offset:<9} ", "place")
+        head_line = paint(file + place, "place")
         if self._args.summary:
             print(head_line + pdu.summary())
             return
@@ -90,6 +109,47 @@ def _decode(path: str, file: BinaryIO, args: Any) -> int:
         complain(f"{path}: {has}")
         return 2
     return status
+
+
+class Captured:
+    """The VI/TCP of one capture. problem: a Segment Length that ends a stream, in one line."""
+
+    def __init__(self, path: str, args: Any) -> None:
+        self._args, self._printer = args, _Printer(path, args)
+        self._streams = Streams(args.profile.struct, args.tcp_port, args.family == "vitcp", keep=True)
+        self._begin: int | None = None
+        self.pdus = 0
+        self.problem = ""
+
+    def take(self, record: Record, shown: bool) -> bool:
+        """One record; whether PDUs end in it. shown: print them."""
+        if self._begin is None:
+            self._begin = record.time_us
+        if record.kind != "foreign" or record.protocol != "TCP":
+            return False
+        self._streams.take(record.data, record.whole, record.number, record.time_us)
+        return self._tell(shown)
+
+    def end(self, low: int, high: int | None) -> None:
+        """The capture ends: what waited is told. low, high: the records that are wanted."""
+        self._streams.flush()
+        for report in self._streams.reports():
+            self._show(report, report.record >= low and (high is None or report.record <= high))
+
+    def _tell(self, shown: bool) -> bool:
+        before = self.pdus
+        for report in self._streams.reports():
+            self._show(report, shown)
+        return self.pdus > before
+
+    def _show(self, report: Report, shown: bool) -> None:
+        pdu = codec.first(report.data, self._args.profile)
+        self.pdus += 1
+        if shown:
+            self._printer.show_captured(pdu, report, (report.time_us - (self._begin or 0)) / 1e6)
+        if report.broken and not self.problem:
+            where = f"record {report.record}: connection {report.arrow()}: byte {report.offset}"
+            self.problem = f"{where}: Segment Length {pdu.needed} is less than a Segment Header: nothing behind it can be read"
 
 
 def decode(path: str, args: Any, box: confined.Box) -> int:

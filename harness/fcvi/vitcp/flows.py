@@ -1,0 +1,132 @@
+"""``fcvi flows --wire tcp``: the connections of VI/TCP in captures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from ipaddress import ip_address
+from typing import Any, Iterator
+
+from _fcvi import ffi, lib
+
+from fcvi.capture import confined
+from fcvi.capture.scan import Scan, ScanError, Watch
+from fcvi.engine.words import complain, printable
+
+from . import codec
+from .captured import Streams, profile_of
+
+_NONE = "none"
+
+
+def _end(struct: Any, side: int) -> str:
+    raw = bytes(ffi.buffer(struct.address[side], 16))
+    address = ip_address(raw if struct.six else raw[:4])
+    return f"[{address}]:{struct.port[side]}" if struct.six else f"{address}:{struct.port[side]}"
+
+
+def _setup(sides: Any) -> str:
+    for side in sides:
+        if side.setup in (lib.FCVI_PDU_CONNECT_ACCEPT, lib.FCVI_PDU_CONNECT_REJECT, lib.FCVI_PDU_CONNECT_NO_MATCH):
+            return codec.PDUS[side.setup]
+    return codec.PDUS[lib.FCVI_PDU_CONNECT_REQUEST] if any(s.setup == lib.FCVI_PDU_CONNECT_REQUEST for s in sides) else _NONE
+
+
+def _closed(c: Any) -> str:
+    for word, flags in (("reset", c.reset), ("fin", c.fin)):
+        by = [name for name, flag in zip(("caller", "called"), flags) if flag]
+        if by:
+            return f"{word} by {' and '.join(by)}"
+    return "not seen"
+
+
+def row_of(path: str, c: Any) -> dict[str, Any]:
+    """One connection as data (flows.schema.json beside this file)."""
+    sides = (c.side[0], c.side[1])
+    mtus = [side.mtu for side in sides]
+    return {
+        "file": path, "connection": c.number, "caller": _end(c, 0), "called": _end(c, 1),
+        "begin": c.first_us / 1e6, "seconds": (c.last_us - c.first_us) / 1e6, "first_record": c.first_record,
+        "last_record": c.last_record, "whole": bool(sides[0].whole and sides[1].whole),
+        "missing": any(bool(side.lost) for side in sides),
+        "answer": _setup(sides), "answer_seconds": (c.answer_us - c.first_us) / 1e6 if c.answer_us else -1,
+        "mtu": min(mtus) if all(mtus) else -1, "reliable": all(bool(side.reliable) for side in sides),
+        "flow_control": all(bool(side.flow_control) for side in sides), "closed": _closed(c),
+        "violations": c.violations, "notices": c.notices,
+        "sent": [
+            {"messages": side.messages, "bytes": side.data, "errors": side.errors,
+             "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
+            for side in sides
+        ],
+    }  # fmt: skip
+
+
+def _text(row: dict[str, Any]) -> str:
+    level = "Reliable" if row["reliable"] else "unreliable"
+    flow = ", flow control" if row["flow_control"] else ""
+    agreed = f", MTU {row['mtu']}, {level}{flow}" if row["mtu"] >= 0 else ""
+    whole = "" if row["whole"] else "; it began before the capture"
+    gap = "; bytes are missing" if row["missing"] else ""
+    lines = [
+        f"{row['connection']}  {row['caller']} > {row['called']}  {row['answer']}{agreed}",
+        f"   {row['seconds']:.6f} s, records {row['first_record']} to {row['last_record']}; closed: {row['closed']}{whole}{gap}",
+    ]
+    for sign, sent in zip("><", row["sent"]):
+        pdus = ", ".join(f"{count} {name}" for name, count in sent["pdus"].items()) or "no PDU"
+        errors = f", {sent['errors']} with a VI Error Type" if sent["errors"] else ""
+        lines.append(f"   {sign} {sent['messages']} Messages, {sent['bytes']} bytes: {pdus}{errors}")
+    if row["violations"] or row["notices"]:
+        lines.append(f"   {row['violations']} violations, {row['notices']} notices: `fcvi lint` names them")
+    return "\n".join(lines)
+
+
+def _connections(path: str, args: Any, streams: Streams) -> Iterator[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+
+    def drain() -> None:
+        rows.extend(row_of(path, c) for c in streams.over())
+
+    scan = Scan(path, args.limits)
+    try:
+        for _ in scan.stops(Watch(0, 0), drain, streams.pointer):
+            yield from rows
+            rows.clear()
+    finally:
+        scan.close()
+    streams.flush()
+    drain()
+    yield from rows
+
+
+def _list(args: Any, box: confined.Box) -> int:
+    box.enter()
+    status = found = 0
+    for path in args.files:
+        streams = Streams(profile_of(args.profile), args.tcp_port, connections=True)
+        try:
+            for row in _connections(path, args, streams):
+                found += 1
+                print(json.dumps(row) if args.json else _text(row))
+        except ScanError as error:
+            sys.stdout.flush()
+            complain(error)
+            status = 2
+    if not found and not status:
+        sys.stdout.flush()
+        complain(f"{printable(args.files[-1])}: no connection of VI/TCP; --tcp-port N takes those of a port, however they begin")
+        return 2
+    return status
+
+
+def run(args: Any) -> int:
+    """List them. 0, or 2 when a capture cannot be read or has none."""
+    wrong = [name for name in ("sort", "filter", "csv", "openmetrics", "html", "ladder", "interface") if getattr(args, name)]
+    if wrong or not args.files:
+        complain(f"--{wrong[0]} goes without --wire tcp" if wrong else "--wire tcp needs captures", "fcvi flows")
+        return 2
+    try:
+        profile_of(args.profile)
+    except ValueError as error:
+        complain(error)
+        return 2
+    return confined.run(args.files, args, lambda box: _list(args, box))
