@@ -469,6 +469,9 @@ def test_the_pdf_has_its_number_on_every_page(tmp_path: Path) -> None:
     pages = text.stdout.split("\f")[:-1]
     assert all(f"page {n} of {len(pages)}" in page and "ETH-1/2027" in page for n, page in enumerate(pages, 1))
     assert "Annex A" in pages[2] and "Results" in pages[1], "two pages, then the annexes"
+    with (tmp_path / "r/certificate.pdf").open("r+b") as pdf:
+        pdf.write(b"X")
+    assert "certificate.pdf: other than SHA256SUMS says" in str(verify.check(tmp_path / "r"))
 
 
 def test_a_key_that_cannot_sign_is_one_line(tmp_path: Path) -> None:

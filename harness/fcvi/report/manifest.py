@@ -22,6 +22,12 @@ def render(hashes: Mapping[str, str]) -> bytes:
     return encoded("".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes)))
 
 
+def hashes_in(said: bytes) -> dict[str, str]:
+    """The hash of each name in a manifest, whatever it holds; what is no line of one is left out."""
+    lines = (line.partition("  ") for line in said.decode("utf-8", "replace").splitlines())
+    return {name: digest for digest, between, name in lines if between}
+
+
 def _keygen(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     tool = shutil.which("ssh-keygen")
     if tool is None:
