@@ -49,8 +49,8 @@ struct capture_record {
     struct fcvi_input frame;
     /* what is not named for a kind or an unusual record is not set in the others */
     uint32_t protocol; /* CAPTURE_FOREIGN: for fcvi_capture_protocol; of TCP the frame is its IP packet */
-    uint32_t whole;    /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known. TCP: bytes
-                          that the IP packet had */
+    uint32_t whole; /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known. TCP: bytes
+                       that the IP packet had */
     uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
 };
 

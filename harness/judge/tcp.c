@@ -124,7 +124,8 @@ static void tell(struct tcp_judge *t, const struct side *s, const struct fcvi_pd
     r->length = pdu->length;
     r->there = there;
     memcpy(r->headers, s->bytes, s->have);
-    memcpy(t->store + t->used, bytes, there);
+    if (there != 0)
+        memcpy(t->store + t->used, bytes, there);
     t->stored[t->reports++] = t->used;
     t->used += there;
 }
@@ -536,12 +537,12 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
         *(c->kind == VITCP ? &t->tally.without : c->kind == FOREIGN ? &t->tally.foreign : &c->dataless) += 1;
         return;
     }
-    if (g->missing != 0 && c->kind != FOREIGN) {
-        count(&t->tally.unjudged[TCP_CUT], 1, g->record);
-        return;
-    }
+    if (g->fate == STREAMS_WAITS)
+        return; /* it is counted when it is over */
     t->tally.repeated += g->fate == STREAMS_REPEATED;
-    if (g->fate != STREAMS_WAITS)
+    if (g->missing != 0 && c->kind == VITCP)
+        count(&t->tally.unjudged[TCP_CUT], 1, g->record);
+    else
         count_record(t, s, g->record);
 }
 
@@ -603,7 +604,7 @@ bool fcvi_tcp_report(const struct tcp_judge *t, size_t index, struct tcp_report 
 
 const uint8_t *fcvi_tcp_bytes(const struct tcp_judge *t, size_t index)
 {
-    return t->store + t->stored[index];
+    return t->store == NULL ? t->report[index].headers : t->store + t->stored[index];
 }
 
 const struct tcp_tally *fcvi_tcp_tally(const struct tcp_judge *t)

@@ -28,8 +28,9 @@ def _end(struct: Any, side: int) -> str:
 def _setup(sides: Any) -> str:
     for side in sides:
         if side.setup in (lib.FCVI_PDU_CONNECT_ACCEPT, lib.FCVI_PDU_CONNECT_REJECT, lib.FCVI_PDU_CONNECT_NO_MATCH):
-            return codec.PDUS[side.setup]
-    return codec.PDUS[lib.FCVI_PDU_CONNECT_REQUEST] if any(s.setup == lib.FCVI_PDU_CONNECT_REQUEST for s in sides) else _NONE
+            return str(codec.PDUS[side.setup])
+    called = any(side.setup == lib.FCVI_PDU_CONNECT_REQUEST for side in sides)
+    return str(codec.PDUS[lib.FCVI_PDU_CONNECT_REQUEST]) if called else _NONE
 
 
 def _closed(c: Any) -> str:
