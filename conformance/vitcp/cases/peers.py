@@ -8,10 +8,11 @@ from fcvi.engine.case import Variant, case
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.stream import Stream
-from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
+from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REQUEST, Pdu
 
 from conformance.vitcp.steps.connection import (
     IDLE, RECEPTION, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, host, opened, refusal,
+    wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import pattern, register
 
@@ -70,7 +71,7 @@ def _works(t: Scenario, vi: int, stream: Stream) -> None:
     "Crossing peers",
     clause="4",
     requirements=["VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
-    errata=["V28", "V30", "V62"],
+    errata=["V28", "V30", "V35", "V62"],
     tags=["peer"],
     applies="tcp and peer_to_peer",
     variants=[Variant(name, {"lower": lower}, "", _hosts(dut, tester)) for name, (dut, tester, lower) in _PAIRS.items()],
@@ -81,6 +82,8 @@ def crossing(t: Scenario) -> None:
     """
     lower = t.params["lower"]
     vi = create(t, RECEPTION, read=False)
+    if t.pics["server"]:
+        wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
     _request(t, vi)
     own = t.expect_stream("VITCP-4.2-01")
     theirs = asked(t, own)
@@ -145,6 +148,11 @@ def not_there(t: Scenario) -> None:
         if not t.until(lambda: bool(t.tester.opened), max(left, 0) if count is None else t.nop_bound_us):
             break
         stream = t.tester.opened.popleft()
+        if count is None:
+            left = min(start + _TIMEOUT_US - t.now_us, t.nop_bound_us)
+            t.until(lambda s=stream: s.over or t.peek([REQUEST], s) is not None, max(left, 0))  # type: ignore[misc]
+            if t.peek([*wire.NAMES], stream) is None and t.now_us >= start + _TIMEOUT_US:
+                break  # the call ended while TCP was being set up
         asked(t, stream)
         t.send(stream, refusal(NO_MATCH))
         t.settle()

@@ -8,7 +8,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, END, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, asked, attributes_of, call_out,
+    CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, ClosedAtGreater, asked,
+    attributes_of, call_out,
     connect, create, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, completion, deliver, pattern, post_receive, post_send, segments, send
@@ -102,7 +103,12 @@ def agreed(t: Scenario) -> None:
     """
     mtu = int(t.params["mtu"])
     role = str(t.params["role"])
-    link = connect(t, size=5000, mtu=mtu)
+    try:
+        link = connect(t, size=5000, mtu=mtu, may_close=mtu > 5000)
+    except ClosedAtGreater:
+        t.checked.add("VITCP-3.2-16")
+        t.control("the device asked for a connection, and took no Accept with more than it had proposed")
+        return
     size = link.mtu
     deliver(link, pattern(size), "VITCP-3.2-14")
     post_send(link, pattern(size))

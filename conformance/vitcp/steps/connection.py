@@ -175,6 +175,10 @@ IDLE, PENDING, CONNECTED, ERROR = (
 )  # fmt: skip
 
 
+class ClosedAtGreater(Exception):
+    """The DUT has ended the setup, as it may where an Accept has more than was proposed (V26)."""
+
+
 def connect(
     t: Scenario,
     role: Optional[str] = None,
@@ -191,12 +195,13 @@ def connect(
     called: bytes = DUT_DISCRIMINATOR,
     security: bytes = b"",
     cut: Optional[str] = None,
+    may_close: bool = False,
 ) -> Link:
     """Connect a VI of the DUT to the tester; without arguments as the variant says.
 
     size: MaxTransferSize of the VI. mtu: what the tester proposes or agrees to. flow: the tester's flag, as the DUT's PICS
     when it is not given. posted: receive Descriptors that the case has posted to the VI before. first: the tester's first
-    Message Number.
+    Message Number. may_close: an Accept may end the setup, which then raises ClosedAtGreater.
     """
     role = role or str(t.params.get("role", SERVER if t.pics["server"] else CLIENT))
     level = level or str(t.params.get("level", default_level(t)))
@@ -206,7 +211,7 @@ def connect(
     flags = attributes_of(t, level, flow)
     number = t.rng.randrange(1 << 16, 1 << 30) if first is None else first
     if role == CLIENT:
-        stream, theirs = _called(t, vi, flags, mtu, rx, window)
+        stream, theirs = _called(t, vi, flags, mtu, rx, window, may_close)
     else:
         stream, theirs = _calling(t, vi, level, flags, mtu, rx, window, called, security)
     ce = theirs.pdu.ce
@@ -231,7 +236,9 @@ def filler(t: Scenario, link: Link) -> int:
     return (link.answer.pdu.number - 0x40000000 - t.rng.randrange(1 << 16)) & MASK32
 
 
-def _called(t: Scenario, vi: int, flags: int, mtu: int, rx: int, window: int) -> tuple[Stream, Received]:
+def _called(
+    t: Scenario, vi: int, flags: int, mtu: int, rx: int, window: int, may_close: bool = False
+) -> tuple[Stream, Received]:
     """The DUT calls, the tester accepts."""
     call = call_out(t, vi)
     stream = t.expect_stream("VITCP-4.2-01")
@@ -240,6 +247,10 @@ def _called(t: Scenario, vi: int, flags: int, mtu: int, rx: int, window: int) ->
     assert ce is not None
     accept = wire.ce_header(ce.calling, ce.called, flags, mtu, window)
     t.send(stream, Pdu(ACCEPT, theirs.pdu.number, flags=wire.END, rx=rx, ce=accept))
+    if may_close and t.until(lambda: call.done, t.nop_bound_us) and call.returned() != "VIP_SUCCESS":
+        check_state(t, vi, IDLE, "VITCP-3.2-16")
+        t.expect_end(stream, "VITCP-3.2-16", why="after an Accept that is refused")
+        raise ClosedAtGreater
     t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
     return stream, theirs
 

@@ -149,13 +149,13 @@ class Watch:
         self._see("VITCP-3.1-26")
         below = (known.floor - seen) & MASK16
         if 0 < below < 0x8000:
-            if known.early and below <= known.early and seen >= (known.floor - known.early) & MASK16 and (
-                self.left_out or below == known.early
-            ) and known.floor > known.early:
+            of_now = (seen - known.floor + known.early) & MASK16  # without what was posted before, and beyond what it has to be
+            left_out = known.early > 0 and of_now <= (known.posted - known.floor) & MASK16
+            if left_out and (seen != 0 or known.floor != known.early):
                 self.left_out = True
                 self._once("early", "VITCP-3.1-21", "what was posted before the connection does not count", seen, known.floor,
                            one, "V55")
-            elif not (known.early and below == known.early and seen == 0 and known.floor == known.early):
+            elif not left_out:
                 self._once("low", "VITCP-3.1-26", "Rx Descriptors Posted is older than the last post", seen,
                            known.floor & MASK16, one)
 
