@@ -227,7 +227,7 @@ def test_streams_that_end_badly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--profile", "x", "x"), "only VI/TCP has profiles"),
+        (("--from", "hex", "--profile", "x", "x"), "only VI/TCP has profiles"),
         (("--from", "stream", "x"), "only VI/TCP has streams"),
         (("--family", "vitcp", "x"), "No such file"),
         (("--family", "vitcp", "--from", "hex", "--link", "frame", "x"), "has no link"),

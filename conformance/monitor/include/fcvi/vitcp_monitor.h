@@ -15,6 +15,7 @@ extern "C" {
 
 struct fcvi_vitcp_monitor;
 
+/** Bytes of memory that a connection needs. */
 size_t fcvi_vitcp_monitor_size(void);
 
 /** Begin a connection in memory of that size, aligned for uint64_t. The profile stays the caller's. */
@@ -73,6 +74,7 @@ struct fcvi_vitcp_side {
     uint64_t messages, data;           /* messages begun; bytes of Consumer's Data */
     uint64_t errors;                   /* PDUs with a VI Error Type */
 };
+/** It lives as long as the connection. */
 const struct fcvi_vitcp_side *fcvi_vitcp_monitor_side(const struct fcvi_vitcp_monitor *monitor,
                                                       unsigned direction);
 

@@ -5,6 +5,8 @@
 #include <fcvi/report.h>
 #include <fcvi/vitcp_monitor.h>
 
+#pragma GCC visibility push(hidden)
+
 enum { VITCP_RING = 64, VITCP_HEADERS = 32, VITCP_BORROWED = 8 };
 
 /* A message of several segments, of which the last has not come. Data of RDMA segments behind the first begin
@@ -109,5 +111,7 @@ void fcvi_vitcp_monitor_setup(const struct vitcp_now *n);
 void fcvi_vitcp_monitor_segment(const struct vitcp_now *n);
 void fcvi_vitcp_monitor_credit(const struct vitcp_now *n);
 void fcvi_vitcp_monitor_acknowledgement(const struct vitcp_now *n);
+
+#pragma GCC visibility pop
 
 #endif
