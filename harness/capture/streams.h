@@ -50,7 +50,8 @@ struct streams_events {
     /* After a beginning: the other direction of its connection (most: not seen), and whether the SYN was seen
      * (1) or nothing but data (0), and the sequence number of its first byte. NULL: not wanted. */
     void (*opened)(void *context, uint32_t stream, uint32_t other, int syn, uint32_t first);
-    /* These bytes of the segment came before; without bytes: the segment waited and is over. NULL: not wanted. */
+    /* These bytes of the segment came before; without bytes: the segment waited and is over. NULL: not
+     * wanted. */
     void (*repeated)(void *context, uint32_t stream, const struct streams_piece *piece, const uint8_t *bytes,
                      size_t length);
 };
