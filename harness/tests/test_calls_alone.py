@@ -44,6 +44,13 @@ def test_no_frame_passes_and_no_wire_is_asked_for() -> None:
     assert "1 inconclusive" in shown.stdout
 
 
+def test_jobs_are_left_aside_in_one_line() -> None:
+    """One provider has NICs that two processes would share; the cases run all the same."""
+    done = fcvi("run", "--dut", "api", "--agent", f"exec:{AGENT}", "--select", "Calls.2", "--jobs", "2", "--quiet")
+    assert done.returncode == 0 and done.stderr.count("\n") == 1
+    assert "--jobs is left aside" in done.stderr and "--shard K/N" in done.stderr
+
+
 @pytest.mark.parametrize("options, words", [
     (["--dut", "api"], "name the agent"),
     (["--dut", "ref", "--agent2", "exec:true"], "only for --dut api"),
