@@ -6,7 +6,7 @@ from fcvi.engine.case import case
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, WRITE
 
-from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, roles_and_levels, with_each
+from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, Link, connect, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
     acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond, response,
     segments,
@@ -14,7 +14,7 @@ from conformance.vitcp.steps.messages import (
 )  # fmt: skip
 
 _RELIABLE = (DELIVERY, RECEPTION)
-_MORE_THAN_A_WINDOW = 90_000  # bytes of payload, so that some of them have to wait (stream.window begins at 65,536)
+_SIZE = 30_000  # bytes of each read: a few fill the first window (stream.window begins at 65,536), and those behind wait
 _A_LITTLE = 100_000  # bytes of a stream that the tester takes at once
 
 
@@ -39,17 +39,16 @@ def flood(t: Scenario) -> None:
     known = link.stream.watch.known
     known.stalled = True
     count = min(link.window + 3, 40) if t.params["what"] == "surplus" else 3
-    size = _MORE_THAN_A_WINDOW // count
-    asked = [ask(link, source.va, source.handle, size) for _ in range(count)]
+    asked = [ask(link, source.va, source.handle, _SIZE) for _ in range(count)]
     if t.params["what"] == "deregistered":
         known.padding_due = known.error_due = True
         t.call("VipDeregisterMem", mem=source.mem)
-    _let_in(t, link)
+    _let_in(t, link, count)
     found = [m for m in link.stream.watch.messages if m.ended]
     for one in found:
-        good = bytes(one.payload) == data[:size]
+        good = bytes(one.payload) == data[:_SIZE]
         marked = any(s.pdu.flags & 4 for s in one.segments)
-        if not (one.broken or marked or len(one.payload) != size):
+        if not (one.broken or marked or len(one.payload) != _SIZE):
             t.require(good, "VITCP-2.2.2.2.6-01", "the bytes of a Read Response", "others", "those of the memory", at=one.first)
     answered = {m.number for m in found}
     if t.params["what"] == "surplus":
@@ -59,11 +58,11 @@ def flood(t: Scenario) -> None:
     t.control("reads were answered") if found or link.stream.watch.messages else deliver(link, pattern(10))
 
 
-def _let_in(t: Scenario, link) -> None:  # type: ignore[no-untyped-def]
+def _let_in(t: Scenario, link: Link, count: int) -> None:
     """Take what was held back, a little at a time: in segments of a few bytes, which 2.2.2.2.3 allows, it is megabytes of the DUT
     protocol, and a device that sends them all at once on our word floods nobody.
     """
-    for _ in range(_MORE_THAN_A_WINDOW):
+    for _ in range(count * _SIZE):
         t.tester.grant(link.stream, _A_LITTLE)
         t.wait(t.nop_bound_us // 100)
         if link.stream.over or link.stream.granted >= _A_LITTLE:
