@@ -325,6 +325,16 @@ START_TEST(what_may_be_read_in_two_ways_is_a_notice)
         ck_assert((found != NULL) == (i > 0) && (found == NULL || found->cls == FCVI_NOTICE));
         ck_assert(found == NULL || (found->erratum != NULL) == (i < 3)); /* E0h is no order of anything */
     }
+    load_hex(&t, vectors[3].hex, 0, 0);
+    t.bytes[AT_DH + 16 + 312] = 0x20;
+    t.bytes[AT_DH + 16 + 313] = 1; /* what is reserved elsewhere is not Priority */
+    take_apart(&t);
+    ck_assert_str_eq(find(&t, "REV1-B-01")->erratum, "R13");
+    ck_assert_ptr_null(find(&t, "REV1-B-02")->erratum);
+    t.findings = (struct fcvi_findings){t.list, 1, 0, 0}; /* with room for one of the two */
+    fcvi_decode_edition(&t.input, FCVI_EDITION_REV1, &t.frame, &t.findings);
+    ck_assert_uint_eq(t.findings.count, 2);
+    ck_assert_str_eq(t.list[0].erratum, "R13");
 }
 END_TEST
 

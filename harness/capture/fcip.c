@@ -275,7 +275,7 @@ void fcvi_fcip_close(struct fcip *f)
 {
     if (f == NULL)
         return;
-    if (f->streams != NULL)
+    if (f->calls != NULL && f->streams != NULL)
         f->calls->close(f->streams);
     for (unsigned i = 0; i < STREAMS_MOST; i++)
         free(f->sides[i]);

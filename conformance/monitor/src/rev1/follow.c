@@ -15,7 +15,7 @@ bool mon_rev1_knows_all(const struct at_hand *s)
 
 bool mon_rev1_far_good(const struct r1_at_hand *r)
 {
-    const bool good = (r->x->tainted >> (1u - r->s->who) & 1u) == 0;
+    const bool good = ((unsigned)r->x->tainted >> (1u - r->s->who) & 1u) == 0;
     if (!good)
         mon_unjudged(r->s->m, FCVI_UNJUDGED_BREACH, r->s->in->number);
     return good;

@@ -44,31 +44,32 @@ struct vitcp_header {
 enum { VITCP_ONE_COUNT = 1, VITCP_BY_TYPE = 2, VITCP_WITH_NOPS = 4, VITCP_READINGS = 7 };
 
 struct vitcp_side {
-    struct fcvi_vitcp_side seen;
-    bool any;
     uint64_t setup_end; /* of its CE PDU */
-    uint16_t window;
-    struct vitcp_message message, response;
-    uint8_t readings;
-    bool numbered, numbered_type[3];
-    uint32_t last, last_type[3];
     uint64_t nops;
-    struct vitcp_marks sent; /* messages by number */
-    bool has_known, has_begun;
+    uint64_t count,
+        count_known;    /* Rx Descriptors Posted: the highest, and the highest that the other end has */
+    uint64_t consumers; /* messages that consume a receive Descriptor */
+    struct vitcp_message message, response;
+    struct fcvi_vitcp_side seen;
+    struct vitcp_header headers[VITCP_HEADERS];
+    struct vitcp_read reads[VITCP_RING];
+    struct vitcp_marks sent;   /* messages by number */
+    struct vitcp_marks counts; /* Rx Descriptors Posted, unwrapped */
+    uint32_t last, last_type[3];
     uint32_t known,
         begun; /* numbers of the last message that the other end had whole, or the first byte of */
     uint32_t borrowed[VITCP_BORROWED]; /* Message Numbers of PDUs that are no messages (V16, V17) */
     uint32_t borrowings;
-    struct vitcp_marks counts;   /* Rx Descriptors Posted, unwrapped */
-    uint64_t count, count_known; /* the highest, and the highest that the other end has received */
-    bool counted;
-    uint64_t consumers; /* messages that consume a receive Descriptor */
-    bool uncounted;     /* or more */
-    struct vitcp_read reads[VITCP_RING];
-    bool unread;   /* a read may be under way that is not in reads */
-    bool reported; /* a VI Error Type: Message ACK means nothing from then on (V48) */
-    struct vitcp_header headers[VITCP_HEADERS];
     uint32_t header;
+    uint16_t window;
+    uint8_t readings;
+    bool any;
+    bool numbered, numbered_type[3];
+    bool has_known, has_begun;
+    bool counted;
+    bool uncounted; /* or more consumers */
+    bool unread;    /* a read may be under way that is not in reads */
+    bool reported;  /* a VI Error Type: Message ACK means nothing from then on (V48) */
 };
 
 struct fcvi_vitcp_monitor {
