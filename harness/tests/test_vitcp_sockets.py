@@ -63,6 +63,8 @@ def test_real_tcp_and_virtual_time_have_the_same_verdicts(device: tuple[int, str
     assert {r["verdict"] for r in other.values()} == {"inconclusive"}
     assert all(_OPEN.search(r["reason"]) for r in other.values()), [r["reason"] for r in other.values()]
     assert len(other) <= len(real) // 2 and status == 4
+    again = subprocess.run([str(FCVI), "judge", str(tmp_path / "real")], capture_output=True, text=True, timeout=120, check=False)
+    assert again.returncode == 4 and "differs" not in again.stderr, again.stderr
 
 
 def test_the_report_has_the_addresses(device: tuple[int, str], tmp_path: Path) -> None:

@@ -78,6 +78,11 @@ class PlayerDut(Dut):
         self._apply(self._next({"op": "joined", "params": _plain(dict(port))}))
         return False
 
+    def streams(self, policy: str, unlimited: bool) -> None:
+        """Refused where the trace has the question."""
+        if self._at < len(self._entries) and self._entries[self._at].get("op") == "streams":
+            self._apply(self._next({"op": "streams", "params": [policy, unlimited]}))
+
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         entry = self._next({"op": "request", "method": method, "params": _plain(params)})
         reply = self._replies[entry.get("n", 0)] = Reply(method)

@@ -138,7 +138,8 @@ class RecordingDut(Dut):
         return joined
 
     def streams(self, policy: str, unlimited: bool) -> None:
-        self._inner.streams(policy, unlimited)
+        """Only a refusal is noted: most attachments can do all of it."""
+        self._do(f'{{"op":"streams","params":{text_of([policy, unlimited])}', self._inner.streams, policy, unlimited)
 
     def restart(self) -> None:
         self._inner.restart()

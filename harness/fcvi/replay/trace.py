@@ -105,7 +105,7 @@ class _Builder:
             self._frame("tester", dict(entry["params"]), self.now)
         elif op == "notify" and entry["method"] == "link":
             self.events.append(LinkEvent(self.now, self.frames, str(entry["params"]["event"])))
-        elif op not in ("advance", "joined"):
+        elif op not in ("advance", "joined", "streams"):
             raise ValueError(f"{str(op)[:20]} is no operation of a case")
 
     def _said(self, method: str, params: dict[str, Any], time_us: int) -> None:
