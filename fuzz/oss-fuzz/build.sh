@@ -20,7 +20,7 @@ compile() {
 }
 rm -rf "$WORK/objects"
 objects=()
-for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c harness/capture/*.c harness/judge/*.c; do
+for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c conformance/monitor/src/*/*.c harness/capture/*.c harness/judge/*.c; do
   compile "$source"
 done
 library=("${objects[@]}")

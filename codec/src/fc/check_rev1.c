@@ -205,7 +205,8 @@ static void check_connect(const struct fcvi_frame *frame, struct fcvi_findings *
     uint64_t revision = fcvi_CONN_REV1_VI_REVISION(p);
     if (revision != 1)
         fcvi_report(f, FCVI_AT(base, CONN_REV1, VI_REVISION), revision,
-                    FCVI_BREACH(request ? "REV1-6.7-05" : "REV1-6.8-02", "VI_REVISION is not the first", 1));
+                    request ? FCVI_BREACH("REV1-6.7-05", "VI_REVISION is not the first", 1)
+                            : FCVI_TOLERATED("REV1-6.8-02", "R30", "VI_REVISION is not the first", 1));
     if (!request && fcvi_DH_REV1_CONN_ERR(frame->dh))
         return; /* what a refusal holds means nothing (R11) */
     check_address(fcvi_CONN_REV1_VI_LOC_ADDR(p), (uint16_t)(base + FCVI_CONN_REV1_VI_LOC_ADDR_BYTE), f);

@@ -186,7 +186,7 @@ static const struct {
     {"the data of a Read begin with 8", 9, AT_PARAMETER, 4, 8, "REV1-5.6.6-01", 0},
     {"one Message has PREF", 6, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
     {"one response has PREF", 7, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
-    {"RESP2 has PREF", RESP2, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
+    {"RESP2 has PREF, and no Message has (R26)", RESP2, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 4},
     {"the Disconnect has PREF", 10, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
     {"PREF in the requests alone, as in 2007", 1, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 3},
 };
@@ -201,6 +201,18 @@ START_TEST(each_breach_is_found_in_its_frame)
     if (changes[i].at == AT_SEQ_CNT && changes[i].number == RESP1)
         put(s.frame[RESP2 - 1].bytes, AT_SEQ_CNT, 2, changes[i].value + 1);
     expect1(&s, changes[i].requirement, changes[i].in ? changes[i].in : changes[i].number, changes[i].what);
+}
+END_TEST
+
+/* R26: whether the IUs of a setup are frames of the Connection is open. */
+START_TEST(a_setup_without_pref_is_before_the_connection)
+{
+    struct stream s = session1(RECEPTION);
+    for (unsigned i = RESP2; i < s.count; i++)
+        put(s.frame[i].bytes, AT_CS_CTL, 1, PRIORITY);
+    expect1(&s, NULL, 0, "PREF behind the setup");
+    put(s.frame[s.count - 1].bytes, AT_CS_CTL, 1, 0);
+    expect1(&s, "REV1-5.6.2-01", s.count, "PREF in all but the last");
 }
 END_TEST
 
@@ -470,6 +482,7 @@ int main(void)
     TCase *tc = tcase_create("rev1");
     tcase_add_loop_test(tc, a_good_session_is_good, 0, 3);
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
+    tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);
     tcase_add_test(tc, the_setup_has_its_order);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);
     tcase_add_test(tc, local_is_the_side_of_the_sender);

@@ -65,7 +65,8 @@ def _let_in(t: Scenario, link: Link, count: int) -> None:
     for _ in range(count * _SIZE):
         t.tester.grant(link.stream, _A_LITTLE)
         t.wait(t.nop_bound_us // 100)
-        if link.stream.over or link.stream.granted >= _A_LITTLE:
+        granted = link.stream.granted
+        if link.stream.over or granted is None or granted >= _A_LITTLE:
             break
     t.tester.grant(link.stream, None)
     t.wait(t.nop_bound_us)

@@ -228,12 +228,11 @@ def run(args: argparse.Namespace) -> int:
     if misfit := _misfit(args):
         complain(misfit)
         return 2
-    if args.family == "vitcp" or args.form == "capture":
-        try:
-            args.profile = vitcp_codec.load(args.profile)
-        except vitcp_codec.ProfileError as error:
-            complain(error)
-            return 2
+    try:
+        args.profile = vitcp_codec.load(args.profile)
+    except vitcp_codec.ProfileError as error:
+        complain(error)
+        return 2
     args.paint = PLAIN if args.json else paint_for(sys.stdout)
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
         statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))

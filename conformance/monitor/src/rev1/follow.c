@@ -61,8 +61,14 @@ void mon_rev1_pref(struct r1_at_hand *r, struct r1_end *end)
     if (fcvi_FC_Priority_Enable(s->fc)) /* the byte is no CS_CTL then (FC-FS) */
         return;
     const bool pref = fcvi_FC_PREF(s->fc) != 0;
+    const bool of_setup = end->of_setup;
+    end->of_setup = false;
     if (!end->has_pref || end->pref == pref)
         return;
+    if (of_setup && pref) { /* R26: the IUs of a setup are before the Connection */
+        end->pref = true;
+        return;
+    }
     mon_report(s, FC(PREF), pref,
                FCVI_BREACH(end->pref ? "REV1-5.6.2-01" : "REV1-5.6.2-02",
                            "PREF is not what it was in the sender's frames of the Connection before",

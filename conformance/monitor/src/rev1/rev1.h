@@ -59,6 +59,7 @@ struct r1_end {
     bool closed;      /* a Disconnect or an abort came: the handle may be given again */
     bool unsure;      /* what it names is not certain */
     bool pref, has_pref;
+    bool of_setup; /* pref is that of an IU of the setup (R26) */
 };
 
 /** The frame at hand, with what belongs to it. */

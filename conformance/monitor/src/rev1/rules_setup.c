@@ -87,7 +87,8 @@ static void check_acceptance(struct r1_at_hand *r, const uint8_t *p)
     else if (most != x->most)
         mon_rev1_report(
             r, FCVI_AT(attributes, ATTRS_REV1, MAX_TRANS_SIZE), most,
-            FCVI_BREACH("REV1-4.2-02", "a request of another MAX_TRANS_SIZE is accepted", x->most), x->born);
+            FCVI_TOLERATED("REV1-4.2-02", "R29", "a request of another MAX_TRANS_SIZE is accepted", x->most),
+            x->born);
 }
 
 /* 5.7.4: what `from` sends on the new Connection goes to this handle. */
@@ -108,6 +109,7 @@ static void open_end(struct r1_at_hand *r, uint32_t from, uint32_t to, uint32_t 
     end->level = r->x->level;
     end->pref = pref;
     end->has_pref = has_pref;
+    end->of_setup = true;
     end->unsure = taken; /* which of the two is meant nobody can tell */
 }
 
