@@ -186,7 +186,7 @@ static const struct {
     {"the data of a Read begin with 8", 9, AT_PARAMETER, 4, 8, "REV1-5.6.6-01", 0},
     {"one Message has PREF", 6, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
     {"one response has PREF", 7, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
-    {"RESP2 has PREF, and no Message has (R26)", RESP2, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 4},
+    {"RESP2 alone has PREF (R26)", RESP2, AT_CS_CTL, 1, PRIORITY, NULL, 0},
     {"the Disconnect has PREF", 10, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
     {"PREF in the requests alone, as in 2007", 1, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 3},
 };

@@ -170,7 +170,6 @@ static void take_acknowledgement(struct r1_at_hand *r)
     struct r1_end *back = mon_rev1_end(s, x->responder, x->originator, x->rqst_handle);
     if (there == NULL || back == NULL)
         return;
-    mon_rev1_pref(r, there);
     if (fcvi_DH_REV1_CONN_ERR(s->dh)) /* no Connection came of it */
         there->closed = there->unsure = back->closed = back->unsure = true;
 }
