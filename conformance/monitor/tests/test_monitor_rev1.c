@@ -188,7 +188,7 @@ static const struct {
     {"one response has PREF", 7, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
     {"RESP2 alone has PREF (R26)", RESP2, AT_CS_CTL, 1, PRIORITY, NULL, 0},
     {"the Disconnect has PREF", 10, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-02", 0},
-    {"PREF in the requests alone, as in 2007", 1, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 3},
+    {"PREF in the requests alone, as in 2007", 1, AT_CS_CTL, 1, PRIORITY, "REV1-5.6.2-01", 4},
 };
 
 START_TEST(each_breach_is_found_in_its_frame)
