@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional
 
 from fcvi.engine.protocol import Line, Protocol
 
@@ -11,7 +11,7 @@ from .pics import ITEMS
 
 if TYPE_CHECKING:
     from fcvi.engine.case import CaseInfo
-    from fcvi.engine.pixit import Pixit
+    from fcvi.engine.pixit import Pixit, Profile
     from fcvi.engine.scenario import Scenario
 
 
@@ -40,6 +40,16 @@ def _line() -> Line:
     return LINE
 
 
+def _profile(path: Optional[str]) -> Profile:
+    from fcvi.engine.files import FileError
+    from fcvi.vitcp.codec import ProfileError, load
+
+    try:
+        return load(path).of_run
+    except ProfileError as error:
+        raise FileError(f"--profile {error}") from error
+
+
 PROTOCOL = Protocol(
     name="VI/TCP",
     standard="draft-dicecco-vitcp-00",
@@ -52,4 +62,5 @@ PROTOCOL = Protocol(
     pics=ITEMS,
     line=_line,
     streams=True,
+    profile=_profile,
 )

@@ -201,10 +201,10 @@ def reports(t: Scenario) -> None:
     t.settle()
     found = [r for r in t.tester.inbox[before:] if r.stream is link.stream and r.pdu.error]
     if not found:
-        t.fail("VITCP-3.1-53", "the error is not reported", "nothing", f"VI Error Type {wanted} for {number}")
+        t.fail("VITCP-3.1-53", "the error is not reported", "nothing", f"VI Error Type {t.numbers.error_of(wanted)} for {number}")
     one = found[0]
-    t.require(one.pdu.error == wanted, "VITCP-3.1-53", "VI Error Type of the report", one.pdu.error, wanted, at=one, byte=22,
-              bits="7-0")
+    t.require(one.pdu.error == wanted, "VITCP-3.1-53", "VI Error Type of the report", t.numbers.error_of(one.pdu.error),
+              t.numbers.error_of(wanted), at=one, byte=22, bits="7-0")
     t.require(one.pdu.ack == number, "VITCP-3.1-35", "the message that the report names", one.pdu.ack, number, at=one, byte=16)
     if one.pdu.is_code:
         t.require(one.pdu.ack == number, "VITCP-3.1-50", "the message that IS Error Code is about", one.pdu.ack, number,

@@ -11,8 +11,8 @@ from conformance.vitcp.steps.connection import (
     CLIENT, PENDING, REGISTRY, UNRELIABLE, Link, asked, call_out, check_state, connect, create, roles, roles_and_levels,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, pattern, post_send, register, respond,
-    response, sent, write,
+    acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, pattern, post_receive, post_send, received,
+    register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def not_idle(t: Scenario) -> None:
     "TCP.2.2.2.1.c",
     "One transfer of each kind",
     clause="2.2.2.1",
-    requirements=["VITCP-2.2.2.1-06", "VITCP-3.1-07"],
+    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06", "VITCP-3.1-07"],
     errata=["V09", "V10", "V11"],
     applies="tcp and send",
     variants=roles_and_levels(),
@@ -100,11 +100,21 @@ def each_kind(t: Scenario) -> None:
     for length in (1, 5000):
         deliver(link, pattern(length))
         emit(link, pattern(length, 3))
+    _past_a_receive(link)
     if t.pics["rdma_write"]:
         _writes(t, link)
     if t.pics["rdma_read"] and link.level != UNRELIABLE:
         _reads(t, link)
     t.control("each kind of transfer has taken place")
+
+
+def _past_a_receive(link: Link) -> None:
+    """A receive Descriptor that waits while the device sends is still there for the Send that comes afterwards."""
+    data = pattern(300, 7)
+    region = post_receive(link, 512)
+    emit(link, pattern(50, 4))
+    send(link, segments(link, data))
+    received(link, region, data, "VITCP-2.1-02")
 
 
 def _writes(t: Scenario, link: Link) -> None:

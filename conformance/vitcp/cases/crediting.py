@@ -50,7 +50,7 @@ def posted(t: Scenario) -> None:
     "TCP.3.1.g",
     "Credits",
     clause="2.2.1, 3.1, 3.2",
-    requirements=["VITCP-2.2.1-02", "VITCP-2.2.1-03", "VITCP-3.1-23", "VITCP-3.1-24", "VITCP-3.2-05"],
+    requirements=["VITCP-2.2.1-02", "VITCP-2.2.1-03", "VITCP-3.1-20", "VITCP-3.1-23", "VITCP-3.1-24", "VITCP-3.2-05"],
     errata=["V20", "V22", "V23"],
     applies="tcp and flow_control and send",
     variants=with_each(roles_and_levels(_BOTH), "what", {"sends": "sends", "immediate": "immediate", "others": "others",
@@ -101,6 +101,9 @@ def credits(t: Scenario) -> None:
         t.until(lambda: len(found) > count + 1, t.nop_bound_us)
         t.require(len(found) == count + 2, "VITCP-3.1-23", "messages after two more credits", len(found), count + 2)
     t.checked.update(("VITCP-2.2.1-02", "VITCP-2.2.1-03"))
+    order = [next((n for n in range(count + 2) if bytes(m.payload) == pattern(40, n)), -1) for m in found]
+    t.require(-1 in order or order == sorted(order), "VITCP-3.1-20", "the order of the messages, as they were posted", order,
+              sorted(order))
     if found:
         t.control("messages came as far as the credits go")
 

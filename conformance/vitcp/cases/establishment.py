@@ -303,7 +303,7 @@ def incoming(t: Scenario) -> None:
     streams = [opened(t) for _ in range(3 if number >= 0 else 1)]
     for stream in streams:
         if number > 0:
-            t.tester.send_bytes(stream, connect_request(t, RECEPTION).pack()[:number], "a part of a Connect Request")
+            t.tester.send_bytes(stream, t.numbers.pack(connect_request(t, RECEPTION))[:number], "a part of a Connect Request")
         elif number < 0:
             pdu = Pdu({-1: SEND, -2: wire.NOP, -3: ACCEPT}[number], 5, flags=wire.END)
             t.send(stream, pdu.but(ce=wire.CeHeader()) if number == -3 else pdu.but(payload=pattern(20) if number == -1 else b""))

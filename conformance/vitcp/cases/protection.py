@@ -123,5 +123,6 @@ def protected(t: Scenario) -> None:
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
     if level == RECEPTION:
         kinds = [r.pdu.error for r in reports]
-        t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", kinds or "no report",
-                  MEMORY_PROTECTION)
+        seen = [t.numbers.error_of(kind) for kind in kinds]
+        t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", seen or "no report",
+                  t.numbers.error_of(MEMORY_PROTECTION))

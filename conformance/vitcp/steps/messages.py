@@ -246,7 +246,8 @@ def _judge(link: Link, now: Message, payload: Optional[bytes], size: int) -> Non
         else:
             t.require(len(got) == size, "VITCP-3.1-11", "the payload of the message", len(got), size, at=now.segments[-1])
         if payload is not None and len(got) == size:
-            t.require(got == payload, "VITCP-2.2.2.1-06", "the bytes sent", _first(got, payload), "those posted", at=now.first)
+            row = "VITCP-3.2.1-06" if now.kind == READ_RESPONSE else "VITCP-2.2.2.1-06"
+            t.require(got == payload, row, "the bytes sent", _first(got, payload), "those posted", at=now.first)
     if not link.stream.watch.known.padding_due:
         t.checked.add("VITCP-3.1-08")
 

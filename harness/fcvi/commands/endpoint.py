@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from fcvi.dut.endpoint import serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.words import complain
 from fcvi.fc.configuration import base_config
+
+if TYPE_CHECKING:
+    from fcvi.vitcp.codec import Profile
 
 
 def add_parser(commands: Any) -> None:
@@ -29,6 +32,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]|vitcp:ADDR:PORT",
                    help="Send and receive frames on this Ethernet interface, or VI/TCP on sockets of this address.")  # fmt: skip
     p.add_argument("--wire", choices=("fc", "tcp"), default="fc", help="Without --on: the wire of the endpoint.")
+    p.add_argument("--profile", metavar="FILE", help="Of VI/TCP: take the numbers that its draft leaves open from this file.")
     p.add_argument("--control", metavar="ADDR", help="With --on: serve the control plane at unix:PATH or tcp:HOST:PORT.")
     p.add_argument("--config", metavar="FILE", type=Path,
                    help="With --on, without --control: take the params of reset from this JSON.")  # fmt: skip
@@ -37,10 +41,20 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
+    of_streams = args.wire == "tcp" or (args.on or "").startswith("vitcp:")
+    if args.profile is not None and not of_streams:
+        complain("--profile: only VI/TCP has profiles; add --wire tcp", "fcvi endpoint")
+        return 2
+    try:
+        profile = _profile(args.profile) if of_streams else None
+    except FileError as error:
+        complain(error, "fcvi endpoint")
+        return 2
     if args.on is None and args.control is None and args.config is None:
-        return serve_socket(args.listen, args.clock, args.wire) if args.listen else serve_stdio(args.clock, args.wire)
+        how = (args.clock, args.wire, profile)
+        return serve_socket(args.listen, *how) if args.listen else serve_stdio(*how)
     if args.on is not None and args.on.startswith("vitcp:"):
-        return _on_sockets(args)
+        return _on_sockets(args, profile)
     if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
         words = "--on fcoe:IFACE takes --control or --config, --on vitcp:ADDR:PORT --control; they take nothing else"
         complain(words, "fcvi endpoint")
@@ -56,13 +70,22 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-def _on_sockets(args: argparse.Namespace) -> int:
+def _profile(path: Optional[str]) -> Profile:
+    from fcvi.vitcp.codec import ProfileError, load
+
+    try:
+        return load(path)
+    except ProfileError as error:
+        raise FileError(f"--profile {error}") from error
+
+
+def _on_sockets(args: argparse.Namespace, profile: Optional[Profile]) -> int:
     if args.control is None or args.config is not None or args.listen is not None:
         complain("--on vitcp:ADDR:PORT needs --control and takes nothing else", "fcvi endpoint")
         return 2
     from fcvi.live.sockets import serve
 
-    return serve(args.on, args.control)
+    return serve(args.on, args.control, profile)
 
 
 def _configuration(path: Optional[Path]) -> dict[str, Any]:

@@ -61,6 +61,8 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--agent2", default="", metavar="SPEC",
                    help="With --dut api, make the calls of the other end through this "
                         "(default: a second NIC of --agent).")  # fmt: skip
+    p.add_argument("--profile", metavar="FILE",
+                   help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: those of profile T0).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
                    help="Take PICS, PIXIT and known deviations from this TOML file (default: as hello says).")  # fmt: skip
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
@@ -162,7 +164,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         dut=args.dut, agent=args.agent, agent2=args.agent2, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
-        tolerance_us=_us(args.tolerance), log=None if folder is None else Path(args.report, "dut.log"), record=record,
+        tolerance_us=_us(args.tolerance), profile_file=args.profile,
+        log=None if folder is None else Path(args.report, "dut.log"), record=record,
         keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
         limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -208,8 +211,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _opened(args: argparse.Namespace) -> int:
     if args.resume is not None:
-        if args.select is not None or args.pics is not None or "evidence" not in args.formats:
-            complain("--resume goes on with what was selected and declared then: leave out --select, --pics and --formats")
+        if args.select is not None or args.pics is not None or args.profile is not None or "evidence" not in args.formats:
+            complain("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and --formats")
             return 2
         if not args.resume.is_dir():
             complain(f"--resume {args.resume}: no report directory")
@@ -274,7 +277,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("wire", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("wire", "profile", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

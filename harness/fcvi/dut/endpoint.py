@@ -10,10 +10,13 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from typing import Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
 from fcvi.engine.words import complain, port_number, why
 from .refserver import RefServer
+
+if TYPE_CHECKING:
+    from fcvi.vitcp.codec import Profile
 
 LONGEST_LINE = 64 * 1024
 
@@ -123,21 +126,28 @@ class Session:
 
 
 class StreamSession(Session):
-    """One client of a port of VI/TCP."""
+    """One client of a port of VI/TCP. profile: its numbers; None: T0's."""
+
+    def __init__(self, source: int, sink: int, clock: str, profile: Optional[Profile] = None) -> None:
+        self._profile = profile
+        super().__init__(source, sink, clock)
 
     def _serve(self, clock: str) -> RefServer:
         from .refstreams import StreamServer
 
-        return StreamServer(self._emit, self._answer, clock)
+        server = StreamServer(self._emit, self._answer, clock)
+        server.profile = self._profile or server.profile
+        return server
 
 
-_SESSIONS: dict[str, type[Session]] = {"fc": Session, "tcp": StreamSession}
+def _session(source: int, sink: int, clock: str, wire: str, profile: Optional[Profile]) -> Session:
+    return StreamSession(source, sink, clock, profile) if wire == "tcp" else Session(source, sink, clock)
 
 
-def serve_stdio(clock: str, wire: str = "fc") -> int:
+def serve_stdio(clock: str, wire: str = "fc", profile: Optional[Profile] = None) -> int:
     """Serve standard input and output. Returns the exit status."""
     try:
-        _SESSIONS[wire](sys.stdin.fileno(), sys.stdout.fileno(), clock).run()
+        _session(sys.stdin.fileno(), sys.stdout.fileno(), clock, wire, profile).run()
     except (ClientGone, BrokenPipeError, ConnectionResetError) as gone:
         return 0 if str(gone) == "end of input" or isinstance(gone, OSError) else _complain(str(gone))
     return 0
@@ -173,7 +183,7 @@ def end_by_signals() -> None:
         signal.signal(number, _stop)
 
 
-def serve_socket(address: str, clock: str, wire: str = "fc") -> int:
+def serve_socket(address: str, clock: str, wire: str = "fc", profile: Optional[Profile] = None) -> int:
     """Serve one client after another until interrupted."""
     end_by_signals()
     try:
@@ -189,7 +199,7 @@ def serve_socket(address: str, clock: str, wire: str = "fc") -> int:
                 client, _ = listening.accept()
                 with client:
                     try:
-                        _SESSIONS[wire](client.fileno(), client.fileno(), clock).run()
+                        _session(client.fileno(), client.fileno(), clock, wire, profile).run()
                     except (ClientGone, OSError):
                         continue
         except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.fc import notation
+from fcvi.engine.pixit import Pixit
 from fcvi.fc.build import RawFrame
 from .refserver import RefServer
 from .base import Dut, DutError, Notification, Reply, Unavailable
@@ -99,8 +100,25 @@ class StreamDut(RefDut):
 
     def __init__(self) -> None:
         super().__init__("ref:vitcp")
+        self._profile = ""
 
     def _serve(self) -> RefServer:
         from .refstreams import StreamServer
 
         return StreamServer(self._emit, self._answer)
+
+    def settled(self, pixit: Pixit) -> Pixit:
+        self._profile = "" if pixit.profile is None else pixit.profile.text
+        self._take_numbers()
+        return pixit
+
+    def restart(self) -> None:
+        super().restart()
+        self._take_numbers()
+
+    def _take_numbers(self) -> None:
+        from fcvi.vitcp.codec import T0, of_text
+        from .refstreams import StreamServer
+
+        assert isinstance(self._server, StreamServer)
+        self._server.profile = of_text(self._profile) if self._profile else T0

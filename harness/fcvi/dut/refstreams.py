@@ -8,6 +8,7 @@ from _fcvi import ffi, lib
 
 from fcvi import __version__
 from fcvi.engine.params import Params, ProtocolError
+from fcvi.vitcp.codec import T0
 from .refport import LIMITS, RefPort
 from .refserver import PICS as PICS_OF_FC, RefServer
 
@@ -39,6 +40,7 @@ class StreamPort(RefPort):
     @staticmethod
     def _config(config: dict[str, Any]) -> Any:
         c = ffi.new("struct fcvi_port_config *")
+        c.vitcp.profile = config["profile"].struct[0]
         c.wire = lib.FCVI_WIRE_VITCP
         c.self.hosts = len(config["host"])
         for index, host in enumerate(config["host"]):
@@ -183,6 +185,7 @@ class StreamServer(RefServer):
     _shortest, _longest = 0, 16  # bytes of a Discriminator (V46)
 
     _streams: Optional[Streams] = None
+    profile = T0  #: of every port from now on
 
     def _hello(self, params: Params) -> dict[str, Any]:
         params.integer("protocol", 2, 2)
@@ -192,7 +195,7 @@ class StreamServer(RefServer):
         }  # fmt: skip
 
     def _make(self, params: Params) -> RefPort:
-        config = params.stream_configuration()
+        config = {**params.stream_configuration(), "profile": self.profile}
         port = StreamPort(config, self._port)
         self._streams = Streams(port, config, self._emit)
         return port

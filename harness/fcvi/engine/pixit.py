@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +32,15 @@ class Ends:
     port: int
 
 
+@dataclass(frozen=True)
+class Profile:
+    """The numbers of a run that the standard leaves open: as a file says them, its name, and the SHA-256 of the text."""
+
+    name: str
+    sha256: str
+    text: str
+
+
 DUT = Identity("10000000c9000002", "20000000c9000002", "010200", ("fe8000000000000000000000000000b2",))
 TESTER = Identity("10000000c9000001", "20000000c9000001", "010100", ("fe8000000000000000000000000000a1",))
 
@@ -56,6 +66,8 @@ class Pixit:
     slower: int = 1
     #: Of VI/TCP, where the attachment has addresses of its own; None: those of a network that is not there.
     ends: Ends | None = None
+    #: Of VI/TCP; None: T0.
+    profile: Profile | None = None
 
     def between(self, ends: Ends) -> Pixit:
         """The same between these ends."""
@@ -80,6 +92,7 @@ class Pixit:
             "tester": self.tester.as_json(),
             **measured,
             **({} if self.ends is None else {"ends": vars(self.ends)}),
+            **({} if self.profile is None else {"profile": vars(self.profile)}),
         }
 
     @classmethod
@@ -90,7 +103,15 @@ class Pixit:
             int(data["r_a_tov_us"]), int(data["e_d_tov_us"]), int(data["early_us"]), int(data["late_us"]),
             _identity(data["dut"]), _identity(data["tester"]), int(data.get("jitter_us", 0)),
             ends=None if ends is None else Ends(str(ends["dut"]), str(ends["tester"]), int(ends["port"])),
+            profile=None if data.get("profile") is None else _profile(data["profile"]),
         )  # fmt: skip
+
+
+def _profile(data: dict[str, Any]) -> Profile:
+    profile = Profile(str(data["name"]), str(data["sha256"]), str(data["text"]))
+    if hashlib.sha256(profile.text.encode()).hexdigest() != profile.sha256:
+        raise ValueError(f"the profile {profile.name[:32]!r} does not have the hash that stands beside it")
+    return profile
 
 
 def _identity(data: dict[str, Any]) -> Identity:

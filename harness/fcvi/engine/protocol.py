@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .attachment import Dut
     from .case import CaseInfo
     from .pics import Items
-    from .pixit import Pixit
+    from .pixit import Pixit, Profile
     from .results import Result, TraceFrame
     from .review import PicsRule
     from .scenario import Scenario
@@ -95,6 +95,8 @@ class Protocol:
     attach: Optional[Callable[..., Dut]] = None
     line: Optional[Callable[[], Line]] = None  # None: there is no wire
     streams: bool = False  # the wire is streams of bytes, and no frames
+    #: The numbers that the standard leaves open, of a file, or those that are taken without one. Raises FileError.
+    profile: Optional[Callable[[Optional[str]], Profile]] = None
     #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
     attack: Optional[Callable[[], Any]] = None
     #: The letters of random words and what each owes: a module (random/play.py, learn/).

@@ -19,8 +19,9 @@ from .evidence import CUT_OFF, Store
 from .record import RecordingDut
 from .host import HostWatch
 from .pics import PicsError
-from .pixit import Pixit, pixit_for
-from .protocol import ProtocolError, attaches, protocol_of
+from .files import FileError
+from .pixit import Pixit, Profile, pixit_for
+from .protocol import ProtocolError, attaches, protocol_of, registered
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, Scenario, TooCoarse
@@ -64,6 +65,8 @@ class RunOptions:
     r_a_tov_us: Optional[int] = None
     e_d_tov_us: Optional[int] = None
     tolerance_us: Optional[int] = None
+    profile_file: Optional[str] = None  # with the numbers that the standard leaves open; None: those that it takes without one
+    profile: Optional[Profile] = None  # what the file says, once it was read
     log: Optional[Path] = None  # where the DUT's standard error is kept
     record: bool = False  # keep what passed between suite and DUT, for evidence
     keep: bool = True  # keep what a case saw also when it passed: a report shows it
@@ -113,6 +116,9 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
         result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
         return
+    if failing and scenario.doubt:
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.doubt}: {_sentence(failing[0])}"
+        return
     if failing:
         result.verdict = Verdict.FAIL
         result.broken = list(dict.fromkeys(f.requirement for f in failing))
@@ -151,10 +157,9 @@ def run_variant(
     try:
         dut.reset(config)
         scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
-        case.body(scenario)
-        scenario.conclude()
-    except Failed as stop:
-        result.verdict, result.reason = Verdict.FAIL, str(stop)
+        _try(case, scenario, result)
+        if any(fails(f, levels) for f in scenario.all_findings()):
+            scenario.reconsider()
     except (Inconclusive, Unavailable, Unimplemented) as stop:
         result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
     except DutError as stop:
@@ -173,6 +178,15 @@ def run_variant(
         scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000
     return result
+
+
+def _try(case: CaseInfo, scenario: Scenario, result: Result) -> None:
+    """The case from its beginning to its end, or to the breach that ends it."""
+    try:
+        case.body(scenario)
+        scenario.conclude()
+    except Failed as stop:
+        result.verdict, result.reason = Verdict.FAIL, str(stop)
 
 
 def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:
@@ -315,7 +329,16 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
-    return dut.settled(replace(pixit, jitter_us=options.jitter_us))
+    return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile))
+
+
+def _profile(path: Optional[str], chosen: Sequence[tuple[CaseInfo, Variant]]) -> Optional[Profile]:
+    """The numbers that the standard of the chosen cases leaves open. Raises FileError."""
+    names = {case.protocol for case, _ in chosen}
+    found = next((p.profile for p in registered() if p.name in names and p.profile is not None), None)
+    if found is None and path is not None:
+        raise FileError("--profile: no case of the selected ones has numbers that its standard leaves open; add --wire tcp")
+    return None if found is None else found(path)
 
 
 def _own_timers(options: RunOptions) -> bool:
@@ -336,7 +359,9 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     """
     chosen = _chosen(options)
     catalogue = load_catalogue()
-    options = replace(options, declaration=declaration_module.load(options.pics_file, catalogue.levels))
+    options = replace(
+        options, declaration=declaration_module.load(options.pics_file, catalogue.levels), profile=_profile(options.profile_file, chosen)
+    )
     report = new_report(options)
     report.lab, report.item = options.declaration.lab, options.declaration.item
     dut: Optional[Dut] = None

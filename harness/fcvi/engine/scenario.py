@@ -69,6 +69,7 @@ class Scenario:
         self.states: list[tuple[int, str]] = []
         self.vis: list[int] = []  # that the case has created and not destroyed
         self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
+        self.doubt = ""  # why a breach that was found need not be the device's, in words
         self._levels = levels
         self.checked: set[str] = set()  # the requirements that a check named, whatever came of it
 
@@ -301,6 +302,9 @@ class Scenario:
     def conclude(self) -> None:
         """The case has said all it wants: let the DUT finish, and report what nobody expected."""
         self.settle()
+
+    def reconsider(self) -> None:
+        """The case is to fail: find out whether something else than the device could be the reason, and say it in ``doubt``."""
 
     def all_findings(self) -> list[Finding]:
         """What was found out: on the wire first, then by the case."""

@@ -20,6 +20,7 @@ from fcvi.dut.refstreams import StreamServer
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.words import complain, port_number, why
+from fcvi.vitcp.codec import Profile
 
 _PIECE = 30_000
 _AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close with a RST
@@ -259,13 +260,15 @@ def _endpoint(address: Any) -> dict[str, Any]:
 class SocketsSession(Session):
     """One client of the control plane; streams go over the sockets."""
 
-    def __init__(self, client: int, sockets: Sockets) -> None:
-        self._sockets = sockets
+    def __init__(self, client: int, sockets: Sockets, profile: Optional[Profile] = None) -> None:
+        self._sockets, self._profile = sockets, profile
         super().__init__(client, client, "real")
         sockets.attach(self._server)
 
     def _serve(self, clock: str) -> RefServer:
-        return StreamServer(self._emit, self._answer, clock)
+        server = StreamServer(self._emit, self._answer, clock)
+        server.profile = self._profile or server.profile
+        return server
 
     def _others(self) -> list[int]:
         return [self._sockets.fileno()]
@@ -292,8 +295,11 @@ class SocketsSession(Session):
             super()._emit(method, params)
 
 
-def serve(spec: str, control: str) -> int:
-    """Serve one client of the control plane after another until interrupted. Returns the exit status."""
+def serve(spec: str, control: str, profile: Optional[Profile] = None) -> int:
+    """Serve one client of the control plane after another until interrupted. Returns the exit status.
+
+    profile: the numbers of the port; None: T0's.
+    """
     try:
         end_by_signals()
         sockets = Sockets(spec)
@@ -314,7 +320,7 @@ def serve(spec: str, control: str) -> int:
         while True:
             with _client(listening, sockets) as client:
                 with suppress(ClientGone, OSError):
-                    SocketsSession(client.fileno(), sockets).run()
+                    SocketsSession(client.fileno(), sockets, profile).run()
                 sockets.attach(None)
     except KeyboardInterrupt:
         return 0

@@ -115,6 +115,8 @@ def render(report: RunReport, verbose: bool = False) -> str:
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
     lines.append(f"DUT: {report.attachment} ({dut})")
+    if "profile" in report.pixit:
+        lines.append(f"numbers: profile {report.pixit['profile']['name']}, SHA-256 {report.pixit['profile']['sha256']}")
     if report.shard != (1, 1):
         lines.append(f"this is part {report.shard[0]} of {report.shard[1]}; `fcvi report merge` joins the parts")
     for line in phases.lines(phases.of(report.results, lambda: json_report.requirement_verdicts(report))):

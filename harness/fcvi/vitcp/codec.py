@@ -13,6 +13,7 @@ from typing import Any, Iterator, NamedTuple, Optional
 
 from _fcvi import ffi, lib
 
+from fcvi.engine.pixit import Profile as OfRun
 from fcvi.engine.results import Finding
 from fcvi.fc.codec import finding_of
 
@@ -31,7 +32,7 @@ _USUAL_TEXT = 4096
 _LONGEST_FILE = 1 << 16
 
 
-class ProfileError(Exception):
+class ProfileError(ValueError):
     """A profile that cannot be: one line that says what and where."""
 
 
@@ -60,6 +61,17 @@ class Profile:
         lines += ["", "[errors]", *(f'"{error}" = {p.errors[i]}' for i, error in enumerate(ERRORS))]
         lines += ["", "[bits]", *(f'{place} = "{_run(p.bits[i])}"' for i, place in enumerate(PLACES))]
         return "\n".join(lines) + "\n"
+
+    @property
+    def numbers(self) -> tuple[object, ...]:
+        """All that it says but its name."""
+        p = self.struct
+        return (p.version, *p.types, *p.errors, *p.bits)
+
+    @property
+    def of_run(self) -> OfRun:
+        """What a run is told of it."""
+        return OfRun(self.name, self.sha256, self.text())
 
     @property
     def sha256(self) -> str:

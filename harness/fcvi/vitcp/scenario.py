@@ -11,6 +11,8 @@ from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, Seen
 from fcvi.engine.upper import Call, Completion
 from . import wire
+from .control import shows
+from .numbers import numbers_of
 from .stream import Received, Stream
 from .tester import Tester
 from .watch import T0
@@ -31,7 +33,8 @@ class Scenario(WireFree):
         config: Mapping[str, Any],
     ) -> None:
         super().__init__(dut, pics, pixit, levels, rng, params, config)
-        self.tester = Tester(dut, config, rng, self._noticed, self.checked)
+        self.numbers = numbers_of("" if pixit.profile is None else pixit.profile.text)
+        self.tester = Tester(dut, config, rng, self._noticed, self.checked, self.numbers)
 
     # ---- time ----
 
@@ -78,7 +81,9 @@ class Scenario(WireFree):
     ) -> None:
         """Record a breach. One of a number that the draft never assigned is a breach of the profile and fails nobody."""
         if erratum is None and requirement in T0:
-            erratum, message = T0[requirement], f"not the profile {wire.PROFILE}: {message}"
+            erratum, message = T0[requirement], f"not the profile {self.numbers.name}: {message}"
+        if byte is not None and bits is not None:
+            byte, bits = self.numbers.place(byte, bits)
         super().report(requirement, message, seen, required, at=at, byte=byte, bits=bits, erratum=erratum)
 
     def _noticed(self, requirement: str, message: str, seen: object, required: object, **where: Any) -> None:
@@ -125,10 +130,10 @@ class Scenario(WireFree):
         """What had to come has not: the case ends. Half a PDU, or a type of another profile, are told apart."""
         half = self.tester.incomplete()
         if half is not None:
-            seen = f"{len(half.rest)} bytes of {wire.header(half.rest)[2]}" if len(half.rest) > 3 else f"{len(half.rest)} bytes"
+            seen = f"{len(half.rest)} bytes of {self.numbers.header(half.rest)[2]}" if len(half.rest) > 3 else f"{len(half.rest)} bytes"
             self.fail("VITCP-3.1-11", "a PDU does not come whole: Segment Length is not its length", seen, required)
         if any(f.requirement == "VITCP-3.1-04" for f in self.findings):
-            raise Inconclusive(f"the device does not speak profile {wire.PROFILE} (V03): {message}")
+            raise Inconclusive(f"the device does not speak profile {self.numbers.name} (V03): {message}")
         waiting = [str(r) for r in self.tester.inbox if not r.taken and (stream is None or r.stream is stream)]
         ended = f", and {stream.name} was closed by {stream.ended}" if stream is not None and stream.over else ""
         seen = "nothing" if not waiting else "only " + "; ".join(waiting[:4])
@@ -190,6 +195,14 @@ class Scenario(WireFree):
         wanted = rdma[2] if message.kind == wire.WRITE else message.first.stream.watch.known.reads.get(message.number)
         if wanted is not None and len(message.payload) >= wanted:
             self.report("VITCP-3.1-07", "the last segment lacks End of Message", "0", "1", at=message.first, byte=1, bits="1-1")
+
+    def reconsider(self) -> None:
+        """A device that has another profile, or none, is not accused."""
+        found, checked = len(self.findings), set(self.checked)
+        if not self.tester.shown and not shows(self):
+            self.doubt = f"the device has not shown that it speaks profile {self.numbers.name} (V03)"
+        del self.findings[found:]  # what the control saw is no part of the case
+        self.checked = checked
 
     def all_findings(self) -> list[Finding]:
         return self.tester.findings + self.findings

@@ -13,6 +13,7 @@ from typing import Any, Callable, Deque, Mapping, Optional
 from fcvi.engine.attachment import Dut, DutError, Notification
 from fcvi.engine.results import Finding
 from . import wire
+from .numbers import Numbers
 from .stream import FIRST_WINDOW, Received, Stream
 from .trace import TraceUnit
 from .watch import Report, Watch
@@ -25,8 +26,11 @@ _FIRST_PORT = 40_000
 class Tester:
     """The tester's side of every stream of a case."""
 
-    def __init__(self, dut: Dut, config: Mapping[str, Any], rng: Random, report: Report, checked: set[str]) -> None:
+    def __init__(
+        self, dut: Dut, config: Mapping[str, Any], rng: Random, report: Report, checked: set[str], numbers: Numbers
+    ) -> None:
         self._dut, self._report, self._checked = dut, report, checked
+        self.numbers = numbers
         self.hosts = [bytes.fromhex(host) for host in config["peer"]["host"]]
         self.dut_hosts = [bytes.fromhex(host) for host in config["host"]]
         self.port: int = config["port"]
@@ -37,6 +41,7 @@ class Tester:
         self.opened: Deque[Stream] = deque()  # by the DUT, not yet looked at by the case
         self.judged: dict[str, int] = {}
         self.answered = 0
+        self.shown = False  # the DUT has opened or accepted a connection with the numbers of the profile
         self._policy, self._unlimited = "accept", True
         self.cut = "whole"  # of a new stream
         self._count = 0
@@ -68,7 +73,7 @@ class Tester:
         source, target = (stream.local, stream.remote) if ours else (stream.remote, stream.local)
         unit = TraceUnit(
             self._dut.now_us, sender, data, 0, 0, note=words, stream=stream.name, event=event, begin=begin, source=source,
-            target=target
+            target=target, numbers=self.numbers
         )
         self.trace.append(unit)
         return unit
@@ -81,7 +86,7 @@ class Tester:
         self._source += 1
         local = (source or self.hosts[0], self._source)
         remote = (host or self.dut_hosts[0], self.port if port is None else port)
-        stream = Stream(f"t{self._count}", "tester", local, remote, Watch(self._report, self._checked), self._dut.now_us,
+        stream = Stream(f"t{self._count}", "tester", local, remote, Watch(self._report, self._checked, self.numbers), self._dut.now_us,
                         cut=self.cut)
         self.streams[stream.name] = stream
         self._note("open", stream, "tester")
@@ -91,7 +96,7 @@ class Tester:
 
     def send(self, stream: Stream, pdu: Pdu) -> None:
         """Send one PDU."""
-        self.send_bytes(stream, pdu.pack())
+        self.send_bytes(stream, self.numbers.pack(pdu))
 
     def send_bytes(self, stream: Stream, data: bytes, words: str = "") -> None:
         """Send any bytes. Once a side has closed, nothing is sent any more."""
@@ -170,7 +175,7 @@ class Tester:
         if name in self.streams or not name.startswith("d"):
             raise DutError(f"stream.open: {name[:32]!r} is no new name of a stream of the DUT's")
         local, remote = _read_address(note, "to"), _read_address(note, "from")
-        stream = Stream(name, "dut", local, remote, Watch(self._report, self._checked), note.time_us, cut=self.cut)
+        stream = Stream(name, "dut", local, remote, Watch(self._report, self._checked, self.numbers), note.time_us, cut=self.cut)
         self.streams[name] = stream
         self._note("open", stream, "dut")
         stream.number = len(self.trace)
@@ -255,7 +260,7 @@ class Tester:
             return False
         if len(rest) < 4:
             return False
-        version, kind, length = wire.header(rest)
+        version, kind, length = self.numbers.header(rest)
         if kind not in wire.NAMES or length < wire.least_length(kind):
             self._rubbish(stream, version, kind, length)
             return True
@@ -266,11 +271,18 @@ class Tester:
         unit = self._note("data", stream, "dut", data)
         unit.time_us = note.time_us
         stream.received += length
-        one = Received(wire.parse(data), stream, [len(self.trace)], note.earliest_us, note.time_us)
+        one = Received(self.numbers.parse(data), stream, [len(self.trace)], note.earliest_us, note.time_us)
         self.judged[one.pdu.name] = self.judged.get(one.pdu.name, 0) + 1
         self.inbox.append(one)
+        self._shows(one)
         stream.watch.take(one)
         return True
+
+    def _shows(self, one: Received) -> None:
+        kind = wire.REQUEST if one.stream.by == "dut" else wire.ACCEPT
+        ce = one.pdu.ce
+        if one.pdu.version == wire.VERSION and one.pdu.kind == kind and ce is not None:
+            self.shown = self.shown or max(ce.calling_length, ce.called_length) <= 16
 
     def _rubbish(self, stream: Stream, version: int, kind: int, length: int) -> None:
         """No PDU of the draft: an unknown type may be another profile, everything else is a breach."""
@@ -291,7 +303,8 @@ class Tester:
         elif before and version != wire.VERSION:
             self._report("VITCP-3.1-11", "no PDU begins where Segment Length says", seen, "a Segment Header", at=at, byte=0)
         else:
-            self._report("VITCP-3.1-04", "the type is none of the profile", kind, "1 to 9", at=at, byte=1, bits="7-3")
+            self._report("VITCP-3.1-04", "the type is none of the profile", self.numbers.type_of(kind), self.numbers.types, at=at,
+                         byte=1, bits="7-3")
 
     def incomplete(self) -> Optional[Stream]:
         """A stream on which the DUT has begun a PDU that has not come whole."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fcvi.engine.protocol import Line
 from fcvi.engine.results import TraceFrame
 from . import wire
+from .numbers import Numbers, numbers_of
 
 LINKTYPE_RAW = 101  # a packet begins with its IP header
 _SYN, _RST, _ACK, _FIN, _PUSH = 2, 4, 16, 1, 8
@@ -24,7 +25,7 @@ Address = tuple[bytes, int]
 class TraceUnit(TraceFrame):
     """A PDU, other bytes, or what happened to a stream.
 
-    event: "data", or one of those above. begin: the number of its first byte in its direction.
+    event: "data", or one of those above. begin: the number of its first byte in its direction. numbers: what its bytes mean.
     """
 
     stream: str = ""
@@ -32,6 +33,7 @@ class TraceUnit(TraceFrame):
     begin: int = 0
     source: Address = (bytes(16), 0)
     target: Address = (bytes(16), 0)
+    numbers: Numbers = field(default_factory=lambda: numbers_of(""))
 
 
 class _View:
@@ -49,17 +51,18 @@ class _View:
         data = unit.data
         whole = len(data) >= wire.HEADER
         if whole:
-            _, kind, length = wire.header(data)
+            _, kind, length = unit.numbers.header(data)
             whole = length == len(data) and kind in wire.NAMES and length >= wire.least_length(kind)
-        return f"{unit.stream}: {wire.parse(data).summary() if whole else f'{len(data)} bytes'}"
+        return f"{unit.stream}: {unit.numbers.parse(data).summary() if whole else f'{len(data)} bytes'}"
 
     def _fields(self) -> list[tuple[str, int, int]]:
-        data = self._unit.data
+        assert isinstance(self._unit, TraceUnit)
+        data, numbers = self._unit.data, self._unit.numbers
         fields = [
             ("Version", 0, 1), ("Type/Flags", 1, 1), ("Segment Length", 2, 2), ("Data Offset", 4, 4), ("Immediate Data", 8, 4),
             ("Message Number", 12, 4), ("Message ACK", 16, 4), ("Rx Descriptors Posted", 20, 2), ("Remote Error Code", 22, 2),
         ]  # fmt: skip
-        kind = data[1] >> 3 if len(data) >= wire.HEADER else 0
+        kind = numbers.header(data)[1] if len(data) >= wire.HEADER else 0
         if kind in wire.RDMA:
             fields += [("RDMA Address", 24, 8), ("Registered Memory Handle", 32, 4), ("RDMA Length", 36, 4)]
         if kind in wire.CE:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Callable, Optional
 
 from . import wire
+from .numbers import Numbers
 from .wire import END, IMMEDIATE, MASK16, MASK32, NOP, READ_REQUEST, READ_RESPONSE, TRANSMIT_ERROR, WRITE
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Known:
 class Watch:
     """The rules of what comes on one stream."""
 
-    def __init__(self, report: Report, checked: set[str]) -> None:
-        self._report, self._checked = report, checked
+    def __init__(self, report: Report, checked: set[str], numbers: Numbers) -> None:
+        self._report, self._checked, self._numbers = report, checked, numbers
         self.known = Known()
         self.messages: list[Message] = []
         self.last: Optional[int] = None  # Message Number
@@ -102,7 +103,8 @@ class Watch:
         pdu = one.pdu
         if pdu.version != wire.VERSION:
             self._report(
-                "VITCP-3.1-02", "Version is not that of the profile", pdu.version, wire.VERSION, at=one, byte=0, bits="7-0"
+                "VITCP-3.1-02", "Version is not that of the profile", self._numbers.version_of(pdu.version), self._numbers.version,
+                at=one, byte=0, bits="7-0"
             )
         for row in ("3-02", "3.1-01", "3.1-02", "3.1-04", "3.1-06", "3.1-08", "3.1-52", "2.2.2.2.3-02", "3.1-11"):
             self._see(f"VITCP-{row}")
@@ -115,7 +117,8 @@ class Watch:
                 "VITCP-3.1-08", f"{pdu.name} says Transmit Error where there was none", "1", "0", at=one, byte=1, bits="2-2"
             )
         if pdu.error not in (0, 1, 2):
-            self._report("VITCP-3.1-52", "VI Error Type is none of three", pdu.error, "0, 1 or 2", at=one, byte=22, bits="7-0")
+            self._report("VITCP-3.1-52", "VI Error Type is none of three", self._numbers.error_of(pdu.error), self._numbers.errors,
+                         at=one, byte=22, bits="7-0")
 
     def _ce(self, one: Received) -> None:
         ce = one.pdu.ce
@@ -174,7 +177,7 @@ class Watch:
             self._see("VITCP-3.1-55")
             if pdu.error:
                 self._report(
-                    "VITCP-3.1-55", "VI Error Type at Unreliable Delivery", pdu.error, "No Error", at=one, byte=22, bits="7-0"
+                    "VITCP-3.1-55", "VI Error Type at Unreliable Delivery", self._numbers.error_of(pdu.error), "No Error", at=one, byte=22, bits="7-0"
                 )
             return
         self._see("VITCP-3.1-34")
@@ -182,7 +185,7 @@ class Watch:
         if pdu.error:
             if not known.error_due:
                 self._report(
-                    "VITCP-3.1-35", "a VI error is reported where there was none", pdu.error, "No Error", at=one, byte=22,
+                    "VITCP-3.1-35", "a VI error is reported where there was none", self._numbers.error_of(pdu.error), "No Error", at=one, byte=22,
                     bits="7-0"
                 )
             return

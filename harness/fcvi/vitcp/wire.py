@@ -1,7 +1,7 @@
 """The PDUs of VI/TCP as the tester builds and reads them (draft-dicecco-vitcp-00, clause 3).
 
-The tester may send anything, so what is built here is not checked. What the draft leaves without a number is profile T0
-(errata V02 to V07). This is the one place where the tester touches bytes.
+The tester may send anything, so what is built here is not checked. What the draft leaves without a number has that of profile T0
+(errata V02 to V07); numbers.py makes it another profile's. These are the two places where the tester touches bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ IMMEDIATE, END, TRANSMIT_ERROR = 1, 2, 4
 RELIABLE, WRITE_ENABLE, READ_ENABLE, FLOW_CONTROL, PEER = 1, 2, 4, 8, 16
 NO_ERROR, MEMORY_PROTECTION, DESCRIPTOR_ERROR = 0, 1, 2
 VERSION = 1
-PROFILE = "T0"
 
 _SEGMENT = struct.Struct(">BBHIIIIHBB")
 _CE = struct.Struct(">HHI16sHH16s")
