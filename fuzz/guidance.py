@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 from conformance import register_all
 from fcvi.attack.blackbox import Attack
 from fcvi.attack.corpus import Corpus
-from fcvi.attack.novelty import shown
+from fcvi.attack.frames import Frames
 from fcvi.dut.ref import RefDut
 from fcvi.engine import pics
 from fcvi.engine.catalogue import load_catalogue
@@ -34,7 +34,7 @@ from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import TraceFrame
 from fcvi.fc.notation import from_params
 
-#: Patterns, one for each event, of "hear" or "show" and the frame or notification in a word with its codes (novelty.shown).
+#: Patterns, one for each event, of "hear" or "show" and the frame or notification in a word with its codes (Frames.shown).
 #: They were written after a look at what a blind attack hears and shows, and before the first comparison was run.
 DEFECTS: dict[str, tuple[str, ...]] = {
     "double disconnect, then data": ("hear DISCONNECT_RQST", "hear DISCONNECT_RQST", "hear SEND_RQST"),
@@ -85,7 +85,7 @@ class Planted(RefDut):
     def _see(self, way: str, method: str, params: dict[str, Any]) -> None:
         if method == "frame":
             frame = from_params(params)
-            word = shown(TraceFrame(0, way, frame.data, frame.sof, frame.eof, frame.crc_ok))
+            word = Frames().shown(TraceFrame(0, way, frame.data, frame.sof, frame.eof, frame.crc_ok))
         elif method == "completion":
             word = f"completion {' '.join(params['status'])}"
         else:

@@ -40,6 +40,12 @@ def _line() -> Line:
     return LINE
 
 
+def _attack() -> Any:
+    from . import attack
+
+    return attack
+
+
 def _profile(path: Optional[str]) -> Profile:
     from fcvi.engine.files import FileError
     from fcvi.vitcp.codec import ProfileError, load
@@ -63,4 +69,5 @@ PROTOCOL = Protocol(
     line=_line,
     streams=True,
     profile=_profile,
+    attack=_attack,
 )

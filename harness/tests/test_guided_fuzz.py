@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from fcvi.attack import genome
+from fcvi.attack.frames import Frames
 from fcvi.attack.blackbox import Step, plainer
 from fcvi.attack.care import Commands
 from fcvi.attack.corpus import Corpus
@@ -58,7 +59,7 @@ def test_other_files_in_a_corpus_are_refused_in_one_line(text: str, tmp_path: Pa
 
 def test_recipes_survive_their_file() -> None:
     rng = Random(1)
-    made = tuple(genome.fresh(["CONNECT_RQST", "bls", "bls"], rng) for _ in range(50))
+    made = tuple(genome.fresh(["CONNECT_RQST", "bls", "bls"], rng, Frames.hows) for _ in range(50))
     assert genome.genome_of(json.loads(json.dumps(genome.as_json(made)))) == made
     assert all(len(genome.vary(made[:5], made, rng, 24)) <= 24 for _ in range(200))
 

@@ -1,4 +1,4 @@
-"""Attacks an attached device with mutated frames in every state of a connection, and cuts what broke it down.
+"""Attacks an attached device with mutated frames, or PDUs, in every state of a connection, and cuts what broke it down.
 
 A batch is a seed and a state: the device is brought to the state, hears a few mutated frames with some time between
 them, and is then probed. The same seed gives the same batch, as far as the device chooses its handles and
@@ -7,23 +7,22 @@ Exchange Identifiers in the same way again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from fcvi.fc import codec
-from . import genome, mutator
+from . import genome
 from .corpus import Corpus
+from .frames import Frames
 from .genome import Gene, Genome
+from .medium import Medium
 from .novelty import Watch
-from fcvi.fc.build import RawFrame
 from fcvi.engine.attachment import Dut, DutError, Unavailable
 from fcvi.engine.record import RecordingDut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import TraceFrame
-from fcvi.fc.configuration import base_config
-from fcvi.fc.scenario import Failed, Inconclusive, Scenario
+from fcvi.engine.scenario import Failed, Inconclusive
 from fcvi.engine.upper import Unimplemented
 
 _MOST_TRIES = 200  # replays that cutting down one finding may take
@@ -31,10 +30,10 @@ _MOST_TRIES = 200  # replays that cutting down one finding may take
 
 @dataclass(frozen=True)
 class Step:
-    """A frame that is sent, after some time; origin: the frame that it was made from."""
+    """A frame, or a PDU, that is sent, after some time; origin: the one that it was made from."""
 
-    frame: RawFrame
-    origin: RawFrame
+    frame: Any
+    origin: Any
     wait_us: int = 0
 
 
@@ -82,9 +81,9 @@ class Care:
         again()
 
 
-def _places() -> Any:
-    """Where a device of the first registered standard can be attacked."""
-    attack = protocol_of("").attack
+def _places(standard: str) -> Any:
+    """Where a device of this standard can be attacked."""
+    attack = protocol_of(standard).attack
     assert attack is not None
     return attack()
 
@@ -94,15 +93,16 @@ class Attack:
 
     def __init__(
         self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int,
-        *, corpus: Optional[Corpus] = None, care: Care = Care(),
+        *, corpus: Optional[Corpus] = None, care: Care = Care(), medium: Medium = Frames(),
     ) -> None:  # fmt: skip
-        """corpus: lets what the device shows lead the attack; without it every batch is made by chance."""
+        """medium: the wire. corpus: lets what the device shows lead the attack; without it every batch is made by chance."""
         self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
         self._levels = levels
         self._frames = frames
-        self._places: Any = _places()
+        self.medium = medium
+        self._places: Any = _places(medium.standard)
         self._corpus = corpus
         self._care = care
         self._played: tuple[Genome, int] = (), 0  # the recipe of the last guided batch, and how much it showed that was new
@@ -122,8 +122,7 @@ class Attack:
         self.tally.frames += len(steps)
         self.tally.by_state[state] = self.tally.by_state.get(state, 0) + 1
         for step in steps:
-            view = codec.decode(step.frame.data, step.frame.sof, step.frame.eof)
-            name = view.iu or view.kind
+            name = self.medium.name_of(step.frame)
             self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
         if not outcome.kind:
             if self._corpus is not None and self._played[0] and self._played[1]:
@@ -131,16 +130,18 @@ class Attack:
             return None
         return self._cut_down(Broken(seed, state, outcome, steps, False))
 
+    def understood(self) -> bool:
+        """Whether the device has the numbers of the run, where the standard leaves some open."""
+        return bool(self.medium.understood(self._scenario(0)))
+
     def repeat(self, seed: int, state: str, steps: list[Step]) -> Outcome:
         """The steps of an earlier finding."""
         return self._run(seed, state, steps, [])
 
     # ---- one batch ----
 
-    def _scenario(self, seed: int) -> Scenario:
-        rng = Random(f"attack:{seed}")
-        config = base_config(self._pixit, rng.randrange(2**31))
-        return Scenario(self._dut, self._pics, self._pixit, self._levels, rng, {"role": "any"}, config)
+    def _scenario(self, seed: int) -> Any:
+        return self.medium.scenario(self._dut, self._pics, self._pixit, self._levels, Random(f"attack:{seed}"))
 
     def _run(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
         self._dut.take()
@@ -160,7 +161,7 @@ class Attack:
                 self._attack(t, place, Random(f"frames:{seed}:{state}"), sent)
             else:
                 for step in given:
-                    self._send(t, step)
+                    self._send(t, place, step)
             broken = self._malformed(t, before)
             if broken is None:
                 self._places.probe(t)
@@ -177,43 +178,43 @@ class Attack:
             return Outcome("", str(stop), t.tester.trace)
         return Outcome("malformed", broken, t.tester.trace) if broken else Outcome("", "", t.tester.trace)
 
-    def _attack(self, t: Scenario, place: Any, rng: Random, sent: list[Step]) -> None:
+    def _attack(self, t: Any, place: Any, rng: Random, sent: list[Step]) -> None:
         while len(sent) < self._frames:
             origin = rng.choice(self._places.apt_frames(t, place))
             step = Step(self._mutated(origin, rng), origin, self._pause(rng))
             if not self._places.permitted(step.frame):
                 continue
             sent.append(step)
-            self._send(t, step)
+            self._send(t, place, step)
 
-    def _guided(self, t: Scenario, place: Any, state: str, rng: Random, sent: list[Step]) -> None:
+    def _guided(self, t: Any, place: Any, state: str, rng: Random, sent: list[Step]) -> None:
         """A batch from a recipe; what it showed leads those that follow, whether or not the device got over it."""
         assert self._corpus is not None
-        watch = Watch(t, state)
+        watch = Watch(t, state, self.medium)
         played: list[Gene] = []
         try:
             for planned in self._corpus.next(state, rng, self._frames):
                 frames = self._places.apt_frames(t, place)
-                names = [genome.name_of(frame) for frame in frames]
-                gene = planned if planned is not None else genome.fresh(names, rng)
-                frame, origin = genome.frame_of(gene, frames, names)
+                names = [self.medium.name_of(frame) for frame in frames]
+                gene = planned if planned is not None else genome.fresh(names, rng, self.medium.hows)
+                frame, origin = genome.frame_of(gene, frames, names, self.medium)
                 if not self._places.permitted(frame):
                     continue
                 step = Step(frame, origin, gene.wait * self._pixit.r_a_tov_us // 1000)
                 played.append(gene)
                 sent.append(step)
                 since_us = t.dut.now_us
-                self._send(t, step)
-                watch.step(genome.name_of(frame), since_us)
+                self._send(t, place, step)
+                watch.step(self.medium.name_of(frame), since_us)
         finally:
             self._played = tuple(played), self._corpus.known.fresh(watch)
 
-    def _mutated(self, origin: RawFrame, rng: Random) -> RawFrame:
+    def _mutated(self, origin: Any, rng: Random) -> Any:
         if rng.random() < 0.15:
             return origin
-        data = mutator.mutate(origin.data, rng.getrandbits(64))
-        sof = rng.choice(genome.SOFS) if rng.random() < 0.1 else origin.sof
-        return RawFrame(data, sof, origin.eof, rng.random() >= 0.05)
+        data = self.medium.mutate(origin.data, rng.getrandbits(64))
+        how = rng.choice(self.medium.hows) if rng.random() < 0.1 else None
+        return self.medium.made(data, origin, Gene("", sof=how, crc_ok=rng.random() >= 0.05))
 
     def _pause(self, rng: Random) -> int:
         chance = rng.random()
@@ -221,24 +222,22 @@ class Attack:
             return 0
         return rng.randrange(self._pixit.r_a_tov_us if chance > 0.95 else max(2, self._pixit.r_a_tov_us // 50))
 
-    def _send(self, t: Scenario, step: Step) -> None:
+    def _send(self, t: Any, place: Any, step: Step) -> None:
         if step.wait_us:
             t.wait(step.wait_us)
         try:
-            t.tester.send_frame(step.frame, "mutated" if step.frame.data != step.origin.data else "")
+            self.medium.send(t, place, step.frame, step.frame.data != step.origin.data)
         except Unavailable:
             return  # the path cannot carry this one (a delimiter that FCoE has no code for); the others go on
         t.settle()
 
-    @staticmethod
-    def _malformed(t: Scenario, before: int) -> Optional[str]:
+    def _malformed(self, t: Any, before: int) -> Optional[str]:
         """A frame of the device, since the attack began, that no correct device sends whatever it has heard."""
         for number, entry in enumerate(t.tester.trace[before:], before + 1):
-            if entry.sender != "dut":
-                continue
-            for finding in codec.decode(entry.data, entry.sof, entry.eof, 1 if entry.crc_ok else 2).findings:
-                if finding.cls != "notice":
-                    return f"{finding.requirement}: frame {number} of the device: {finding.message} (seen {finding.seen})"
+            wrong = self.medium.wrong(entry) if entry.sender == "dut" else ""
+            if wrong:
+                requirement, _, words = wrong.partition(": ")
+                return f"{requirement}: {self.medium.unit} {number} of the device: {words}"
         return None
 
     def _restart(self) -> None:
@@ -269,7 +268,7 @@ class Attack:
         found.steps = fewer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
         found.steps = plainer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
         still(found.steps)
-        found.changes = [words for step in found.steps for words in changed_fields(step)]
+        found.changes = [words for step in found.steps for words in changed_fields(step, self.medium)]
         return found
 
 
@@ -303,7 +302,7 @@ def plainer(steps: list[Step], still: Callable[[list[Step]], bool], may_go_on: C
 
 
 def simplifications(step: Step) -> list[Callable[[Step], Step]]:
-    """Ways to make a step plainer: no waiting, the right frame, the right delimiters, the right length,
+    """Ways to make a step plainer: no waiting, the right frame, the right delimiters or cut, the right length,
     each changed run of bytes, then byte, then bit."""
 
     def right_bytes(first: int, last: int) -> Callable[[Step], Step]:
@@ -311,14 +310,14 @@ def simplifications(step: Step) -> list[Callable[[Step], Step]]:
             if len(s.frame.data) < last:
                 return s
             data = s.frame.data[:first] + s.origin.data[first:last] + s.frame.data[last:]
-            return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+            return Step(replace(s.frame, data=data), s.origin, s.wait_us)
 
         return apply
 
     ways: list[Callable[[Step], Step]] = [
         lambda s: Step(s.frame, s.origin),
         lambda s: Step(s.origin, s.origin, s.wait_us),
-        lambda s: Step(RawFrame(s.frame.data, s.origin.sof, s.origin.eof), s.origin, s.wait_us),
+        lambda s: Step(replace(s.origin, data=s.frame.data), s.origin, s.wait_us),
     ]
     if len(step.frame.data) != len(step.origin.data):
         ways.append(_right_length)
@@ -331,7 +330,7 @@ def simplifications(step: Step) -> list[Callable[[Step], Step]]:
 def _right_length(s: Step) -> Step:
     """As long as the right frame: cut, or with its last bytes."""
     data = s.frame.data[: len(s.origin.data)] + s.origin.data[len(s.frame.data) :]
-    return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+    return Step(replace(s.frame, data=data), s.origin, s.wait_us)
 
 
 def _right_bit(at: int, bit: int) -> Callable[[Step], Step]:
@@ -342,7 +341,7 @@ def _right_bit(at: int, bit: int) -> Callable[[Step], Step]:
             return s
         byte = s.frame.data[at] ^ ((s.frame.data[at] ^ s.origin.data[at]) & 1 << bit)
         data = s.frame.data[:at] + bytes([byte]) + s.frame.data[at + 1 :]
-        return Step(RawFrame(data, s.frame.sof, s.frame.eof, s.frame.crc_ok), s.origin, s.wait_us)
+        return Step(replace(s.frame, data=data), s.origin, s.wait_us)
 
     return apply
 
@@ -360,18 +359,16 @@ def _runs(a: bytes, b: bytes) -> list[tuple[int, int]]:
     return runs
 
 
-def changed_fields(step: Step) -> list[str]:
+def changed_fields(step: Step, medium: Medium = Frames()) -> list[str]:
     """What is different from the frame that the step was made from, field by field."""
     if step.frame.data == step.origin.data:
         return []
-    now = codec.decode(step.frame.data).json()
-    was = codec.decode(step.origin.data).json()
-    name = was.get("iu") or now.get("iu") or was["kind"]
-    old = {(f["structure"], f["name"], f["byte"]): f["value"] for f in was.get("fields", ())}
+    (now, new), (was, old) = medium.fields(step.frame.data), medium.fields(step.origin.data)
+    name = was or now
     words = [
-        f"{name}: {f['name']} (byte {f['byte']}) is {f['value']}, not {old[key]}"
-        for f in now.get("fields", ())
-        if (key := (f["structure"], f["name"], f["byte"])) in old and old[key] != f["value"]
+        f"{name}: {key[1]} (byte {key[2]}) is {value}, not {old[key]}"
+        for key, value in new.items()
+        if key in old and old[key] != value
     ]
     if len(step.frame.data) != len(step.origin.data):
         words.append(f"{name}: {len(step.frame.data)} bytes, not {len(step.origin.data)}")

@@ -11,18 +11,16 @@ from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any, Mapping, Optional, Sequence
 
-from fcvi.fc import codec
-from fcvi.fc.build import RawFrame
+from .medium import Medium
 
-from . import mutator
-
-SOFS = (0x2E, 0x36, 0x2D, 0x35)  # SOFs that a mutated frame may get
 _MOST = 3  # mutations stacked on one frame
 
 
 @dataclass(frozen=True)
 class Gene:
-    """One frame. name, nth: which of the apt frames; seeds: mutations, one after the other; wait: thousandths of R_A_TOV."""
+    """One frame, or PDU. name, nth: which of the apt ones; seeds: mutations, one after the other; sof: another one, or on a
+    stream another cut; wait: thousandths of R_A_TOV.
+    """
 
     name: str
     nth: int = 0
@@ -35,23 +33,17 @@ class Gene:
 Genome = tuple[Gene, ...]
 
 
-def name_of(frame: RawFrame) -> str:
-    """What a frame is, in a word."""
-    view = codec.decode(frame.data, frame.sof, frame.eof)
-    return view.iu or view.kind
-
-
-def fresh(names: Sequence[str], rng: Random) -> Gene:
+def fresh(names: Sequence[str], rng: Random, hows: Sequence[int]) -> Gene:
     """A gene by chance, as often mutated and as long after the one before as in a batch without guidance.
 
-    names: of the frames that are apt now, in their order.
+    names: of the frames that are apt now, in their order. hows: other SOFs, or cuts.
     """
     at = rng.randrange(len(names))
     name, nth = names[at], names[:at].count(names[at])
     wait = _wait(rng)
     if rng.random() < 0.15:
         return Gene(name, nth, wait=wait)
-    sof = rng.choice(SOFS) if rng.random() < 0.1 else None
+    sof = rng.choice(hows) if rng.random() < 0.1 else None
     return Gene(name, nth, (rng.getrandbits(64),), sof, rng.random() >= 0.05, wait)
 
 
@@ -60,14 +52,14 @@ def _wait(rng: Random) -> int:
     return 0 if chance < 0.7 else rng.randrange(1000 if chance > 0.95 else 20)
 
 
-def frame_of(gene: Gene, frames: Sequence[RawFrame], names: Sequence[str]) -> tuple[RawFrame, RawFrame]:
+def frame_of(gene: Gene, frames: Sequence[Any], names: Sequence[str], medium: Medium) -> tuple[Any, Any]:
     """The frame to send, and the one it was made from. Where none of that name is apt now, another takes its place."""
     fits = [frame for frame, name in zip(frames, names) if name == gene.name] or list(frames)
     origin = fits[gene.nth % len(fits)]
     data = origin.data
     for seed in gene.seeds:
-        data = mutator.mutate(data, seed)
-    return RawFrame(data, origin.sof if gene.sof is None else gene.sof, origin.eof, gene.crc_ok), origin
+        data = medium.mutate(data, seed)
+    return medium.made(data, origin, gene), origin
 
 
 def vary(parent: Genome, other: Genome, rng: Random, most: int) -> list[Optional[Gene]]:

@@ -10,22 +10,9 @@ from __future__ import annotations
 from typing import Any, Iterable, Mapping, Optional
 from zlib import crc32
 
-from fcvi.engine.results import TraceFrame
-from fcvi.fc import codec
-from fcvi.fc.scenario import Scenario
+from .medium import Medium
 
 BITS = 1 << 16
-_CODES = ("REASON", "EXPLANATION", "STATUS", "FLAGS", "ACTION")  # a field of such a name tells what the device thinks
-
-
-def shown(entry: TraceFrame) -> str:
-    """A frame of the device in a word: which it is, and the codes that it has."""
-    view = codec.decode(entry.data, entry.sof, entry.eof, 1 if entry.crc_ok else 2)
-    codes = [str(f["value"]) for f in view.json().get("fields", ()) if any(word in f["name"].upper() for word in _CODES)]
-    if view.iu:
-        return " ".join([view.iu, *codes])
-    command = [entry.data[24:25].hex()] if view.kind == "els" else []
-    return " ".join([view.kind, entry.data[:1].hex(), *command, *codes])
 
 
 def bucket(us: int) -> int:
@@ -36,10 +23,10 @@ def bucket(us: int) -> int:
 class Watch:
     """One batch: gathers its signals step by step."""
 
-    def __init__(self, t: Scenario, state: str) -> None:
+    def __init__(self, t: Any, state: str, medium: Medium) -> None:
         self.signals: set[int] = set()
         self.words: set[str] = set()
-        self._t, self._state = t, state
+        self._t, self._state, self._medium = t, state, medium
         self._before = "nothing"
         self._frames, self._completions = len(t.tester.trace), len(t.completions)
         self._states, self._errors = len(t.states), len(t.errors)
@@ -47,7 +34,7 @@ class Watch:
     def step(self, sent: str, since_us: int) -> None:
         """What came since the step before. sent: what was sent, in a word; since_us: when."""
         frames = self._t.tester.trace[self._frames :]
-        told: list[tuple[str, Optional[int]]] = [(shown(entry), entry.time_us) for entry in frames if entry.sender == "dut"]
+        told: list[tuple[str, Optional[int]]] = [(self._medium.shown(entry), entry.time_us) for entry in frames if entry.sender == "dut"]
         done = self._t.completions[self._completions :]
         told += [("completion " + " ".join([c.queue, *sorted(c.status)]), c.time_us) for c in done]
         self._frames, self._completions = len(self._t.tester.trace), len(self._t.completions)

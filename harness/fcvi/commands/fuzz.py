@@ -1,4 +1,4 @@
-"""``fcvi fuzz``: mutated frames against an attached device, in every state of a connection.
+"""``fcvi fuzz``: mutated frames, or PDUs of VI/TCP, against an attached device, in every state of a connection.
 
 After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
 cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -23,17 +24,19 @@ from fcvi.attack import campaign
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.attack.care import Commands
 from fcvi.attack.corpus import Corpus
-from fcvi.fc.build import RawFrame
+from fcvi.attack.frames import Frames
+from fcvi.attack.medium import Medium
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
 from fcvi.engine.record import entries_of
-from fcvi.engine.pixit import pixit_for
+from fcvi.engine.pixit import Profile, pixit_for
+from fcvi.engine.protocol import protocol_of
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
 from .run import Progress, _us
-from .values import counted, milliseconds, seconds, seed
+from .values import counted, milliseconds, seconds, seed, wire
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
@@ -51,8 +54,12 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("fuzz", help="Attack a device with mutated frames, and cut down what breaks it.", description=__doc__)
     p.add_argument("--dut", required=True, metavar="SPEC",
-                   help="Attack this device: ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...].")  # fmt: skip
-    p.add_argument("--agent", default="", metavar="SPEC", help="With --dut fcoe: this is the upper tester: exec:, unix: or tcp:.")
+                   help="Attack this device: ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...], ref:vitcp, "
+                        "vitcp:HOST:PORT[,...].")  # fmt: skip
+    wire(p)
+    p.add_argument("--profile", metavar="FILE", help="Of VI/TCP: take the numbers that its draft leaves open from this file.")
+    p.add_argument("--agent", default="", metavar="SPEC",
+                   help="With --dut fcoe: or vitcp: this is the upper tester: exec:, unix: or tcp:.")  # fmt: skip
     p.add_argument("--seed", type=seed, default=1, metavar="N",
                    help="The first batch has this seed, the next the next (default 1).")  # fmt: skip
     p.add_argument("--batches", type=counted, default=100, metavar="N", help="Play so many batches (default 100).")
@@ -81,7 +88,7 @@ def add_parser(commands: Any) -> None:
     p.set_defaults(run=run)
 
 
-def as_json(found: Broken) -> dict[str, Any]:
+def as_json(found: Broken, medium: Medium) -> dict[str, Any]:
     """What --repeat reads, and --json prints."""
     return {
         "fcvi-fuzz": 1,
@@ -92,16 +99,12 @@ def as_json(found: Broken) -> dict[str, Any]:
         "reproduced": found.reproduced,
         "changes": found.changes,
         "steps": [
-            {
-                "wait_us": s.wait_us, "frame": s.frame.data.hex(), "sof": s.frame.sof, "eof": s.frame.eof,
-                "crc_ok": s.frame.crc_ok, "origin": s.origin.data.hex(),
-            }
-            for s in found.steps
+            {"wait_us": s.wait_us, **medium.to_json(s.frame), "origin": s.origin.data.hex()} for s in found.steps
         ],
-    }  # fmt: skip
+    }
 
 
-def read(path: Path) -> tuple[int, str, list[Step]]:
+def read(path: Path, medium: Medium) -> tuple[int, str, list[Step]]:
     """An earlier finding. Raises FileError, with one line, for anything else."""
     try:
         data = read_json(path)
@@ -109,9 +112,8 @@ def read(path: Path) -> tuple[int, str, list[Step]]:
             raise ValueError("another version")
         steps = []
         for entry in data["steps"]:
-            frame = RawFrame(bytes.fromhex(entry["frame"]), int(entry["sof"]), int(entry["eof"]), bool(entry["crc_ok"]))
-            origin = RawFrame(bytes.fromhex(entry["origin"]), frame.sof, frame.eof)
-            if len(frame.data) > 24 + 2112 or not 0 <= int(entry["wait_us"]) <= 3_600_000_000:
+            frame, origin = medium.of_json(entry)
+            if not 0 <= int(entry["wait_us"]) <= 3_600_000_000:
                 raise ValueError("a step is out of range")
             steps.append(Step(frame, origin, int(entry["wait_us"])))
         return int(data["seed"]), str(data["state"]), steps
@@ -119,39 +121,43 @@ def read(path: Path) -> tuple[int, str, list[Step]]:
         raise FileError(f"{path}: not a finding of fcvi fuzz ({damage(error)}); name a finding.json that --out wrote") from error
 
 
-def _write(folder: Path, found: Broken) -> Path:
+def _write(folder: Path, found: Broken, medium: Medium) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
     place.mkdir(parents=True, exist_ok=True)
-    write_file(place / "finding.json", encoded(json.dumps(as_json(found), indent=1) + "\n"))
+    write_file(place / "finding.json", encoded(json.dumps(as_json(found, medium), indent=1) + "\n"))
+    if medium.standard:
+        return place  # no recording of streams is played yet
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
     keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place
 
 
-def _tell(args: argparse.Namespace, found: Broken) -> None:
+def _tell(args: argparse.Namespace, found: Broken, medium: Medium) -> None:
     place, lost = None, None
     try:
-        place = _write(args.out, found) if args.out is not None else None
+        place = _write(args.out, found, medium) if args.out is not None else None
     except OSError as error:  # what was found is told all the same
         lost = error
     if args.json:
-        print(json.dumps({**as_json(found), "directory": str(place) if place else None}), flush=True)
+        print(json.dumps({**as_json(found, medium), "directory": str(place) if place else None}), flush=True)
     else:
-        _tell_in_words(args, found, place)
+        _tell_in_words(args, found, place, medium)
     if lost is not None:
         raise lost
 
 
-def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path]) -> None:
+def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path], medium: Medium) -> None:
     print(printable(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"))
     if not found.reproduced:
-        print("    not seen again with the same frames: the device chose its identifiers otherwise, or time mattered")
+        print(f"    not seen again with the same {medium.unit}s: the device chose its identifiers otherwise, or time mattered")
     for words in found.changes:
         print(f"    {printable(words)}")
     if place is not None:
         agent = f" --agent '{args.agent}'" if args.agent else ""
+        agent += f" --profile {args.profile}" if args.profile else ""
+        agent += f" --wire {args.wire}" if args.wire else ""
         print(printable(f"    again: fcvi fuzz --dut '{args.dut}'{agent} --repeat {place}/finding.json"))
-        if all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
+        if not medium.standard and all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
             print(printable(f"           fcvi replay --dut '{args.dut}'{agent} {place}/frames.pcapng"))
     sys.stdout.flush()
 
@@ -159,9 +165,18 @@ def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path
 def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
     try:
-        repeat = read(args.repeat) if args.repeat is not None else None
-        if args.dut.startswith("fcoe:") and not args.agent:
-            raise AttachError("--dut fcoe: needs --agent here: its upper tester brings the device into a state, and probes it")
+        of_streams = args.wire == "tcp" or args.dut == "ref:vitcp" or args.dut.startswith("vitcp:")
+        if of_streams and args.dut == "ref":
+            args.dut = "ref:vitcp"
+        if args.profile is not None and not of_streams:
+            raise AttachError("--profile: only VI/TCP has profiles; add --wire tcp")
+        profile = protocol_of("VI/TCP").profile if of_streams else None
+        numbers = None if profile is None else profile(args.profile)
+        medium = _medium(numbers)
+        repeat = read(args.repeat, medium) if args.repeat is not None else None
+        if args.dut.startswith(("fcoe:", "vitcp:")) and not args.agent:
+            kind = args.dut.partition(":")[0]
+            raise AttachError(f"--dut {kind}: needs --agent here: its upper tester brings the device into a state, and probes it")
         if (args.blind and args.corpus) or (args.resume and not args.corpus):
             raise AttachError("--corpus is for a guided campaign, without --blind; --resume needs --corpus DIR, where it was")
         corpus = None if args.blind or repeat is not None else Corpus(args.corpus)
@@ -175,9 +190,11 @@ def run(args: argparse.Namespace) -> int:
         return 3
     try:
         pics = pics_module.complete(dut.pics, "hello")
-        pixit = dut.settled(pixit_for(dut.clock, _us(args.r_a_tov)))
+        pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
-        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care)
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care, medium=medium)
+        if numbers is not None and not attack.understood():
+            raise Unavailable(f"the device has not shown that it speaks profile {numbers.name} (V03); name its own with --profile")
         return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack, corpus, first)
     except Unavailable as error:
         complain(f"--dut {args.dut}: cannot be fuzzed so: {error}")
@@ -192,6 +209,16 @@ def run(args: argparse.Namespace) -> int:
         return 3
     finally:
         dut.close()
+
+
+def _medium(numbers: Optional[Profile]) -> Medium:
+    """The wire of the device. numbers: of VI/TCP; None: it speaks FC-VI."""
+    if numbers is None:
+        return Frames()
+    from fcvi.attack.pdus import Pdus
+    from fcvi.vitcp.codec import of_text
+
+    return Pdus(of_text(numbers.text))
 
 
 def _repeat(args: argparse.Namespace, attack: Attack, seed: int, state: str, steps: list[Step]) -> int:
@@ -226,7 +253,7 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
             broken = attack.batch(seed, state)
             if broken is not None:
                 finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
-                _tell(args, broken)
+                _tell(args, broken, attack.medium)
             progress.update(i + 1, args.batches, state)
             late = args.seconds is not None and time.monotonic() - started > args.seconds
             if attack.gone or late or len(finds) >= args.findings:
@@ -251,7 +278,7 @@ def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus],
         told |= {"states": tally.by_state, "sent": tally.by_kind, "found": [f._asdict() for f in finds], "guided": guided}
         print(json.dumps({"summary": told}))
         return
-    print(f"{tally.batches} batches, {tally.frames} frames, {len(finds)} findings")
+    print(f"{tally.batches} batches, {tally.frames} {attack.medium.unit}s, {len(finds)} findings")
     print("states: " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_state.items())))
     print("sent:   " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_kind.items())))
     if corpus is not None:

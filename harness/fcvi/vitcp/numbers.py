@@ -61,6 +61,7 @@ class Numbers:
         self._back_version, self._back_byte = _inverse(self._version), _inverse(self._byte)
         self._back_errors = _inverse(self._errors)
         plain = profile.numbers == codec.T0.numbers  # nothing to do: PDUs are packed and read as they are
+        self.plain = plain  # its numbers are T0's
         self._pack, self._parse = (wire.Pdu.pack, wire.parse) if plain else (self._packed, self._parsed)
 
     def _attribute_bits(self) -> list[int]:
@@ -130,6 +131,18 @@ class Numbers:
             attributes = int.from_bytes(data[24:26], "big")
             data[24:26] = sum(1 << to for n, to in enumerate(self._bits) if attributes >> n & 1).to_bytes(2, "big")
         return bytes(data)
+
+    def outward(self, data: bytes) -> bytes:
+        """The bytes of a stream with T0's numbers as the profile has them: what is PDUs, and what is none as it is."""
+        made, at = b"", 0
+        while not self.plain and len(data) - at >= wire.HEADER:
+            _, kind, length = wire.header(data[at:])
+            if length < max(wire.HEADER, wire.least_length(kind)):
+                break
+            piece = data[at : at + length]
+            made += self.pack(wire.parse(piece).but(length=length)) if len(piece) == length else piece
+            at += length
+        return made + data[at:]
 
     def header(self, data: bytes) -> tuple[int, int, int]:
         """Version, type and Segment Length of at least four bytes; Version and type as T0 numbers them."""
