@@ -37,7 +37,7 @@ def asked_for(words: Sequence[str]) -> set[str]:
     (``--dut api``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``), or the report of such a run.
     """
     said = {f"{before}={word}" for before, word in zip(("", *words), words)} | set(words)
-    found = {_reported(word) for word in words} - {""}
+    found = {_reported(folder) for word in words for folder in (word, *_above(word))} - {""}
     if "--dut=api" in said or any("VIPL" in word for word in words):
         found.add("vipl")
     of_tcp = said & {"--wire=tcp", "--dut=ref:vitcp"} or any(word.startswith(_TCP_DEVICE) for word in said)
@@ -46,6 +46,14 @@ def asked_for(words: Sequence[str]) -> set[str]:
     if words and words[0] == "show":
         found |= {book for book, name in _SHOWN.items() if any(name.fullmatch(word) for word in words[1:])}
     return found
+
+
+def _above(word: str) -> tuple[str, ...]:
+    """Where the report of a file is: beside a capture, and above the folder of a trace."""
+    if not word.endswith((".pcapng", ".jsonl")):
+        return ()
+    folder = os.path.dirname(word) or "."
+    return (folder, os.path.dirname(folder) or ".")
 
 
 def _reported(word: str) -> str:

@@ -28,7 +28,7 @@ from typing import Any, Optional
 from fcvi.capture.confined import ReaderLost
 from fcvi.capture.limits import add_options
 from fcvi.capture.scan import EDITIONS
-from fcvi.engine import declaration
+from fcvi.engine import declaration, pcapng
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.files import FileError, write_file
@@ -36,12 +36,13 @@ from fcvi.fc.trace import capture
 from fcvi.engine.pics import PicsError
 from fcvi.engine.pixit import Given, Pixit, pixit_for
 from fcvi.engine.rejudge import rejudge_case
-from fcvi.replay import bare, keep, trace
+from fcvi.replay import bare, keep, stream_recording, trace
 from fcvi.replay.difference import CLASSES
 from fcvi.replay.recording import Recording
 from fcvi.replay.session import Played, Session, first
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
+from fcvi.vitcp.trace import LINE as stream_line
 from .run import _us
 from .values import cases, frames, milliseconds, own_cases, seconds
 
@@ -145,7 +146,7 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         return 2
     if args.out is not None:
         try:
-            write_file(args.out, capture(played.outcome.frames, f"replay of {file}"))
+            write_file(args.out, _captured(played, f"replay of {file}"))
         except OSError as error:
             complain(f"--out {args.out}: cannot write it: {why(error)}")
             return 3
@@ -154,6 +155,11 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
     else:
         _tell(played)
     return 1 if played.matters(args.strict) else 0
+
+
+def _captured(played: Played, comment: str) -> bytes:
+    frames = played.outcome.frames
+    return pcapng.capture(frames, comment, stream_line) if played.outcome.of_streams else capture(frames, comment)
 
 
 def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
@@ -194,7 +200,7 @@ def _word(played: Played) -> str:
 def _load(args: argparse.Namespace, file: Path) -> Recording:
     found = None if args.side or args.expect or args.edition != "auto" else trace.find(file)
     if found is not None:
-        return trace.load(*found)
+        return stream_recording.load(*found) if stream_recording.is_of_streams(*found) else trace.load(*found)
     try:
         side = bare.s_ids(args.side.split(",")) if args.side else None
     except ValueError as error:
@@ -204,7 +210,7 @@ def _load(args: argparse.Namespace, file: Path) -> Recording:
 
 def _pixit(args: argparse.Namespace, recording: Recording, given: Given, clock: str) -> Pixit:
     """As for a run, but with a virtual clock the timers are those of the recording."""
-    if clock == "virtual":
+    if clock == "virtual" and "r_a_tov_us" in recording.config:
         r_a_tov, e_d_tov = recording.config["r_a_tov_us"], recording.config["e_d_tov_us"]
         given = replace(given, r_a_tov_us=given.r_a_tov_us or r_a_tov, e_d_tov_us=given.e_d_tov_us or e_d_tov)
     return pixit_for(clock, _us(args.r_a_tov), _us(args.e_d_tov), _us(args.tolerance), given)
@@ -256,6 +262,9 @@ def _offline(args: argparse.Namespace) -> int:
 
 
 def _keep(args: argparse.Namespace, recording: Recording) -> int:
+    if isinstance(recording, stream_recording.StreamRecording):
+        complain("--keep: a recording of streams is played from its report directory, and has no other form; keep the directory")
+        return 2
     name: Optional[str] = args.file[0].stem
     try:
         for path in keep.keep(recording, args.keep, str(name), f"{name}"):

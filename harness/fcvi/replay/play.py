@@ -38,6 +38,7 @@ class Outcome:
     sent: int = 0
     compared: int = 0
     calls: int = 0
+    of_streams: bool = False
 
 
 @dataclass

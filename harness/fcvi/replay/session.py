@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Optional
 
 from fcvi.engine import pics as pics_module
@@ -18,6 +18,8 @@ from . import classes
 from .difference import BREACH, CLASSES, PERMITTED, Difference
 from .play import Outcome, Player
 from .recording import CallEvent, Recording
+from .stream_play import StreamPlayer
+from .stream_recording import StreamRecording
 
 
 @dataclass
@@ -82,18 +84,25 @@ class Session:
             skipped = not_applicable(*known, pics)
             if skipped is not None:
                 return Played(skipped=skipped.reason)
+        if bool(pics.get("tcp")) != isinstance(recording, StreamRecording):
+            wires = ("frames of FC-VI", "streams of VI/TCP")
+            of_streams = isinstance(recording, StreamRecording)
+            return Played(skipped=f"the recording is of {wires[of_streams]}, and the device speaks {wires[not of_streams]}")
         speaks = str(pics.get("revision") or "2007")
         if recording.edition != speaks:
             return Played(skipped=f"the recording is of edition {recording.edition}, and the PICS of the device says {speaks}")
         lacking = [item for item in _needs(recording) if pics.get(item) is False]
         if lacking:
             return Played(skipped=f"the recording needs {' and '.join(lacking)}, which the PICS of the device does not claim")
-        given = self._said.pixit
-        pixit = self._pixit(recording, given, dut.clock)
-        config = _config(recording.config, given, pixit)
-        if recording.edition != "2007":
-            config["revision"] = recording.edition
-        outcome = Player(dut, recording, config, pixit.late_us, self._ignore).run()
+        pixit = self._pixit(recording, self._said.pixit, dut.clock)
+        if isinstance(recording, StreamRecording):
+            pixit = dut.settled(replace(pixit, profile=recording.profile))
+            outcome = StreamPlayer(dut, recording, _between(recording.config, pixit), pixit.late_us, self._ignore).run()
+        else:
+            config = _config(recording.config, self._said.pixit, pixit)
+            if recording.edition != "2007":
+                config["revision"] = recording.edition
+            outcome = Player(dut, recording, config, pixit.late_us, self._ignore).run()
         played = Played(outcome)
         found = list(outcome.differences)
         if found and known is not None:
@@ -138,6 +147,14 @@ def _config(recorded: Mapping[str, Any], given: Given, pixit: Pixit) -> dict[str
     if given.tester != default.tester:
         config["peer"] = given.tester.as_json()
     return config
+
+
+def _between(recorded: Mapping[str, Any], pixit: Pixit) -> dict[str, Any]:
+    """The configuration of streams now: the recorded one, between the addresses that the attachment has."""
+    ends = pixit.ends
+    if ends is None:
+        return dict(recorded)
+    return {**recorded, "host": [ends.dut], "peer": {"host": [ends.tester]}, "port": ends.port}
 
 
 def first(played: Played) -> Optional[Difference]:
