@@ -10,7 +10,7 @@ case $short in
 capture | unpack) length=8192 ;;
 message) length=1000 ;;
 monitor) length=1600 ;;
-port | *pair | descriptor) length=600 ;;
+port | *pair | descriptor | reassembly) length=600 ;;
 *) length=704 ;;
 esac
 echo "-max_len=$length"

@@ -28,6 +28,7 @@ _TARGETS = {
     "codec/src/vitcp": ["segment", "stream"],
     "refimpl": ["message", "pair", "port"],
     "refimpl/src/vitcp": ["tcp_pair"],
+    "harness/judge": ["reassembly"],
 }
 _HANG = 10  # seconds after which an input counts as one that never ends
 _ENOUGH = 0.9

@@ -2,6 +2,7 @@
 # runs.sh TARGET: how many executions of it a check of every commit can afford.
 case $(basename "$1") in
 *pair) echo 8000 ;;
+*reassembly) echo 20000 ;;
 *descriptor) echo 4000 ;;
 *unpack) echo 5000 ;;
 *control) echo 3000 ;;
