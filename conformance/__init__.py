@@ -44,6 +44,7 @@ def asked_for(words: Sequence[str]) -> set[str]:
     if of_tcp or any("VITCP" in word or _OF_TCP.search(word) for word in words):
         found.add("vitcp")
     if words and words[0] == "show":
+        found |= {"verbs"} if "--map" in words else set()
         found |= {book for book, name in _SHOWN.items() if any(name.fullmatch(word) for word in words[1:])}
     return found
 

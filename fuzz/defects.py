@@ -66,6 +66,7 @@ class Bench:
         kinds = [_kind(defect["file"])] if defect else list(_TARGETS)
         changed = [str(self._changed(defect, folder))] if defect else []
         binaries = {}
+        (folder / "python").symlink_to((self.args.build / "python").resolve())  # the reassembly looks for its library there
         for name in (name for kind in kinds for name in _TARGETS[kind]):
             binaries[name] = folder / f"{'mutating' if mutator else 'plain'}-{name}"
             has_format = "fcvi_fuzz_format" in (_HERE / f"fuzz_{name}.c").read_text(encoding="utf-8")

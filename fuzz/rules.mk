@@ -27,6 +27,9 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a $(BUILD)/l
 $(BUILD)/fuzz/plain-%: $(BUILD)/fuzz/obj/fuzz/fuzz_%.o $(BUILD)/fuzz/libfuzzed.a
 	$(FUZZ_LINK) $(FUZZ_LIBS) -o $@
 
+# the library of the streams is loaded from python/ beside the target
+$(addprefix $(BUILD)/fuzz/,fuzz_reassembly plain-reassembly replay-reassembly afl-fuzz_reassembly) $(BUILD)/fuzzcov/reach-reassembly: | $(STREAMS)
+
 FUZZ_TARGETS := $(FUZZ_SRC:fuzz/%.c=$(BUILD)/fuzz/%)
 fuzz: $(FUZZ_TARGETS) ## every target for FUZZ_SECONDS each
 	@fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)

@@ -7,7 +7,7 @@ tools() { env -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CPPFLAGS -u LD_PRELOAD -u CC -
 
 # What is no target runs on the machine that builds, so it has neither the sanitizers nor the compiler of the targets.
 # It is made in build/, and the objects of the targets in $WORK.
-tools build/libfcvi-mutator.so
+tools build/libfcvi-mutator.so build/python/libfcvi-streams.so
 [ "${SEEDS:-yes}" = no ] || tools fuzz-seeds || echo "build.sh: no seeds could be made: the corpora hold what the repository keeps" >&2
 
 # Two rooms may have files of the same name: an object has the path of its source.
@@ -42,6 +42,9 @@ bundle() {
   done
 }
 cp build/libfcvi-mutator.so build/libfcvi-mutator.so.? "$OUT/lib/"
+mkdir -p "$OUT/python" # where a target looks for it
+cp build/python/libfcvi-streams.so "$OUT/python/"
+bundle "$OUT/python/libfcvi-streams.so"
 
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)

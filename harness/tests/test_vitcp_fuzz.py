@@ -130,7 +130,8 @@ def test_a_finding_is_kept_and_played_again(tmp_path: Path) -> None:
     )
     spec, out = f"exec:/usr/bin/python3 {device}", tmp_path / "found"
     words = ("--wire", "tcp", "--dut", spec)
-    done = fcvi("fuzz", *words, "--state", "connected-server", "--batches", "120", "--findings", "1", "--out", str(out), timeout=300)
+    bounds = ("--state", "connected-server", "--batches", "120", "--findings", "1")
+    done = fcvi("fuzz", *words, *bounds, "--out", str(out), timeout=300)
     assert done.returncode == 1, done.stdout + done.stderr
     finding = next(out.glob("dead-connected-server-*/finding.json"))
     jsonschema.validate({**json.loads(finding.read_text()), "directory": None}, SCHEMA)
@@ -168,11 +169,10 @@ def test_what_goes_out_has_the_numbers_of_the_profile() -> None:
     assert plain.outward(nop) == nop and numbers.outward(b"\x01\x28\x00\x03" + bytes(20)) == b"\x01\x28\x00\x03" + bytes(20)
 
 
-@pytest.mark.parametrize("text", ('{"fcvi-fuzz": 1, "seed": 1, "state": "idle", "steps": [{"pdu": "zz"}]}',
-                                  '{"fcvi-fuzz": 1, "seed": 1, "state": "idle", "steps": [{"pdu": "01", "cut": "no", "origin": "", "wait_us": 0}]}'))
-def test_files_that_are_no_finding(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", ('{"pdu": "zz"}', '{"pdu": "01", "cut": "no", "origin": "", "wait_us": 0}'))
+def test_files_that_are_no_finding(step: str, tmp_path: Path) -> None:
     path = tmp_path / "finding.json"
-    path.write_text(text)
+    path.write_text(f'{{"fcvi-fuzz": 1, "seed": 1, "state": "idle", "steps": [{step}]}}')
     done = fcvi("fuzz", "--dut", "ref:vitcp", "--repeat", str(path))
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and str(path) in done.stderr
 

@@ -47,7 +47,7 @@ def values(pdu: codec.Pdu) -> dict[str, Any]:
 
 
 def test_bytes_of_the_profile_by_hand() -> None:
-    """Version 9; a Send is type 31 in bits 4-0; End of Message is 40h and Immediate Data 80h; a memory error is 0, code 3 in 15-3."""
+    """Version 9; a Send is type 31 in bits 4-0; End of Message is 40h, Immediate Data 80h; a memory error is 0, code 3 in 15-3."""
     pdu = wire.Pdu(wire.SEND, 7, 0, wire.END | wire.IMMEDIATE, 0xDEADBEEF, 6, 12, wire.MEMORY_PROTECTION, 3, payload=b"Hello")
     data = bytes.fromhex("09df001d00000000deadbeef0000000700000006000c001848656c6c6f")
     assert NUMBERS.pack(pdu) == data

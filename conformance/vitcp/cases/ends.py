@@ -103,7 +103,8 @@ def tcp_ends(t: Scenario) -> None:
     post_receive(link)
     before = len(t.completions)
     if count:
-        t.tester.send_bytes(link.stream, t.numbers.pack(segments(link, pattern(2000), size=2000)[0])[: int(count)], "a part of a Send")
+        whole = t.numbers.pack(segments(link, pattern(2000), size=2000)[0])
+        t.tester.send_bytes(link.stream, whole[: int(count)], "a part of a Send")
         t.settle()
     t.tester.close(link.stream, str(how))
     row = "VITCP-2.2.2.2.2-05"

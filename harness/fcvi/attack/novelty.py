@@ -34,7 +34,8 @@ class Watch:
     def step(self, sent: str, since_us: int) -> None:
         """What came since the step before. sent: what was sent, in a word; since_us: when."""
         frames = self._t.tester.trace[self._frames :]
-        told: list[tuple[str, Optional[int]]] = [(self._medium.shown(entry), entry.time_us) for entry in frames if entry.sender == "dut"]
+        shown = self._medium.shown
+        told: list[tuple[str, Optional[int]]] = [(shown(entry), entry.time_us) for entry in frames if entry.sender == "dut"]
         done = self._t.completions[self._completions :]
         told += [("completion " + " ".join([c.queue, *sorted(c.status)]), c.time_us) for c in done]
         self._frames, self._completions = len(self._t.tester.trace), len(self._t.completions)

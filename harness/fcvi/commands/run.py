@@ -62,7 +62,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
                    help="With --dut api, make the calls of the other end through this "
                         "(default: a second NIC of --agent).")  # fmt: skip
     p.add_argument("--profile", metavar="FILE",
-                   help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: those of profile T0).")  # fmt: skip
+                   help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: profile T0).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
                    help="Take PICS, PIXIT and known deviations from this TOML file (default: as hello says).")  # fmt: skip
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
@@ -212,7 +212,8 @@ def run(args: argparse.Namespace) -> int:
 def _opened(args: argparse.Namespace) -> int:
     if args.resume is not None:
         if args.select is not None or args.pics is not None or args.profile is not None or "evidence" not in args.formats:
-            complain("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and --formats")
+            complain("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and "
+                     "--formats")  # fmt: skip
             return 2
         if not args.resume.is_dir():
             complain(f"--resume {args.resume}: no report directory")

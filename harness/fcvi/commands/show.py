@@ -1,4 +1,5 @@
-"""``fcvi show``: one case, requirement or erratum in words, the whole register of errata, or how two editions differ."""
+"""``fcvi show``: one case, requirement or erratum in words, the whole register of errata, how two editions differ, and what a
+thing of VIA is with RDMA verbs."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
-from . import differences
+from . import differences, mapping
 from .values import cases, own_cases
 
 _WIDTH = 100
@@ -26,6 +27,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--diff", nargs=2, metavar=("EDITION", "EDITION"),
                    help="Print how two editions differ, such as rev1 and 2007: by topic, or with an id what concerns it. "
                    "The id is a topic, a requirement of either edition or an IU.")  # fmt: skip
+    p.add_argument("--map", action="store_true",
+                   help="Print what a thing of VIA (a VIPL call, a state, a status) is with RDMA verbs, or the other way round; "
+                   "without an id the whole table.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print one object, with its kind; with --errata one a line for each entry.")
     cases(p)
     p.set_defaults(run=run)
@@ -93,10 +97,12 @@ def run(args: argparse.Namespace) -> int:
     if not own_cases(args):
         return 2
     wanted = args.id
+    if sum((args.errata, args.map, args.diff is not None)) > 1:
+        complain("show takes one of --diff, --errata and --map")
+        return 2
+    if args.map:
+        return mapping.show(wanted or "", args.json)
     if args.diff:
-        if args.errata:
-            complain("show takes --diff or --errata, not both")
-            return 2
         first, second = args.diff
         return differences.show(first, second, wanted or "", args.json)
     if args.errata == (wanted is not None):

@@ -360,8 +360,9 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     chosen = _chosen(options)
     catalogue = load_catalogue()
     options = replace(
-        options, declaration=declaration_module.load(options.pics_file, catalogue.levels), profile=_profile(options.profile_file, chosen)
-    )
+        options, declaration=declaration_module.load(options.pics_file, catalogue.levels),
+        profile=_profile(options.profile_file, chosen),
+    )  # fmt: skip
     report = new_report(options)
     report.lab, report.item = options.declaration.lab, options.declaration.item
     dut: Optional[Dut] = None

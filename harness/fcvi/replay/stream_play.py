@@ -238,7 +238,8 @@ class StreamPlayer:
                 ("Rx Descriptors Posted", then.last.rx, now.last.rx), ("VI Error Type", then.last.error, now.last.error),
                 ("IS Error Code", then.last.is_code, now.last.is_code),
             )  # fmt: skip
-            self._differ(*(Difference("field", what, str(a), str(b), iu=f"the last PDU on {name}") for what, a, b in pairs if a != b))
+            last = f"the last PDU on {name}"
+            self._differ(*(Difference("field", what, str(a), str(b), iu=last) for what, a, b in pairs if a != b))
 
     def _item(self, name: str, before: Item, after: Item) -> list[Difference]:
         if before.kind != after.kind:

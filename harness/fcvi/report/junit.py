@@ -35,7 +35,8 @@ def _suite(root: Tree.Element, number: int, name: str, report: RunReport) -> Tre
         "suite.version": report.suite_version, "suite.catalogue_sha256": report.catalogue_sha256, "dut": report.attachment,
         "dut.implementation": report.implementation, "dut.version": report.implementation_version, "seed": str(report.seed),
         "shard": f"{report.shard[0]}/{report.shard[1]}",
-    } | {f"profile.{item}": value for item, value in report.pixit.get("profile", {}).items() if item != "text"} | {f"pics.{item}": str(value).lower() for item, value in report.pics.items()}  # fmt: skip
+    } | {f"pics.{item}": str(value).lower() for item, value in report.pics.items()}  # fmt: skip
+    known |= {f"profile.{item}": value for item, value in report.pixit.get("profile", {}).items() if item != "text"}
     for key, value in known.items():
         Tree.SubElement(properties, "property", name=_clean(key), value=_clean(value))
     return suite

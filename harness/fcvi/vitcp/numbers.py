@@ -1,8 +1,8 @@
 """Between the numbers of the tester, which are those of profile T0, and those of the profile of a run.
 
-The draft gives Version, the types, the flags, the error codes and the attributes no numbers (V02 to V06). Cases are written with T0's. Here
-they become the profile's on their way out, and T0's again on their way in. A number that T0 does not know becomes one that the
-profile does not know: a case that sends an unknown Type sends one under every profile.
+The draft gives Version, the types, the flags, the error codes and the attributes no numbers (V02 to V06). Cases are written with
+T0's. Here they become the profile's on their way out, and T0's again on their way in. A number that T0 does not know becomes one
+that the profile does not know: a case that sends an unknown Type sends one under every profile.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Numbers:
         self._version = _moved(_BYTES, [(wire.VERSION, struct.version)])
         types = _moved(_TYPES, [(kind, struct.types[codec.PDUS.index(name)]) for kind, name in wire.NAMES.items()])
         self._byte = [
-            types[b >> 3] << _low(self._masks[_TYPE]) | sum(self._masks[n] for n, bit in _FLAGS.items() if b & bit) for b in range(_BYTES)
+            types[b >> 3] << _low(self._masks[_TYPE]) | sum(self._masks[n] for n, bit in _FLAGS.items() if b & bit)
+            for b in range(_BYTES)
         ]
         self._most_error = self._masks[_ERROR] >> _low(self._masks[_ERROR])
         self._errors = _moved(max(_BYTES, self._most_error + 1), list(enumerate(struct.errors)))

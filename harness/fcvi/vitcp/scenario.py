@@ -130,7 +130,8 @@ class Scenario(WireFree):
         """What had to come has not: the case ends. Half a PDU, or a type of another profile, are told apart."""
         half = self.tester.incomplete()
         if half is not None:
-            seen = f"{len(half.rest)} bytes of {self.numbers.header(half.rest)[2]}" if len(half.rest) > 3 else f"{len(half.rest)} bytes"
+            seen = f"{len(half.rest)} bytes"
+            seen += f" of {self.numbers.header(half.rest)[2]}" if len(half.rest) > 3 else ""
             self.fail("VITCP-3.1-11", "a PDU does not come whole: Segment Length is not its length", seen, required)
         if any(f.requirement == "VITCP-3.1-04" for f in self.findings):
             raise Inconclusive(f"the device does not speak profile {self.numbers.name} (V03): {message}")

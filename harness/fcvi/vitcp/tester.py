@@ -86,8 +86,8 @@ class Tester:
         self._source += 1
         local = (source or self.hosts[0], self._source)
         remote = (host or self.dut_hosts[0], self.port if port is None else port)
-        stream = Stream(f"t{self._count}", "tester", local, remote, Watch(self._report, self._checked, self.numbers), self._dut.now_us,
-                        cut=self.cut)
+        watch = Watch(self._report, self._checked, self.numbers)
+        stream = Stream(f"t{self._count}", "tester", local, remote, watch, self._dut.now_us, cut=self.cut)
         self.streams[stream.name] = stream
         self._note("open", stream, "tester")
         stream.number = len(self.trace)

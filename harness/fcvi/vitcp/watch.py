@@ -177,7 +177,8 @@ class Watch:
             self._see("VITCP-3.1-55")
             if pdu.error:
                 self._report(
-                    "VITCP-3.1-55", "VI Error Type at Unreliable Delivery", self._numbers.error_of(pdu.error), "No Error", at=one, byte=22, bits="7-0"
+                    "VITCP-3.1-55", "VI Error Type at Unreliable Delivery", self._numbers.error_of(pdu.error), "No Error", at=one,
+                    byte=22, bits="7-0"
                 )
             return
         self._see("VITCP-3.1-34")
@@ -185,8 +186,8 @@ class Watch:
         if pdu.error:
             if not known.error_due:
                 self._report(
-                    "VITCP-3.1-35", "a VI error is reported where there was none", self._numbers.error_of(pdu.error), "No Error", at=one, byte=22,
-                    bits="7-0"
+                    "VITCP-3.1-35", "a VI error is reported where there was none", self._numbers.error_of(pdu.error), "No Error",
+                    at=one, byte=22, bits="7-0"
                 )
             return
         names = pdu.ack in known.sent
