@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+
+from fcvi.engine import pcapng
+from fcvi.vitcp.trace import LINE, TraceUnit
 
 from .conftest import ROOT, fcvi
 from .test_vitcp_codec import LAB
@@ -92,3 +97,26 @@ def test_a_damaged_trace_is_told_in_one_line(damage: str, report: Path, tmp_path
     path.write_text(text.replace(damage, damage[:-3] + "?!\"", 1))
     done = fcvi("replay", "--dut", "ref:vitcp", path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "jsonl" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_pdu_that_is_longer_than_a_packet_is_captured_whole(tmp_path: Path) -> None:
+    """Segment Length has 16 bits, and so has the length of an IP packet, which has headers of its own."""
+    sender, taker = (bytes(10) + b"\xff\xff" + bytes([10, 0, 0, n]) for n in (1, 2))
+    request = bytes.fromhex("0132004400000000000000000000000000000000000800000001000200001000" + "61" * 2 + "00" * 14 + "00000002"
+                            + "62" * 2 + "00" * 14)  # fmt: skip
+    accept = b"\x01\x3a" + request[2:]
+    pdu = bytes.fromhex("010affff000000000000000000000007ffffffff00080000") + bytes(65_511)
+    said = [("open", "tester", b"", 0), ("opened", "dut", b"", 0), ("data", "tester", request, 0), ("data", "dut", accept, 0),
+            ("data", "tester", pdu, 68), ("fin", "tester", b"", 68 + 65_535)]  # fmt: skip
+    units: list[Any] = [
+        TraceUnit(n, by, data, 0, 0, stream="t1", event=event, begin=begin, source=((sender, 4000), (taker, 5000))[by == "dut"],
+                  target=((taker, 5000), (sender, 4000))[by == "dut"])
+        for n, (event, by, data, begin) in enumerate(said)
+    ]  # fmt: skip
+    (tmp_path / "long.pcapng").write_bytes(pcapng.capture(units, "a long PDU", LINE))
+    done = fcvi("decode", "--family", "vitcp", "--json", tmp_path / "long.pcapng")
+    assert [json.loads(line)["length"] for line in done.stdout.splitlines()] == [68, 68, 65_535]
+    if shutil.which("tshark"):
+        words = ["tshark", "-r", str(tmp_path / "long.pcapng"), "-T", "fields", "-e", "tcp.len"]
+        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        assert told == ["0", "0", "68", "68", "65495", "40", "0"]

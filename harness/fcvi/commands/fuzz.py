@@ -2,7 +2,7 @@
 
 After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
 cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
-did), and a file that --repeat takes. A finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that
+did), and a file that --repeat takes; of VI/TCP the file alone. A finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that
 it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
 
 What the device shows leads the attack: the frames that it answers with, their codes, completions, states and times. A batch
@@ -126,7 +126,7 @@ def _write(folder: Path, found: Broken, medium: Medium) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     write_file(place / "finding.json", encoded(json.dumps(as_json(found, medium), indent=1) + "\n"))
     if medium.standard:
-        return place  # no recording of streams is played yet
+        return place  # a recording of streams is played from a report directory only; --repeat plays this
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
     keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place

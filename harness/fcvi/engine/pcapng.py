@@ -56,13 +56,16 @@ def _comments(frame: TraceFrame) -> bytes:
     return b"".join([_option(_OPT_COMMENT, _text(words)) for words in comments])
 
 
-def _packet(frame: TraceFrame, line: Line) -> bytes:
-    data = line.captured(frame)
-    inbound = frame.sender == "dut"
-    options = _comments(frame) + _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if inbound else 2)) + bytes(4)
+def _packets(frame: TraceFrame, line: Line) -> bytes:
+    """A unit: one packet, or several of which the first has the comments."""
+    found, comments = b"", _comments(frame)
+    flags = _option(_OPT_EPB_FLAGS, struct.pack("<I", 1 if frame.sender == "dut" else 2))
     high, low = divmod(frame.time_us, 1 << 32)
-    head = struct.pack("<IIIII", _SIDES.index(frame.sender), high, low, len(data), len(data))
-    return _block(6, head + data + bytes(-len(data) % 4) + options)
+    for data in line.captured(frame):
+        head = struct.pack("<IIIII", _SIDES.index(frame.sender), high, low, len(data), len(data))
+        found += _block(6, head + data + bytes(-len(data) % 4) + comments + flags + bytes(4))
+        comments = b""
+    return found
 
 
 @functools.cache
@@ -75,5 +78,5 @@ def capture(frames: list[TraceFrame], comment: str, line: Line) -> bytes:
     if line.packets is not None:
         packets = line.packets(frames, [_comments(frame) for frame in frames])
     else:
-        packets = b"".join([_packet(frame, line) for frame in frames])
+        packets = b"".join([_packets(frame, line) for frame in frames])
     return _section(comment) + _interfaces(line.linktype) + packets

@@ -37,7 +37,7 @@ class View(Shape):
 class Line:
     """How the units of a wire are written into a capture and put into words.
 
-    linktype: as pcapng has it. captured: the bytes of a unit in a capture. decode: the unit in words; with its checksum when
+    linktype: as pcapng has it. captured: the packets of a unit in a capture, one as a rule. decode: the unit in words; with its checksum when
     the flag is set.
 
     A wire that has many units to write does it a case at a time. packets: the units as Enhanced Packet Blocks of pcapng, given
@@ -46,7 +46,7 @@ class Line:
     """
 
     linktype: int
-    captured: Callable[[TraceFrame], bytes]
+    captured: Callable[[TraceFrame], Sequence[bytes]]
     decode: Callable[[TraceFrame, bool], View]
     packets: Optional[Callable[[Sequence[TraceFrame], Sequence[bytes]], bytes]] = None
     brief: Optional[Callable[[Sequence[TraceFrame], bool], list[tuple[str, str]]]] = None

@@ -16,8 +16,8 @@ _USUAL_BRIEF = 3072  # bytes of text a frame; longer texts are printed twice
 _room = ffi.new_allocator(should_clear_after_alloc=False)
 
 
-def _captured(frame: TraceFrame) -> bytes:
-    return codec.delimited(frame.data, frame.sof, frame.eof, frame.crc_ok)
+def _captured(frame: TraceFrame) -> list[bytes]:
+    return [codec.delimited(frame.data, frame.sof, frame.eof, frame.crc_ok)]
 
 
 def _decode(frame: TraceFrame, checksum: bool) -> codec.Frame:

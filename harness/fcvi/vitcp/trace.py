@@ -11,6 +11,7 @@ from fcvi.engine.results import TraceFrame
 from . import wire
 from .numbers import Numbers, numbers_of
 
+_LONGEST = 65_535 - 20 - 20  # bytes of data in a packet of IP
 LINKTYPE_RAW = 101  # a packet begins with its IP header
 _SYN, _RST, _ACK, _FIN, _PUSH = 2, 4, 16, 1, 8
 _FLAGS = {"open": _SYN, "opened": _SYN | _ACK, "refused": _RST | _ACK, "fin": _FIN | _ACK, "reset": _RST, "data": _PUSH | _ACK}
@@ -99,11 +100,18 @@ def _ip(source: bytes, target: bytes, size: int) -> bytes:
     return struct.pack(">IHBB16s16s", 6 << 28, size, 6, 64, source, target)
 
 
-def _captured(unit: TraceFrame) -> bytes:
-    """An IP packet with a TCP header of our own: the streams of the DUT protocol have none. Its checksum is left zero."""
+def _captured(unit: TraceFrame) -> list[bytes]:
+    """IP packets with TCP headers of our own: the streams of the DUT protocol have none. A PDU may be longer than a packet.
+
+    Their checksums are left zero, and so is what they acknowledge: nobody has told what the DUT's TCP had received.
+    """
     assert isinstance(unit, TraceUnit)
-    sequence = unit.begin + (unit.event not in ("open", "opened"))
-    data = unit.data[:65_000]
+    begins = range(0, len(unit.data), _LONGEST) if unit.data else range(1)
+    return [_packet(unit, begin, unit.data[begin : begin + _LONGEST]) for begin in begins]
+
+
+def _packet(unit: TraceUnit, begin: int, data: bytes) -> bytes:
+    sequence = unit.begin + begin + (unit.event not in ("open", "opened"))
     head = struct.pack(
         ">HHIIBBHHH", unit.source[1], unit.target[1], sequence & wire.MASK32, 0, 5 << 4, _FLAGS[unit.event], 65535, 0, 0
     )
