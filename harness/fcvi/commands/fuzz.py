@@ -2,8 +2,9 @@
 
 After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
 cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
-did), and a file that --repeat takes; of VI/TCP the file alone. A finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that
-it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had heard).
+did), and a file that --repeat takes; of VI/TCP the file alone. A finding is "dead" (it ended, hung or broke the DUT protocol,
+or --health-cmd said that it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had
+heard).
 
 What the device shows leads the attack: the frames that it answers with, their codes, completions, states and times. A batch
 that showed something new is kept as a recipe, and later batches are made from the recipes. --blind makes every batch by chance.
