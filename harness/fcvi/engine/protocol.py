@@ -37,8 +37,8 @@ class View(Shape):
 class Line:
     """How the units of a wire are written into a capture and put into words.
 
-    linktype: as pcapng has it. captured: the packets of a unit in a capture, one as a rule. decode: the unit in words; with its checksum when
-    the flag is set.
+    linktype: as pcapng has it. captured: the packets of a unit in a capture, one as a rule. decode: the unit in words; with its
+    checksum when the flag is set.
 
     A wire that has many units to write does it a case at a time. packets: the units as Enhanced Packet Blocks of pcapng, given
     the options that stand before the flags in each. brief: of each unit its summary, and with the flag its fields that are not
