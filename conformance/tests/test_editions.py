@@ -110,7 +110,7 @@ def test_every_topic_and_every_row_is_printed(capsys: pytest.CaptureFixture[str]
         (("--diff", "rev1", "1999"), "no such pair of editions; known is: rev1 2007"),
         (("--diff", "2007", "2007"), "no such pair of editions"),
         (("--diff", "rev1", "2007", "nothing"), "no such topic, requirement or IU"),
-        (("--diff", "rev1", "2007", "--errata"), "not both"),
+        (("--diff", "rev1", "2007", "--errata"), "show takes one of"),
     ],
 )
 def test_wrong_words_end_with_2(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
