@@ -86,7 +86,7 @@ def test_wires_are_not_crossed(report: Path) -> None:
     assert kept.returncode == 2 and "--keep: a recording of streams" in kept.stderr
 
 
-@pytest.mark.parametrize("damage", ('"op":"notify"', '"method":"stream.data"', '"hex":"01', '"op":"advance"'))
+@pytest.mark.parametrize("damage", ('"op":"notify"', '"method":"stream.data"', '"hex":"01', '"op":"advance"', '"stream":"t'))
 def test_a_damaged_trace_is_told_in_one_line(damage: str, report: Path, tmp_path: Path) -> None:
     folder = tmp_path / "r"
     (folder / "evidence").mkdir(parents=True)
@@ -94,7 +94,8 @@ def test_a_damaged_trace_is_told_in_one_line(damage: str, report: Path, tmp_path
     text = (report / "evidence/TCP.2.2.2.1.c__dut-server__rr.jsonl").read_text()
     assert damage in text
     path = folder / "evidence/TCP.2.2.2.1.c__dut-server__rr.jsonl"
-    path.write_text(text.replace(damage, damage[:-3] + "?!\"", 1))
+    wrong = damage.replace('":', 'x":') if damage == '"stream":"t' else damage[:-3] + '?!"'
+    path.write_text(text.replace(damage, wrong, 1))
     done = fcvi("replay", "--dut", "ref:vitcp", path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "jsonl" in done.stderr and "Traceback" not in done.stderr
 

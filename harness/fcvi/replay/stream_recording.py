@@ -100,7 +100,7 @@ def _add(events: list[Any], entry: Entry, found: StreamRecording) -> None:
         raise ValueError(f"{str(op)[:20]} is no operation of a case")
     for method, params, _, time_us in entry.get("notes", []):
         if str(method).startswith("stream."):
-            events.append(StreamEvent(int(time_us), "dut", str(method), dict(params)))
+            events.append(_said(int(time_us), str(method), dict(params)))
         elif method in _NOTES:
             events.append(NoteEvent(int(time_us), 0, str(method), dict(params)))
     for call, answer, time_us in entry.get("done", []):
@@ -111,11 +111,24 @@ def _add(events: list[Any], entry: Entry, found: StreamRecording) -> None:
         raise ValueError(f"the time {str(entry['now'])[:20]} us comes after {before} us")
 
 
+def _said(time_us: int, method: str, params: dict[str, Any]) -> StreamEvent:
+    """What the device said, as far as it is played: of whole shape. Raises KeyError, TypeError or ValueError."""
+    str(params["stream"])
+    if method == "stream.data":
+        bytes.fromhex(params["hex"])
+    if method == "stream.open":
+        for end in ("from", "to"):
+            bytes.fromhex(params[end]["host"]), int(params[end]["port"])
+    if method == "stream.close" and params["how"] not in ("fin", "reset"):
+        raise ValueError(f"{str(params['how'])[:20]!r} is no end of a stream")
+    return StreamEvent(time_us, "dut", method, params)
+
+
 def _sent(time_us: int, method: str, params: Mapping[str, Any], sent: dict[str, bytes]) -> StreamEvent:
     if method not in _TESTERS:
         raise ValueError(f"{method[:40]!r} is nothing that the tester does on a stream")
     name = str(params["stream"])
-    event = StreamEvent(time_us, "tester", method, dict(params), len(sent.get(name, b"")))
+    event = StreamEvent(time_us, "tester", method, _said(time_us, method, dict(params)).params, len(sent.get(name, b"")))
     if method == "stream.data":
         sent[name] = sent.get(name, b"") + bytes.fromhex(params["hex"])
     return event
