@@ -137,7 +137,9 @@ static void keep(struct vitcp_side *s, const struct vitcp_now *n)
     struct vitcp_header *h = &s->headers[s->header++ % VITCP_HEADERS];
     h->begin = n->seen->begin;
     memcpy(h->bytes, n->pdu->bytes, FCVI_SEG_LENGTH);
-    take_count(s, n->seen->end, (uint16_t)fcvi_SEG_Rx_Descriptors_Posted(n->pdu->bytes));
+    /* the other end may use the count as soon as it has it, before the rest of the PDU arrives */
+    const uint64_t told = n->seen->begin + FCVI_SEG_Rx_Descriptors_Posted_BYTE + sizeof(uint16_t);
+    take_count(s, told, (uint16_t)fcvi_SEG_Rx_Descriptors_Posted(n->pdu->bytes));
     if (!is_message(n->pdu->pdu))
         s->borrowed[s->borrowings++ % VITCP_BORROWED] = (uint32_t)fcvi_SEG_Message_Number(n->pdu->bytes);
 }
