@@ -167,6 +167,7 @@ static void settle(struct fcvi_port *p, struct stream *s)
     if (!s->fin_sent || !s->ended)
         return;
     s->tcp = TCP_NONE;
+    s->ask_reset = false; /* there is nothing left to cut off */
     if (s->state == STREAM_CLOSING)
         fcvi_vitcp_forget(p, s);
 }
