@@ -12,6 +12,7 @@ const char *const fcvi_explore_op_names[] = {"end",
                                              "VipPostSend (Send)",
                                              "VipPostSend (RDMA Write)",
                                              "VipPostSend (RDMA Read)",
+                                             "VipPostRecv",
                                              "VipDisconnect",
                                              "VipDisconnect",
                                              "VipDisconnect"};
@@ -29,15 +30,15 @@ static struct fcvi_address address(unsigned port)
 
 enum { SLOT_SEND, SLOT_TARGET = 2, SLOT_RECEIVE = 3, SLOTS = 2 };
 
-/* Byte i of Message `number`, and of what lies in the target before anybody writes there (number 0). */
+/* Byte i of Message `number` (1 to 7), and of what lies in the target before anybody writes there (number 0). */
 static uint8_t byte_of(unsigned number, uint32_t i)
 {
-    return (uint8_t)(number * 64 + i * 3);
+    return (uint8_t)(number * 32 + i * 3);
 }
 
 static uint32_t message_length(const struct system *s)
 {
-    return s->scenario->small_frames ? 300 : 20;
+    return !s->scenario->small_frames ? 20 : s->scenario->streams ? 150 : 300;
 }
 
 /* op: OP_END posts a receive Descriptor. The cookie is the number of the Descriptor in its queue. */
@@ -84,7 +85,7 @@ static void received(const struct system *s, uint8_t *block, unsigned port, cons
     struct app *a = &world_of(block)->app[port];
     uint32_t offset = (uint32_t)(SLOT_RECEIVE + c->cookie % SLOTS) * SLOT, length = message_length(s);
     const uint8_t *bytes = fcvi_port_memory(port_of(s, block, port), s->mem[port], offset, length);
-    unsigned number = bytes[0] / 64;
+    unsigned number = bytes[0] / 32;
     if (c->length != length)
         fcvi_explore_breach(b, "data", "a Message of %u bytes completes with %u", length, c->length);
     for (uint32_t i = 0; i < length; i++)
@@ -113,7 +114,7 @@ static void sent(const struct system *s, uint8_t *block, unsigned port, const st
          write = (c->status & 7u << 16) == FCVI_STATUS_OP_RDMA_WRITE;
     if (!w->past[port].own_confirmed && !w->past[port].other_confirmed)
         fcvi_explore_breach(b, "half-open", "a send Descriptor completes well before the Connection exists");
-    if (w->past[port].own_confirmed && !w->past[port].resp3_seen)
+    if (!s->scenario->streams && w->past[port].own_confirmed && !w->past[port].resp3_seen)
         fcvi_explore_breach(b, "half-open",
                             "a send Descriptor completes well before FCVI_CONNECT_RESP3 (C.5.1)");
     if (op == 0 && !write && arrives && w->app[!port].arrived < number)
@@ -286,6 +287,9 @@ void fcvi_explore_app_call(const struct system *s, uint8_t *block, unsigned port
     case OP_READ:
         fcvi_explore_app_post(s, block, port, op);
         break;
+    case OP_RECEIVE:
+        fcvi_explore_app_post(s, block, port, OP_END);
+        break;
     default:
         disconnect(s, block, port, b);
         break;
@@ -309,6 +313,7 @@ static enum readiness ready(const struct app *a, enum op op)
     case OP_SEND:
     case OP_WRITE:
     case OP_READ:
+    case OP_RECEIVE:
         if (a->joined && a->state == FCVI_STATE_CONNECTED)
             return NOW;
         return a->set_up ? NEVER : LATER;

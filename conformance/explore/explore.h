@@ -1,13 +1,16 @@
-/* What the files of the explorer share: two reference ports, an application on each, the frames between them,
- * and the budget of what may still go wrong. All of it lies in one block, so that a copy is a checkpoint. */
+/* What the files of the explorer share: two reference ports, an application on each, the frames or the
+ * streams between them, and the budget of what may still go wrong. All of it lies in one block, so that a
+ * copy is a checkpoint. */
 #ifndef FCVI_EXPLORE_H
 #define FCVI_EXPLORE_H
 
 #include <fcvi/monitor.h>
-#include <fcvi/port.h>
+#include <fcvi/vitcp.h>
+#include <fcvi/vitcp_monitor.h>
 
 enum { PORTS = 2, FLIGHT = 16, FRAME = 512, R_A_TOV = 1000, E_D_TOV = 200, STEPS = 8 };
 enum { MEMORY = 2560, SLOT = 512, TEXT = 256, CHOICES = 64 };
+enum { LINKS = 6, UNITS = 12, SEGMENT = 128 }; /* TCP connections, what is under way on one, bytes of a PDU */
 
 /* ---- scenarios ---- */
 
@@ -21,6 +24,7 @@ enum op {
     OP_SEND,      /* once connected: post a Send */
     OP_WRITE,     /* an RDMA Write */
     OP_READ,      /* an RDMA Read */
+    OP_RECEIVE,   /* post a receive Descriptor */
     OP_LEAVE,     /* VipDisconnect, once the setup has ended */
     OP_INTERRUPT, /* VipDisconnect at any time */
     OP_CLEAN_UP   /* VipDisconnect of a VI in Error; follows every script */
@@ -31,7 +35,10 @@ struct scenario {
     uint8_t script[PORTS][STEPS]; /* enum op */
     bool connected;               /* the setup is over before the exploration begins */
     bool peer;
-    bool small_frames; /* receive Data_Field of 256 bytes: Connect IUs and Messages take several frames */
+    bool streams;      /* VI/TCP in place of FC-VI */
+    bool flow_control; /* of VI/TCP: both ask for Descriptor Flow Control */
+    bool small_frames; /* receive Data_Field of 256 bytes: Connect IUs and Messages take several frames;
+                          on a stream Messages take several segments */
     uint8_t level;     /* enum fcvi_reliability */
     uint64_t timeout;  /* of VipConnectWait, VipConnectRequest, VipConnectPeerRequest */
 };
@@ -40,7 +47,9 @@ extern const unsigned fcvi_explore_scenario_count;
 
 /* ---- what may go wrong ---- */
 
-enum fault { LOSS, DUPLICATION, REORDERING, RACE, FAULTS };
+/* Of frames the first three, of streams RESET and CUT: TCP loses nothing, repeats nothing and keeps the
+ * order. */
+enum fault { LOSS, DUPLICATION, REORDERING, RACE, RESET, CUT, FAULTS };
 
 struct options {
     uint8_t budget[FAULTS];
@@ -64,6 +73,42 @@ struct flying {
 struct channel {
     uint32_t count;
     struct flying frame[FLIGHT];
+};
+
+enum unit_kind { UNIT_OPEN, UNIT_OPENED, UNIT_REFUSED, UNIT_DATA, UNIT_FIN, UNIT_RESET, UNIT_KINDS };
+
+/** What is under way on a TCP connection: a PDU, or something that happens to the connection. */
+struct unit {
+    uint8_t kind;           /* enum unit_kind */
+    uint16_t length, taken; /* bytes of the PDU; those of them that have arrived */
+    uint32_t number;        /* of the units that were sent, from 1; no part of the state */
+    uint8_t bytes[SEGMENT];
+};
+
+/** One direction, oldest first. */
+struct way {
+    uint32_t count;
+    struct unit unit[UNITS];
+};
+
+/** An end of a TCP connection. */
+struct end {
+    bool known; /* its port has a number for it: */
+    bool open;  /* and knows that the connection is established */
+    bool over;  /* the number stands for nothing any more */
+    bool fin_sent, fin_seen;
+    uint32_t stream;
+    uint64_t sent, received; /* bytes; no part of the state */
+};
+
+/** A TCP connection. */
+struct link {
+    bool used;
+    bool gone;     /* reset on its way: what is sent is lost */
+    bool accepted; /* a Connect Accept was sent */
+    uint8_t opener;
+    struct end end[PORTS];
+    struct way to[PORTS];
 };
 
 enum token { TOKEN_WAIT, TOKEN_ACCEPT, TOKEN_REQUEST, TOKEN_PEER, TOKEN_DISCONNECT, TOKENS };
@@ -97,13 +142,16 @@ struct past {
 struct world {
     uint64_t now;
     uint8_t left[FAULTS];
-    uint32_t frames; /* sent; no part of the state */
-    struct channel to[PORTS];
+    uint32_t frames; /* or units that were sent; no part of the state */
+    union {
+        struct channel to[PORTS];
+        struct link link[LINKS];
+    };
     struct app app[PORTS];
     struct past past[PORTS];
 };
 
-/** One block: the world, both ports, the monitor. */
+/** One block: the world, both ports, the monitor (one for each TCP connection). */
 struct system {
     const struct scenario *scenario;
     const struct options *options;
@@ -126,11 +174,18 @@ static inline struct fcvi_monitor *monitor_of(const struct system *s, uint8_t *b
 {
     return (struct fcvi_monitor *)(void *)(block + s->monitor_at);
 }
+static inline struct fcvi_vitcp_monitor *stream_monitor_of(const struct system *s, uint8_t *block,
+                                                           unsigned link)
+{
+    return (struct fcvi_vitcp_monitor *)(void *)(block + s->monitor_at + link * s->monitor_size);
+}
 
 /* ---- choices ---- */
 
-enum kind { DELIVER, LOSE, DUPLICATE, OVERTAKE, CALL, EXPIRE, HASTEN, KINDS };
+enum kind { DELIVER, LOSE, DUPLICATE, OVERTAKE, CALL, EXPIRE, HASTEN, BREAK, DIVIDE, KINDS };
 
+/** index: of a frame in its channel, or of a TCP connection; DIVIDE: twice that, and 1 for the later place.
+ */
 struct choice {
     uint8_t kind, port, index;
 };
@@ -148,9 +203,18 @@ void fcvi_explore_system_free(struct system *s);
 size_t fcvi_explore_system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity);
 
 /* wire.c */
+void fcvi_explore_take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
 void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
 void fcvi_explore_deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at);
 void fcvi_explore_drop(struct channel *c, uint32_t index);
+
+/* streams.c: the same for TCP connections; length: bytes of a PDU that arrive, 0 for all that is left of it
+ */
+void fcvi_explore_streams_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
+void fcvi_explore_streams_deliver(const struct system *s, uint8_t *block, unsigned port, unsigned link,
+                                  uint32_t length, uint64_t at);
+void fcvi_explore_streams_break(const struct system *s, uint8_t *block, unsigned link);
+uint32_t fcvi_explore_streams_division(const struct unit *u, unsigned place);
 
 /* app.c */
 void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
@@ -172,6 +236,8 @@ void fcvi_explore_breach(struct breach *b, const char *rule, const char *format,
     __attribute__((format(printf, 3, 4)));
 void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned from,
                              const struct fcvi_frame *f, struct breach *b);
+void fcvi_explore_rule_pdu(const struct system *s, uint8_t *block, unsigned from, struct link *link,
+                           const struct fcvi_pdu *pdu, struct breach *b);
 void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b);
 
 /* store.c: states seen, and those whose successors are still to be looked at */
@@ -202,6 +268,8 @@ void fcvi_explore_search(const struct system *s, struct result *r);
 void fcvi_explore_trace_result(const struct system *s, const struct result *r);
 void fcvi_explore_trace_path(struct system *s, const struct result *r);
 void fcvi_explore_trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f);
+void fcvi_explore_trace_unit(const struct system *s, uint64_t now, unsigned from, unsigned link,
+                             uint64_t begin, const struct unit *u);
 void fcvi_explore_trace_event(const struct system *s, uint64_t now, unsigned port,
                               const struct fcvi_event *e);
 

@@ -8,7 +8,9 @@
 
 static const char usage[] =
     "usage: fcvi-explore [option=value]... scenario...\n"
-    "losses= duplications= reorderings= races=  how often that may happen (2, 0, 1, 0)\n"
+    "losses= duplications= reorderings=         how often that may happen to frames (2, 0, 1)\n"
+    "resets= cuts=                              how often that may happen to streams (2, 1)\n"
+    "races=                                     how often a timer may be faster than what is under way (0)\n"
     "fabric=in-order|out-of-order  class=2|3  reduction=0|1  monitor=0|1  memory=MiB  states=N\n"
     "list                                       names and titles of the scenarios\n";
 
@@ -21,7 +23,7 @@ static bool number(const char *value, unsigned long long most, unsigned long lon
 
 static bool fault(struct options *o, const char *name, unsigned long long value)
 {
-    static const char *const names[] = {"losses", "duplications", "reorderings", "races"};
+    static const char *const names[] = {"losses", "duplications", "reorderings", "races", "resets", "cuts"};
     for (unsigned i = 0; i < FAULTS; i++)
         if (strcmp(name, names[i]) == 0 && value <= 255) {
             o->budget[i] = (uint8_t)value;
@@ -76,6 +78,10 @@ static int explore(const struct scenario *scenario, const struct options *given)
     struct options with = *given;
     const struct options *o = &with;
     struct system s;
+    if (own.streams)
+        with.budget[LOSS] = with.budget[DUPLICATION] = with.budget[REORDERING] = 0;
+    else
+        with.budget[RESET] = with.budget[CUT] = 0;
     /* FC-FS delivers no frame twice. A port answers each copy of a request; the monitor knows of one, and
      * would take the second answer for a deviation of the port's. */
     with.monitor = with.monitor && with.budget[DUPLICATION] == 0;
@@ -105,7 +111,7 @@ static int list(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.budget = {2, 0, 1, 0},
+    struct options o = {.budget = {[LOSS] = 2, [REORDERING] = 1, [RESET] = 2, [CUT] = 1},
                         .out_of_order = true,
                         .reduce = true,
                         .monitor = true,

@@ -63,6 +63,40 @@ void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned fr
                             fcvi_vi_state_name(w->app[from].state));
 }
 
+/* ---- PDUs as they are sent ---- */
+
+/* TCP connections with a Connect Accept that neither end has given up. */
+static unsigned accepted_links(const struct world *w)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < LINKS; i++) {
+        const struct link *l = &w->link[i];
+        n += l->used && l->accepted && !l->gone && !l->end[0].over && !l->end[1].over &&
+             !l->end[0].fin_sent && !l->end[1].fin_sent;
+    }
+    return n;
+}
+
+void fcvi_explore_rule_pdu(const struct system *s, uint8_t *block, unsigned from, struct link *link,
+                           const struct fcvi_pdu *pdu, struct breach *b)
+{
+    struct world *w = world_of(block);
+    struct past *past = &w->past[from];
+    if (pdu->pdu == FCVI_PDU_CONNECT_ACCEPT) {
+        link->accepted = true;
+        past->other_confirmed = true;
+    }
+    if (s->scenario->peer && accepted_links(w) > 1)
+        fcvi_explore_breach(b, "one-accept", "two Connection Setups of concurrent Peers are accepted (4)");
+    if (pdu->pdu != FCVI_PDU_SEND && pdu->pdu != FCVI_PDU_WRITE && pdu->pdu != FCVI_PDU_READ_REQUEST)
+        return;
+    if (!past->other_confirmed)
+        fcvi_explore_breach(b, "half-open", "a message is sent before the connection exists (4.1)");
+    if (w->app[from].state != FCVI_STATE_CONNECTED)
+        fcvi_explore_breach(b, "half-open", "a message is sent in state %s",
+                            fcvi_vi_state_name(w->app[from].state));
+}
+
 /* ---- the end: nothing is under way, no timer runs, nobody has anything to do ---- */
 
 static void at_rest(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
@@ -79,6 +113,9 @@ static void at_rest(const struct system *s, uint8_t *block, unsigned port, struc
     if (c.setups != 0 || c.held_frames != 0 || c.frames != 0)
         fcvi_explore_breach(b, "no-exit", "port %u: %u setups, %u held frames, %u frames stay for ever", port,
                             c.setups, c.held_frames, c.frames);
+    if (s->scenario->streams && c.streams != (a->state == FCVI_STATE_CONNECTED))
+        fcvi_explore_breach(b, "stream-ends", "port %u: %u TCP connections are left in state %s", port,
+                            c.streams, fcvi_vi_state_name(a->state));
     if (c.events_lost != 0)
         fcvi_explore_breach(b, "bound", "port %u: more events than the explorer has room for", port);
     if (a->done[0] != a->posted[0])
@@ -118,10 +155,19 @@ static void probe(const struct system *s, uint8_t *block, struct breach *b)
             fcvi_explore_breach(b, "agreement", "both are Connected, but no Message reaches port %u", i);
 }
 
+/* Nothing went wrong. Where a PDU is cut is nothing that may matter (2.2.2.2.3). */
+static bool is_calm(const struct system *s, const struct world *w)
+{
+    bool calm = true;
+    for (unsigned i = 0; i < FAULTS; i++)
+        calm = calm && (i == CUT || w->left[i] == s->options->budget[i]);
+    return calm;
+}
+
 /* Connected from the beginning, nothing went wrong, nobody leaves: everything arrives. */
 static void undisturbed(const struct system *s, const struct world *w, struct breach *b)
 {
-    bool calm = s->scenario->connected && memcmp(w->left, s->options->budget, sizeof w->left) == 0;
+    bool calm = s->scenario->connected && is_calm(s, w);
     for (unsigned i = 0; i < PORTS; i++)
         for (unsigned step = 0; step < STEPS; step++)
             calm = calm && s->scenario->script[i][step] != OP_LEAVE;
@@ -133,6 +179,16 @@ static void undisturbed(const struct system *s, const struct world *w, struct br
     }
 }
 
+/* Nothing went wrong: of two Peers that ask for each other one concedes, and they are connected (4). */
+static void meet(const struct system *s, const struct world *w, struct breach *b)
+{
+    bool peers = s->scenario->streams && s->scenario->peer && is_calm(s, w);
+    for (unsigned i = 0; peers && i < PORTS; i++)
+        if (w->app[i].state != FCVI_STATE_CONNECTED)
+            fcvi_explore_breach(b, "peers-meet", "nothing went wrong, and port %u is %s", i,
+                                fcvi_vi_state_name(w->app[i].state));
+}
+
 void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b)
 {
     const struct world *w = world_of(block);
@@ -140,6 +196,7 @@ void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scra
     for (unsigned i = 0; i < PORTS; i++)
         at_rest(s, block, i, b);
     undisturbed(s, w, b);
+    meet(s, w, b);
     for (unsigned i = 0; i < PORTS; i++)
         if (a[i].state == FCVI_STATE_CONNECTED && a[!i].state != FCVI_STATE_CONNECTED &&
             !may_be_half_open(&a[!i]))

@@ -23,18 +23,28 @@ static void found(struct hunt *h, uint32_t number, const struct choice *last)
         r->path[r->steps++] = *last;
 }
 
+/* Nothing goes on by itself: all that could happen is that a TCP connection is reset. */
+static bool at_rest(const struct choice *list, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (list[i].kind != BREAK)
+            return false;
+    return true;
+}
+
 /* All successors of one state; false when a rule is broken or there is no more room. */
 static bool expand(struct hunt *h, uint32_t number)
 {
     struct choice list[CHOICES];
     struct result *r = h->r;
     unsigned n = fcvi_explore_choices(h->s, h->here, list);
-    if (n == 0) {
+    if (at_rest(list, n)) {
         r->ends++;
         fcvi_explore_rule_end(h->s, h->here, h->there, &r->breach);
-        if (r->breach.rule != NULL)
+        if (r->breach.rule != NULL) {
             found(h, number, NULL);
-        return r->breach.rule == NULL;
+            return false;
+        }
     }
     for (unsigned i = 0; i < n; i++) {
         memcpy(h->there, h->here, h->s->size);

@@ -12,11 +12,13 @@ void fcvi_explore_trace_result(const struct system *s, const struct result *r)
 {
     const uint8_t *budget = s->options->budget;
     printf("{\"scenario\":\"%s\",\"title\":\"%s\",\"losses\":%u,\"duplications\":%u,\"reorderings\":%u,"
-           "\"races\":%u,\"fabric\":\"%s\",\"class\":%u,\"reduction\":%s,\"states\":%llu,"
+           "\"races\":%u,\"resets\":%u,\"cuts\":%u,\"wire\":\"%s\",\"fabric\":\"%s\",\"class\":%u,"
+           "\"reduction\":%s,\"states\":%llu,"
            "\"transitions\":%llu,\"ends\":%llu,\"depth\":%u,\"widest\":%u,\"seconds\":%.3f,"
            "\"states_per_second\":%.0f,\"complete\":%s,\"result\":\"%s\"",
            s->scenario->name, s->scenario->title, budget[LOSS], budget[DUPLICATION], budget[REORDERING],
-           budget[RACE], s->options->out_of_order ? "out-of-order" : "in-order", s->options->service_class,
+           budget[RACE], budget[RESET], budget[CUT], s->scenario->streams ? "vitcp" : "fcvi",
+           s->options->out_of_order ? "out-of-order" : "in-order", s->options->service_class,
            s->options->reduce ? "true" : "false", (unsigned long long)r->states,
            (unsigned long long)r->transitions, (unsigned long long)r->ends, r->depth, r->level, r->seconds,
            r->seconds > 0 ? (double)r->states / r->seconds : 0, r->complete ? "true" : "false",
@@ -36,6 +38,20 @@ void fcvi_explore_trace_sent(const struct system *s, uint64_t now, unsigned from
            (unsigned long long)now, from, f->number, f->sof, f->eof);
     for (unsigned i = 0; i < f->length; i++)
         printf("%02x", f->bytes[i]);
+    printf("\"}\n");
+}
+
+void fcvi_explore_trace_unit(const struct system *s, uint64_t now, unsigned from, unsigned link,
+                             uint64_t begin, const struct unit *u)
+{
+    static const char *const events[UNIT_KINDS] = {"open", "opened", "refused", "data", "fin", "reset"};
+    if (!speaking(s))
+        return;
+    printf("{\"kind\":\"unit\",\"time\":%llu,\"from\":%u,\"number\":%u,\"link\":%u,\"event\":\"%s\","
+           "\"begin\":%llu,\"bytes\":\"",
+           (unsigned long long)now, from, u->number, link, events[u->kind], (unsigned long long)begin);
+    for (unsigned i = 0; i < u->length; i++)
+        printf("%02x", u->bytes[i]);
     printf("\"}\n");
 }
 
@@ -59,16 +75,26 @@ void fcvi_explore_trace_event(const struct system *s, uint64_t now, unsigned por
            text);
 }
 
+/* Number of the frame or unit that the choice is about; 0 for a call, a timer, a reset. */
+static uint32_t number_of(const struct system *s, const struct world *w, const struct choice *c)
+{
+    if (c->kind == EXPIRE || c->kind == CALL || c->kind == BREAK)
+        return 0;
+    if (!s->scenario->streams)
+        return w->to[c->port].frame[c->index].number;
+    return w->link[c->kind == DIVIDE ? c->index / 2 : c->index].to[c->port].unit[0].number;
+}
+
 static void trace_choice(struct system *s, uint8_t *block, const struct choice *c)
 {
     const struct world *w = world_of(block);
     uint64_t now = w->now, due = fcvi_port_deadline(port_of(s, block, c->port));
     if (c->kind == EXPIRE && due > now)
         now = due;
-    printf("{\"kind\":\"choice\",\"time\":%llu,\"choice\":\"%s\",\"port\":%u,\"frame\":%u,\"call\":\"%s\"}\n",
-           (unsigned long long)now, fcvi_explore_kind_names[c->kind], c->port,
-           c->kind == EXPIRE || c->kind == CALL ? 0 : w->to[c->port].frame[c->index].number,
-           c->kind == CALL ? fcvi_explore_op_names[c->index] : "");
+    printf("{\"kind\":\"choice\",\"time\":%llu,\"choice\":\"%s\",\"port\":%u,\"frame\":%u,\"link\":%u,"
+           "\"call\":\"%s\"}\n",
+           (unsigned long long)now, fcvi_explore_kind_names[c->kind], c->port, number_of(s, w, c),
+           c->kind == BREAK ? c->index : 0u, c->kind == CALL ? fcvi_explore_op_names[c->index] : "");
 }
 
 /* The same path once more, this time telling. */

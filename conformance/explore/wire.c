@@ -35,7 +35,7 @@ static void judge(const struct system *s, uint8_t *block, unsigned from, const s
                             (unsigned long long)seen[0].what.required_value);
 }
 
-static void take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
+void fcvi_explore_take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
 {
     struct fcvi_event e;
     while (fcvi_port_event(port_of(s, block, port), &e)) {
@@ -53,7 +53,11 @@ void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port,
     uint8_t out[24 + 2112];
     struct fcvi_transmitted meta;
     size_t n;
-    take_events(s, block, port, b);
+    if (s->scenario->streams) {
+        fcvi_explore_streams_collect(s, block, port, b);
+        return;
+    }
+    fcvi_explore_take_events(s, block, port, b);
     while ((n = fcvi_port_transmit(port_of(s, block, port), w->now, out, sizeof out, &meta)) > 0) {
         if (c->count == FLIGHT || n > FRAME) {
             fcvi_explore_breach(b, "bound", "more frames under way than the explorer has room for");
@@ -65,9 +69,9 @@ void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port,
         memcpy(f->bytes, out, n);
         fcvi_explore_trace_sent(s, w->now, port, f);
         judge(s, block, port, f, b);
-        take_events(s, block, port, b);
+        fcvi_explore_take_events(s, block, port, b);
     }
-    take_events(s, block, port, b);
+    fcvi_explore_take_events(s, block, port, b);
 }
 
 /* The frame arrives at `at`; it stays in the channel. */

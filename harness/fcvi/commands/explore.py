@@ -1,9 +1,10 @@
-"""``fcvi explore``: every interleaving of frames, timers and calls between two reference ports, within bounds.
+"""``fcvi explore``: every interleaving of arrivals, timers and calls between two reference ports, within bounds.
 
-Breadth first over snapshots of both ports and the frames between them; each scenario is a small program of VIPL calls on
-either side. What may go wrong is bounded: so many frames are lost, arrive twice or overtake others (on an Out-of-Order
-Fabric), and so many timers expire before the frames that could have stopped them arrive. Every frame passes the codec and
-the monitor; calls return once, Descriptors complete once and in order, what completes well is what was sent, concurrent
+Breadth first over snapshots of both ports and what is under way between them; each scenario is a small program of VIPL calls
+on either side. What may go wrong is bounded: so many frames are lost, arrive twice or overtake others (on an Out-of-Order
+Fabric), and so many timers expire before the frames that could have stopped them arrive. The scenarios of VI/TCP, whose
+names begin with vitcp, have TCP connections in place of frames: so many are reset, and so many PDUs arrive in two pieces;
+a stream that stalls is a timer that expires first. Every frame and PDU passes the codec and the monitor; calls return once, Descriptors complete once and in order, what completes well is what was sent, concurrent
 Peers never get two Connections, nothing goes over one that is half open, both sides end up agreeing, and nothing stays
 open. A violation is written as the shortest way to it: a capture, a ladder diagram, the choices (status 1). Status 4: a
 bound of the search was reached before everything had been seen.
@@ -34,7 +35,9 @@ def add_parser(commands: Any) -> None:
         ("losses", 2, "So many frames may be lost"),
         ("duplications", 0, "So many frames may arrive twice"),
         ("reorderings", 1, "So many frames may overtake others"),
-        ("races", 0, "So many timers may expire though a frame or a call is due"),
+        ("resets", 2, "VI/TCP: so many TCP connections may be reset"),
+        ("cuts", 1, "VI/TCP: so many PDUs may arrive in two pieces"),
+        ("races", 0, "So many timers may expire though a frame, a PDU or a call is due"),
     ):
         p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} (default {default}).")
     p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order",
@@ -56,6 +59,8 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
         "duplications": args.duplications,
         "reorderings": args.reorderings,
         "races": args.races,
+        "resets": args.resets,
+        "cuts": args.cuts,
         "fabric": args.fabric,
         "class": args.service_class,
         "reduction": int(not args.no_reduction),
@@ -72,7 +77,7 @@ def _say(outcome: Outcome, as_json: bool) -> None:
         return
     words = {"none": "nothing found", "bound": "a bound was reached"}.get(s["result"]) or f"{s['rule']}: {s['text']}"
     numbers = f"{s['states']:>9} {s['transitions']:>9} {s['ends']:>6} {s['depth']:>5} {s['states_per_second']:>9.0f}"
-    print(f"{outcome.name:<22} {numbers}  {words}", flush=True)
+    print(f"{outcome.name:<26} {numbers}  {words}", flush=True)
 
 
 def _write(outcome: Outcome, directory: Path) -> None:
@@ -93,10 +98,10 @@ def _explore(args: argparse.Namespace) -> int:
     if args.list:
         for scenario in known:
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
-            print(listed if args.json else f"{scenario.name:<22} {scenario.title}")
+            print(listed if args.json else f"{scenario.name:<26} {scenario.title}")
         return 0
     if not args.json:
-        print(f"{'scenario':<22} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)
+        print(f"{'scenario':<26} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)
     outcomes = explore_all(names, _settings(args), args.jobs, lambda outcome: _say(outcome, args.json))
     for outcome in outcomes:
         if outcome.violation:
