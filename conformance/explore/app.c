@@ -30,7 +30,8 @@ static struct fcvi_address address(unsigned port)
 
 enum { SLOT_SEND, SLOT_TARGET = 2, SLOT_RECEIVE = 3, SLOTS = 2 };
 
-/* Byte i of Message `number` (1 to 7), and of what lies in the target before anybody writes there (number 0). */
+/* Byte i of Message `number` (1 to 7), and of what lies in the target before anybody writes there (number 0).
+ */
 static uint8_t byte_of(unsigned number, uint32_t i)
 {
     return (uint8_t)(number * 32 + i * 3);

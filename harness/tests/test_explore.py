@@ -57,7 +57,8 @@ def test_races_and_reduction(tmp_path: Path) -> None:
 
 def test_streams_that_stall(tmp_path: Path) -> None:
     """A timer is faster than what is under way: where a retry and the end of the connection before it cross, for one."""
-    done = fcvi("explore", "--races", "1", "--resets", "1", "--out", str(tmp_path), "vitcp-client-server", "vitcp-peer", timeout=300)
+    bounds = ["--races", "1", "--resets", "1", "--out", str(tmp_path)]
+    done = fcvi("explore", *bounds, "vitcp-client-server", "vitcp-peer", timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -127,7 +128,8 @@ def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
         ("vitcp/acknowledge.c", "(int32_t)(n - e->msg_id) < 0)", "(int32_t)(n - e->msg_id) < -1)",
          "vitcp-message/reception", "reliability"),
         # a piece of one byte counts twice
-        ("vitcp/message_rx.c", "    rx->offset += length;\n", "    rx->offset += length + (length == 1);\n", "vitcp-message/reception", "data"),
+        ("vitcp/message_rx.c", "    rx->offset += length;\n", "    rx->offset += length + (length == 1);\n",
+         "vitcp-message/reception", "data"),
     ],
 )  # fmt: skip
 def test_broken_port_is_found_out(
