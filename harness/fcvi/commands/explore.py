@@ -6,8 +6,9 @@ Fabric), and so many timers expire before the frames that could have stopped the
 names begin with vitcp, have TCP connections in place of frames: so many are reset, and so many PDUs arrive in two pieces;
 a stream that stalls is a timer that expires first. Every frame and PDU passes the codec and the monitor; calls return once,
 Descriptors complete once and in order, what completes well is what was sent, concurrent Peers never get two Connections,
-nothing goes over one that is half open, both sides end up agreeing, and nothing stays open. A violation is written as the shortest way to it: a capture, a ladder diagram, the choices (status 1). Status 4: a
-bound of the search was reached before everything had been seen.
+nothing goes over one that is half open, both sides end up agreeing, and nothing stays open. A violation is written as the
+shortest way to it: a capture, a ladder diagram, the choices (status 1). Status 4: a bound of the search was
+reached before everything had been seen.
 """
 
 from __future__ import annotations
