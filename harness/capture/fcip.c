@@ -209,6 +209,7 @@ int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t orig
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 2;
         return 0;
     }
+    segment.network = out->network;
     int status = f->calls->take(f->streams, &segment);
     if (failed(f, status, error, size) != 0)
         return -1;

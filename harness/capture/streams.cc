@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <tins/tcp_ip/data_tracker.h>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,16 @@ namespace {
 using Tins::TCPIP::DataTracker;
 using Address = std::array<uint8_t, STREAMS_ADDRESS>;
 using Port = std::pair<Address, uint16_t>;
-using Name = std::pair<Port, Port>;
+
+// A direction of a connection. Connections of two VLANs may have the same addresses and ports.
+struct Name {
+    Port from, to;
+    uint32_t network;
+    bool operator<(const Name &n) const
+    {
+        return std::tie(from, to, network) < std::tie(n.from, n.to, n.network);
+    }
+};
 
 // A segment that the receiver acknowledges while it is not in the capture never comes; segments of two taps may be swapped,
 // so that one that waits alone proves nothing. Without acknowledgements the number of those that wait decides.
@@ -38,7 +48,7 @@ bool before(uint32_t a, uint32_t b)
 struct streams {
     streams_events events;
     std::map<Name, Direction> directions;
-    std::map<std::pair<Address, Address>, uint32_t> links;
+    std::map<std::tuple<Address, Address, uint32_t>, uint32_t> links;
     std::vector<uint32_t> idle;
     std::list<Name> used; // the one longest ago first
     uint32_t next = 0, next_link = 0;
@@ -106,14 +116,36 @@ struct streams {
         put(d, sequence, std::move(bytes), streams_piece{0, 0, sequence, sequence, 0, 0, 0}); // all of it waited
     }
 
-    uint32_t link_of(const Address &a, const Address &b)
+    // The two addresses; where the other direction is in another VLAN, its number.
+    uint32_t link_of(const Name &name)
     {
-        auto key = a < b ? std::make_pair(a, b) : std::make_pair(b, a);
+        const Address &a = name.from.first, &b = name.to.first;
+        auto key = a < b ? std::make_tuple(a, b, name.network) : std::make_tuple(b, a, name.network);
         if (links.size() >= LINKS)
             links.clear(); // a number is never used for another link
-        auto made = links.emplace(key, next_link);
-        next_link += made.second ? 1 : 0;
+        auto other = find_other(name);
+        auto made = links.emplace(key, other != directions.end() ? other->second.link : next_link);
+        next_link += made.first->second == next_link ? 1 : 0;
         return made.first->second;
+    }
+
+    // The other direction. A switch that mirrors a port may tag what goes in and not what comes out: where the VLAN itself
+    // has none, it is the only one of another VLAN that has no partner there.
+    std::map<Name, Direction>::iterator find_other(const Name &name)
+    {
+        const auto own = directions.find(Name{name.to, name.from, name.network});
+        if (own != directions.end())
+            return own;
+        auto found = directions.end();
+        for (auto i = directions.lower_bound(Name{name.to, name.from, 0});
+             i != directions.end() && i->first.from == name.to && i->first.to == name.from; ++i) {
+            if (directions.find(Name{name.from, name.to, i->first.network}) != directions.end())
+                continue;
+            if (found != directions.end())
+                return directions.end();
+            found = i;
+        }
+        return found;
     }
 
     void forget(std::map<Name, Direction>::iterator i)
@@ -147,11 +179,12 @@ struct streams {
     Direction &begin(const Name &name, uint32_t sequence, int syn)
     {
         const uint32_t stream = number();
-        Direction d{DataTracker(sequence), stream, link_of(name.first.first, name.second.first), sequence,
-                    used.insert(used.end(), name), {}};
+        Direction d{DataTracker(sequence), stream, link_of(name), sequence, used.insert(used.end(), name), {}};
+        const auto other = find_other(name);
         events.begins(events.context, stream, 0);
         if (events.opened != nullptr)
-            events.opened(events.context, stream, number_of({name.second, name.first}), syn, sequence);
+            events.opened(events.context, stream, other != directions.end() ? other->second.stream : events.most, syn,
+                          sequence);
         return directions.emplace(name, std::move(d)).first->second;
     }
 
@@ -199,9 +232,9 @@ struct streams {
             pass_gap(d);
     }
 
-    void take_acknowledgement(const Name &other, uint32_t acknowledged)
+    void take_acknowledgement(const Name &name, uint32_t acknowledged)
     {
-        auto found = directions.find(other);
+        auto found = find_other(name);
         if (found == directions.end())
             return;
         Direction &d = found->second;
@@ -210,14 +243,14 @@ struct streams {
     }
 
     // A new connection between the same ports; a SYN that comes again begins nothing.
-    void take_syn(const Name &name, const Name &other, const streams_segment &s)
+    void take_syn(const Name &name, const streams_segment &s)
     {
         auto found = directions.find(name);
         if (found != directions.end() && found->second.first == s.sequence + 1)
             return;
         if (found != directions.end())
             forget(found);
-        found = directions.find(other);
+        found = find_other(name);
         if ((s.flags & STREAMS_ACK) == 0 && found != directions.end() &&
             found->second.tracker.sequence_number() != found->second.first)
             forget(found);
@@ -230,7 +263,7 @@ struct streams {
         Address from, to;
         std::memcpy(from.data(), s.from, from.size());
         std::memcpy(to.data(), s.to, to.size());
-        const Name name{{from, s.from_port}, {to, s.to_port}}, other{name.second, name.first};
+        const Name name{{from, s.from_port}, {to, s.to_port}, s.network};
         if ((s.flags & STREAMS_RST) != 0) {
             auto found = directions.find(name);
             if (found != directions.end())
@@ -238,13 +271,13 @@ struct streams {
             return;
         }
         if ((s.flags & STREAMS_SYN) != 0)
-            take_syn(name, other, s);
+            take_syn(name, s);
         else if (s.length + s.missing != 0)
             take_data(name, s);
         else
             s.stream = number_of(name);
         if ((s.flags & STREAMS_ACK) != 0)
-            take_acknowledgement(other, s.acknowledged);
+            take_acknowledgement(name, s.acknowledged);
     }
 
     void flush()

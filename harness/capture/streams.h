@@ -29,6 +29,7 @@ enum streams_fate { STREAMS_GIVEN, STREAMS_WAITS, STREAMS_REPEATED };
 struct streams_segment {
     uint8_t from[STREAMS_ADDRESS], to[STREAMS_ADDRESS];
     uint16_t from_port, to_port;
+    uint32_t network; /* the VLANs that it came in, as the record has them; 0 without */
     uint32_t sequence, acknowledged;
     uint8_t flags;
     const uint8_t *data;
@@ -38,7 +39,8 @@ struct streams_segment {
     uint8_t fate;             /* set by take where there are data: enum streams_fate */
 };
 
-/* What the streams give. stream: a direction of a connection, below most; link: number of its two addresses.
+/* What the streams give. stream: a direction of a connection, below most; link: number of its two addresses
+ * (in its VLANs).
  */
 struct streams_events {
     void *context;

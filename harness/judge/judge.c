@@ -263,8 +263,8 @@ static bool judge_cut(struct judge *j, struct judge_entry *e, struct fcvi_findin
 
 static bool judge_tcp(struct judge *j, const struct capture_record *r)
 {
-    const int found =
-        fcvi_tcp_take(j->tcp, r->frame.bytes, r->frame.length, r->whole, j->before + r->number, r->time_us);
+    const int found = fcvi_tcp_take(j->tcp, r->frame.bytes, r->frame.length, r->whole, r->network,
+                                    j->before + r->number, r->time_us);
     j->no_memory |= found < 0;
     return found != 0;
 }

@@ -546,8 +546,8 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
         count_record(t, s, g->record);
 }
 
-int fcvi_tcp_take(struct tcp_judge *t, const uint8_t *ip, size_t length, size_t original, uint64_t record,
-                  uint64_t time_us)
+int fcvi_tcp_take(struct tcp_judge *t, const uint8_t *ip, size_t length, size_t original, uint32_t network,
+                  uint64_t record, uint64_t time_us)
 {
     struct streams_segment segment;
     t->reports = t->used = 0;
@@ -560,6 +560,7 @@ int fcvi_tcp_take(struct tcp_judge *t, const uint8_t *ip, size_t length, size_t 
         count(&t->tally.unjudged[TCP_LIBRARY], 1, record);
         return t->no_memory ? -1 : 0;
     }
+    segment.network = network;
     segment.record = record;
     segment.time_us = time_us;
     t->now = &segment;

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from .conftest import ROOT, fcvi
-from .vitcp_conversations import CONVERSATIONS, Packet, packets, write
+from .vitcp_conversations import CONVERSATIONS, Packet, packets, write, write_tagged
 
 SAMPLES = ROOT / "pcaps/vitcp"
 
@@ -82,6 +82,30 @@ def test_how_tcp_divides_it_changes_nothing(how: str, tmp_path: Path) -> None:
         else:
             write(path, packets(steps, (1, 5, 24, 300), number), first=(0xFFFFFFF0, 0x7FFFFFF0))
     assert said(lint(*(tmp_path / f"{name}.pcap" for name in names))[0]) == said(lint(*(SAMPLES / f"{n}.pcap" for n in names))[0])
+
+
+@pytest.mark.parametrize("breach", sorted(CONVERSATIONS))
+def test_two_vlans_with_the_same_addresses_are_two_connections(breach: str, tmp_path: Path) -> None:
+    """Each is judged as if it were alone, wherever their sequence numbers lie."""
+    for other in ((0xFFFFFF00, 7000), (0xFFFFFF10, 7100), (5, 9)):
+        good = [(200, p, (0xFFFFFF00, 7000)) for p in packets(CONVERSATIONS["good"].steps)]
+        bad = [(300, p, other) for p in packets(CONVERSATIONS[breach].steps, (30,))]
+        both = [frame for pair in zip(good, bad) for frame in pair] + good[len(bad) :] + bad[len(good) :]
+        write_tagged(tmp_path / "both.pcap", both)
+        findings, summary, _ = lint(tmp_path / "both.pcap")
+        found = [(f["requirement"], f["class"], f["erratum"]) for f in findings]
+        assert sorted(found, key=str) == sorted(CONVERSATIONS[breach].found, key=str)
+        assert summary["vitcp"]["pdus"] == len(CONVERSATIONS["good"].steps) + len(CONVERSATIONS[breach].steps)
+
+
+@pytest.mark.parametrize("tags", [(100, 0), (0, 100), (100, 200)])
+def test_a_mirror_that_tags_one_direction_only(tags: tuple[int, int], tmp_path: Path) -> None:
+    """What a switch mirrors may be tagged on its way in and not on its way out: it is one connection all the same."""
+    names = sorted(CONVERSATIONS)
+    for name in names:
+        taken = [(tags[p.direction], p, (0xFFFFFF00, 7000)) for p in packets(CONVERSATIONS[name].steps)]
+        write_tagged(tmp_path / f"{name}.pcap", taken)
+    assert said(lint(*(tmp_path / f"{n}.pcap" for n in names))[0]) == said(lint(*(SAMPLES / f"{n}.pcap" for n in names))[0])
 
 
 def test_a_finding_names_the_record_of_its_byte(tmp_path: Path) -> None:

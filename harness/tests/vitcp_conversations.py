@@ -167,6 +167,19 @@ def write(path: Path, taken: list[Packet], snap: int = 65535, first: tuple[int, 
     path.write_bytes(b"".join(records()))
 
 
+def write_tagged(path: Path, taken: list[tuple[int, Packet, tuple[int, int]]]) -> None:
+    """A pcap file of Ethernet frames, each in its VLAN (0: no tag) and with the initial sequence numbers of its connection."""
+
+    def records() -> Iterator[bytes]:
+        yield struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+        for number, (vlan, packet, first) in enumerate(taken):
+            tag = struct.pack(">HH", 0x8100, vlan) if vlan else b""
+            data = bytes(12) + tag + struct.pack(">H", 0x0800) + _bytes(packet, first)
+            yield struct.pack("<IIII", 1, number, len(data), len(data)) + data
+
+    path.write_bytes(b"".join(records()))
+
+
 def main() -> None:
     """Write all."""
     folder = Path(sys.argv[1])

@@ -81,10 +81,10 @@ class Streams:
             raise MemoryError
         self._report = ffi.new("struct tcp_report *")
 
-    def take(self, packet: bytes, whole: int, record: int, time_us: int) -> None:
-        """An IP packet that holds TCP. Raises MemoryError."""
+    def take(self, packet: bytes, whole: int, record: int, time_us: int, network: int = 0) -> None:
+        """An IP packet that holds TCP. network: as its record has it. Raises MemoryError."""
         keep = ffi.from_buffer(packet)
-        if lib.fcvi_tcp_take(self.pointer, keep, len(packet), whole, record, time_us) < 0:
+        if lib.fcvi_tcp_take(self.pointer, keep, len(packet), whole, network, record, time_us) < 0:
             raise MemoryError
 
     def flush(self) -> None:

@@ -127,7 +127,7 @@ class Captured:
             self._begin = record.time_us
         if record.kind != "foreign" or record.protocol != "TCP":
             return False
-        self._streams.take(record.data, record.whole, record.number, record.time_us)
+        self._streams.take(record.data, record.whole, record.number, record.time_us, record.network)
         return self._tell(shown)
 
     def end(self, low: int, high: int | None) -> None:
