@@ -108,6 +108,8 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
     enum source_status status = fcvi_source_have(c->source, CLASSIC_HEADER);
     if (status == SOURCE_BROKEN)
         return refuse(error, size, path, fcvi_source_why(c->source));
+    if (status == SOURCE_SHORT && fcvi_source_window(c->source).length == 0)
+        return refuse(error, size, path, "is empty; a capture has at least a file header");
     if (status == SOURCE_INTERRUPTED)
         return refuse(error, size, path, "interrupted");
     if (status == SOURCE_READY && fcvi_load(fcvi_source_window(c->source).bytes, 4) == PCAPNG_MAGIC)

@@ -179,6 +179,13 @@ def test_bad_captures_get_one_clear_line(command: str, content: bytes | None, wo
     assert len(done.stderr.splitlines()) == 1 and words in done.stderr and "bad.pcap" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("command", ["lint", "decode", "flows", "explain"])
+def test_a_pipe_without_a_byte_is_an_empty_capture(command: str) -> None:
+    done = fcvi(command, "-", stdin=b"")
+    assert done.returncode == 2 and "-: is empty; a capture has at least a file header" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
 @pytest.mark.parametrize("command", ["lint", "decode"])
 def test_a_directory_is_no_capture(command: str, tmp_path: Path) -> None:
     done = fcvi(command, str(tmp_path))

@@ -253,6 +253,16 @@ def raw(lines: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in fcvi("endpoint", stdin=lines).stdout.splitlines()]
 
 
+@pytest.mark.parametrize("wire", ["fc", "tcp"])
+def test_the_endpoint_reads_its_lines_from_a_file(wire: str, tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2}}\n')
+    with lines.open("rb") as source:
+        done = subprocess.run([str(FCVI), "endpoint", "--wire", wire], stdin=source, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert json.loads(done.stdout)["result"]["clock"] == "virtual"
+
+
 def test_lines_that_are_no_requests() -> None:
     answers = raw(b'nonsense\n[]\n{"id":1}\n{"jsonrpc":"2.0","id":"a","method":"VipQueryVi","params":{}}\n\xff\n')
     assert [a["error"]["code"] for a in answers] == [-32700, -32600, -32600, -32000, -32700]

@@ -42,7 +42,7 @@ class Session:
 
     def run(self) -> None:
         """Serve until the client closes."""
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:  # epoll refuses a regular file, which standard input may be
             for source in (self._source, *self._others()):
                 selector.register(source, selectors.EVENT_READ)
             while True:
