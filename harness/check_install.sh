@@ -102,6 +102,17 @@ for object in "$scratch"/usr/bin/fcvi-agent "$scratch"/usr/lib/*.so.*.* "$scratc
   case $name in /usr/lib/lib*) grep -q SONAME <<< "$dynamic" || flaw "$name" "has no soname";; esac
 done
 [ "$missing" -eq 0 ] || exit 1
+# each installed file has its package in debian/, where the libraries stand in a folder of the architecture
+patterns=$(sed -e 's/ .*//' -e 's|^usr/lib/\*/|usr/lib/|' debian/*.install)
+while read -r file; do
+  found=
+  for pattern in $patterns; do
+    # shellcheck disable=SC2053 # a pattern
+    if [[ $file == $pattern || $file == $pattern/* ]]; then found=1; break; fi
+  done
+  [ -n "$found" ] || { echo "$file is in no debian/*.install" >&2; missing=1; }
+done < <(cd "$scratch" && find usr -type f -o -type l)
+[ "$missing" -eq 0 ] || exit 1
 cd "$scratch"
 usr/bin/fcvi --version
 usr/bin/fcvi run --quiet --select 'D.*' --report r

@@ -37,6 +37,16 @@ def test_the_bill_of_materials() -> None:
     assert kinds["SPDXRef-gcc"] == "BUILD_DEPENDENCY_OF"
 
 
+def test_the_packages_are_built_with_what_bootstrap_installs() -> None:
+    listed = re.search(r'build_packages="(.*?)"', (ROOT / "bootstrap").read_text(), re.DOTALL)
+    control = re.search(r"^Build-Depends:\n(.*?)^\S", (ROOT / "debian/control").read_text(), re.DOTALL | re.MULTILINE)
+    assert listed and control
+    # build-essential brings these along
+    essential = {"gcc", "g++", "libc6-dev", "make"}
+    wanted = set(re.findall(r"^([a-z0-9][a-z0-9+.-]+): ", listed[1], re.MULTILINE)) - essential
+    assert wanted - set(re.findall(r"[a-z0-9][a-z0-9+.-]+", control[1])) == set()
+
+
 def test_lists_that_are_not_there_are_told() -> None:
     with pytest.raises(ValueError, match="build_packages"):
         sbom.packages("", "")
