@@ -133,6 +133,23 @@ def test_recorded_case(tmp_path: Path) -> None:
     assert fcvi("replay", str(tmp_path / "kept" / capture.name)).returncode == 0
 
 
+def test_a_capture_without_its_calls_accuses_nobody_who_stays_silent(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    assert fcvi("run", "--select", "5.3.2/dut-client", "--quiet", "--report", str(report)).returncode == 0
+    lone = tmp_path / "lone.pcapng"
+    shutil.copy(next(report.glob("5.3.2__dut-client.pcapng")), lone)
+    done = fcvi("replay", str(lone))
+    assert done.returncode == 4 and "the device was given no call" in done.stdout and "--expect" in done.stdout, done.stdout
+    assert json.loads(fcvi("replay", "--json", str(lone)).stdout)["uncalled"] is True
+    broken = tmp_path / "library" / "retry.pcapng"
+    broken.parent.mkdir()
+    shutil.copy(lone, broken.parent)
+    shutil.copy(RETRY, broken)
+    broken.with_suffix(".toml").write_text(RETRY.with_suffix(".toml").read_text().replace('"VIP_SUCCESS"', '"VIP_TIMEOUT"'))
+    done = fcvi("replay", str(broken.parent))
+    assert done.returncode == 1 and "1 without calls" in done.stdout, done.stdout
+
+
 def test_offline_fail(tmp_path: Path) -> None:
     """The verdict of a broken device, and its exit status."""
     fcvi("run", "--dut", f"{INDEPENDENT} --fault no-retry", "--select", "C.5.7.2", "--quiet", "--report", str(tmp_path / "r"))

@@ -12,7 +12,8 @@ standard leaves it to the device. All else is suspicious: somebody has to look.
 Several files or a folder are a library: each recording gets a line unless it is the same, and the last line counts them. A
 recording of a case that the device does not claim to support is not applicable. The exit status is 0 when the device did the
 same or what is permitted, 1 when something is suspicious or a breach (with --strict when anything differs), 2 when the input is
-bad, and 3 when the attachment failed; of a library it is the highest.
+bad, 3 when the attachment failed, and 4 when no calls are known of the recording and the device stayed silent: nobody had asked it
+for anything. Of a library it is the gravest: 3, 2, 1, 4, 0.
 """
 
 from __future__ import annotations
@@ -154,7 +155,13 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         print(json.dumps(_said(args, file, played)))
     else:
         _tell(played)
-    return 1 if played.matters(args.strict) else 0
+    return _status(played, args.strict)
+
+
+def _status(played: Played, strict: bool) -> int:
+    if played.uncalled:
+        return 4
+    return 1 if played.matters(strict) else 0
 
 
 def _captured(played: Played, comment: str) -> bytes:
@@ -178,7 +185,7 @@ def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
             counts["not readable"] += 1
             complain(error)
             continue
-        statuses.add(1 if played.matters(args.strict) else 0)
+        statuses.add(_status(played, args.strict))
         counts[_word(played)] += 1
         if args.json:
             print(json.dumps(_said(args, file, played)))
@@ -188,12 +195,14 @@ def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
                   + (f"; first: {found.cls}: {printable(found.words())}" if found is not None else ""))  # fmt: skip
     if not args.json:
         print(f"{len(files)} recordings: " + ", ".join(f"{n} {word}" for word, n in sorted(counts.items())))
-    return max(statuses)
+    return next(status for status in (3, 2, 1, 4, 0) if status in statuses)
 
 
 def _word(played: Played) -> str:
     if played.skipped:
         return "not applicable"
+    if played.uncalled:
+        return "without calls"
     return next((cls for cls in CLASSES if played.count(cls)), "same")
 
 
@@ -223,6 +232,7 @@ def _said(args: argparse.Namespace, file: Path, played: Played) -> dict[str, Any
         "calls": outcome.calls, "compared": outcome.compared, "first": found.as_json() if found is not None else None,
         "differences": [d.as_json() for d in played.differences], "capture": str(args.out) if args.out else None,
         "classes": {cls: played.count(cls) for cls in CLASSES}, "not_applicable": played.skipped or None,
+        "uncalled": played.uncalled,
         "case": {"id": played.case.id, "verdict": played.case.verdict.value} if played.case is not None else None,
     }  # fmt: skip
 
@@ -244,6 +254,9 @@ def _tell(played: Played) -> None:
             print(f"  {cls}: {len(these)}, such as {printable(these[0].words())}{why}")
     if played.case is not None:
         print(f"  the recorded case on this device: {printable(played.case.id)}: {played.case.verdict.value}")
+    if played.uncalled:
+        print("  inconclusive: the device was given no call. Name the calls in the TOML file beside the capture, or with --expect; "
+              "a capture in a report directory has them in the evidence beside it.")  # fmt: skip
     print(f"{len(played.differences)} difference{'s' if len(played.differences) > 1 else ''}: {what}")
 
 

@@ -24,12 +24,17 @@ from .stream_recording import StreamRecording
 
 @dataclass
 class Played:
-    """What a device did with a recording. skipped: why it was not played, when the device does not claim to do such things."""
+    """What a device did with a recording.
+
+    skipped: why it was not played, when the device does not claim to do such things.
+    uncalled: no call of the recording is known, and the device stayed silent, which says nothing about it.
+    """
 
     outcome: Outcome = field(default_factory=Outcome)
     differences: list[Difference] = field(default_factory=list)
     case: Optional[Result] = None
     skipped: str = ""
+    uncalled: bool = False
 
     def count(self, cls: str) -> int:
         """How many differences are of this class."""
@@ -109,7 +114,14 @@ class Session:
             played.case = run_variant(dut, *known, pics, dut.settled(pixit), load_catalogue().levels, self._seed)
             found += classes.of_case(played.case)
         played.differences = [classes.classify(d, played.case) for d in found]
+        played.uncalled = _uncalled(recording, played)
         return played
+
+
+def _uncalled(recording: Recording | StreamRecording, played: Played) -> bool:
+    """A device that was given no call owes no frame, so that its silence says nothing about it."""
+    silent = next((d.kind == "missing" for d in played.differences), False)
+    return isinstance(recording, Recording) and not recording.knows_calls and silent and not played.count(BREACH)
 
 
 def _case_of(recording: Recording) -> Optional[tuple[CaseInfo, Variant]]:
