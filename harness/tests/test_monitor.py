@@ -50,9 +50,27 @@ def test_what_is_missing_is_no_breach(tmp_path: Path) -> None:
     found, summary, status = lint(capture(tmp_path / "a.pcap", RQST, RESP3))
     assert (found, summary["violations"], status) == ([], 0, 0)
     reasons = {u["reason"]: u for u in summary["not_judged"]}
-    assert reasons["what the IU answers is not in the capture"]["first"] == 2
+    assert reasons["what the IU answers may not be in the capture"]["first"] == 2
     text = fcvi("lint", str(tmp_path / "a.pcap")).stdout
-    assert "not judged: what the IU answers is not in the capture (1 times, first in frame 2)" in text
+    assert "not judged: what the IU answers may not be in the capture (1 times, first in frame 2)" in text
+
+
+def test_the_summary_comes_before_what_was_not_judged(tmp_path: Path) -> None:
+    """Of a healthy capture the first line counts its records, and the last one says how more is judged."""
+    path = capture(tmp_path / "a.pcap", RQST, RESP3)
+    lines = fcvi("lint", path).stdout.splitlines()
+    assert lines[0].startswith("2 records: 2 judged") and lines[1].endswith("0 violations, 0 malformed, 0 notices")
+    assert "not judged: " in lines[2] and "`--trust whole`" in lines[-1]
+    assert "--trust" not in fcvi("lint", "--trust", "whole", path).stdout
+
+
+def test_findings_are_counted_by_requirement(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.pcap", RQST, OTHER_HANDLE)
+    for args in ([path, path], ["--jobs", "2", path, path]):
+        text = fcvi("lint", "--trust", "all", *args).stdout
+        assert "  FCVI-6.11.2-02: 2 findings\n" in text, text
+        _, summary, _ = lint("--trust", "all", *args)
+        assert summary["by_requirement"] == {"FCVI-6.11.2-02": 2}
 
 
 @pytest.mark.parametrize("trust", ["whole", "all,start,order,once"])

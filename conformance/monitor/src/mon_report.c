@@ -33,9 +33,9 @@ struct fcvi_monitor_count fcvi_monitor_unjudged(const struct fcvi_monitor *m,
 const char *fcvi_monitor_unjudged_text(enum fcvi_monitor_unjudged reason)
 {
     static const char *const words[] = {
-        [FCVI_UNJUDGED_SETUP] = "the Connection's setup is not in the capture",
-        [FCVI_UNJUDGED_EXCHANGE] = "the beginning of the Exchange is not in the capture",
-        [FCVI_UNJUDGED_REQUEST] = "what the IU answers is not in the capture",
+        [FCVI_UNJUDGED_SETUP] = "the Connection's setup may not be in the capture",
+        [FCVI_UNJUDGED_EXCHANGE] = "the beginning of the Exchange may not be in the capture",
+        [FCVI_UNJUDGED_REQUEST] = "what the IU answers may not be in the capture",
         [FCVI_UNJUDGED_MISSING] = "frames may be missing or out of order, so counts are not judged exactly",
         [FCVI_UNJUDGED_DAMAGED] = "the frame is damaged or not understood",
         [FCVI_UNJUDGED_BREACH] = "the other side had broken a rule in this Exchange",

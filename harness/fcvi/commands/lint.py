@@ -141,14 +141,19 @@ class Tally:
     def __init__(self) -> None:
         self.frames = self.fcvi = self.violations = self.malformed = self.notices = 0
         self.not_shown = 0  # of the findings, because they are too many
+        self.by_requirement: dict[str, int] = {}
 
     def add(self, other: Tally) -> None:
         """And what another saw."""
         for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
+            if name != "by_requirement":
+                setattr(self, name, getattr(self, name) + value)
+        for requirement, times in other.by_requirement.items():
+            self.by_requirement[requirement] = self.by_requirement.get(requirement, 0) + times
 
     def count(self, finding: Finding) -> None:
-        """Count one finding by its class."""
+        """Count one finding by its class and its requirement."""
+        self.by_requirement[finding.requirement] = self.by_requirement.get(finding.requirement, 0) + 1
         if finding.cls == "violation":
             self.violations += 1
         elif finding.cls == "malformed":
@@ -645,6 +650,28 @@ def _hand(box: confined.Box, data: bytes) -> int:
     return 0
 
 
+_MOST_REQUIREMENTS = 10
+
+
+def _tell_requirements(tally: Tally) -> None:
+    """How often which requirement was broken, the most frequent first, where that is more than one finding says."""
+    if sum(tally.by_requirement.values()) < 2:
+        return
+    often = sorted(tally.by_requirement.items(), key=lambda item: (-item[1], item[0]))
+    for requirement, times in often[:_MOST_REQUIREMENTS]:
+        print(f"  {requirement}: {times} finding{'s' if times > 1 else ''}")
+    if len(often) > _MOST_REQUIREMENTS:
+        print(f"  and {len(often) - _MOST_REQUIREMENTS} further requirements; --json names them all")
+
+
+def _tell_unjudged(unjudged: list[tuple[str, str, int, Optional[int]]], trust: int) -> None:
+    """What the rules on several frames could not be held against."""
+    for path, reason, frames, first in unjudged:
+        print(f"{printable(path)}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
+    if unjudged and trust != sum(_TRUST.values()):
+        print("More is judged where --trust says what is certain of the capture; `--trust whole` says that it lacks nothing.")
+
+
 def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
     """Where the captures are read. deliver: takes the SARIF, and gives a status."""
     total = _all(args)
@@ -659,9 +686,6 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
         if total.records.vitcp:
             more["vitcp"] = {"pdus": total.records.vitcp, "profile": captured.name_of(args.profile)}
         print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons, **more}}))
-    else:
-        for path, reason, frames, first in unjudged:
-            print(f"{printable(path)}: not judged: {reason} ({frames} times" + (f", first in frame {first})" if first else ")"))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(total.records.text())
         if total.records.vitcp:
@@ -674,4 +698,7 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
             )
+        _tell_requirements(tally)
+    if not args.json:
+        _tell_unjudged(unjudged, args.trust)
     return wrote or total.status or (1 if tally.violations or tally.malformed else 0)

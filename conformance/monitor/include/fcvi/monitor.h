@@ -115,9 +115,9 @@ void fcvi_monitor_forget(struct fcvi_monitor *monitor);
 
 /** Why something could not be judged. */
 enum fcvi_monitor_unjudged {
-    FCVI_UNJUDGED_SETUP,    /* the Connection's setup is not in the capture */
-    FCVI_UNJUDGED_EXCHANGE, /* the beginning of the Exchange is not in the capture */
-    FCVI_UNJUDGED_REQUEST,  /* what the IU answers is not in the capture */
+    FCVI_UNJUDGED_SETUP,    /* the Connection's setup may not be in the capture */
+    FCVI_UNJUDGED_EXCHANGE, /* the beginning of the Exchange may not be in the capture */
+    FCVI_UNJUDGED_REQUEST,  /* what the IU answers may not be in the capture */
     FCVI_UNJUDGED_MISSING,  /* frames may be missing or out of order: counts are not judged exactly */
     FCVI_UNJUDGED_DAMAGED,  /* the frame is damaged, or not understood */
     FCVI_UNJUDGED_BREACH,   /* the other side had broken a rule before */

@@ -40,7 +40,7 @@ const char *fcvi_vitcp_unjudged_text(enum fcvi_vitcp_unjudged reason)
 {
     switch (reason) {
     case FCVI_VITCP_SETUP:
-        return "the setup of the connection of VI/TCP is not in the capture";
+        return "the setup of the connection of VI/TCP may not be in the capture";
     case FCVI_VITCP_PROFILE:
         return "the connection has numbers that are not the profile's";
     case FCVI_VITCP_BREACH:
