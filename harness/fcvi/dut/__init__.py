@@ -28,6 +28,10 @@ def attach(
         from .ref import DirectDut
 
         return DirectDut()
+    if spec == "ref:rev1":
+        from .ref import DirectDut
+
+        return DirectDut(spec, "rev1")
     if spec == "ref:vitcp":
         from .ref import StreamDut
 
