@@ -17,6 +17,7 @@ struct agent *agent_new(int sink, const char *device)
     if (a == NULL)
         return NULL;
     a->sink = sink;
+    a->revision = "2007";
     a->device = device;
     a->spoken = true;
     pthread_mutexattr_init(&recursive);

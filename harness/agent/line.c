@@ -132,6 +132,18 @@ static void take_frame(struct params *p)
     (void)provider_frame(&frame);
 }
 
+/* Rev 1.0 has neither a second attempt nor a pipeline depth, so nothing is claimed of them. */
+static json_t *pics_of(const struct agent *a)
+{
+    json_t *pics = provider_pics(a->devices[0]);
+    if (strcmp(a->revision, "2007") == 0 || pics == NULL)
+        return pics;
+    json_object_del(pics, "retry_waits_for_ba_acc");
+    json_object_del(pics, "pipeline_depth");
+    json_object_set_new(pics, "revision", json_string(a->revision));
+    return pics;
+}
+
 static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
 {
     (void)id;
@@ -147,13 +159,13 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
     }
     a->closed = false;
     json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
-                               "version", "1", "clock", "real", "pics", provider_pics(a->devices[0]));
+                               "version", "1", "clock", "real", "pics", pics_of(a));
     json_t *devices = json_array();
     for (size_t i = 0; i < a->device_count; i++)
         json_array_append_new(devices, json_string(a->devices[i]));
     if (version == 2) /* calls alone: the frames, if there are any, are on a wire of their own */
         json_object_update_new(
-            answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", "2007"));
+            answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", a->revision));
     json_object_set_new(answer, "devices", devices);
     if (version == 2 && provider_frames_to(a, send_frame))
         json_object_set_new(answer, "wires", json_pack("[s]", "fc"));
@@ -174,7 +186,12 @@ static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
         return NULL;
     }
     agent_stop(a);
-    if (is_api ? api_start(a, p->object, &why) : agent_start(a, p->object, &why))
+    json_t *config = json_copy((json_t *)(uintptr_t)p->object);
+    if (!json_is_string(json_object_get(config, "revision")))
+        json_object_set_new(config, "revision", json_string(a->revision));
+    bool started = is_api ? api_start(a, config, &why) : agent_start(a, config, &why);
+    json_decref(config);
+    if (started)
         return json_object();
     agent_stop(a);
     snprintf(p->why, sizeof p->why, "the NIC cannot be configured so: %s", why != NULL ? why : "unknown");

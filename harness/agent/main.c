@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|vitcp:ADDR:PORT|stream] [--token FILE] [--idle "
-    "SECONDS] [unix:PATH | "
-    "tcp:HOST:PORT]\n"
+    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|vitcp:ADDR:PORT|stream] [--revision 2007|rev1] "
+    "[--token FILE]\n"
+    "                  [--idle SECONDS] [unix:PATH | tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
     "address it serves standard input and output. NAME is for VipOpenNic (default VINIC); given twice it "
     "names\n"
@@ -36,6 +36,9 @@ static const char usage[] =
     "PORT\n"
     "and calls the same PORT of others; or with stream its frames among the lines of\n"
     "its client; a vendor's NIC is on its own wire.\n"
+    "--revision: the edition of FC-VI that hello names and that holds where reset names none (default "
+    "2007).\n"
+    "The reference port takes either; of a vendor's NIC it is only told.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
     "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n"
@@ -45,7 +48,7 @@ static const char usage[] =
 enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_TOKEN = 512 };
 
 struct options {
-    const char *device, *on, *address;
+    const char *device, *on, *address, *revision;
     const char *devices[AGENT_DEVICES];
     size_t device_count;
     char token[MOST_TOKEN + 1];
@@ -119,6 +122,7 @@ static int serve(const struct options *o, int source, int sink)
     if (a == NULL)
         return 3;
     bool ended = false;
+    a->revision = o->revision;
     memcpy(a->devices, o->devices, sizeof a->devices);
     a->device_count = o->device_count > 0 ? o->device_count : provider_devices(a->devices, AGENT_DEVICES);
     reader_begin(&reader);
@@ -292,6 +296,12 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->device = o->devices[0];
         } else if (strcmp(argv[at], "--on") == 0) {
             o->on = value;
+        } else if (strcmp(argv[at], "--revision") == 0) {
+            o->revision = value;
+            if (strcmp(value, "2007") != 0 && strcmp(value, "rev1") != 0) {
+                fprintf(stderr, "fcvi-agent: --revision %s: must be 2007 or rev1\n", value);
+                return false;
+            }
         } else if (strcmp(argv[at], "--token") == 0) {
             if (!read_token(value, o->token)) {
                 fprintf(stderr, "fcvi-agent: --token %s: its first line must have 16 to 512 characters\n",
@@ -318,7 +328,7 @@ static bool read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.idle_ms = 3600 * 1000L, .listening = -1};
+    struct options o = {.idle_ms = 3600 * 1000L, .listening = -1, .revision = "2007"};
     char why[512];
     sigset_t ends;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {

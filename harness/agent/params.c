@@ -135,6 +135,8 @@ const char *params_check_config(struct params *p)
     static const char *const topologies[] = {"point-to-point", "private-loop", "public-loop", "fabric", NULL};
     static const char *const fabrics[] = {"in-order", "out-of-order", NULL};
     static const char *const logins[] = {"implicit", "explicit", NULL};
+    static const char *const revisions[] = {"2007", "rev1", NULL};
+    const json_t *revision = json_object_get(p->object, "revision");
     const uint64_t most = (1ull << 53) - 1;
     struct params peer = params_table(p, "peer");
     check_identity(p);
@@ -143,6 +145,8 @@ const char *params_check_config(struct params *p)
     params_choice(p, "topology", topologies);
     params_choice(p, "fabric", fabrics);
     params_choice(p, "login", logins);
+    if (revision != NULL && !json_is_null(revision))
+        params_choice(p, "revision", revisions);
     uint64_t class = params_number(p, "class", 3, false, 0),
              size = params_number(p, "receive_size", 2112, false, 0);
     if (params_number(p, "e_d_tov_us", most, false, 0) == 0 ||

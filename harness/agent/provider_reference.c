@@ -317,6 +317,11 @@ static bool is(const json_t *table, const char *name, const char *word)
     return strcmp(json_string_value(json_object_get(table, name)), word) == 0;
 }
 
+static uint8_t revision_of(const json_t *c)
+{
+    return is(c, "revision", "rev1") ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
+}
+
 static struct fcvi_port_config config_of(const json_t *c)
 {
     static const char *const topologies[] = {"point-to-point", "private-loop", "public-loop", "fabric"};
@@ -332,6 +337,7 @@ static struct fcvi_port_config config_of(const json_t *c)
     while (!is(c, "topology", topologies[config.topology]))
         config.topology++;
     config.name_server = config.topology >= 2; /* 7.4 */
+    config.revision = revision_of(c);
     return config;
 }
 
@@ -374,6 +380,8 @@ static const char *make_port(size_t number, const struct fcvi_port_config *confi
     if (nic.port[number] != NULL)
         nic.ports = number + 1;
     pthread_mutex_unlock(&nic.mutex);
+    if (nic.port[number] == NULL && config->revision == FCVI_EDITION_REV1)
+        return "the port takes no such configuration; receive_size is at least 348 in Rev 1.0";
     return nic.port[number] != NULL ? NULL : "the port takes no such configuration";
 }
 
@@ -414,6 +422,8 @@ static const char *attach(size_t number, const char *device, const struct fcvi_p
         info.max_discriminator_length = FCVI_MAX_DISCRIMINATOR_VITCP;
         info.short_discriminators = true;
     }
+    if (config->revision == FCVI_EDITION_REV1)
+        info.short_discriminators = true; /* 7.1 of the draft: 0 to 128 bytes */
     const char *why =
         strlen(device) < sizeof nic.device[0] ? make_port(number, config) : "its name is too long";
     if (why != NULL)
@@ -506,6 +516,7 @@ static const char *attach_end(size_t number, const char *device, const json_t *c
                                        .e_d_tov_us = r_a_tov / 5 + 1,
                                        .r_a_tov_us = r_a_tov,
                                        .receive_size = 2112,
+                                       .revision = revision_of(config),
                                        .seed = (uint64_t)json_integer_value(json_object_get(config, "seed"))};
     struct fcvi_vipl_name names[ENDS] = {{.name = "fcvi-end-a"}, {.name = "fcvi-end-b"}};
     struct fcvi_vipl_neighbour other = {.hops = 1};
