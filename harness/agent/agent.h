@@ -63,8 +63,8 @@ struct region {
 struct slot;
 
 struct agent {
-    int sink;         /* file descriptor that lines are written to */
-    bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
+    int sink;             /* file descriptor that lines are written to */
+    bool synchronous;     /* blocking calls run in the thread that reads: for tests without threads */
     const char *revision; /* of FC-VI: what hello names, and what holds where reset names none */
     const char *device;
     const char *devices[AGENT_DEVICES]; /* of a run of calls alone: one for each end */

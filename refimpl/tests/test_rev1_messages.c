@@ -158,11 +158,11 @@ START_TEST(the_answer_to_an_rdma_read_has_several_ius)
 }
 END_TEST
 
+/* Empty, too long, elsewhere, not the next frame. */
 START_TEST(an_answer_to_an_rdma_read_does_not_fit)
 {
     static const char *const answers[] = {
-        "01 010200 00 010100 58 980000 06 01 0000 %04x 8001 00000000 %08x 0a000000 00000000 00000000", /* empty
-                                                                                                        */
+        "01 010200 00 010100 58 980000 06 01 0000 %04x 8001 00000000 %08x 0a000000 00000000 00000000",
         "01 010200 00 010100 58 980008 06 01 0000 %04x 8001 00000000 %08x 0a000000 00000000 00000000 00*8",
         "01 010200 00 010100 58 980008 06 01 0000 %04x 8001 00000004 %08x 0a000000 00000000 00000000 00*4",
         "01 010200 00 010100 58 980008 06 01 0003 %04x 8001 00000000 %08x 0a000000 00000000 00000000 00*4",
@@ -324,7 +324,8 @@ START_TEST(pref_is_in_every_iu)
     r1_hear_disconnect(b, 5, 0x800, handle, 2);
     ck_assert_uint_eq(b->sent, 7); /* with the ABTS of the Send that is open */
     for (unsigned i = 0; i < b->sent; i++)
-        ck_assert_msg(b->frame[i][0] == 0x81 || word_of(b, i, 4, 1) == 0x80, "frame %u, opcode %02x", i, opcode_at(b, i));
+        ck_assert_msg(b->frame[i][0] == 0x81 || word_of(b, i, 4, 1) == 0x80, "frame %u, opcode %02x", i,
+                      opcode_at(b, i));
     r1_end(b);
 }
 END_TEST

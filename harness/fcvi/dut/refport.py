@@ -122,7 +122,7 @@ class RefPort:
         c.seed = config["seed"]
         c.revision = EDITIONS.index(config.get("revision", "2007"))
         if c.revision == lib.FCVI_EDITION_REV1 and c.receive_size < _REV1_RECEIVE_SIZE:
-            raise ValueError(f"receive_size must be at least {_REV1_RECEIVE_SIZE} in Rev 1.0: the connection IUs are one frame each")
+            raise ValueError(f"receive_size must be at least {_REV1_RECEIVE_SIZE} in Rev 1.0: a connection IU is one frame")
         return c
 
     def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:
