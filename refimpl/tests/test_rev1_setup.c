@@ -546,6 +546,56 @@ START_TEST(a_request_that_is_not_one_frame_is_discarded)
 }
 END_TEST
 
+/* No setup and no Exchange is free: the request is one that never came. */
+START_TEST(a_request_finds_no_room)
+{
+    struct fcvi_port_limits l = b_limits;
+    struct fcvi_port_config c = r1_config();
+    if (_i == 0)
+        l.setups = 1;
+    else
+        l.exchanges = 1;
+    struct bench *b = b_begin(&l, &c);
+    b->edition = FCVI_EDITION_REV1;
+    b_wait(b, R_A_TOV, 1);
+    b_wait(b, R_A_TOV, 2);
+    r1_hear_rqst(b, 1, R1_OX, R1_HANDLE, R1_UD);
+    r1_hear_rqst(b, 1, R1_OX + 1, R1_HANDLE + 1, R1_UD);
+    ck_assert_int_eq(b_return(b, 1)->vip, VIP_SUCCESS);
+    ck_assert_ptr_null(b_return(b, 2));
+    ck_assert_uint_eq(b->sent, 0);
+    ck_assert_uint_eq(counts(b).setups, 1);
+    ck_assert_int_eq(fcvi_vip_connect_reject(b->port, b->now, b_return(b, 1)->conn), VIP_SUCCESS);
+    collect(b);
+    r1_hear_resp2(b, 0, 0, R1_OX);
+    r1_end(b);
+}
+END_TEST
+
+/* An Exchange of another kind is no setup: a request there is a new one, and an answer there answers nothing.
+ */
+START_TEST(an_exchange_of_a_message_is_no_setup)
+{
+    struct bench *b = r1_new();
+    uint32_t vi = r1_vi(b, LEVEL, false), handle = r1_connect(b, vi, LEVEL);
+    static struct fcvi_descriptor d;
+    d = (struct fcvi_descriptor){.op = FCVI_RDMA_READ};
+    ck_assert_int_eq(fcvi_vip_post(b->port, b->now, vi, &d), VIP_SUCCESS);
+    collect(b);
+    hear(b, "01 010200 00 010100 58 200000 07 01 0000 0123 ffff 00000000 %08x 00000000 00000000 00000000",
+         handle);
+    unsigned sent = b->sent;
+    r1_hear_resp1(b, sent - 1, 0, 0, R1_HANDLE, r1_attributes(LEVEL));
+    ck_assert_uint_eq(b->sent, sent);
+    r1_hear_rqst(b, 1, R1_OX, R1_HANDLE, R1_UD); /* the OX_ID of the open Send */
+    ck_assert_uint_eq(b->sent, sent + 1);
+    ck_assert_uint_eq(word_of(b, sent, 28, 4), 0x18010000);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+    r1_hear_resp2(b, 0, 0, R1_OX);
+    r1_end(b);
+}
+END_TEST
+
 /* 4.2, R16, R29: what differs is told to the application; the request stays. */
 START_TEST(attributes_have_to_match)
 {
@@ -838,6 +888,8 @@ int main(void)
     tcase_add_test(t, our_request_is_aborted);
     tcase_add_loop_test(t, a_request_that_is_none_is_refused, 0, REQUESTS);
     tcase_add_test(t, a_request_that_is_not_one_frame_is_discarded);
+    tcase_add_loop_test(t, a_request_finds_no_room, 0, 2);
+    tcase_add_test(t, an_exchange_of_a_message_is_no_setup);
     tcase_add_loop_test(t, attributes_have_to_match, 0, 6);
     tcase_add_loop_test(t, some_attributes_may_differ, 0, 3);
     tcase_add_loop_test(t, discriminators_of_any_length_are_matched, 0, 5);
