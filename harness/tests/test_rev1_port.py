@@ -36,7 +36,8 @@ def frames(dut: Dut) -> list[bytes]:
 def first_iu(dut: Dut, config: dict[str, Any]) -> bytes:
     """What VipConnectRequest sends, with Discriminators of 1 and of no bytes."""
     dut.reset(config)
-    made = dut.request("VipCreateVi", {"ViAttribs": {"ReliabilityLevel": "VIP_SERVICE_RELIABLE_RECEPTION", "MaxTransferSize": 4096}})
+    attributes = {"ReliabilityLevel": "VIP_SERVICE_RELIABLE_RECEPTION", "MaxTransferSize": 4096}
+    made = dut.request("VipCreateVi", {"ViAttribs": attributes})
     dut.advance(200_000)
     assert made.result is not None and made.result["return"] == "VIP_SUCCESS"
     local, remote = ({"host": end["host"][0], "discriminator": text} for end, text in ((config, "61"), (config["peer"], "")))
