@@ -356,6 +356,19 @@ static uint32_t serve(struct bench *b, uint32_t vi)
     return r1_handle_at(b, b->sent - 1);
 }
 
+/* R06: a Client that counts the frames of both sides. */
+START_TEST(resp2_may_count_both_sides)
+{
+    struct bench *b = r1_new();
+    uint32_t vi = r1_vi(b, LEVEL, false);
+    serve(b, vi);
+    hear(b, "03 010200 00 010100 58 180000 06 01 0002 0123 ffff 00000000 ffffffff 19000000 00*8");
+    ck_assert_uint_eq(b->sent, 1);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_CONNECTED);
+    r1_end(b);
+}
+END_TEST
+
 /* V6; VipConnectReject is 01h, no Server 02h, no Peer 04h (Table 10, 5.3.3). RESP2 of any kind ends it. */
 START_TEST(a_request_is_refused)
 {
@@ -881,6 +894,7 @@ int main(void)
     suite_add_tcase(s, t);
     t = tcase_create("server");
     tcase_add_test(t, a_server_accepts);
+    tcase_add_test(t, resp2_may_count_both_sides);
     tcase_add_loop_test(t, a_request_is_refused, 0, 3);
     tcase_add_loop_test(t, no_resp2_means_abts, 0, 2);
     tcase_add_loop_test(t, resp2_ends_a_setup_without_a_connection, 0, 2);

@@ -50,6 +50,15 @@ void fcvi_rev1_setup_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
 
 /* ---- FCVI_CONNECT_RESP1, FCVI_CONNECT_RESP2 ---- */
 
+/* R06: the other side counts its own frames, or those of both sides. */
+static bool sequence_ok(struct exchange *x, const struct fcvi_frame *f)
+{
+    uint16_t both = (uint16_t)(x->rx_cnt + x->tx_cnt);
+    if (x->rx_started && fcvi_FC_SEQ_CNT(f->fc) == both)
+        x->rx_cnt = both;
+    return fcvi_fc2_sequence_ok(x, f);
+}
+
 /* The Exchange names the setup: no handle is compared (R03). */
 void fcvi_rev1_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {
@@ -59,7 +68,7 @@ void fcvi_rev1_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f)
     struct setup *s = setup_at(p, x->owner);
     if (s->phase != (f->iu == FCVI_IU_CONNECT_RESP1 ? SETUP_AWAIT_RESP1 : SETUP_AWAIT_RESP2))
         return;
-    bool intact = fcvi_fc2_sequence_ok(x, f) && fcvi_FC_End_Sequence(f->fc);
+    bool intact = sequence_ok(x, f) && fcvi_FC_End_Sequence(f->fc);
     if (s->originator && !intact) {
         fcvi_rev1_setup_failed(p, s);
     } else if (s->originator) {
