@@ -86,7 +86,6 @@ START_TEST(an_answer_is_taken_by_its_exchange)
 {
     struct bench *b = r1_new();
     uint32_t vi = r1_vi(b, LEVEL, false);
-    b->unchecked = true;
     b_request(b, vi, THEIRS, FCVI_NEVER, 7);
     hear(b,
          "03 010200 00 010100 58 890008 06 01 0001 %04x 8001 00000000 00000077 18 00 0000 00000009 00000000 "
@@ -504,7 +503,6 @@ START_TEST(a_request_that_is_none_is_refused)
 {
     struct bench *b = r1_new();
     uint32_t vi = r1_vi(b, FCVI_UNRELIABLE, false);
-    b->unchecked = true;
     b_wait(b, FCVI_NEVER, 1);
     hear(b,
          "02 010200 00 010100 58 290008 05 01 0000 0123 ffff 00000000 ffffffff 10 %02x 0000 00000007 "

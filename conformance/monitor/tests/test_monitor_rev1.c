@@ -168,6 +168,8 @@ static const struct {
     {"a Write leaves one out", 6, AT_MSG_ID, 4, 2, "FCVI-6.4.2-08", 0},
     {"a Read leaves one out", 8, AT_MSG_ID, 4, 7, "FCVI-6.6.2-06", 0},
     {"a response to another Message", 5, AT_MSG_ID, 4, 1, "REV1-5.7.5-03", 0},
+    {"RESP1 with another VI_MSG_ID", RESP1, AT_MSG_ID, 4, 1, "REV1-5.7.5-03", 0},
+    {"RESP2 with another VI_MSG_ID", RESP2, AT_MSG_ID, 4, 1, "REV1-5.7.5-03", 0},
     {"data of another Message", 9, AT_MSG_ID, 4, 1, "REV1-6.6-03", 0},
     {"a Disconnect with the last id, as in 2007", 10, AT_MSG_ID, 4, 2, "REV1-6.10-01", 0},
     {"an answer to another Disconnect", 11, AT_MSG_ID, 4, 0, "REV1-6.11-01", 0},
