@@ -180,7 +180,7 @@ class Disconnects:
         if self.port.bad("idle-after-disconnect"):
             vi.release()
         else:
-            vi.fail(None if self.port.bad("quiet-disconnect") else "VIP_ERROR_CONN_LOST")
+            vi.fail("VIP_ERROR_CONN_LOST")
 
     def logged_out(self) -> None:
         """No Disconnect can be answered any more."""

@@ -15,7 +15,7 @@ from .resolve import Resolver
 from .send import Sender
 from .setup import Setups
 from .vi import Rev1Vi
-from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, Iu, split_device_header
+from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, RESP1, Iu, split_device_header
 
 CT_RESP, TYPE_CT = 0x03, 0x20
 BROADCAST, MOST_FRAMES = 0xFFFFFF, 0x10000
@@ -32,7 +32,7 @@ class Rev1Port(Port):
     def _serve(self, config: Dict[str, Any]) -> None:
         self.in_class = int(config.get("class", 3))
         self.topology = str(config.get("topology", "point-to-point"))
-        self.ulp_timeout = self.faults.scaled("ulp", self.r_a_tov)
+        self.ulp_timeout = self.r_a_tov
         self.login = login.Rev1Login(self, config.get("login", "implicit") == "implicit")
         self.resolver = Resolver(self)
         self.setups = Setups(self)  # type: ignore[assignment]
@@ -57,12 +57,20 @@ class Rev1Port(Port):
         """Payload bytes of one frame."""
         return self.receive_size - 16 * iu.df_ctl & ~3
 
+    def _room_of(self, iu: Iu) -> int:
+        two = {CONNECT_RQST: "rqst-two-frames", RESP1: "resp1-two-frames"}.get(iu.opcode)
+        return 200 if two and self.faults.name == two else self.room(iu)
+
+    def new_handle(self) -> int:
+        """A VI_HANDLE of our own (5.7.4)."""
+        return 0x1000 if self.bad("one-handle-for-all") else super().new_handle()
+
     def send_iu(self, exchange: Exchange, iu: Iu) -> None:  # type: ignore[override]
         """One Sequence; Last_Sequence closes the Exchange."""
         self.faults.spoil_iu(iu)  # type: ignore[arg-type]
-        header, room = iu.device_header(), self.room(iu)
+        header, room = iu.device_header(), self._room_of(iu)
         pieces = [iu.payload[at:at + room] for at in range(0, len(iu.payload), room)] or [b""]
-        exchange.seq_id = self._new_seq_id() if not self.bad("seq-id-reused") else 0
+        exchange.seq_id = self._new_seq_id()
         base = 0 if iu.restart else exchange.tx_offset
         count = exchange.tx_frames + (exchange.rx_frames if self.choose("seq_cnt") == "shared" else 0)
         count = 0 if self.bad("seq-cnt-restarts") else count

@@ -67,7 +67,7 @@ class Receiver:
     def _is_next(self, vi: Rev1Vi, iu: Iu) -> bool:
         """5.7.5: VI_MSG_ID tells of lost Messages."""
         ahead = (iu.msg_id - vi.expected) % WRAP
-        if self.port.bad("ignores-lost-messages"):
+        if self.port.bad("responds-beyond-a-gap" if vi.acknowledged else "ignores-lost-messages"):
             ahead = 0
         if ahead >= WRAP // 2:
             if vi.reliable and self.port.choose("old_message") == "error":
@@ -121,8 +121,8 @@ class Receiver:
 
     def _place(self, vi: Rev1Vi, incoming: Incoming, iu: Iu) -> bool:
         """5.6.6: VI_RMT_VA and RLTV_OFF together; False where an IU does not go on from the one before (R02)."""
-        va = iu.rmt_va + (0 if self.port.bad("ignores-rltv-off") else iu.offset)
-        if incoming.next_va is not None and va != incoming.next_va and not self.port.bad("ignores-rltv-off"):
+        va = iu.rmt_va + iu.offset
+        if incoming.next_va is not None and va != incoming.next_va:
             return False
         incoming.next_va = va + len(iu.payload)
         if not iu.payload:
@@ -131,7 +131,10 @@ class Receiver:
         allowed = where and (where[0].rdma_write and vi.attributes.rdma_write or self.port.bad("writes-anywhere"))
         if where and allowed and not incoming.refused:
             region, at = where
-            region.data[at:at + len(iu.payload)] = iu.payload
+            step = self.port.room(iu) if self.port.bad("ignores-rltv-off") else len(iu.payload)
+            for start in range(0, len(iu.payload), step):
+                piece = iu.payload[start:start + step]
+                region.data[at:at + len(piece)] = piece
         else:
             incoming.refused = True
         return True

@@ -121,8 +121,10 @@ class Sender:
     def _transmit(self, vi: Rev1Vi, descriptor: Rev1Descriptor) -> None:
         port, msg_id = self.port, vi.next_msg_id
         exchange = port.open_exchange(peer=vi.peer_id)
-        if port.bad("one-exchange-for-all") and descriptor.op == "send":
-            exchange.ox_id = 0x7FF0
+        if port.bad("one-exchange-for-all"):
+            port.close(exchange)  # type: ignore[arg-type]
+            vi.common = exchange = vi.common or exchange
+            port.mine[exchange.ox_id] = exchange
         answered = descriptor.op == "rdma-read" or vi.acknowledged
         descriptor.sent = True
         step = 2 if port.bad("msg-id-step") else 0 if port.bad("msg-id-stays") else 1
@@ -137,8 +139,10 @@ class Sender:
             return
         ius = self._requests(vi, descriptor, msg_id)
         for at, iu in enumerate(ius):
-            iu.last = at == len(ius) - 1 and not answered
+            iu.last = at == len(ius) - 1 and not answered and not port.bad("one-exchange-for-all")
             iu.initiative = at == len(ius) - 1 and answered
+            if at and port.bad("two-exchanges-for-one"):
+                exchange = port.open_exchange(peer=vi.peer_id)
             port.send_iu(exchange, iu)
         if not answered:
             port.close(exchange)  # type: ignore[arg-type]
@@ -158,7 +162,8 @@ class Sender:
         opcode = OPCODES[descriptor.op]
         room = port.room(Iu(opcode))
         frames = max(1, -(-len(data) // room))
-        count = max(min(choose.number("message_ius"), frames), -(-frames // MOST_FRAMES))
+        most = 2 if port.bad("two-exchanges-for-one") else choose.number("message_ius")
+        count = max(min(most, frames), -(-frames // MOST_FRAMES))
         each = -(-frames // count) * room
         starts = range(0, max(1, len(data)), each)
         remote_va, remote_handle = descriptor.remote or (0, 0)

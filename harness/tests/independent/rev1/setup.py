@@ -14,7 +14,6 @@ from .vi import Rev1Vi
 from .wire import (
     CLIENT_SERVER,
     CONN_ERR,
-    LEVEL_NAMES,
     NO_DISCRIMINATOR,
     NO_WAITING,
     PEER_TO_PEER,
@@ -199,8 +198,10 @@ class ServerSetup:
         handle = self.payload.handle if port.choose("resp1_handle") == "requester" else UNASSIGNED
         self.answered = True
         if not port.bad("no-resp1"):
-            port.send_iu(self.exchange, Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, code << 16,
-                                           payload=payload.pack(), initiative=True, cs_ctl=setup_cs_ctl(port, self.vi)))
+            resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, code << 16, payload=payload.pack(), initiative=True,
+                       cs_ctl=setup_cs_ctl(port, self.vi))
+            apart = port.bad("resp1-own-exchange")
+            port.send_iu(port.open_exchange(peer=self.exchange.peer) if apart else self.exchange, resp1)
         self.timer = port.wait_response(self._expired)
 
     def _received(self, iu: Iu) -> None:
@@ -403,6 +404,3 @@ class Setups:
             if isinstance(vi.setup, (ClientSetup, ServerSetup)):
                 vi.setup.logged_out()
         self.peers.logged_out()
-
-
-__all__ = ["LEVEL_NAMES", "ClientSetup", "ServerSetup", "Setups", "mismatch", "refusal"]

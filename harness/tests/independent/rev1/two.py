@@ -51,14 +51,15 @@ class Two:
                  size: int = 2112, config: Dict[str, Any] = {}, attributes: Dict[str, Any] = {}) -> None:
         self.client, self.server = Rev1Node(1, client, fault), Rev1Node(2, server, fault)
         self.drop: Drop = lambda code, nth: False
+        self.change: Callable[[int, str], str] = lambda code, text: text
         self._seen: Dict[int, int] = {}
         self.waiting = -1
         wanted = {"ReliabilityLevel": LEVELS[level], "EnableRdmaWrite": True, "EnableRdmaRead": level != "ud", **attributes}
         for node in (self.client, self.server):
             node.config.update({"receive_size": size, **config})
             assert node.now("reset", **node.config) is not None
-        if "rdma_read=no" in client + server:
-            wanted["EnableRdmaRead"] = False
+        self.reads = "rdma_read=no" not in client + server
+        wanted["EnableRdmaRead"] = bool(wanted["EnableRdmaRead"]) and self.reads
         self.cvi = self.client.now("VipCreateVi", ViAttribs=wanted)["vi"]
         self.svi = self.server.now("VipCreateVi", ViAttribs=wanted)["vi"]
 
@@ -71,7 +72,7 @@ class Two:
                     code = opcode(frame)
                     self._seen[code] = self._seen.get(code, 0) + 1
                     if not self.drop(code, self._seen[code]):
-                        there.give(frame)
+                        there.give({**frame, "hex": self.change(code, frame["hex"])})
 
     def advance(self, us: int) -> None:
         """Both clocks, from timer to timer."""
@@ -130,7 +131,7 @@ class Two:
     def ask_peer(self, node: Node, limit: Optional[int] = None) -> None:
         """VipConnectPeerRequest, the frames not yet carried."""
         vi = self.cvi if node is self.client else self.svi
-        assert node.now("VipConnectPeerRequest", vi=vi, Timeout=limit, **self.addresses(node)) == {"return": "VIP_SUCCESS"}
+        assert node.now("VipConnectPeerRequest", vi=vi, Timeout=limit, **self.addresses(node))["return"] == "VIP_SUCCESS"
 
     def states(self) -> Any:
         """Of the client's VI and the server's."""
@@ -140,6 +141,7 @@ class Two:
 
     def memory(self, node: Node, data: bytes, **rights: bool) -> Any:
         """VipRegisterMem with these bytes."""
+        rights["rdma_read"] = rights.get("rdma_read", False) and self.reads
         found = node.now("VipRegisterMem", length=max(1, len(data)), fill="00", **rights)
         for at in range(0, len(data), 30000):
             node.now("mem.write", mem=found["mem"], offset=at, hex=data[at:at + 30000].hex())

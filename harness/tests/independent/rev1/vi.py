@@ -31,6 +31,7 @@ class Rev1Vi(Vi):
     incoming: Any = None
     outstanding: List[Rev1Descriptor] = field(default_factory=list)
     waiting: List[Rev1Descriptor] = field(default_factory=list)
+    common: Optional["Exchange"] = None  # of all Sends, which is a mistake
     gone: bool = False  # the peer has taken the connection away
 
     def bind(self, handle: int) -> None:
@@ -54,4 +55,4 @@ class Rev1Vi(Vi):
     @property
     def cs_ctl(self) -> int:
         """PREF for every frame of a connection that uses the Preference Function (5.6.2)."""
-        return 0x80 if self.attributes.preference and not self.port.bad("pref-missing") else 0
+        return 0x80 if self.attributes.preference else 0

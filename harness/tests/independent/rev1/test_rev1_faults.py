@@ -1,0 +1,57 @@
+"""Every fault shows, every choice lives, and the tables agree with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from ..faults import ATTACHMENT
+from .choices import CHOICES
+from .faults import BEHAVIOUR, FARP_FAULTS, FRAME_FAULTS, IU_FAULTS, clauses, listing
+from .lives import SITUATIONS, live
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_every_fault_shows_somewhere() -> None:
+    right = {situation: live(situation) for situation in SITUATIONS}
+    unseen = [name for name in clauses() if not any(live(one, name) != right[one] for one in SITUATIONS)]
+    assert unseen == []
+
+
+def test_lives_are_repeatable() -> None:
+    for situation in SITUATIONS:
+        assert live(situation) == live(situation)
+
+
+def test_faults_are_all_used_and_named() -> None:
+    code = [path for path in HERE.glob("*.py") if not path.name.startswith(("faults", "labels", "test_", "lives"))]
+    shared = [HERE.parent / name for name in ("els.py",)]
+    source = "".join(path.read_text() for path in code + shared)
+    used = set(re.findall(r'bad\(\s*"([a-z0-9-]+)"', source)) | set(re.findall(r'"([a-z0-9-]+-two-frames)"', source))
+    used |= {"ignores-lost-messages"}
+    assert used == set(BEHAVIOUR)
+    assert len(listing()) == len(BEHAVIOUR) + len(IU_FAULTS) + len(FRAME_FAULTS) + len(FARP_FAULTS) + len(ATTACHMENT)
+
+
+def every_value() -> List[str]:
+    """Each value of each choice, numbers by example."""
+    settings = []
+    for name, (values, _) in CHOICES.items():
+        if values.startswith("NUMBER"):
+            settings += [f"{name}={values.split(':')[1]}", f"{name}={3 if name.endswith('ius') else 64}"]
+        else:
+            settings += [f"{name}={value}" for value in values.split("|")]
+    return settings
+
+
+@pytest.mark.parametrize("setting", every_value())
+def test_every_choice_lives(setting: str) -> None:
+    for situation in ("good ud", "good rd", "good rr", "preferred", "concurrent peers"):
+        if setting == "reliable_reception=no" and situation == "good rr":
+            continue
+        said = "".join(text for side in live(situation, None, [setting]) for _, text in side)
+        assert '"VIP_SUCCESS"' in said and "Sequence error" not in said and "discarded" not in said, said
