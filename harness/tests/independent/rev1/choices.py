@@ -23,6 +23,8 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "handle": ("sequential|zero|max|random", "own VI_HANDLEs (5.7.4)"),
     "priority": ("01|20|80", "the first byte of VIP_QOS for Priority (Annex B, R13; 20 and 80 may warn)"),
     "setup_pref": ("yes|no", "PREF of the setup IUs of a connection that uses it (5.6.2, R26; no may warn)"),
+    "link_pref": (
+        "yes|no", "PREF of ABTS, BA_ACC and ACK of a connection that uses it (5.6.2): nothing says whether they are its frames"),
     "cs_ctl_tolerance": ("yes|no", "bit 22 of word 0 of the class parameters in PLOGI (Annex A.3, R18)"),
     # Connection Setup
     "resp1_handle": ("ffffffff|requester", "VI_HANDLE in the Device_Header of RESP1 (R03)"),
@@ -72,6 +74,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "old_message": ("discard|error", "a VI_MSG_ID that has been there, on a reliable VI: nothing says"),
     "partial_message": (
         "error|drop", "a Message of Unreliable Delivery that stays incomplete: its Descriptor in error, or kept (VI-ARCH 2.5.1)"),
+    "lost_end": ("next|timeout", "a Message without its end is given up at the next Message, or at FCVI_ULP_TIMEOUT too (R09)"),
     "abandoned": (
         "timeout|abts", "Requests whose connection ends before their Response: ABTS at FCVI_ULP_TIMEOUT, or at once"),
     # Addresses

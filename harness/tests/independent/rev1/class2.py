@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..wire import END, FIRST, INITIATIVE, LAST, RESPONDER, Frame
+from .wire import PREF
 
 if TYPE_CHECKING:
     from .port import Rev1Port
@@ -21,6 +22,6 @@ def acknowledge(port: "Rev1Port", frame: Frame) -> bool:
     exchange = port.theirs.get((frame.s_id, frame.ox_id))
     rx_id = exchange.rx_id if exchange and not frame.f_ctl & RESPONDER else frame.rx_id
     ack = Frame(ACK_1, frame.s_id, port.n_port_id, 0, f_ctl, frame.seq_id, frame.seq_cnt, frame.ox_id, rx_id, param=1,
-                sof="n2", eof="t" if frame.f_ctl & END else "n")
+                cs_ctl=port.link_cs_ctl(frame.cs_ctl & PREF), sof="n2", eof="t" if frame.f_ctl & END else "n")
     port.emit(ack)
     return True

@@ -27,6 +27,7 @@ class Exchange:
         self.tx_frames = self.rx_frames = 0
         self.tx_cnt = self.tx_offset = self.rx_offset = 0
         self.sequences = self.seq_id = self.rx_seq_id = 0
+        self.cs_ctl = 0
         self.assembly: Optional[Assembly] = None
         self.on_iu: Callable[[Iu], None] = lambda iu: None
         self.on_error: Callable[[], None] = lambda: None

@@ -202,6 +202,7 @@ SITUATIONS: Dict[str, Any] = {
         "rd", NOTHING, {}, hosts("fe80000000000000000000000000ffff", "fe800000000000010000000000000001"), peers(False)),
     "farp": ("rd", NOTHING, {}, {}, unknown_host), "name server": ("rd", NOTHING, {}, {"topology": "fabric"}, unknown_host),
     "logout": ("rd", NOTHING, {}, {}, logout), "class 2": ("rd", NOTHING, {}, {"class": 2}, good),
+    "explicit": ("rd", NOTHING, {}, {"login": "explicit"}, good),
 }
 
 

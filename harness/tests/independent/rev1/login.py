@@ -34,7 +34,8 @@ class Rev1Login(Login):
         elif frame.d_id != self.port.n_port_id:
             return
         elif frame.data[:1] == bytes([FARP_REPLY]) and frame.r_ctl == ELS_RQST:
-            good = resolver.answered(frame)
+            good = resolver.is_reply(frame)
             self._reply(frame, bytes([LS_ACC, 0, 0, 0]) if good else bytes([LS_RJT, 0, 0, 0, 0, 0x03, 0, 0]))
+            resolver.answered(frame)
         else:
             super().receive(frame)

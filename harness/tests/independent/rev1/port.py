@@ -15,7 +15,7 @@ from .resolve import Resolver
 from .send import Sender
 from .setup import Setups
 from .vi import Rev1Vi
-from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, RESP1, Iu, split_device_header
+from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, PREF, RESP1, Iu, split_device_header
 
 CT_RESP, TYPE_CT = 0x03, 0x20
 BROADCAST, MOST_FRAMES = 0xFFFFFF, 0x10000
@@ -33,12 +33,18 @@ class Rev1Port(Port):
         self.in_class = int(config.get("class", 3))
         self.topology = str(config.get("topology", "point-to-point"))
         self.ulp_timeout = self.r_a_tov
+        self._ba_acc_cs_ctl = 0
         self.login = login.Rev1Login(self, config.get("login", "implicit") == "implicit")
         self.resolver = Resolver(self)
         self.setups = Setups(self)  # type: ignore[assignment]
         self.disconnects = Disconnects(self)  # type: ignore[assignment]
         self.sender, self.receiver = Sender(self), Receiver(self)
         self.messages = self.receiver  # type: ignore[assignment]
+
+    def emit(self, frame: Frame) -> None:
+        """A frame leaves the port."""
+        frame.cs_ctl |= self._ba_acc_cs_ctl
+        super().emit(frame)
 
     def wait_response(self, act: Callable[[], None]) -> Timer:
         """FCVI_ULP_TIMEOUT for a response IU (clause 8)."""
@@ -69,6 +75,7 @@ class Rev1Port(Port):
         """One Sequence; Last_Sequence closes the Exchange."""
         self.faults.spoil_iu(iu)  # type: ignore[arg-type]
         header, room = iu.device_header(), self._room_of(iu)
+        exchange.cs_ctl = iu.cs_ctl
         pieces = [iu.payload[at:at + room] for at in range(0, len(iu.payload), room)] or [b""]
         exchange.seq_id = self._new_seq_id()
         base = 0 if iu.restart else exchange.tx_offset
@@ -123,14 +130,20 @@ class Rev1Port(Port):
         frame = Frame(ABTS, exchange.peer, self.n_port_id, 0, f_ctl, seq_id, seq_cnt, exchange.ox_id, exchange.rx_id)
         if self.bad("abts-other-ox-id"):
             frame.ox_id ^= 1
+        frame.cs_ctl = self.link_cs_ctl(exchange.cs_ctl)
         self._delimit(frame, True, True)
         self.emit(frame)
+
+    def link_cs_ctl(self, cs_ctl: int) -> int:
+        """PREF of what is sent for an Exchange that uses it."""
+        return cs_ctl if self.choose.yes("link_pref") else 0
 
     # Receiving
 
     def receive(self, frame: Frame) -> None:
         """A frame arrives from the wire."""
-        wrong_class = frame.sof is not None and not frame.sof.endswith(str(self.in_class))
+        in_class = 3 if frame.d_id == BROADCAST else self.in_class
+        wrong_class = frame.sof is not None and not frame.sof.endswith(str(in_class))
         if frame.crc == "bad" or frame.eof in ("ni", "a") or wrong_class:
             return
         if frame.d_id not in (self.n_port_id, BROADCAST) or frame.s_id == self.n_port_id:
@@ -158,7 +171,9 @@ class Rev1Port(Port):
             return
         exchange = self._exchange_of(frame)
         if not self.bad("no-ba-acc"):
+            self._ba_acc_cs_ctl = self.link_cs_ctl(frame.cs_ctl & PREF)
             self._accept_abts(frame, exchange)  # type: ignore[arg-type]
+            self._ba_acc_cs_ctl = 0
         if exchange:
             self.close(exchange)
             exchange.on_abts()

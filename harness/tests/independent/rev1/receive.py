@@ -63,6 +63,8 @@ class Receiver:
         incoming = vi.incoming = Incoming(exchange, iu.opcode, iu.msg_id)
         exchange.on_iu = lambda whole: self._taken(vi, incoming, whole)
         exchange.on_abts = exchange.on_error = lambda: self._failed(vi, incoming)
+        if self.port.choose("lost_end") == "timeout":
+            self.port.clock.after(self.port.ulp_timeout, lambda: self._failed(vi, incoming))
 
     def _is_next(self, vi: Rev1Vi, iu: Iu) -> bool:
         """5.7.5: VI_MSG_ID tells of lost Messages."""
@@ -95,7 +97,7 @@ class Receiver:
         if head and (vi.reliable or self.port.choose("partial_message") == "error"):
             vi.complete("recv", head, [TRANSPORT])
         if vi.reliable:
-            self.port.broken(vi, "VIP_ERROR_CONN_LOST")
+            self.port.broken(vi, None if head else "VIP_ERROR_CONN_LOST")
 
     # Whole IUs
 
@@ -164,7 +166,7 @@ class Receiver:
         if errors:
             head.immediate = None
             vi.complete("recv", head, errors)
-            return flags, "VIP_ERROR_CONN_LOST"
+            return flags, None
         if incoming.opcode == SEND:
             scatter(self.memory, head.segments, self._spoiled(incoming.data))
         if self.port.bad("loses-immediate"):

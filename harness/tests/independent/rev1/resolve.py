@@ -66,6 +66,8 @@ class Resolver:
 
     def _emit(self, frame: Frame) -> None:
         self.port._delimit(frame, True, True)
+        if frame.d_id == BROADCAST:
+            frame.sof, frame.eof = "i3", "t"
         self.port.emit(frame)
 
     # FARP
@@ -99,14 +101,17 @@ class Resolver:
         self._emit(Frame(ELS_RQST, to, port.n_port_id, TYPE_ELS, FIRST | END | INITIATIVE, port._new_seq_id(), 0,
                          exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REPLY, payload)))  # type: ignore[attr-defined]
 
-    def answered(self, frame: Frame) -> bool:
-        """A FARP-REPLY; whether it can be used."""
-        if len(frame.data) < FARP.size:
-            return False
+    def is_reply(self, frame: Frame) -> bool:
+        """Whether a FARP-REPLY is whole."""
+        return len(frame.data) >= FARP.size
+
+    def answered(self, frame: Frame) -> None:
+        """A FARP-REPLY."""
+        if not self.is_reply(frame):
+            return
         host, responder = frame.data[60:76], int.from_bytes(frame.data[9:12], "big")
         if host in self._open and responder:
             self._settle(host, responder)
-        return True
 
     # Name Server
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, Optional
 
 import pytest
 
+from ..editions import OF_2007
+from ..rpc import Server
+from ..vipl import Vipl
 from .two import (
     A_HOST,
     ABTS,
@@ -214,7 +218,9 @@ def test_lost_message(level: str, lost: str) -> None:
         assert two.states() == ("connected", "connected")
     else:
         two.advance(R_A_TOV)
-        assert two.states() == ("error", "error") and LOST in two.server.codes()
+        assert two.states() == ("error", "error") and LOST in two.client.codes()
+        assert (LOST in two.server.codes()) == (lost == "first") and ["TRANSPORT_ERROR"] in (
+            two.server.completions("recv") + [["TRANSPORT_ERROR"]] * (lost == "first"))
         assert SEND_RESP not in two.server.opcodes()
 
 
@@ -382,3 +388,106 @@ def test_peer_timeout_and_attributes() -> None:
     two.ask_peer(two.server)
     two.pump()
     assert peer_result(two, True) == peer_result(two, False) == "VIP_INVALID_RELIABILITY_LEVEL"
+
+
+# Addresses, login, class 2
+
+# Annex A.4, Table x1: item by item, with the Host Address that the client looks for at the end
+FARP_REQ_DATA = compact("54000000" "04" "010100" "02" "000000" "10000000c9000001" "20000000c9000001" "0000000000000000"
+                        "0000000000000000", A_HOST, "fe80000000000000000000000000cafe")
+FARP_REPLY_DATA = compact("55000000" "04" "010100" "02" "010200" "10000000c9000001" "20000000c9000001" "10000000c9000002"
+                          "20000000c9000002", A_HOST, "fe80000000000000000000000000cafe")
+
+
+def test_farp_finds_an_unknown_host() -> None:
+    two = Two()
+    two.server.config["host"] = [B_HOST, "fe80000000000000000000000000cafe"]
+    two.server.now("reset", **two.server.config)
+    wanted = {"host": "fe80000000000000000000000000cafe", "discriminator": DISCRIMINATOR}
+    two.waiting = two.server.call("VipConnectWait", LocalAddr=wanted, Timeout=None)
+    two.request(RemoteAddr=wanted)
+    request, reply = (bytes.fromhex(node.sent[0]["hex"]) for node in (two.client, two.server))
+    assert request[:24].hex() == compact("22 ffffff" "00 010100" "01 380000" "00 00 0000" "0100 ffff" "00000000")
+    assert request[24:].hex() == FARP_REQ_DATA and reply[24:].hex() == FARP_REPLY_DATA
+    assert reply[:12].hex() == compact("22 010100" "00 010200" "01 290000")
+    assert two.client.opcodes() == [-0x22, -0x23, RQST] and two.conn is not None
+    other = {"host": "ab" * 16, "discriminator": DISCRIMINATOR}
+    vi = two.client.now("VipCreateVi", ViAttribs={})["vi"]
+    asked = two.client.call("VipConnectRequest", vi=vi, Timeout=None, **{**two.addresses(two.client), "RemoteAddr": other})
+    two.advance(R_A_TOV)
+    assert two.client.results[asked]["return"] == "VIP_NOT_REACHABLE" and two.client.state(vi) == "idle"
+
+
+def test_name_server_in_lieu_of_farp() -> None:
+    two = Two(client=["resolve=always"], config={"topology": "fabric"})
+    two.request()
+    query = bytes.fromhex(two.client.sent[0]["hex"])
+    assert query[:12].hex() == compact("02 fffffc" "00 010100" "20 290000")
+    assert query[24:].hex() == compact("01 000000 fc 02 00 00" "01b1 0000 00 000000", B_HOST)
+    header = compact("03 010100" "00 fffffc" "20 990000" "00 00 0000", query[16:18].hex(), "ffff" "00000000")
+    two.client.give({"hex": header + compact("01 000000 fc 02 00 00" "8002 0000 00 000000" "80 010200")})
+    two.pump()
+    assert two.client.opcodes() == [-0x02, RQST, RESP2]
+
+
+def test_explicit_login_and_logout() -> None:
+    two = Two(config={"login": "explicit"})
+    two.connect()
+    plogi = bytes.fromhex(two.client.sent[0]["hex"])
+    assert plogi[0] == 0x22 and plogi[24] == 3 and plogi[24 + 69] & 0x40  # Annex A.3: bit 22 of word 0 of class 3
+    two.client.server.line(b'{"jsonrpc":"2.0","method":"link","params":{"event":"logo"}}')
+    two.pump()
+    assert two.states() == ("error", "error") and codes(two) == ([LOST], [LOST])
+
+
+def test_class_2_is_acknowledged() -> None:
+    two = Two(config={"class": 2})
+    two.connect()
+    two.receive_buffer(two.server, 4)
+    two.post(two.client, "send", b"abcd")
+    acks = [bytes.fromhex(frame["hex"]) for frame in two.server.sent if frame["hex"].startswith("c0")]
+    assert len(acks) == 3 and all(raw[20:24] == bytes([0, 0, 0, 1]) and len(raw) == 24 for raw in acks)
+    assert {(frame["sof"], frame["eof"]) for frame in two.client.sent if not frame["hex"].startswith("c0")} == {("i2", "n")}
+
+
+def test_preference_is_in_every_frame() -> None:
+    two = Two("rr", attributes={"QoS": {"Preference": True}}, size=400)
+    two.connect()
+    two.post(two.client, "send", bytes(600))
+    two.disconnect(two.client)
+    frames = [bytes.fromhex(frame["hex"]) for frame in two.client.sent + two.server.sent]
+    assert {raw[4] for raw in frames} == {0x80}
+    assert two.client.raw(RQST)[0][24 + 16 + 304 + 8] == 1  # VIP_QOS begins at byte 8 of the attributes: Precedence 001b
+
+
+# What is not to be believed
+
+def test_bad_frames_change_nothing() -> None:
+    two = Two("rr")
+    two.connect()
+    two.receive_buffer(two.server, 100)
+    chance = random.Random(1)
+    seen = [bytes.fromhex(frame["hex"]) for frame in two.client.sent]
+    seen.append(bytes.fromhex("22010200" "00010100" "01290000" "00000000" "0555ffff" "00000000" + FARP_REPLY_DATA))
+    for _ in range(3000):
+        raw = bytearray(chance.choice(seen))
+        for _ in range(chance.randrange(1, 6)):
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        two.server.give({"hex": bytes(raw[:chance.randrange(0, len(raw) + 1) & ~3]).hex()})
+        two.server.frames.clear()
+    assert two.server.now("VipQueryVi", vi=two.svi)["return"] == "VIP_SUCCESS"
+    two.server.now("clock.advance", us=3 * R_A_TOV)
+
+
+def test_reset_chooses_the_edition() -> None:
+    node = Two().client
+    server = Server(OF_2007.choose(), OF_2007.faults(None), node._line)
+    node.server = server
+    assert node.now("hello", protocol=1).get("revision") is None
+    assert node.now("VipConnectPeerDone", vi=1)["code"] == -32601
+    assert node.now("reset", **node.config) == {}
+    assert node.now("VipConnectPeerDone", vi=1)["return"] == "VIP_INVALID_PARAMETER"
+    assert node.now("reset", **{**node.config, "revision": "2007"}) == {} and isinstance(server.vipl, Vipl)
+    rev1 = Two().client
+    assert rev1.now("hello", protocol=2)["revision"] == "rev1"
+    assert rev1.now("reset", **{**rev1.config, "revision": "2007"})["code"] == -32602

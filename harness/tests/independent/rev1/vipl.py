@@ -71,7 +71,7 @@ class Rev1Vipl(Vipl):
     def _connect_accept(self, params: Params, call: Call) -> None:
         number, (setup, waiter) = self._conn(params)
         vi = self._vi(params)
-        if vi.state != "idle" or vi.peer:
+        if vi.state != "idle":
             raise Refused("VIP_INVALID_STATE")
         problem = self.port.setups.accept_error(setup, vi)
         if problem:
@@ -92,7 +92,7 @@ class Rev1Vipl(Vipl):
         local, remote = self._own(params), self._address(params, "RemoteAddr")
         if limit == 0:
             raise Refused("VIP_INVALID_PARAMETER")
-        if vi.state != "idle" or getattr(vi, "peer", None):
+        if vi.state != "idle":
             raise Refused("VIP_INVALID_STATE")
         return vi, local, remote, limit
 
