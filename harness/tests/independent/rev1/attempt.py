@@ -109,7 +109,7 @@ class Attempt:
         handle = payload.handle if port.choose("resp2_handle") == "responder" else UNASSIGNED
         if not (code and bad("no-resp2-after-timeout")):
             self._send_resp2(exchange, iu, 0 if code and bad("resp2-hides-timeout") else code, handle)
-        port.close(exchange)  # type: ignore[arg-type]
+        port.close(exchange)
         if not code:
             port.setups.remember(exchange, self.vi)
 

@@ -14,6 +14,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "seq_cnt": ("own|shared", "each side counts its frames, or goes on from the other's count (R06)"),
     "last_seq": ("last|all", "frames of the last Sequence that carry Last_Sequence (FC-PH)"),
     "ro_present": ("yes|no", "Relative Offset Present in frames with payload (R22; no may warn)"),
+    "unreadable": ("discard|reject", "an IU with the other Device_Header: discarded, or P_RJT in class 2 (R20)"),
     "ro_on_empty": ("no|yes", "Relative Offset Present in frames without payload (R22)"),
     "delimiters": ("yes|no", "sof and eof members in frame notifications (DUT protocol)"),
     # ABTS
@@ -38,7 +39,8 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "attributes": ("exact|level", "what of VI_ATTRIBUTES has to be equal (R29; level may warn)"),
     "accept_mismatch": (
         "local|reject", "attributes that do not match: an error of VipConnectAccept, or RESP1 with 01h too (R16; may warn)"),
-    "malformed": ("silence|refuse", "a CONNECT_RQST with another length, revision or mode (R27)"),
+    "resp1_revision": ("1|0|2", "VI_REVISION of RESP1 (R30; 0 and 2 may warn)"),
+    "malformed": ("silence|refuse|abts", "a CONNECT_RQST with another length, revision or mode (R27)"),
     "give_up": ("resp2|abts", "the application's Timeout: RESP2 with 03h to a late RESP1, or ABTS (R28)"),
     "lost_resp1": (
         "unreachable|timeout|waits|again", "what VipConnectRequest does when RESP1 has not come: clause 8 ends the Exchange only"),
@@ -52,6 +54,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "t1_flush": ("yes|no", "posted Descriptors are flushed when the application's Timeout ends a setup"),
     # Disconnect
     "disconnect_unknown": ("zero|error", "VI_FLAGS of DISCONNECT_RESP for an unknown VI_HANDLE (R07)"),
+    "disconnect_first": ("yes|no", "First_Sequence in DISCONNECT_RQST (R23)"),
     "disconnect_gone": (
         "quiet|ask", "VipDisconnect after the peer's Disconnect: nothing on the wire, or a DISCONNECT_RQST"),
     "disconnecting_state": ("connected|error", "state of the VI while VipDisconnect waits"),

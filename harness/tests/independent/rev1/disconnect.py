@@ -59,7 +59,7 @@ class Disconnect:
             return
         self._stop()
         if self.exchange:
-            self.port.close(self.exchange)  # type: ignore[arg-type]
+            self.port.close(self.exchange)
         self.vi.gone = True
         self._done("VIP_SUCCESS")
 

@@ -83,7 +83,7 @@ def _level(code: Callable[[int], int]) -> Edit:
 
 def _swap_rdma_flags(iu: Iu) -> None:
     flags = iu.payload[328]
-    poke(328, f"{(flags & 1) << 1 | flags >> 1 & 1:02x}")(iu)
+    iu.payload = iu.payload[:328] + bytes([(flags & 1) << 1 | flags >> 1 & 1]) + iu.payload[329:]
 
 
 def _attributes_of_2007(iu: Iu) -> None:

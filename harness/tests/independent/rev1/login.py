@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..els import FARP_REQ, LS_ACC, LS_RJT, Login
 from ..wire import ELS_RQST, Frame
 
@@ -11,6 +13,8 @@ FARP_REPLY = 0x55
 class Rev1Login(Login):
     """N_Port login with the peer; the draft sets no condition on its parameters."""
 
+    port: Any
+
     def _note(self, data: bytes) -> bool:
         good = super()._note(data)
         self.serves = True
@@ -18,7 +22,7 @@ class Rev1Login(Login):
 
     def _parameters(self, command: int) -> bytes:
         data = bytearray(super()._parameters(command))
-        if self.port.in_class == 2:  # type: ignore[attr-defined]
+        if self.port.in_class == 2:
             data[52:68] = data[68:84]
             data[52:54] = b"\x88\x00"
         tolerates = self.port.choose.yes("cs_ctl_tolerance")
@@ -28,7 +32,7 @@ class Rev1Login(Login):
 
     def receive(self, frame: Frame) -> None:
         """An extended link service."""
-        resolver = self.port.resolver  # type: ignore[attr-defined]
+        resolver = self.port.resolver
         if frame.data[:1] == bytes([FARP_REQ]) and frame.r_ctl == ELS_RQST:
             resolver.asked(frame)
         elif frame.d_id != self.port.n_port_id:

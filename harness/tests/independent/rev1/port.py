@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, List, Optional
 
 from ..clock import Timer
 from ..port import Port, SequenceError
@@ -21,13 +22,22 @@ CT_RESP, TYPE_CT = 0x03, 0x20
 BROADCAST, MOST_FRAMES = 0xFFFFFF, 0x10000
 
 
-class Rev1Port(Port):
+Base: Any = Port  # the classes of its Exchanges, IUs and VIs are others here
+
+
+class Rev1Port(Base):  # type: ignore[misc]
     """The endpoint behind the DUT protocol, for one configuration."""
 
-    mine: Dict[int, Exchange]  # type: ignore[assignment]
-    theirs: Dict[Tuple[int, int], Exchange]  # type: ignore[assignment]
-    aborted: Dict[Tuple[bool, int], Optional[Timer]]  # type: ignore[assignment]
-    vis: Dict[int, Rev1Vi]  # type: ignore[assignment]
+    # What the edition of 2007 has of its own classes, and this one of others
+    mine: Any
+    theirs: Any
+    aborted: Any
+    vis: Any
+    setups: Any
+    disconnects: Any
+    messages: Any
+    login: Any
+    faults: Any
 
     def _serve(self, config: Dict[str, Any]) -> None:
         self.in_class = int(config.get("class", 3))
@@ -36,10 +46,10 @@ class Rev1Port(Port):
         self._ba_acc_cs_ctl = 0
         self.login = login.Rev1Login(self, config.get("login", "implicit") == "implicit")
         self.resolver = Resolver(self)
-        self.setups = Setups(self)  # type: ignore[assignment]
-        self.disconnects = Disconnects(self)  # type: ignore[assignment]
+        self.setups = Setups(self)
+        self.disconnects = Disconnects(self)
         self.sender, self.receiver = Sender(self), Receiver(self)
-        self.messages = self.receiver  # type: ignore[assignment]
+        self.messages = self.receiver
 
     def emit(self, frame: Frame) -> None:
         """A frame leaves the port."""
@@ -48,11 +58,12 @@ class Rev1Port(Port):
 
     def wait_response(self, act: Callable[[], None]) -> Timer:
         """FCVI_ULP_TIMEOUT for a response IU (clause 8)."""
-        return Timer(act) if self.bad("no-ulp-timeout") else self.clock.after(self.ulp_timeout, act)
+        timer: Timer = Timer(act) if self.bad("no-ulp-timeout") else self.clock.after(self.ulp_timeout, act)
+        return timer
 
     # Sending
 
-    def open_exchange(self, reuse: Optional[int] = None, peer: Optional[int] = None) -> Exchange:  # type: ignore[override]
+    def open_exchange(self, reuse: Optional[int] = None, peer: Optional[int] = None) -> Exchange:
         """A new Exchange."""
         exchange = Exchange(self.peer_id if peer is None else peer, self._new_ox_id() if reuse is None else reuse, True)
         self.mine[exchange.ox_id] = exchange
@@ -61,7 +72,8 @@ class Rev1Port(Port):
 
     def room(self, iu: Iu) -> int:
         """Payload bytes of one frame."""
-        return self.receive_size - 16 * iu.df_ctl & ~3
+        size: int = self.receive_size - 16 * iu.df_ctl
+        return size & ~3
 
     def _room_of(self, iu: Iu) -> int:
         two = {CONNECT_RQST: "rqst-two-frames", RESP1: "resp1-two-frames"}.get(iu.opcode)
@@ -69,11 +81,12 @@ class Rev1Port(Port):
 
     def new_handle(self) -> int:
         """A VI_HANDLE of our own (5.7.4)."""
-        return 0x1000 if self.bad("one-handle-for-all") else super().new_handle()
+        handle: int = 0x1000 if self.bad("one-handle-for-all") else super().new_handle()
+        return handle
 
-    def send_iu(self, exchange: Exchange, iu: Iu) -> None:  # type: ignore[override]
+    def send_iu(self, exchange: Exchange, iu: Iu) -> None:
         """One Sequence; Last_Sequence closes the Exchange."""
-        self.faults.spoil_iu(iu)  # type: ignore[arg-type]
+        self.faults.spoil_iu(iu)
         header, room = iu.device_header(), self._room_of(iu)
         exchange.cs_ctl = iu.cs_ctl
         pieces = [iu.payload[at:at + room] for at in range(0, len(iu.payload), room)] or [b""]
@@ -98,11 +111,12 @@ class Rev1Port(Port):
         exchange.tx_cnt, exchange.tx_offset = count & 0xFFFF, exchange.tx_offset + len(iu.payload)
         exchange.sequences += 1
         if iu.last:
-            self.close(exchange)  # type: ignore[arg-type]
+            self.close(exchange)
 
     def _frame_of(self, exchange: Exchange, iu: Iu, piece: bytes, offset: int, count: int, ends: bool) -> Frame:
         f_ctl = 0 if exchange.mine != iu.context_flip else RESPONDER
-        f_ctl |= FIRST if exchange.mine and not exchange.sequences else 0
+        marked = iu.opcode != DISCONNECT_RQST or self.choose.yes("disconnect_first")
+        f_ctl |= FIRST if exchange.mine and not exchange.sequences and marked else 0
         f_ctl |= LAST if iu.last and (ends or self.choose("last_seq") == "all") else 0
         if ends:
             f_ctl |= END | (INITIATIVE if iu.initiative else 0) | -len(piece) % 4
@@ -116,9 +130,9 @@ class Rev1Port(Port):
         frame.sof = f"i{name}" if begins else f"n{name}"
         frame.eof = "t" if ends and name == 3 else "n"
 
-    def abort(self, exchange: Exchange, *_: Any, **__: Any) -> None:  # type: ignore[override]
+    def abort(self, exchange: Exchange, *_: Any, **__: Any) -> None:
         """ABTS for an Exchange, from either side of it (clause 8, R17)."""
-        self.close(exchange)  # type: ignore[arg-type]
+        self.close(exchange)
         if exchange.mine:
             self.quarantine[exchange.ox_id] = self.clock.now + self.r_a_tov
         if self.bad("no-abts"):
@@ -160,7 +174,7 @@ class Rev1Port(Port):
             self.resolver.answered_by_name_server(frame)
         elif frame.type == TYPE_FCVI and self.login.done:
             try:
-                self._device_data(frame, *split_device_header(frame))  # type: ignore[arg-type]
+                self._device_data(frame, *split_device_header(frame))
             except ValueError as error:
                 self.log(f"frame discarded: {error}")
 
@@ -172,7 +186,7 @@ class Rev1Port(Port):
         exchange = self._exchange_of(frame)
         if not self.bad("no-ba-acc"):
             self._ba_acc_cs_ctl = self.link_cs_ctl(frame.cs_ctl & PREF)
-            self._accept_abts(frame, exchange)  # type: ignore[arg-type]
+            self._accept_abts(frame, exchange)
             self._ba_acc_cs_ctl = 0
         if exchange:
             self.close(exchange)
@@ -180,8 +194,8 @@ class Rev1Port(Port):
         elif from_responder:
             self.setups.aborted_by_server(frame.ox_id)
 
-    def _device_data(self, frame: Frame, iu: Iu, payload: bytes) -> None:  # type: ignore[override]
-        exchange = self._exchange_of(frame)
+    def _device_data(self, frame: Frame, iu: Iu, payload: bytes) -> None:
+        exchange: Optional[Exchange] = self._exchange_of(frame)
         if exchange and self._begins_anew(exchange, frame):
             self.close(exchange)
             exchange.on_error()
@@ -192,7 +206,7 @@ class Rev1Port(Port):
             self.log(f"opcode {iu.opcode:02x} belongs to no Exchange")
             return
         try:
-            whole = exchange.take(frame, iu, payload)  # type: ignore[arg-type]
+            whole = exchange.take(frame, iu, payload)
         except SequenceError as error:
             self.log(f"Sequence error: {error}")
             exchange.assembly = None
@@ -203,7 +217,7 @@ class Rev1Port(Port):
         if whole:
             if whole.last and not exchange.mine:
                 self.close(exchange)
-            exchange.on_iu(whole)  # type: ignore[arg-type]
+            exchange.on_iu(whole)
 
     def _begins_anew(self, exchange: Exchange, frame: Frame) -> bool:
         """The peer uses the OX_ID for another Exchange: the end of the one before was lost."""
@@ -218,11 +232,11 @@ class Rev1Port(Port):
         rx_id = self._count("rx_id", 0x8000) & 0xFFFF if self.choose("rx_id") == "assigned" else 0xFFFF
         exchange = Exchange(frame.s_id, frame.ox_id, False, rx_id)
         self.theirs[frame.s_id, frame.ox_id] = exchange
-        exchange.on_error = lambda: self.close(exchange)  # type: ignore[arg-type]
+        exchange.on_error = partial(self.close, exchange)
         if iu.opcode == CONNECT_RQST:
-            exchange.on_iu = lambda whole: self.setups.requested(exchange, whole)
+            exchange.on_iu = partial(self.setups.requested, exchange)
         elif iu.opcode == DISCONNECT_RQST:
-            exchange.on_iu = lambda whole: self.disconnects.requested(exchange, whole)
+            exchange.on_iu = partial(self.disconnects.requested, exchange)
         else:
             self.receiver.begin(exchange, frame, iu)
         return exchange
@@ -254,6 +268,6 @@ class Rev1Port(Port):
         self.sender.stop(vi)
         self.disconnects.by_provider(vi)
 
-    def open_vis(self) -> List[Rev1Vi]:  # type: ignore[override]
+    def open_vis(self) -> List[Rev1Vi]:
         """The VIs that have a VI_HANDLE out."""
         return [vi for vi in self.vis.values() if vi.handle is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ..message import LENGTH, PROTECTION, TRANSPORT, WRAP
@@ -61,10 +62,11 @@ class Receiver:
             exchange.on_iu = lambda whole: None
             return
         incoming = vi.incoming = Incoming(exchange, iu.opcode, iu.msg_id)
-        exchange.on_iu = lambda whole: self._taken(vi, incoming, whole)
-        exchange.on_abts = exchange.on_error = lambda: self._failed(vi, incoming)
+        failed = partial(self._failed, vi, incoming)
+        exchange.on_iu = partial(self._taken, vi, incoming)
+        exchange.on_abts = exchange.on_error = failed
         if self.port.choose("lost_end") == "timeout":
-            self.port.clock.after(self.port.ulp_timeout, lambda: self._failed(vi, incoming))
+            self.port.clock.after(self.port.ulp_timeout, failed)
 
     def _is_next(self, vi: Rev1Vi, iu: Iu) -> bool:
         """5.7.5: VI_MSG_ID tells of lost Messages."""
@@ -83,7 +85,7 @@ class Receiver:
 
     def _failed(self, vi: Rev1Vi, incoming: Incoming) -> None:
         if vi.incoming is incoming:
-            self.port.close(incoming.exchange)  # type: ignore[arg-type]
+            self.port.close(incoming.exchange)
             incoming.exchange.on_iu = lambda whole: None
             self._lost(vi)
 

@@ -53,9 +53,10 @@ class Resolver:
             self._send_farp_req(host)
 
     def _settle(self, host: bytes, port_id: Optional[int]) -> None:
-        timer, waiting = self._open.pop(host, (None, []))
-        if timer:
-            timer.cancel()
+        if host not in self._open:
+            return
+        timer, waiting = self._open.pop(host)
+        timer.cancel()
         if port_id is not None:
             self.known[host] = port_id
         for found, failed in waiting:
@@ -78,8 +79,8 @@ class Resolver:
         payload = FARP.pack(FARP_REQ, MATCH_IP, self._id(port.n_port_id), ORIGINATE_REPLY, bytes(3), port.port_name,
                             port.node_name, bytes(8), bytes(8), port.hosts[0], host)
         frame = Frame(ELS_RQST, BROADCAST, port.n_port_id, TYPE_ELS, FIRST | LAST | END, port._new_seq_id(), 0,
-                      exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REQ, payload))  # type: ignore[attr-defined]
-        port.close(exchange)  # type: ignore[arg-type]
+                      exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REQ, payload))
+        port.close(exchange)
         if not port.bad("no-farp-req"):
             self._emit(frame)
 
@@ -97,9 +98,9 @@ class Resolver:
         payload = FARP.pack(FARP_REPLY, match, asker, action, self._id(port.n_port_id), port_name, node_name,
                             port.port_name, port.node_name, asker_host, port.hosts[0] if wrong else host)
         exchange = port.open_exchange(peer=to)
-        port.clock.after(port.r_a_tov, lambda: port.close(exchange))  # type: ignore[arg-type]
+        port.clock.after(port.r_a_tov, lambda: port.close(exchange))
         self._emit(Frame(ELS_RQST, to, port.n_port_id, TYPE_ELS, FIRST | END | INITIATIVE, port._new_seq_id(), 0,
-                         exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REPLY, payload)))  # type: ignore[attr-defined]
+                         exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REPLY, payload)))
 
     def is_reply(self, frame: Frame) -> bool:
         """Whether a FARP-REPLY is whole."""

@@ -62,7 +62,7 @@ class Waiting:
         if iu.opcode == READ_RESP and not iu.last and not errors:
             self.timer = self.port.wait_response(self._expired)
             return
-        self.port.close(self.exchange)  # type: ignore[arg-type]
+        self.port.close(self.exchange)
         self.sender.finished(self.vi, self.descriptor, errors)
 
     def _aborted(self) -> None:
@@ -122,7 +122,7 @@ class Sender:
         port, msg_id = self.port, vi.next_msg_id
         exchange = port.open_exchange(peer=vi.peer_id)
         if port.bad("one-exchange-for-all"):
-            port.close(exchange)  # type: ignore[arg-type]
+            port.close(exchange)
             vi.common = exchange = vi.common or exchange
             port.mine[exchange.ox_id] = exchange
         answered = descriptor.op == "rdma-read" or vi.acknowledged
@@ -145,7 +145,7 @@ class Sender:
                 exchange = port.open_exchange(peer=vi.peer_id)
             port.send_iu(exchange, iu)
         if not answered:
-            port.close(exchange)  # type: ignore[arg-type]
+            port.close(exchange)
             vi.complete("send", descriptor, [])
 
     def _read_request(self, vi: Rev1Vi, descriptor: Rev1Descriptor, msg_id: int) -> Iu:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Tuple
 
 from ..clock import Timer
@@ -159,7 +159,8 @@ class ServerSetup:
     """One CONNECT_RQST received, for a server or for a peer: RESP1, and RESP2 awaited."""
 
     def __init__(self, setups: "Setups", exchange: Exchange, iu: Iu, payload: ConnectPayload) -> None:
-        self.setups, self.port, self.exchange, self.payload = setups, setups.port, exchange, payload
+        self.setups, self.port, self.exchange = setups, setups.port, exchange
+        self.payload: ConnectPayload = payload
         self.msg_id = iu.msg_id
         self.open, self.answered = True, False
         self.vi: Optional[Rev1Vi] = None
@@ -198,6 +199,7 @@ class ServerSetup:
         handle = self.payload.handle if port.choose("resp1_handle") == "requester" else UNASSIGNED
         self.answered = True
         if not port.bad("no-resp1"):
+            payload = replace(payload, revision=port.choose.number("resp1_revision"))
             resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, code << 16, payload=payload.pack(), initiative=True,
                        cs_ctl=setup_cs_ctl(port, self.vi))
             apart = port.bad("resp1-own-exchange")
@@ -232,7 +234,7 @@ class ServerSetup:
         self.open = False
         if self.timer:
             self.timer.cancel()
-        self.port.close(self.exchange)  # type: ignore[arg-type]
+        self.port.close(self.exchange)
 
     def _aborted(self) -> None:
         """The client has given the Exchange up."""
@@ -356,8 +358,11 @@ class Setups:
     def _malformed(self, exchange: Exchange, iu: Iu, error: str) -> None:
         """R27: silence, or a refusal."""
         self.port.log(f"CONNECT_RQST: {error}")
-        if self.port.choose("malformed") == "silence":
-            self.port.close(exchange)  # type: ignore[arg-type]
+        how = self.port.choose("malformed")
+        if how == "abts":
+            self.port.abort(exchange)
+        if how != "refuse":
+            self.port.close(exchange)
             return
         here, there = NetAddress(self.port.hosts[0], b""), NetAddress(self.port.peer_hosts[0], b"")
         ServerSetup(self, exchange, iu, ConnectPayload(UNASSIGNED, there, here)).refuse(REJECT)

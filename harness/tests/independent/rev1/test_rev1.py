@@ -361,11 +361,11 @@ def test_concurrent_peers() -> None:
 
 @pytest.mark.parametrize("code", [7, 6])
 def test_peers_with_one_address(code: int) -> None:
-    same = {"host": [A_HOST], "peer": {"port_name": "10000000c9000009", "node_name": "20000000c9000009",
-                                       "n_port_id": "010200", "host": [A_HOST]}}
+    names = {"port_name": "10000000c9000009", "node_name": "20000000c9000009"}
+    same: Any = {"host": [A_HOST], "peer": {**names, "n_port_id": "010200", "host": [A_HOST]}}
     two = Two(client=[f"duplicate_code={code:02d}"], server=["duplicate=fails"], config={})
     for node, other in ((two.client, "010200"), (two.server, "010100")):
-        config = {**node.config, **same, "peer": {**same["peer"], "n_port_id": other}}  # type: ignore[dict-item]
+        config = {**node.config, **same, "peer": {**same["peer"], "n_port_id": other}}
         node.now("reset", **config)
         node.config.update(config)
     two.cvi, two.svi = (node.now("VipCreateVi", ViAttribs={})["vi"] for node in (two.client, two.server))
@@ -461,6 +461,27 @@ def test_preference_is_in_every_frame() -> None:
 
 
 # What is not to be believed
+
+@pytest.mark.parametrize("how, answer", [("silence", []), ("refuse", [RESP1]), ("abts", [ABTS])])
+def test_malformed_request(how: str, answer: Any) -> None:
+    two = Two(server=[f"malformed={how}"])
+    two.listen()
+    two.change = lambda code, text: text[:80] + "00000002" + text[88:] if code == RQST else text  # VI_REVISION
+    asked = two.request()
+    assert two.server.opcodes() == answer and two.conn is None
+    two.advance(R_A_TOV)
+    assert two.client.results[asked]["return"] == ("VIP_REJECT" if how == "refuse" else "VIP_NOT_REACHABLE")
+
+
+def test_other_device_header() -> None:
+    for settings, ends in (([], "c0"), (["unreadable=reject"], "c2")):
+        two = Two(server=settings, config={"class": 2})
+        two.connect()
+        two.change = lambda code, text: text[:26] + "02" + text[28:] if code == SEND else text  # DF_CTL
+        two.post(two.client, "send", bytes(32))
+        assert two.server.sent[-1]["hex"].startswith(ends) and two.server.completions("recv") == []
+        assert two.states() == ("connected", "connected")
+
 
 def test_bad_frames_change_nothing() -> None:
     two = Two("rr")

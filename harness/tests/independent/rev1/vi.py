@@ -25,6 +25,8 @@ class Rev1Descriptor(Descriptor):
 class Rev1Vi(Vi):
     """A VI and its VI End Point."""
 
+    port: Any
+    attributes: Any
     peer_id: int = 0
     peer: Any = None  # the peer request, until its result is delivered
     expected: int = 0
@@ -45,12 +47,12 @@ class Rev1Vi(Vi):
     @property
     def reliable(self) -> bool:
         """Reliable Delivery or Reliable Reception."""
-        return self.attributes.level != 1
+        return bool(self.attributes.level != 1)
 
     @property
     def acknowledged(self) -> bool:
         """Reliable Reception."""
-        return self.attributes.level == 4
+        return bool(self.attributes.level == 4)
 
     @property
     def cs_ctl(self) -> int:

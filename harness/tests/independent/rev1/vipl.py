@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Tuple
 
 from ..choices import Choices
-from ..vi import Call, Descriptor, Vi
+from ..vi import Call, Descriptor
 from ..vipl import CALLS, MAX_TRANSFER, BadParams, Params, Refused, Vipl, hex_bytes, natural, need, timeout
 from .memory import Region
 from .setup import ClientSetup
@@ -48,7 +48,7 @@ class Rev1Vipl(Vipl):
         if len(self.port.vis) >= choose.number("vis"):
             raise Refused("VIP_ERROR_RESOURCE")
         natural(qos, "PipelineDepth", 0)
-        vi = Rev1Vi(self.port, self._number("vi"), Attributes(level, size, write, read, prefer))  # type: ignore[arg-type]
+        vi = Rev1Vi(self.port, self._number("vi"), Attributes(level, size, write, read, prefer))
         self.port.vis[vi.number] = vi
         call.reply("VIP_SUCCESS", vi=vi.number)
 
@@ -67,6 +67,9 @@ class Rev1Vipl(Vipl):
         if local.host not in self.port.hosts:
             raise Refused("VIP_INVALID_PARAMETER")
         return local
+
+    def _conn(self, params: Params) -> Any:
+        return super()._conn(params)
 
     def _connect_accept(self, params: Params, call: Call) -> None:
         number, (setup, waiter) = self._conn(params)
@@ -87,8 +90,9 @@ class Rev1Vipl(Vipl):
         setup.refuse(2 if self.port.bad("reject-as-no-match") else REJECT)
         call.reply("VIP_SUCCESS")
 
-    def _request_of(self, params: Params) -> Tuple[Vi, NetAddress, NetAddress, Any]:
+    def _request_of(self, params: Params) -> Tuple[Rev1Vi, NetAddress, NetAddress, Any]:
         vi, limit = self._vi(params), timeout(params)
+        assert isinstance(vi, Rev1Vi)
         local, remote = self._own(params), self._address(params, "RemoteAddr")
         if limit == 0:
             raise Refused("VIP_INVALID_PARAMETER")
@@ -98,7 +102,7 @@ class Rev1Vipl(Vipl):
 
     def _connect_request(self, params: Params, call: Call) -> None:
         vi, local, remote, limit = self._request_of(params)
-        ClientSetup(self.port, vi, call, local, remote).start(limit)  # type: ignore[arg-type]
+        ClientSetup(self.port, vi, call, local, remote).start(limit)
 
     def _peer_request(self, params: Params, call: Call) -> None:
         vi, local, remote, limit = self._request_of(params)

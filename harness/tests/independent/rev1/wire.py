@@ -6,7 +6,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Dict, Tuple
 
-from ..wire import DEVICE_16, DEVICE_32, END, FILL, TYPE_FCVI, UNASSIGNED, Frame
+from ..wire import DEVICE_16, DEVICE_32, END, FILL, TYPE_FCVI, Frame
+from ..wire import UNASSIGNED as UNASSIGNED
 
 SEND, WRITE, READ = 0x00, 0x01, 0x02
 SEND_RESP, WRITE_RESP, READ_RESP = 0x08, 0x09, 0x0A
@@ -158,10 +159,11 @@ class ConnectPayload:
     local: NetAddress
     remote: NetAddress
     attributes: Attributes = field(default_factory=Attributes)
+    revision: int = REVISION
 
     def pack(self) -> bytes:
         """332 bytes."""
-        return struct.pack(">II", REVISION, self.handle) + self.local.pack() + self.remote.pack() + self.attributes.pack()
+        return struct.pack(">II", self.revision, self.handle) + self.local.pack() + self.remote.pack() + self.attributes.pack()
 
     @classmethod
     def unpack(cls, raw: bytes) -> "ConnectPayload":
