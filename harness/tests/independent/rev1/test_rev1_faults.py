@@ -11,6 +11,7 @@ import pytest
 from ..faults import ATTACHMENT
 from .choices import CHOICES
 from .faults import BEHAVIOUR, FARP_FAULTS, FRAME_FAULTS, IU_FAULTS, clauses, listing
+from .labels import LABELS
 from .lives import SITUATIONS, live
 
 HERE = Path(__file__).resolve().parent
@@ -55,3 +56,12 @@ def test_every_choice_lives(setting: str) -> None:
             continue
         said = "".join(text for side in live(situation, None, [setting]) for _, text in side)
         assert '"VIP_SUCCESS"' in said and "Sequence error" not in said and "discarded" not in said, said
+
+
+def test_labels_are_requirements_that_hold() -> None:
+    book = HERE.parents[3] / "conformance" / "rev1"
+    rows = [line.split("\t") for line in (book / "requirements.tsv").read_text().splitlines()[1:]]
+    held = [line.split("\t") for line in (book / "holds.tsv").read_text().splitlines()[1:]]
+    known = {row[0] for row in rows} | {row[0] for row in held if row[1] == "holds"}
+    assert set(LABELS) == set(clauses())
+    assert {ident for ids in LABELS.values() for ident in ids.split()} <= known
