@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import List
@@ -9,6 +10,7 @@ from typing import List
 import pytest
 
 from ..faults import ATTACHMENT
+from ..test_independent import HELLO, run
 from .choices import CHOICES
 from .faults import BEHAVIOUR, FARP_FAULTS, FRAME_FAULTS, IU_FAULTS, clauses, listing
 from .labels import LABELS
@@ -65,3 +67,15 @@ def test_labels_are_requirements_that_hold() -> None:
     known = {row[0] for row in rows} | {row[0] for row in held if row[1] == "holds"}
     assert set(LABELS) == set(clauses())
     assert {ident for ids in LABELS.values() for ident in ids.split()} <= known
+
+
+def test_program_lists_and_refuses() -> None:
+    rev1 = ["--revision", "rev1"]
+    assert len(run([*rev1, "--list-choices"], [])[1]) == len(CHOICES)
+    rows = [row.split("\t") for row in run([*rev1, "--list-faults"], [])[1]]
+    assert len(rows) == len(listing()) and all(len(row) == 3 and all(row) for row in rows)
+    for wrong in (["--choose", "connect_info=yes"], ["--choose", "no_match=03"], ["--fault", "no-resp3"]):
+        assert run([*rev1, *wrong], [])[0] == 2
+    status, lines, _ = run([*rev1, "--choose", "rdma_read=no"], [HELLO])
+    pics = json.loads(lines[0])["result"]["pics"]
+    assert status == 0 and pics["revision"] == "rev1" and not pics["rdma_read"] and pics["peer_to_peer"]
