@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from ..port import SequenceError
@@ -17,6 +17,11 @@ class Assembly:
     seq_id: int
     seq_cnt: int
     iu: Iu
+
+
+def _compared(iu: Iu) -> bytes:
+    """What has to be the same in every frame of an IU (6.1): all but VI_RSVD, which a receiver ignores (5.7.3)."""
+    return replace(iu, reserved=0).device_header()
 
 
 class Exchange:
@@ -46,7 +51,7 @@ class Exchange:
         held = self.assembly
         if held is None or frame.seq_id != held.seq_id or frame.seq_cnt != held.seq_cnt:
             raise SequenceError("the frame continues nothing")
-        if not begins and (iu.device_header() != held.iu.device_header() or held.iu.opcode in ONE_FRAME[:3]):
+        if not begins and (_compared(iu) != _compared(held.iu) or held.iu.opcode in ONE_FRAME[:3]):
             raise SequenceError("the Device_Header is another within one IU")
         self._locate(frame, held.iu, payload)
         held.iu.payload += payload

@@ -473,6 +473,17 @@ def test_malformed_request(how: str, answer: Any) -> None:
     assert two.client.results[asked]["return"] == ("VIP_REJECT" if how == "refuse" else "VIP_NOT_REACHABLE")
 
 
+def test_reserved_bits_mean_nothing() -> None:
+    two = Two("rr", size=400)
+    two.connect()
+    mem = two.receive_buffer(two.server, 1000)
+    seen: Any = []
+    # VI_RSVD, other in each frame
+    two.change = lambda code, text: seen.append(0) or text[:60] + f"{len(seen):04x}" + text[64:] if code >= 0 else text
+    two.post(two.client, "send", bytes(range(200)) * 5)
+    assert two.bytes_of(two.server, mem, 1000) == bytes(range(200)) * 5 and two.client.completions("send") == [[]]
+
+
 def test_other_device_header() -> None:
     for settings, ends in (([], "c0"), (["unreadable=reject"], "c2")):
         two = Two(server=settings, config={"class": 2})
