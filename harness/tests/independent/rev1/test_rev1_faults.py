@@ -14,7 +14,8 @@ from ..test_independent import HELLO, run
 from .choices import CHOICES
 from .faults import BEHAVIOUR, FARP_FAULTS, FRAME_FAULTS, IU_FAULTS, clauses, listing
 from .labels import LABELS
-from .lives import SITUATIONS, live
+from .lives import SITUATIONS, live, traffic
+from .two import Two
 
 HERE = Path(__file__).resolve().parent
 
@@ -58,6 +59,18 @@ def test_every_choice_lives(setting: str) -> None:
             continue
         said = "".join(text for side in live(situation, None, [setting]) for _, text in side)
         assert '"VIP_SUCCESS"' in said and "Sequence error" not in said and "discarded" not in said, said
+
+
+@pytest.mark.parametrize("setting", [one for one in every_value() if one != "rdma_read=no"])
+def test_either_side_may_choose_alone(setting: str) -> None:
+    for client, server in (([setting], []), ([], [setting])):
+        two = Two("rd" if setting == "reliable_reception=no" else "rr", client, server, size=400)
+        two.connect()
+        traffic(two)
+        assert two.states() == ("connected", "connected")
+        for node in (two.client, two.server):
+            assert not any(node.completions("send") + node.completions("recv"))
+        assert two.disconnect(two.client)["return"] == "VIP_SUCCESS"
 
 
 def test_labels_are_requirements_that_hold() -> None:
