@@ -24,7 +24,7 @@ from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, wire
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, revision, seconds, seed, wire
 
 
 def add_parser(commands: Any) -> None:
@@ -51,9 +51,11 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
-             "api (VIPL calls alone, by --agent), ref:vitcp, vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
+             "api (VIPL calls alone, by --agent), ref:rev1, ref:vitcp, vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this "
+             "host's ADDR).",
     )  # fmt: skip
     wire(p)
+    revision(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
                    help="Make the VIPL calls of an fcoe:, vitcp: or api device through this: exec:COMMAND, unix:PATH, "
@@ -190,8 +192,14 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
+    if args.revision == "rev1" and (args.wire == "tcp" or args.dut == "api" or "vitcp:" in args.dut + ":"):
+        complain("--revision rev1 is an edition of FC-VI over Fibre Channel: leave out --wire tcp, and name no device of VI/TCP or "
+                 "of calls alone")  # fmt: skip
+        return 2
     if args.wire == "tcp" and args.dut == "ref":
         args.dut = "ref:vitcp"
+    if args.revision == "rev1" and args.dut == "ref":
+        args.dut = "ref:rev1"
     if args.jobs > 1 and args.dut == "api":
         complain("--dut api tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases run one "
                  "after another; --shard K/N divides them over several nodes")
@@ -278,7 +286,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("wire", "profile", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("wire", "revision", "profile", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

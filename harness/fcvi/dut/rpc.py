@@ -246,7 +246,9 @@ class RpcDut(Dut):
         if not isinstance(answer.get("pics"), dict):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
-        self.pics = answer["pics"]
+        self.pics = answer["pics"] if "revision" not in answer else {"revision": self.revision, **answer["pics"]}
+        if self.pics.get("revision", self.revision) != self.revision and "revision" in answer:
+            raise DutError(f"hello: revision is {self.revision!r}, and {str(self.pics['revision'])[:30]!r} in pics")
         devices = answer.get("devices", [])
         if not isinstance(devices, list) or not all(isinstance(name, str) for name in devices):
             raise DutError("hello: devices must be a list of names")

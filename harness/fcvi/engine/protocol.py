@@ -104,9 +104,13 @@ class Protocol:
     #: The steps of conformance that the standard names, given all results and the verdict of each requirement: for each step in
     #: order "name", "holds" ("yes", "no", "open"), "broken" and "open" (requirements). Empty when nothing of them was tried.
     phases: Optional[Callable[[Sequence[Result], Mapping[str, str]], list[dict[str, Any]]]] = None
-    #: What this edition is called beside the others, and the others; no run knows them yet.
+    #: What this edition is called beside the others ("2007", "rev1": the word of ``hello``, ``reset`` and --revision), and how the
+    #: others differ from it.
     edition: str = ""
     others: tuple[Edition, ...] = ()
+    #: Of an edition that is told by its differences: the standard whose requirements and errata are also this one's, as far as
+    #: holds.tsv of the folder says that they hold.
+    base: Optional[Protocol] = None
 
 
 class ProtocolError(ValueError):

@@ -323,6 +323,19 @@ def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
     return pics_module.complete(dut.pics, "hello")
 
 
+def _check_edition(pics: Mapping[str, Any], chosen: Sequence[tuple[CaseInfo, Variant]]) -> None:
+    """No case of one edition is run against a device that says it follows another. Raises PicsError."""
+    editions = {protocol_of(case.protocol).edition for case, _ in chosen} - {""}
+    said = pics.get("revision")
+    if not editions or said is None or editions == {said}:
+        return
+    other = ", ".join(sorted(editions - {said}))
+    raise PicsError(
+        f"the PICS of the device (hello, or --pics) says revision {said}, and the cases are those of {other}: run it with "
+        f"--revision {said}"
+    )
+
+
 def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     if options.resume is not None:
         return dut.settled(options.resume.pixit)
@@ -378,6 +391,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if dut.clock == "real":
             options = replace(options, jitter_us=jitter.measure())
         pics, pixit = _pics(options, dut), _pixit(options, dut)
+        _check_edition(pics, chosen)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
         if options.resume is not None:

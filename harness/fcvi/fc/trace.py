@@ -26,6 +26,11 @@ def _decode(frame: TraceFrame, checksum: bool) -> codec.Frame:
     return codec.decode(frame.data, frame.sof, frame.eof, codec.CRC_OK if frame.crc_ok else codec.CRC_BAD)
 
 
+def _decode_rev1(frame: TraceFrame, checksum: bool) -> codec.Frame:
+    crc = (codec.CRC_OK if frame.crc_ok else codec.CRC_BAD) if checksum else codec.CRC_ABSENT
+    return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=codec.EDITION["rev1"])
+
+
 def _in_c(frames: Sequence[TraceFrame], options: Sequence[bytes]) -> tuple[Any, bytes]:
     """The frames as C takes them, and their bytes one behind the other."""
     traced = ffi.new("struct calls_traced[]", [
@@ -60,6 +65,8 @@ def _brief(frames: Sequence[TraceFrame], fields: bool) -> list[tuple[str, str]]:
 
 
 LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode, _packets, _brief)
+#: Of a device of FC-VI Rev 1.0 (1999): the same frames in other words.
+LINE_REV1 = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode_rev1, _packets)
 
 
 def capture(frames: list[TraceFrame], comment: str) -> bytes:
