@@ -166,9 +166,11 @@ check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load 
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
 	$(IN_TREE) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py --revision rev1 $(BUILD)/fcvi pcaps/rev1
 
 check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
 	$(IN_TREE) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py --check --revision rev1 $(BUILD)/fcvi pcaps/rev1
 
 # ---- benchmarks ----
 
