@@ -41,7 +41,7 @@ def _rdma(t: Scenario) -> None:
     clause="5.3, 5.3.2, 6.7, 6.9",
     requirements=[
         "REV1-5.3-01", "REV1-5.3-03", "REV1-5.3.2-02", *(f"REV1-6.7-0{n}" for n in range(1, 8)), "REV1-6.9-01", "REV1-5.7.4-01",
-        "REV1-5.7.6-01", "FCVI-8.2-b1",
+        "REV1-5.7.6-01", "FCVI-6.8.1-01", "FCVI-8.2-b1",
     ],  # fmt: skip
     errata=["R01", "R03", "R10"],
     tags=["setup"],
@@ -82,7 +82,7 @@ def client(t: Scenario) -> None:
     "Client-Server: the DUT is the server",
     clause="5.3, 5.3.2, 6.8",
     requirements=["REV1-5.3-02", "REV1-5.3.2-01", "REV1-5.3.2-03", "REV1-6.8-01", "REV1-6.8-02", "REV1-6.8-03", "REV1-5.7.5-03",
-                  "FCVI-8.2-b1"],
+                  "FCVI-6.9.1-01", "FCVI-8.2-b1"],
     errata=["R01", "R03", "R11", "R30"],
     tags=["setup"],
     applies="server and send",

@@ -296,7 +296,7 @@ def start_request(t: Scenario, timeout_us: Optional[int] = None) -> Setup:
     """VipConnectRequest on the DUT, and its FCVI_CONNECT_RQST."""
     vi = create_vi(t)
     call = t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us)
-    rqst = t.expect("CONNECT_RQST", "REV1-6.7-04", why="after VipConnectRequest")
+    rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")
     check_rqst(t, rqst)
     return originated(t, vi, call, rqst)
 
@@ -354,7 +354,7 @@ def start_accept(t: Scenario, setup: Setup, conn: int, vi: Optional[int] = None)
     """VipCreateVi and VipConnectAccept on the DUT, and its accepting RESP1."""
     setup.vi = create_vi(t) if vi is None else vi
     setup.call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
-    resp1 = t.expect("CONNECT_RESP1", "REV1-5.3.2-01", exchange=setup.exchange, why="after VipConnectAccept")
+    resp1 = t.expect("CONNECT_RESP1", "FCVI-6.9.1-01", exchange=setup.exchange, why="after VipConnectAccept")
     check_resp1(t, resp1, setup)
     setup.dut_handle = resp1.conn_int("VI_RQST_HANDLE")
     return resp1
