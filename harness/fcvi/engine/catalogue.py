@@ -66,6 +66,9 @@ class Change:
     kind_was: str
     observable_was: str
     reason: str
+    level_was: str = ""  # of a table that has these columns
+    subject_was: str = ""
+    statement_was: str = ""
 
 
 @dataclass(frozen=True)
