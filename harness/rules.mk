@@ -41,7 +41,7 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_stream.c harness/agent/provider_sockets.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_sockets.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 

@@ -63,7 +63,8 @@ static const struct api_method methods[] = {{"VipOpenNic", api_open_nic, false},
                                             {"mem.poll", api_mem_poll, true},
                                             {"layout", api_layout, false},
                                             {"agent.state", api_state, false},
-                                            {"agent.devices", api_devices, false}};
+                                            {"agent.devices", api_devices, false},
+                                            {"inject", api_inject, false}};
 
 /* A request on its way. */
 struct open_call {

@@ -12,7 +12,7 @@ from fcvi.engine.pixit import DUT, Identity
 
 
 def attach(
-    spec: str, *, agent: str = "", agent2: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0,
+    spec: str, *, agent: str = "", agent2: str = "", inject: str = "", identity: Identity = DUT, rpc_timeout_s: float = 5.0,
     log: Optional[Path] = None, limits: Limits = Limits(),
 ) -> Dut:
     """Attach the device that ``--dut`` names, and for a live interface the upper tester that ``--agent`` names.
@@ -25,7 +25,9 @@ def attach(
     if spec == "api":
         from fcvi.dut.api import attach_api
 
-        return attach_api([agent, agent2], rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
+        return attach_api([agent, agent2], rpc_timeout_s=rpc_timeout_s, log=log, limits=limits, inject=inject)
+    if inject:
+        raise AttachError(f"--inject {inject}: only for --dut api, below whose calls it works")
     if agent2:
         raise AttachError(f"--agent2 {agent2}: only for --dut api, whose other end it is")
     if spec.partition(":")[0] in ("fcoe", "frames", "vitcp"):

@@ -61,6 +61,9 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--agent2", default="", metavar="SPEC",
                    help="With --dut api, make the calls of the other end through this "
                         "(default: a second NIC of --agent).")  # fmt: skip
+    p.add_argument("--inject", default="", metavar="COMMAND",
+                   help="With --dut api, run this command to lose, damage or cut what passes between the ends "
+                        "(default: ask the agent).")  # fmt: skip
     p.add_argument("--profile", metavar="FILE",
                    help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: profile T0).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
@@ -161,8 +164,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
-        dut=args.dut, agent=args.agent, agent2=args.agent2, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
-        shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
+        dut=args.dut, agent=args.agent, agent2=args.agent2, inject=args.inject, pics_file=args.pics, select=args.select,
+        jobs=args.jobs, seed=args.seed, shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), profile_file=args.profile,
         log=None if folder is None else Path(args.report, "dut.log"), record=record,
@@ -278,7 +281,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("wire", "profile", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("wire", "profile", "agent", "agent2", "inject", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -7,19 +7,26 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.budget import Limits
+from fcvi.engine.upper import METHOD_NOT_FOUND
 from .base import AttachError, Dut, DutError, Notification, Reply, Unavailable
 from .control import attach_agent
+from .inject import Injector
 from .planes import Control, monotonic_us
 
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
+#: Claims about a wire of TCP. Here the wire is the agents' affair.
+_OF_STREAMS = frozenset(("tcp", "ipv6", "flow_control"))
 _GATHER_US = 200  # what belongs to something follows so soon
 
 
 class ApiDut(Dut):
     """Agents, each with an end of its own; one agent is both."""
 
-    def __init__(self, agents: list[Control]) -> None:
+    def __init__(self, agents: list[Control], specs: list[str], injector: Optional[Injector] = None) -> None:
         super().__init__()
+        self._specs = specs
+        self._config: dict[str, Any] = {}
+        self._injector = injector  # without one, faults are asked of the first agent
         self.spec, self.clock = "api", "real"
         self._agents = agents
         self._open: list[Reply] = []
@@ -29,7 +36,8 @@ class ApiDut(Dut):
 
     def _identify(self) -> None:
         first = self._agents[0]
-        self.implementation, self.version, self.pics = first.implementation, first.version, first.pics
+        self.implementation, self.version = first.implementation, first.version
+        self.pics = {item: claim for item, claim in first.pics.items() if item not in _OF_STREAMS}
         for agent in self._agents:
             if agent.wires is not None and "api" not in agent.wires:
                 raise AttachError(f"--agent: {agent.implementation} makes no calls by themselves: its hello names the wires "
@@ -41,9 +49,15 @@ class ApiDut(Dut):
         return max(0, monotonic_us() - self._since)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
-        """``end`` says whose agent it is. Which devices there are nobody else can say."""
+        """``end`` says whose agent it is. Which devices there are, and in how many processes, nobody else can say."""
         if method == "agent.devices":
-            return Reply(method, True, {"devices": self.devices}, time_us=self._now())
+            found = {"devices": self.devices, "agents": len(self._agents)}
+            return Reply(method, True, found, time_us=self._now())
+        if method == "agent.restart":
+            return self._end_process(params.get("end", 0))
+        if method == "inject" and self._injector is not None:
+            result = self._injector(params)
+            return Reply(method, True, result, time_us=self._now())
         end = params.get("end", 0)
         agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
         reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
@@ -53,6 +67,15 @@ class ApiDut(Dut):
             self._open.append(reply)
         self._latest = (reply, agent)
         return reply
+
+    def _end_process(self, end: Any) -> Reply:
+        """End the agent of this end, which is not the only one, and start it anew: what the process held is no more."""
+        if end not in range(1, len(self._agents)) or not self._specs[end].startswith("exec:"):
+            return Reply("agent.restart", True, error=(METHOD_NOT_FOUND, "no process of its own"), time_us=self._now())
+        self._latest = None
+        self._agents[end].restart()
+        self._agents[end].reset({**self._config, "end": end})
+        return Reply("agent.restart", True, {}, time_us=self._now())
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         raise Unavailable(f"--dut api has no wire: the case needs {method}")
@@ -105,7 +128,7 @@ class ApiDut(Dut):
     def reset(self, config: dict[str, Any]) -> None:
         if config.get("wire", "fc") != "api":
             raise Unavailable("--dut api has no wire: it runs the cases that make calls alone")
-        self._open, self._latest = [], None
+        self._open, self._latest, self._config = [], None, config
         for end, agent in enumerate(self._agents):
             agent.reset({**config, "end": end} if len(self._agents) > 1 else config)
         self.inbox.clear()
@@ -125,15 +148,18 @@ class ApiDut(Dut):
             agent.close()
 
 
-def attach_api(agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> ApiDut:
+def attach_api(
+    agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits(), inject: str = ""
+) -> ApiDut:
     """Attach the agents that ``--agent`` and ``--agent2`` name. Raises AttachError and DutError."""
     if not agents[0]:
         raise AttachError("--dut api: name the agent that makes the calls: --agent exec:fcvi-agent")
+    injector = Injector(inject) if inject else None
     attached: list[Control] = []
     try:
         for spec in filter(None, agents):
             attached.append(attach_agent(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits))
-        return ApiDut(attached)
+        return ApiDut(attached, [spec for spec in agents if spec], injector)
     except BaseException:  # an interrupt as well: what was started ends with us
         for agent in attached:
             agent.close()

@@ -56,6 +56,7 @@ class RunOptions:
     dut: str = "ref"
     agent: str = ""  # the upper tester of a live interface, or of calls alone
     agent2: str = ""  # of calls alone: that of the other end
+    inject: str = ""  # of calls alone: the command that makes faults below them
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
     shard: tuple[int, int] = (1, 1)  # which part of the selected cases, of how many
@@ -279,7 +280,7 @@ def _attach(options: RunOptions) -> Dut:
     dut = attach(
         options.attach_as or options.dut, agent=options.agent, identity=options.declaration.pixit.dut,
         rpc_timeout_s=options.rpc_timeout_s, log=options.log, **({} if options.limits is None else {"limits": options.limits}),
-        **({"agent2": options.agent2} if options.agent2 else {}),
+        **({"agent2": options.agent2} if options.agent2 else {}), **({"inject": options.inject} if options.inject else {}),
     )  # fmt: skip
     dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
@@ -451,8 +452,8 @@ def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, 
         return
     report.deviations = [deviation.Outcome(d) for d in _deviations(options)]
     said = {
-        "agent": options.agent, "agent2": options.agent2, "rpc_timeout_s": options.rpc_timeout_s,
-        "own_timers": _own_timers(options),
+        "agent": options.agent, "agent2": options.agent2, **({"inject": options.inject} if options.inject else {}),
+        "rpc_timeout_s": options.rpc_timeout_s, "own_timers": _own_timers(options),
     }  # fmt: skip
     options.store.begin(report, [c.variant_id(v) for c, v in chosen], said, options.resume is not None)
     report.deviations = []
