@@ -1,7 +1,7 @@
 """The part of CONFORMANCE.md that is about VIPL, whose cases make calls alone: no codec and no monitor takes part.
 
-A case may list only what its own code names, or the steps that it calls: ``unnamed`` finds the others. The cases that need
-something below the calls are the exception. They end inconclusive, so that they bear out nothing.
+A case may list only what its own code names, or the steps that it calls: ``unnamed`` finds the others. Cases that need an
+injector below the calls, or a second process, are told apart: without it they end inconclusive.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import types
 from typing import Any, Iterator, Mapping
 
 from fcvi.engine.case import CaseInfo
-from fcvi.engine.catalogue import Requirement, load_errata, load_requirements
+from fcvi.engine.catalogue import Requirement, load_changes, load_errata, load_requirements
 
 from . import claims
 from .vipl.book import PROTOCOL
@@ -21,7 +21,7 @@ from .vipl.steps import scenario, session
 
 _ROW = re.compile(r"[SG]\d+(?:\.\d+)*-\d+")
 _HOME = "conformance.vipl."
-_LACKS = re.compile(r"\binjector\b|two processes")
+_LACKS = re.compile(r"two processes")
 
 
 def _words(code: types.CodeType) -> Iterator[str]:
@@ -76,9 +76,10 @@ def _ours(thing: Any) -> bool:
 
 
 def _idle(case: CaseInfo) -> bool:
-    """Whether the case says that it lacks something that no call can bring about."""
+    """Whether the case needs something that no call can bring about: an injector, or a second process."""
     code = case.body.__code__
-    return any(isinstance(c, str) and _LACKS.search(c) for inner in claims.codes(code) for c in inner.co_consts)
+    constants = (c for inner in claims.codes(code) for c in inner.co_consts)
+    return "fault" in case.tags or any(isinstance(c, str) and _LACKS.search(c) for c in constants)
 
 
 def unnamed() -> list[str]:
@@ -87,7 +88,6 @@ def unnamed() -> list[str]:
     return [
         f"case {case.id} lists {ident}, which no check of it names"
         for case in all_cases()
-        if not _idle(case)
         for ident in case.requirements
         if ident not in everywhere | _in_code(case.body)
     ]
@@ -97,7 +97,7 @@ def _tested_by(r: Requirement, cases: Mapping[str, list[str]], idle: Mapping[str
     if not r.testable:
         return r.observable.removeprefix("n/a: ")
     parts = ["checks in " + ", ".join(cases[r.id])] if r.id in cases else []
-    parts += ["inconclusive without an injector or a second process: " + ", ".join(idle[r.id])] if r.id in idle else []
+    parts += ["with an injector or a second process: " + ", ".join(idle[r.id])] if r.id in idle else []
     return "; ".join(parts) or "**not tested**"
 
 
@@ -117,8 +117,8 @@ def render() -> list[str]:
     lines = [
         "", f"# {PROTOCOL.name} ({PROTOCOL.standard})", "",
         f"{len(rows)} statements, {len(testable)} of them testable, {sum(r.id in tested for r in testable)} tested by checks of "
-        f"{len(every)} cases; {sum(r.id in idle and r.id not in tested for r in testable)} more have cases that end inconclusive "
-        "without an injector below the calls or a second process. `S` is the VI Architecture's text, `G` the Developer's Guide.",
+        f"{len(every)} cases; {sum(r.id in idle and r.id not in tested for r in testable)} more by cases that need an injector "
+        "below the calls or a second process (harness/docs/vipl.md). `S` is the VI Architecture's text, `G` the Developer's Guide.",
     ]  # fmt: skip
     document = ""
     for r in rows:
@@ -127,6 +127,8 @@ def render() -> list[str]:
             lines += ["", f"## {PROTOCOL.name}: {'VI Architecture' if document == 'S' else 'Developer' + chr(39) + 's Guide'}", ""]
             lines += ["| id | level | statement | tested by |", "| --- | --- | --- | --- |"]
         lines.append(f"| {r.id} | {r.level} | {_cell(r.statement)} | {_cell(_tested_by(r, tested, idle))} |")
+    lines += ["", f"## {PROTOCOL.name}: rows of the catalogue that were changed", "", "| id | level before | reason |"]
+    lines += ["| --- | --- | --- |", *(f"| {c.id} | {c.level_was} | {_cell(c.reason)} |" for c in load_changes([PROTOCOL]))]
     lines += ["", f"## {PROTOCOL.name}: errata", "", "| no | title | decided | cases |", "| --- | --- | --- | --- |"]
     for erratum in load_errata([PROTOCOL]).values():
         decided = " ".join(line.removeprefix("- ") for line in erratum.body.splitlines() if line)

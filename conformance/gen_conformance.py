@@ -174,7 +174,7 @@ def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
     changes = load_changes([protocol])
     if changes:
         lines += ["", "## Rows of the catalogue that were changed", "", "| id | kind before | reason |", "| --- | --- | --- |"]
-        lines += [f"| {c.id} | {', '.join(filter(None, (c.level_was, c.kind_was)))} | {_cell(c.reason)} |" for c in changes]
+        lines += [f"| {c.id} | {c.kind_was} | {_cell(c.reason)} |" for c in changes]
     return lines + _errata(protocol, cases) + gen_editions.render(protocol)
 
 
