@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
-from . import codec
+from . import codec, notation
 from .codes import R_CTL
 
 Value = Union[int, bytes]
@@ -49,16 +49,12 @@ class RawFrame:
     crc_ok: bool = True
 
     def params(self) -> dict[str, Any]:
-        """As the DUT protocol writes it (notation.py)."""
-        from .notation import to_params
-
-        return to_params(self)
+        """As the DUT protocol writes it."""
+        return notation.to_params(self)
 
     def text(self) -> str:
         """The params as JSON without white space."""
-        from .notation import to_text
-
-        return to_text(self)
+        return notation.to_text(self)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any, Sequence
 
 from _fcvi import ffi, lib
@@ -56,7 +55,8 @@ def _brief(frames: Sequence[TraceFrame], fields: bool) -> list[tuple[str, str]]:
             break
         room = length
     texts = str(ffi.buffer(out, length), "ascii").split("\0")
-    return list(zip(texts, islice(texts, 1, None)))[::2]
+    pairs = iter(texts)
+    return list(zip(pairs, pairs))
 
 
 LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode, _packets, _brief)
