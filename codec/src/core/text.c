@@ -37,11 +37,9 @@ void fcvi_say_text(struct fcvi_text *t, const char *text)
 void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
 {
     static const char blanks[] = "                                ";
-    size_t length = strlen(text);
     FCVI_ASSERT(width < sizeof blanks);
-    put(t, text, length);
-    if (length < width)
-        put(t, blanks, width - length);
+    put(t, text, strlen(text));
+    put(t, blanks, width - strnlen(text, width));
 }
 
 void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
