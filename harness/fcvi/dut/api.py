@@ -1,4 +1,7 @@
-"""``--dut api``: a provider of VIPL, judged by its calls alone. There is no frame, and nobody's port: one or two agents."""
+"""``--dut api`` and ``--dut verbs``: a provider of VIPL or of RDMA verbs, judged by its calls alone.
+
+There is no frame, and nobody's port: one or two agents.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,15 @@ from .planes import Control, monotonic_us
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
 _GATHER_US = 200  # what belongs to something follows so soon
 
+_USUAL = {"api": "fcvi-agent", "verbs": "fcvi-verbs-agent"}
+
 
 class ApiDut(Dut):
     """Agents, each with an end of its own; one agent is both."""
 
-    def __init__(self, agents: list[Control]) -> None:
+    def __init__(self, wire: str, agents: list[Control]) -> None:
         super().__init__()
-        self.spec, self.clock = "api", "real"
+        self.spec, self.clock = wire, "real"
         self._agents = agents
         self._open: list[Reply] = []
         self._latest: Optional[tuple[Reply, Control]] = None
@@ -31,11 +36,15 @@ class ApiDut(Dut):
         first = self._agents[0]
         self.implementation, self.version, self.pics = first.implementation, first.version, first.pics
         for agent in self._agents:
-            if agent.wires is not None and "api" not in agent.wires:
+            if agent.wires is not None and self.spec not in agent.wires:
                 raise AttachError(f"--agent: {agent.implementation} makes no calls by themselves: its hello names the wires "
-                                  f"{', '.join(agent.wires)}; it has to name api")  # fmt: skip
-        #: The names for VipOpenNic, in the order of the ends.
+                                  f"{', '.join(agent.wires)}; it has to name {self.spec}")  # fmt: skip
+        #: The names for VipOpenNic or verbs.OpenRnic, in the order of the ends.
         self.devices: list[str] = first.devices if len(self._agents) == 1 else [d for a in self._agents for d in a.devices[:1]]
+        #: The addresses of these, where their hello has any.
+        self.addresses: list[str] = (
+            first.addresses if len(self._agents) == 1 else [d for a in self._agents for d in a.addresses[:1]]
+        )
 
     def _now(self) -> int:
         return max(0, monotonic_us() - self._since)
@@ -43,7 +52,8 @@ class ApiDut(Dut):
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         """``end`` says whose agent it is. Which devices there are nobody else can say."""
         if method == "agent.devices":
-            return Reply(method, True, {"devices": self.devices}, time_us=self._now())
+            addresses = {"addresses": self.addresses} if self.addresses else {}
+            return Reply(method, True, {"devices": self.devices, **addresses}, time_us=self._now())
         end = params.get("end", 0)
         agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
         reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
@@ -55,7 +65,7 @@ class ApiDut(Dut):
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        raise Unavailable(f"--dut api has no wire: the case needs {method}")
+        raise Unavailable(f"--dut {self.spec} has no wire: the case needs {method}")
 
     def _collect(self) -> bool:
         found = False
@@ -103,8 +113,8 @@ class ApiDut(Dut):
         self.now_us = self._now()
 
     def reset(self, config: dict[str, Any]) -> None:
-        if config.get("wire", "fc") != "api":
-            raise Unavailable("--dut api has no wire: it runs the cases that make calls alone")
+        if config.get("wire", "fc") != self.spec:
+            raise Unavailable(f"--dut {self.spec} has no wire: it runs the cases that make calls alone")
         self._open, self._latest = [], None
         for end, agent in enumerate(self._agents):
             agent.reset({**config, "end": end} if len(self._agents) > 1 else config)
@@ -125,15 +135,15 @@ class ApiDut(Dut):
             agent.close()
 
 
-def attach_api(agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> ApiDut:
+def attach_api(wire: str, agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> ApiDut:
     """Attach the agents that ``--agent`` and ``--agent2`` name. Raises AttachError and DutError."""
     if not agents[0]:
-        raise AttachError("--dut api: name the agent that makes the calls: --agent exec:fcvi-agent")
+        raise AttachError(f"--dut {wire}: name the agent that makes the calls: --agent exec:{_USUAL[wire]}")
     attached: list[Control] = []
     try:
         for spec in filter(None, agents):
             attached.append(attach_agent(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits))
-        return ApiDut(attached)
+        return ApiDut(wire, attached)
     except BaseException:  # an interrupt as well: what was started ends with us
         for agent in attached:
             agent.close()
