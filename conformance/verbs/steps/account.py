@@ -128,6 +128,15 @@ class Account:
         """The WRs of a QP in the order of posting, without those from before its last reset."""
         return [wr for wr in self._wrs.values() if wr.qp is qp and (queue is None or wr.queue == queue) and not wr.lost]
 
+    def dead(self, ends: set[int]) -> None:
+        """The process that had these objects is gone."""
+        for qp in [q for q in self.qps if q.node.end.number in ends]:
+            qp.abandon()
+        for cq in [c for c in self.cqs if c.node.end.number in ends]:
+            cq.gone = True
+        for mem in [m for m in self.mems if m.node.end.number in ends]:
+            mem.watched = False
+
     # ---- WCs ----
 
     def take(self, cq: Cq, wc: Wc) -> Optional[Wr]:

@@ -72,6 +72,9 @@ class Verbs(Scenario):
         addresses = [str(a) for a in where] if isinstance(where, list) else []
         if not devices or len(addresses) < len(devices[:2]):
             raise DutError("hello has to name devices and an address for each of them")
+        told = asked.result().get("agents")
+        #: How many processes make the calls.
+        self.agents = told if isinstance(told, int) else 1
         last = min(1, len(devices) - 1)
         self.ends = (End(self, 0, devices[0], addresses[0]), End(self, 1, devices[last], addresses[last]))
         self.a: Any = None  # the nodes of both ends, when they are opened
@@ -197,6 +200,13 @@ class Verbs(Scenario):
             if rest <= 0:
                 break
         return not any(not wr.wcs for wr in wanted)
+
+    def kill(self, number: int) -> None:
+        """End the process of an end at once. With one agent both ends are gone."""
+        self.ends[number].call("agent.exit")
+        ends = {number} if self.agents > 1 else {0, 1}
+        self.account.dead(ends)
+        self.a, self.b = (None if k in ends else node for k, node in enumerate((self.a, self.b)))
 
     # ---- the end ----
 

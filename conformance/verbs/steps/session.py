@@ -488,6 +488,11 @@ class Qp:
             self.t.account.forget(self)
         return call
 
+    def abandon(self) -> None:
+        """Nothing is expected of the QP any more: the case has seen it do what it may not do, or has sacrificed it."""
+        self.gone = True
+        self.t.account.forget(self)
+
     def disconnected(self, within_us: Optional[int] = None) -> bool:
         """Whether librdmacm says in time that the stream has ended."""
         limit = self.t.bound_us if within_us is None else within_us
@@ -523,8 +528,7 @@ class Pair:
 
 def nodes(t: Verbs) -> tuple[Node, Node]:
     """Both ends opened, once a case."""
-    if t.a is None:
-        t.a, t.b = Node(t, t.ends[0]), Node(t, t.ends[1])
+    t.a, t.b = t.a or Node(t, t.ends[0]), t.b or Node(t, t.ends[1])
     return t.a, t.b
 
 
@@ -532,6 +536,24 @@ def need_read(t: Verbs) -> None:
     """The condition READ."""
     if any(node.attr("max_qp_rd_atom") < 1 or node.attr("max_qp_init_rd_atom") < 1 for node in nodes(t)):
         t.skip("the device has no RDMA Read")
+
+
+def settled(p: Pair) -> None:
+    """Time for everything that a sent before to be completed at b: a Read comes behind it where there are Reads (6.6.2.5)."""
+    if has_read(p.t):
+        p.t.reap([p.a.read(p.mb.remote(0), p.ma.sge(0, 8))])
+    p.t.wait(p.t.quiet_us // 5)
+
+
+def ended(p: Pair, row: str, what: str, wrs: Iterable[Wr]) -> None:
+    """The stream of b has ended without a call at b: its Receives are flushed (iWARP; on IB nothing tells b)."""
+    if p.t.iwarp:
+        flushed(wrs, row, what)
+
+
+def unused_key(t: Verbs, key: int) -> bool:
+    """Whether no region of the case has this number."""
+    return all(key not in (mem.lkey, mem.rkey) for mem in t.account.mems)
 
 
 def has_read(t: Verbs) -> bool:
@@ -697,6 +719,7 @@ def _scenario(wr: Wr) -> Verbs:
 
 __all__ = [
     "ALL", "Cq", "Joined", "LOCAL_WRITE", "MW_BIND", "Mem", "Node", "OK", "Pair", "Posted", "Qp", "REFUSED", "REMOTE_READ",
-    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "event_of", "flushed", "good", "has_read", "hex64", "join", "message",
-    "need_read", "nodes", "pair", "prime", "receives", "returned", "said", "start",
+    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "ended", "event_of", "flushed", "good", "has_read", "hex64", "join", "message",
+    "need_read", "nodes", "pair", "prime", "receives", "returned", "said", "settled", "start",
+    "unused_key",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ There is no frame, and nobody's port: one or two agents.
 from __future__ import annotations
 
 import selectors
+import time
 from pathlib import Path
 from typing import Any, Optional
 
@@ -16,6 +17,7 @@ from .planes import Control, monotonic_us
 
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
 _GATHER_US = 200  # what belongs to something follows so soon
+_END_US = 10_000_000  # a process that is told to end has ended within this time
 
 _USUAL = {"api": "fcvi-agent", "verbs": "fcvi-verbs-agent"}
 
@@ -28,6 +30,7 @@ class ApiDut(Dut):
         self.spec, self.clock = wire, "real"
         self._agents = agents
         self._open: list[Reply] = []
+        self._config: dict[str, Any] = {}
         self._latest: Optional[tuple[Reply, Control]] = None
         self._since = monotonic_us()
         self._identify()
@@ -53,9 +56,12 @@ class ApiDut(Dut):
         """``end`` says whose agent it is. Which devices there are nobody else can say."""
         if method == "agent.devices":
             addresses = {"addresses": self.addresses} if self.addresses else {}
-            return Reply(method, True, {"devices": self.devices, **addresses}, time_us=self._now())
+            told = {"devices": self.devices, "agents": len(self._agents), **addresses}
+            return Reply(method, True, told, time_us=self._now())
         end = params.get("end", 0)
         agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
+        if method == "agent.exit":
+            return self._ended(agent)
         reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
         if reply.done:
             reply.time_us = self._now()
@@ -63,6 +69,26 @@ class ApiDut(Dut):
             self._open.append(reply)
         self._latest = (reply, agent)
         return reply
+
+    def _ended(self, agent: Control) -> Reply:
+        """The process of an agent ends at once; a new one takes its place, with nothing open. What was open at the agent is lost."""
+        try:
+            agent.request("agent.exit", {})
+            limit = monotonic_us() + _END_US
+            while monotonic_us() < limit:
+                agent.pump()
+                time.sleep(0.005)
+            raise Unavailable("the agent goes on after agent.exit")
+        except DutError:
+            pass  # it has ended
+        try:
+            agent.restart()
+        except DutError as error:
+            raise Unavailable(f"the agent ended and cannot be attached again: {error}") from error
+        end = self._agents.index(agent)
+        agent.reset({**self._config, "end": end} if len(self._agents) > 1 else self._config)
+        self._open = [reply for reply in self._open if reply.done] if len(self._agents) > 1 else []
+        return Reply("agent.exit", True, {}, time_us=self._now())
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         raise Unavailable(f"--dut {self.spec} has no wire: the case needs {method}")
@@ -115,7 +141,7 @@ class ApiDut(Dut):
     def reset(self, config: dict[str, Any]) -> None:
         if config.get("wire", "fc") != self.spec:
             raise Unavailable(f"--dut {self.spec} has no wire: it runs the cases that make calls alone")
-        self._open, self._latest = [], None
+        self._open, self._latest, self._config = [], None, config
         for end, agent in enumerate(self._agents):
             agent.reset({**config, "end": end} if len(self._agents) > 1 else config)
         self.inbox.clear()
