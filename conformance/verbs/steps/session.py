@@ -719,7 +719,8 @@ def _scenario(wr: Wr) -> Verbs:
 
 __all__ = [
     "ALL", "Cq", "Joined", "LOCAL_WRITE", "MW_BIND", "Mem", "Node", "OK", "Pair", "Posted", "Qp", "REFUSED", "REMOTE_READ",
-    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "ended", "event_of", "flushed", "good", "has_read", "hex64", "join", "message",
+    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "ended",
+    "event_of", "flushed", "good", "has_read", "hex64", "join", "message",
     "need_read", "nodes", "pair", "prime", "receives", "returned", "said", "settled", "start",
     "unused_key",
 ]  # fmt: skip
