@@ -596,7 +596,7 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
 
     def requests() -> list[Told]:
         new = t.told[before:]
-        return [e for e in new if e.kind == "connect-request" and e.end == b.end and e.get("listener") == listener]
+        return [e for e in new if e.kind == "connect-request" and t.at(b.end, e) and e.get("listener") == listener]
 
     t.until(lambda: bool(requests()) or asking.done, limit)
     found = requests()
