@@ -71,7 +71,7 @@ def _first_open(qp: "Qp") -> Optional[Wqe]:
 def _fail(qp: "Qp", wqe: Wqe, what: str) -> None:
     """The WR cannot be carried out; what is ahead of it is done first, or flushed (B14)."""
     wqe.failed = status_of(qp, what)
-    if qp.model.choose.flush_ahead == "flushed" or qp.model.fault == "error-overtakes":
+    if qp.model.choose.flush_ahead == "flushed":
         qp.stop("term", wqe, wqe.failed)
 
 
