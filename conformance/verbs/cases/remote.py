@@ -40,16 +40,16 @@ def allowed(t: Verbs, p: Pair, op: str, target: Mem, row: str, at: int = 0) -> b
 
 
 def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, what: str, *, event: str = "", ib: str = "",
-           length: int = LENGTH, local: bool = False) -> None:  # fmt: skip
+           length: int = LENGTH, local: bool = False, region: Optional[Mem] = None) -> None:  # fmt: skip
     """An access that may move no byte.
 
     rows: of the breach; event: the row of the event at the target (iWARP); ib: the row of the WC at the initiator (IB); local: the
-    initiator's provider may stop it itself.
+    initiator's provider may stop it itself; region: the one that is named, at first the bytes of its fill.
     """
-    target, first = p.mb, rows.split()[0]
+    target, first = region or p.mb, rows.split()[0]
     p.ma.write(b"\x77" * min(length, 4096), 0)
     target.write(bytes([target.fill]) * LENGTH, 0)
-    theirs = receives(p.b, target, 3, start=target.length - 256)
+    theirs = receives(p.b, p.mb, 3, start=p.mb.length - 256)
     mine = receives(p.a, p.ma, 2, start=p.ma.length - 256)
     wrs = access(p, op, remote, p.ma.sge(0, length))
     t.reap(wrs)
