@@ -128,7 +128,8 @@ def read_behind(t: Verbs) -> None:
         if not t.require(sink.wrong(1000 * turn + 7) == 0, "8.2.2-11", f"the data of Reads behind a {op}, round {turn}", "old",
                          "what was just brought"):  # fmt: skip
             break
-        t.require(p.mb.wrong(1000 * turn + 7) == 0, "6.6.2.5-01", f"the bytes of a {op} ahead of a Read that is done", "old", "there")
+        there_now = p.mb.wrong(1000 * turn + 7) == 0
+        t.require(there_now, "6.6.2.5-01", f"the bytes of a {op} ahead of a Read that is done", "old", "there")
     t.named("8.2.2-06")
     alive(t)
 
