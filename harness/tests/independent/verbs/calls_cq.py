@@ -121,7 +121,7 @@ class CqCalls(Caller):
                 return {"wcs": self._wcs(found)} if last or len(found) >= most else None
 
             return Wait(us, attempt)
-        if self.model.fault == "poll-one-at-a-time":
+        if self.model.choose.poll == "one":
             most = min(most, 1)
         return {"wcs": self._wcs(cq.poll(most))}
 

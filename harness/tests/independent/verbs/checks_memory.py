@@ -261,3 +261,12 @@ def reregistration(make: Make) -> None:
         return buffer.remote() if made["rkey"] != buffer.rkey else {**buffer.remote(), "rkey": made["rkey"] ^ 1}
     for prepare, works in ((rights, False), (domain, False), (place, False), (moved, True), (failed, False), (old, False)):
         _usable(make, prepare, works)
+
+
+@check("iwarp")
+def stag_zero(make: Make) -> None:
+    """A Write to STag zero is a Completion Error of the poster, and nothing goes out (8.1.3.2.1)."""
+    pair = make()
+    found = pair.left.post("RDMA_WRITE", [pair.source.sge(8)], 3, remote={"addr": "0" * 16, "rkey": 0})
+    failing(pair, pair.left, found, LOCAL, 3)
+    same(pair.agent.events("async", qp=pair.left.qp), [])

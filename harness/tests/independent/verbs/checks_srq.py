@@ -145,7 +145,7 @@ def srq_with_work_goes(make: Make) -> None:
 @check()
 def sizes_changed(make: Make) -> None:
     """Where a QP can be resized, both queues can, but not below what is outstanding (6.1.3)."""
-    pair = make()
+    pair = make(settings_also=("resize_qp=yes",))
     if pair.agent.call("hello", protocol=2)["pics"]["resize_qp"]:
         right = pair.right
         right.receive([pair.sink.sge(8)], 1, 6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Tuple
 
 from .bench import FULL, Answer, Buffer, End, join
 from .checks import BIND, INVALIDATE, LOCAL, Make, SUCCESS, alive, check, ended, failing, same
@@ -55,7 +55,8 @@ def windows(make: Make) -> None:
         return
     window.write()
     window.closed()
-    for more, offset, length in (({}, 15, 8), ({}, 73, 8), ({"access": ["REMOTE_READ"]}, 16, 8)):
+    wrong: List[Tuple[Answer, int, int]] = [({}, 15, 8), ({}, 73, 8), ({"access": ["REMOTE_READ"]}, 16, 8)]
+    for more, offset, length in wrong:
         window = Windows(make, access=["LOCAL_WRITE", "MW_BIND"])
         window.bound(**more)
         window.write(offset, length)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .bench import Buffer
+from typing import Any, List
+
+from .bench import Answer, Buffer
 from .checks import (FLUSHED, LOCAL, Make, ORD, SHORT, SOON, SUCCESS, alive, among, check, ended, failing, one_error, over,
                      reads, same, told)
 
@@ -125,8 +127,8 @@ def unsignaled(make: Make) -> None:
     same(left.sent(1, SOON), [])
     left.receive([pair.source.sge(4)], 5)
     bad = {"addr": "0" * 16, "lkey": 0, "length": 4}
-    wrs = [{"wr_id": f"{1:016x}", "opcode": "SEND", "sges": [bad], "flags": []},
-           {"wr_id": f"{2:016x}", "opcode": "SEND", "sges": [pair.source.sge(4)], "flags": []}]
+    wrs: List[Answer] = [{"wr_id": f"{1:016x}", "opcode": "SEND", "sges": [bad], "flags": []},
+                         {"wr_id": f"{2:016x}", "opcode": "SEND", "sges": [pair.source.sge(4)], "flags": []}]
     if pair.agent.call("verbs.PostSq", qp=left.qp, wrs=wrs)["return"] == "success":
         seen = left.sent(2)
         same([wr_id for wr_id, _ in seen], [1, 2])
@@ -262,7 +264,7 @@ def errors_in_the_middle(make: Make) -> None:
     left.receive([pair.source.sge(4)], 50, 3)
     pair.right.receive([pair.sink.sge(16)], 60, 6)
     bad = {"addr": "0000000000001000", "lkey": 0xdead00, "length": 4}
-    kinds = [("RDMA_READ", [pair.source.sge(4)])] if reads(pair) else []
+    kinds: List[Any] = [("RDMA_READ", [pair.source.sge(4)])] if reads(pair) else []
     kinds += [("SEND", [pair.source.sge(4)]), ("SEND", [bad]), ("SEND", [pair.source.sge(4)]), ("SEND", [pair.source.sge(4)])]
     wrs = [{"wr_id": f"{index:016x}", "opcode": kind, "sges": sges, "flags": ["SIGNALED"],
             **({"remote": pair.sink.remote()} if kind == "RDMA_READ" else {})} for index, (kind, sges) in enumerate(kinds)]
