@@ -17,6 +17,7 @@ LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = "LOCAL_WRITE", "REMOTE_WRITE",
 ALL = (LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)
 _ENOMEM = 12
 _GUARD = 64
+_PART = 1 << 20  # of a pattern: a longer one takes an agent longer than an answer may
 _WRAP = (1 << 64) - 1
 
 
@@ -256,15 +257,18 @@ class Mem:
     def pattern(self, seed: int, offset: int = 0, length: Optional[int] = None) -> None:
         """Bytes that follow from the seed."""
         size = self.length - offset if length is None else length
-        self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset, length=size, seed=seed)
+        for at in range(0, size, _PART):
+            part = min(_PART, size - at)
+            self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset + at, length=part, seed=seed + at)
 
     def wrong(self, seed: int, offset: int = 0, length: Optional[int] = None) -> int:
         """How many bytes are not those of the seed."""
         size = self.length - offset if length is None else length
-        if not size:
-            return 0
-        asked = self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset, length=size, seed=seed, check=True)
-        return asked.integer("wrong")
+        found = 0
+        for at in range(0, size, _PART):
+            where = {"mem": self.mem, "offset": self.offset + offset + at, "length": min(_PART, size - at)}
+            found += self.node.end.call("mem.pattern", **where, seed=seed + at, check=True).integer("wrong")
+        return found
 
     def read(self, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes as they are, at most 30,000. The offset may be negative: the guard."""
