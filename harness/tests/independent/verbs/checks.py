@@ -124,7 +124,7 @@ def refused_access(make: Make, how: Callable[[Pair], Answer], untouched: bool = 
 
 def reads(pair: Pair) -> bool:
     """Does this provider do RDMA Reads."""
-    return bool(pair.agent.verb("QueryQp", qp=pair.left.qp)["attributes"]["max_rd_atomic"])
+    return bool(pair.agent.verb("QueryRnic", rnic=pair.left.rnic)["attributes"]["max_qp_rd_atom"])
 
 
 def every() -> Dict[str, Tuple[Tuple[str, ...], Check]]:
