@@ -313,10 +313,11 @@ def change_ord(t: Verbs) -> None:
         wrs = p.a.post([{"opcode": "RDMA_READ", "sges": [p.ma.sge(0, 16384)], "remote": p.mb.remote(0), "times": 8}]).wrs
     call = p.a.modify(max_rd_atomic=min(4, most) if when == "increase" else 1)
     if not returned(call) and when != "increase":
-        if call.result().get("errno") in (95, 22) or not t.iwarp:
+        if call.result().get("errno") in (95, 38) or not t.iwarp:
             t.notice("6.1.3-02", "a lower ORD in RTS", said(call), OK, "B28")
         else:
             t.report("6.1.3-02", "a lower ORD in RTS", said(call), OK)
+            t.report("6.5-08", "a lower ORD in RTS", said(call), OK)
     if when == "outstanding":
         t.reap(wrs)
     else:

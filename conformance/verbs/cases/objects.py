@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fcvi.engine.case import Variant
 
+from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IB, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
@@ -217,16 +218,16 @@ def resize(t: Verbs) -> None:
         now = one.call("QueryCq", cq=cq.cq).result().get("entries")
         t.require(now == before, "5.3.3-04", "entries after a resize that was refused", now, before)
         t.require(now == before, "8.3.1-02", "entries after a resize that was refused", now, before)
-    message_left(t, a, cq, wrs[:count], b, wrs[count:])
+    message_left(t, a, cq, wrs[:count], b, wrs[count:], "5.3.3-02" if worked else "5.3.3-04")
     errors = t.events(one.end.number, a.qp) + t.events(one.end.number, names=frozenset({"CQ_ERR"}))
     t.require(not errors, "5.3.3-03", "asynchronous errors of a resize", errors, "none")
     t.named("5.3.3-02 5.3.3-04 5.3.3-05 8.3.1-02")
     alive(t)
 
 
-def message_left(t: Verbs, a: Qp, cq: Cq, waiting: list, b: Qp, left: list) -> None:  # type: ignore[type-arg]
+def message_left(t: Verbs, a: Qp, cq: Cq, waiting: list[Wr], b: Qp, left: list[Wr], row: str = "5.3.3-02") -> None:
     """What waited is all there and in order, and the Receives that were outstanding are used."""
-    good(waiting, "5.3.3-02", "entries that waited during a resize")
+    good(waiting, row, "entries that waited during a resize")
     mem = b.node.mem(64)
     sent = [b.send(mem.sge(0, 64)) for _ in range(8)]
     good(sent + left[:8], "5.3.3-03", "transfers behind a resize")
@@ -280,6 +281,7 @@ def queries(t: Verbs) -> None:
             told = one.call("QueryCq", cq=cq.cq).result().get("entries")
             t.require(cq.entries >= entries, "5.3.1-03", f"entries of a CQ of {entries}", cq.entries, f"at least {entries}")
             t.require(told == cq.entries, "5.3.2-01", "entries that the query tells", told, cq.entries)
+            t.require(told == cq.entries, "5.3.1-03", "entries that the creation told", cq.entries, told)
     elif what == "qp":
         for sizes in ((4, 32), (32, 4)):
             query_qp(t, one.qp(sq_size=sizes[0], rq_size=sizes[1]), sizes)
@@ -344,6 +346,11 @@ def bad_attribute(t: Verbs) -> None:
     if returned(call):
         t.lack("the illegal move was accepted, which VERBS.12 judges")
     write(t, p.back(), "6.1.3-04", "a Write to a QP whose rights a refused call was to take away")
+    before = (p.a.query().result().get("attributes") or {}).get("max_rd_atomic")
+    call = p.a.modify(state="INIT", max_rd_atomic=1, port_num=1, pkey_index=0)
+    now = (p.a.query().result().get("attributes") or {}).get("max_rd_atomic")
+    if not returned(call):
+        t.require(now == before, "6.1.3-04", "max_rd_atomic after a call that was refused", now, before)
     message(p, 64, 8, row="8.3.1-01")
     alive(t)
 

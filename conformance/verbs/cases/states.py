@@ -184,7 +184,7 @@ def from_idle(t: Verbs, row: str, state: str, legal: bool) -> None:
         b.abandon()
         return
     b.recv_cq.silent("6.2-01", "WCs after a move that changes nothing", t.quiet_us // 2)
-    connect(a, b)
+    connect(a, b, "6.1.3-09" if not legal else row)
     start(Pair(a, b, ma, mb), wr)
     message(Pair(a, b, ma, mb), 64, 4, row="8.3.1-01")
     t.named("6.2-02 6.2.1.2-02" if state == "RTS" else "6.2-02")
