@@ -1,8 +1,8 @@
 """The cases, by subject; an id is "VERBS." and a number of ``planned_cases.tsv``. Every module here is found: none is listed.
 
 VERBS.1 to 50: objects, queues, states, closing, work, order, protection, remote, windows.
-posting: 57, 59 to 62, 73, 81, 82, 93, 94. notices: 74 to 77. connecting: 78 to 80. regions: 70 to 72. device: 56, 58, 63, 87 to 92, 95.
-Other modules have shared receive queues (51 to 55, 83 to 86) and what more there is of windows (64 to 69).
+posting: 57, 59 to 62, 73, 81, 82, 93, 94. notices: 74 to 77. connecting: 78 to 80. regions: 70 to 72. device: 56, 58, 63, 87 to 92,
+95. Others have shared receive queues (51 to 55, 83 to 86) and what more there is of windows (64 to 69).
 """
 
 from __future__ import annotations
