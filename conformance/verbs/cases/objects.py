@@ -8,7 +8,7 @@ from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IB, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Cq, Node, Pair, Qp, alive, connect, flushed, good, message, nodes, pair, receives, returned, said, start,
+    OK, REFUSED, Cq, Node, Pair, Qp, alive, connect, event_of, flushed, good, message, nodes, pair, receives, returned, said, start,
 )  # fmt: skip
 
 
@@ -178,7 +178,8 @@ def resize(t: Verbs) -> None:
     """A resize with entries waiting and WRs outstanding loses nothing, and happens whole or not at all."""
     one, other = nodes(t)
     way = t.params["way"]
-    cq = one.cq(64)
+    handler = one.handler()
+    cq = one.cq(64, handler)
     a, b = one.qp(recv_cq=cq, rq_size=64), other.qp(sq_size=64)
     ma, mb = one.mem(4096), other.mem(4096)
     a.idle()
@@ -193,6 +194,8 @@ def resize(t: Verbs) -> None:
     asked = {"up": min(2 * before, most), "down": 40, "below": 1, "over": most + 1, "idle": min(2 * before, most)}[way]
     if way == "over" and most >= 2**31 - 1:
         t.skip(f"the device's maximum of {most} entries cannot be passed")
+    if way == "idle":
+        success(t, "8.2.5-05", "a request for notification", cq.arm())
     call = one.call("ResizeCq", cq=cq.cq, entries=asked)
     worked = returned(call)
     offered = worked or (t.pics["resize_cq"] and way in ("below", "over"))
@@ -219,6 +222,9 @@ def resize(t: Verbs) -> None:
         t.require(now == before, "5.3.3-04", "entries after a resize that was refused", now, before)
         t.require(now == before, "8.3.1-02", "entries after a resize that was refused", now, before)
     message_left(t, a, cq, wrs[:count], b, wrs[count:], "5.3.3-02" if worked else "5.3.3-04")
+    if way == "idle":
+        seen = event_of(one, handler, t.bound_us)
+        t.require(seen == cq.cq, "8.2.5-04", "the event of a CQ that was armed before its resize", seen, f"cq {cq.cq}")
     errors = t.events(one.end.number, a.qp) + t.events(one.end.number, names=frozenset({"CQ_ERR"}))
     t.require(not errors, "5.3.3-03", "asynchronous errors of a resize", errors, "none")
     t.named("5.3.3-02 5.3.3-04 5.3.3-05 8.3.1-02")
