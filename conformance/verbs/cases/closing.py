@@ -113,6 +113,9 @@ def cut_off(t: Verbs) -> None:
         if t.iwarp:
             flushed(theirs, "6.2.2.4-03", "the peer's Receives when a QP is moved to Error")
             t.require(p.b.disconnected(), "6.2.2.4-03", "what the peer of a QP in Error is told", "nothing", "DISCONNECTED")
+            flushed(theirs, "6.2.2.4-02", "Receives of a QP whose stream was reset")  # to that end it is a failure of the LLP
+            told = bool(t.cms(p.b.end, p.b.qp) or t.events(p.b.end, p.b.qp))
+            t.require(told, "6.2.2.4-05", "what an end is told whose stream was reset", "nothing", "an event")
     if tells:
         t.until(lambda: p.a.state() == "ERR", t.bound_us)
         t.require(p.a.state() == "ERR", "6.2.2.4-06", "the state when the stream was cut off", p.a.state(), "ERR")

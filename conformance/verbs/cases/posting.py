@@ -167,6 +167,9 @@ def ids(t: Verbs, p: Pair) -> None:
     sent = p.a.post([{"opcode": "SEND", "sges": [unknown(t, p.ma)], "wr_id": f"{number ^ 1:016x}"},
                      {"opcode": "SEND", "sges": [p.ma.sge(0, SLOT)], "wr_id": f"{number ^ 2:016x}"}], must=False).wrs  # fmt: skip
     t.reap(sent)
+    for wr in sent[:1]:
+        t.require(wr.status in LOCAL, "9.3.2.1-04", "the status of a Send from memory that is not registered", wr.status,
+                  " or ".join(sorted(LOCAL)))  # fmt: skip
     for wr, name in zip(sent, ("an error", "a flush")):
         t.require(bool(wr.wcs), "9.3.2.1-02", f"the WC of {name} with wr_id {wr.wr_id:016x}", wr.status, "one with that wr_id")
 

@@ -105,6 +105,7 @@ class Account:
         self._odd: set[tuple[Qp, str]] = set()
         self._faults: dict[Qp, list[tuple[Wr, Wc]]] = {}
         self.foreign: set[int] = set()  # wr_ids of loops, whose WCs the agent polls itself
+        self.refused: set[tuple[int, int]] = set()  # end and wr_id of WRs that a post refused, or did not reach
         self.qps: list[Qp] = []
         self.cqs: list[Cq] = []
         self.mems: list[Mem] = []
@@ -148,6 +149,9 @@ class Account:
         wr = self._wrs.get((cq.node.end.number, wc.wr_id))
         if wr is None:
             if wc.wr_id in self.foreign:
+                return None
+            if (cq.node.end.number, wc.wr_id) in self.refused:
+                t.report("8.3.1-01", "a WC of a WR that was refused", wc.status, "none: a refusal leaves the queue as it was")
                 return None
             t.report("9.3.2.1-02", "the wr_id of a WC", f"{wc.wr_id:016x}", "that of a WR that was accepted")
             return None
