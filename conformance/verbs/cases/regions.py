@@ -204,7 +204,7 @@ def moved(t: Verbs, node: Node, made: Any, raw: int) -> None:
 
 
 @verbs(72, "Where offsets begin", "7.3.1.1-01..02 7.6.1.1-01..02", errata="B31",
-       variants=each("what", ["address", "zero", "upper"]))  # fmt: skip
+       variants=each("what", ["address", "zero-iova", "zero-flag", "upper"]))  # fmt: skip
 def offsets(t: Verbs) -> None:
     """At the virtual address or at zero, and all of their 64 bits count."""
     _, other = nodes(t)
@@ -217,10 +217,11 @@ def offsets(t: Verbs) -> None:
             got = p.b.recv(mem.sge(at, 64))
             good([p.a.send(p.ma.sge(0, 64)), got], "7.3.1.1-01", "a Receive by address")
         t.named("7.6.1.1-02")
-    elif what == "zero":
+    elif what.startswith("zero"):
         raw = other.raw(4096)
-        made = other.register_call(raw, 512, 1024, iova="0000000000000000")
-        if not returned(made):
+        if what == "zero-iova":
+            made = other.register_call(raw, 512, 1024, iova="0000000000000000")
+        else:
             made = other.register_call(raw, 512, 1024, access=(*ALL, "ZERO_BASED"))
         if not returned(made):
             if not t.iwarp:
