@@ -85,7 +85,7 @@ def late_posts(t: Verbs, p: Pair, op: str) -> None:
     t.require(p.mb.read(8192, 64) == region, "6.2.5-01", "a Write posted once the close had begun", "landed", "never")
     p.b.disconnected(t.close_us)
     before = p.ma.read(8192, 64)
-    p.b.post([{"opcode": "RDMA_WRITE", "sges": [p.mb.sge(0, 64)], "remote": p.ma.remote(8192)}], must=False)
+    p.b.post([{"opcode": "RDMA_WRITE", "sges": [p.mb.sge(0, 64)], "remote": p.ma.remote(8192)}], must=False, row="6.2.3-05")
     t.wait(t.quiet_us)
     t.require(p.ma.read(8192, 64) == before, "6.2.5-01", "a Write of the peer after its DISCONNECTED", "landed", "never")
 

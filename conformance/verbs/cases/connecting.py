@@ -6,7 +6,7 @@ from conformance.verbs.cases.states import second
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, connect, flushed, good, has_read, message, nodes, pair, receives, returned, said, start,
+    OK, REFUSED, Pair, alive, connect, flushed, good, has_read, join, message, nodes, pair, receives, returned, said, start,
 )  # fmt: skip
 
 
@@ -119,7 +119,15 @@ def refused(t: Verbs) -> None:
     mem = other.mem(64)
     b.idle()
     wr = b.recv(mem.sge(0, 8))
-    connect(a, b, "6.2.1.2-02")
+    made = join(a, b)
+    if not made.established:
+        t.notice("6.2.1.2-02", "a second attempt to connect", made.said, "ESTABLISHED", "B49")
+        a.flush()
+        a.reset()
+        b = other.qp()
+        b.idle()
+        wr = b.recv(mem.sge(0, 8))
+        connect(a, b, "6.2.1.2-02")  # by way of Error, as after a stream that was there
     start(Pair(a, b, one.mem(64), mem), wr)
     alive(t)
 

@@ -241,7 +241,7 @@ def outstanding(t: Verbs) -> None:
         good(wrs, "6.1.4-09", "WCs of another QP of the CQ")
     left = p.a.recv_cq.empty()
     p.ma.write(b"\x21" * 512, 0)
-    p.b.post([{"opcode": "SEND", "sges": [p.mb.sge(0, 64)], "times": 4}], must=False)
+    p.b.post([{"opcode": "SEND", "sges": [p.mb.sge(0, 64)], "times": 4}], must=False, row="6.2.3-05")
     t.wait(t.quiet_us)
     more = [wc for wc in p.a.recv_cq.empty() if wc.qp_num == p.a.qp_num]
     t.require(not more, "6.1.4-02", "WCs of a QP after its end", [str(wc) for wc in more], "none")
@@ -341,7 +341,7 @@ def terminate(t: Verbs) -> None:
         message_with(t, p, theirs)
     else:
         flushed(theirs, "6.2.2.3-01", "the peer's Receives when a QP is moved to Terminate")
-        flushed(mine, "6.2.2.3-01", "Receives of a QP moved to Terminate")
+        flushed(mine, "6.2.3-08", "Receives of a QP moved to Terminate, without a move to Error")
         if p.a.told(t.quiet_us):
             t.notice("6.2.3-06", "an asynchronous event of a move to Terminate", "one", "none", "B10")
     t.named("6.2.3-06")

@@ -97,7 +97,7 @@ def rights(t: Verbs) -> None:
         call = p.b.modify(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
         if not returned(call):
             t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
-    what = f"a {op} where {'the QP' if not of_qp else 'the region'} does not permit it"
+    what = f"a {op} where {'the region' if not of_region else 'the QP'} does not permit it"
     if of_qp and of_region:
         allowed(t, p, op, target, "6.2.2-04")
         t.named("8.1.2.2-05")

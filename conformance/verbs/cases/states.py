@@ -59,7 +59,7 @@ def receives_in_idle(t: Verbs) -> None:
     message(p, 64, 9, row="6.2-02", offset=1024)
     more = receives(b, mb, 2, start=1536)
     b.flush()
-    p.a.post([{"opcode": "SEND", "sges": [ma.sge(0, 64)]}], must=False)
+    p.a.post([{"opcode": "SEND", "sges": [ma.sge(0, 64)]}], must=False, row="6.2.3-05")
     flushed(more, "6.2.2-01", "Receives of a QP that has left RTS")
     alive(t)
 
@@ -297,7 +297,7 @@ def error_idle(t: Verbs) -> None:
 def nothing_of_the_old(t: Verbs, p: Pair) -> None:
     """The peer of the stream that is gone reaches nothing."""
     p.ma.write(b"\x33" * 64, 4096)
-    p.b.post([{"opcode": "RDMA_WRITE", "sges": [p.mb.sge(64, 64)], "remote": p.ma.remote(4096)}], must=False)
+    p.b.post([{"opcode": "RDMA_WRITE", "sges": [p.mb.sge(64, 64)], "remote": p.ma.remote(4096)}], must=False, row="6.2.3-05")
     t.wait(t.quiet_us)
     t.require(p.ma.read(4096, 64) == b"\x33" * 64, "6.2.1-05", "a Write from the stream that is gone", "landed", "nothing lands")
     if t.iwarp:
@@ -311,8 +311,7 @@ def second(t: Verbs, a: Qp, ma: Mem, row: str) -> None:
     q = Pair(a, b, ma, mb)
     b.idle()
     wrs = receives(b, mb, 6)
-    made = connect(a, b)
-    del made
+    connect(a, b, row)
     sent = numbered(q, 4, 60)
     before = len(t.findings)
     good(sent + wrs[:4], row, "the first messages of a second stream")
