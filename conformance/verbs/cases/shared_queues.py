@@ -372,8 +372,7 @@ def domains(t: Verbs) -> None:
         t.notice("6.3.5-09", "a QP of another PD than its SRQ's", said(tried), OK, "B73")
         t.skip("a QP and its SRQ have one PD on this device (B73)")
     success(t, "6.1.4-07", "destroying the QP", other.call("DestroyQp", qp=tried.integer("qp")))
-    s.post(1)
-    p = s.peer(pd=pd, row="6.3.5-09")
+    p = s.peer(pd=pd, row="6.3.5-09", primed=what != "qp-pd")
     foreign = other.mem(4096, pd=pd)
     if what == "srq-pd":
         s.post(4)

@@ -22,6 +22,7 @@ class Shared:
         self.srq = self.node.srq(size, pd=pd)
         self.mem = self.node.mem(slot * slots, pd=pd)
         self.posted: dict[int, tuple[Wr, int]] = {}  # by wr_id: the WR and where its slot begins
+        self.takers: list[Pair] = []
         self._slots: Iterator[int] = itertools.cycle(range(0, slot * slots, slot))
 
     def post(self, count: int, *, must: bool = True) -> Posted:
@@ -31,15 +32,24 @@ class Shared:
         self.posted.update({wr.wr_id: (wr, at) for wr, at in zip(made.wrs, starts)})
         return made
 
-    def peer(self, *, size: int = 8192, row: str = "6.3-11", **params: Any) -> Pair:
+    def peer(self, *, size: int = 8192, row: str = "6.3-11", primed: bool = True, **params: Any) -> Pair:
         """A plain QP at the near end, connected to one that takes from the SRQ, after a first message."""
         one, other = nodes(self.t)
         p = Pair(one.qp(sq_size=64), other.qp(srq=self.srq, row=row, **params), one.mem(size), self.mem)
-        if not self.unused():
+        if primed and not self.unused():
             self.post(1)
         connect(p.a, p.b)
-        if not self.serves(p, 1, "6.3-11"):
+        if not primed:
+            return p
+        sent, got = self.send(p, 1), self.came([p], 1)
+        if not got:
+            lost = [wc for q in self.takers for wc in q.b.recv_cq.empty() if wc.wr_id in self.posted]
+            self.t.require(not lost, "6.3-03", "the CQ of the WC of a message through an SRQ", "that of another QP", "the QP's own")
+        held = good(sent, row, "a Send to a QP of an SRQ")
+        held &= self.t.require(bool(got) and got[0].good, row, "the first message to a QP of an SRQ", _words(got), "a success")
+        if not held:
             self.t.lack("the first message through the SRQ failed, so that nothing can be tried with it")
+        self.takers.append(p)
         return p
 
     def unused(self) -> list[Wr]:
