@@ -161,6 +161,11 @@ differential: all ## the codec against a decoder written from the tables alone, 
 replay-vendors: all ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
 	$(IN_TREE) -m harness.tests.replay_vendors --json $(BUILD)/replay-vendors.json
 
+.PHONY: verbs-bank
+verbs-bank: all ## each fault of the model of RDMA verbs against the cases that list its row, in both flavours (an hour)
+	$(IN_TREE) -m conformance.tests.verbs_bank
+	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
+
 check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 

@@ -140,3 +140,26 @@ def test_an_agent_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) ->
     select = "VERBS.1,VERBS.12,VERBS.17,VERBS.24/domains,VERBS.31/write-good"
     results = _run(f"{_MODEL} --degenerate {kind}", select, tmp_path / "r", "--r-a-tov", "20", "--formats", "json")
     assert len(results) > 15 and not any(r["verdict"] == "pass" for r in results)
+
+
+@pytest.mark.parametrize(
+    "name, row, select",
+    [
+        ("pd-freed-with-mr", "VERBS-5.2.2-03", "VERBS.1/mr"),
+        ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
+        ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
+        ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
+    ],
+)
+def test_a_fault_is_told_by_its_row(name: str, row: str, select: str, tmp_path: Path) -> None:
+    """A sample; make verbs-bank tries all of them."""
+    results = _run(f"{_MODEL} --fault {name}", select, tmp_path / "r", "--formats", "json")
+    assert [r["verdict"] for r in results] == ["fail"] and row in results[0]["broken"], results[0]["reason"]
+
+
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": f"{_ROOT}/build/python:{_ROOT}/harness:{_ROOT}"}
+    words = [sys.executable, "-m", "conformance", "dut", "check", f"verbs:exec:{_MODEL} --flavour {flavour}", "--timeout", "20"]
+    done = subprocess.run(words, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
