@@ -126,7 +126,7 @@ class QpCalls(Caller):
             raise Refused(EOPNOTSUPP)
         if fault == "ord-reduction-refused" and ord_ is not None and ord_ < qp.ord:
             raise Refused(EINVAL)
-        if access is not None and (access & ~0x1f or fault == "access-change-refused"):
+        if access is not None and (access & ~0x1f or (choose.access_change == "no" and qp.state == "RTS")):
             raise Refused(EINVAL)
         for name, queue in (("sq_size", qp.sq), ("rq_size", qp.rq)):
             size = numbers[name]
@@ -264,12 +264,17 @@ class QpCalls(Caller):
 
     def _end_qp(self, qp: Qp) -> None:
         model = self.model
-        qp.destroyed = True
         conn = qp.conn
-        if model.fault == "destroyed-qp-completes":
+        if model.choose.destroy_wcs == "flushed":
             for wqe in qp.rq.items:
                 qp.complete(wqe, "WR_FLUSH_ERR", True)
-        if conn and model.fault != "destroy-keeps-stream":
+        elif model.fault == "destroyed-qp-completes":
+            for wqe in qp.rq.items:
+                model.engine.after(3_000, qp.complete, wqe, "WR_FLUSH_ERR", True)
+        qp.send_cq.settle()
+        qp.recv_cq.settle()
+        qp.destroyed = True
+        if conn:
             qp.conn = None
             if model.fault != "destroy-silent" and not conn.down:
                 conn.send(("rst",) if model.flavour == "iwarp" else ("dreq",))

@@ -146,8 +146,11 @@ def qp_enables(make: Make) -> None:
     def read(pair: Pair) -> Answer:
         pair.agent.verb("ModifyQp", qp=pair.right.qp, access=["REMOTE_WRITE"])
         return pair.left.post("RDMA_READ", [pair.source.sge(8)], 1, remote=pair.sink.remote())
+    probe = make()
+    if probe.agent.call("verbs.ModifyQp", qp=probe.right.qp, access=["REMOTE_READ"])["return"] != "success":
+        return
     refused_access(make, write)
-    if reads(make()):
+    if reads(probe):
         refused_access(make, read, read=True)
 
 
@@ -160,7 +163,8 @@ def read_sinks(make: Make) -> None:
             return
         sink = Buffer(pair.agent, pair.left.pd, 64, ["LOCAL_WRITE"] if what == "region" else FULL)
         if what == "qp":
-            pair.agent.verb("ModifyQp", qp=pair.left.qp, access=["REMOTE_READ"])
+            if pair.agent.call("verbs.ModifyQp", qp=pair.left.qp, access=["REMOTE_READ"])["return"] != "success":
+                return
         pair.sink.put("77" * 8)
         pair.left.post("RDMA_READ", [sink.sge(8)], 2, remote=pair.sink.remote())
         seen = pair.left.sent()

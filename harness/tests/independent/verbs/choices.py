@@ -57,6 +57,8 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "poll": (("all", "one"), "9.3.2.1: one entry, the one at the head; more in a call are the API's offer"),
     "handles": (("small", "large"), "section 2 of the protocol: which numbers an agent gives"),
     "qp_numbers": (("counted", "reused"), "6.1.4: the QP ID of a destroyed QP may be used again"),
+    "access_change": (("yes", "no"), "B62: the QP's rights for remote access cannot be changed in RTS"),
+    "destroy_wcs": (("none", "flushed"), "6.1.4: WRs that are outstanding at Destroy QP may leave WCs behind"),
     "ord_increase": (("yes", "no"), "6.5: raising ORD or IRD after creation is optional"),
     "resize_cq": (("yes", "no"), "B63: absent; breaks one row on iwarp"),
     "rereg": (("yes", "no"), "B61: absent; breaks one row on iwarp"),

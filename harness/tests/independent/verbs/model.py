@@ -131,7 +131,7 @@ class Model:
                  seed: int = 0) -> None:
         self.flavour, self.choose, self.fault = flavour, choose, fault
         self._notify = notify
-        self.chance = random.Random(seed)
+        self.chance = random.Random(f"{seed} {addresses[0]}")
         self.engine = Engine()
         self.acks = flavour == "ib" or choose.remote_error != "success"
         self.devices = [Device(self, name, address) for name, address in zip(names, addresses)]

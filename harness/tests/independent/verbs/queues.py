@@ -144,6 +144,10 @@ class Cq:
             cqe.qp.unseen -= 1
             self._show(cqe)
 
+    def settle(self) -> None:
+        """What is to come comes now: after Destroy QP there are no more CQEs of it (6.1.4)."""
+        self._surface(len(self.staged))
+
     def _overflow(self, cqe: Cqe) -> bool:
         model = self.model
         if model.fault == "overflow-spreads":

@@ -150,7 +150,6 @@ SEEN: Dict[str, str] = {
     "query-qp-always-reset": "idle_moves",
     "query-qp-cap-wrong": "qp_sizes",
     "modify-half-done": "modify_all_or_nothing",
-    "access-change-refused": "ord_reduced",
     "qp-in-error-not-destroyed": "destroyed_any_time",
     "destroy-silent": "destroyed_any_time",
     "idle-to-error-refused": "cq_holds_what_it_says",

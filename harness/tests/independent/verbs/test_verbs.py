@@ -41,17 +41,20 @@ def maker(flavour: str, settings: List[str], fault: Optional[str] = None) -> Mak
 
 
 def failed(flavour: str, settings: List[str], fault: Optional[str] = None, first: str = "", one: bool = False) -> Dict[str, str]:
-    """Checks that the provider fails."""
+    """Checks that the provider fails. A sound one that was late on a busy machine gets another try."""
     found: Dict[str, str] = {}
     for name in sorted(CHECKS, key=lambda name: name != first):
         flavours, check = CHECKS[name]
         if flavour in flavours:
-            try:
-                check(maker(flavour, settings, fault))
-            except AssertionError as problem:
-                found[name] = str(problem)
-                if one:
+            for _ in range(1 if fault else 2):
+                found.pop(name, None)
+                try:
+                    check(maker(flavour, settings, fault))
                     break
+                except AssertionError as problem:
+                    found[name] = str(problem)
+            if one and found:
+                break
     return found
 
 
