@@ -1,8 +1,8 @@
 """The bank of faulty providers of RDMA verbs: each fault of the model is tried by the cases that list the row that it breaks.
 
-Usage: make verbs-bank, or python3 -m conformance.tests.verbs_bank [--flavour ib] [--jobs N] [FAULT...]. It prints each fault, its row
-and what came of it: "own" (a case failed by that row), "case" (a case that lists the row failed by another), "unseen" or "error".
-The exit status is 1 when fewer than 95 of 100 are caught.
+Usage: make verbs-bank, or python3 -m conformance.tests.verbs_bank [--flavour ib] [--jobs N] [FAULT...]. It prints each fault, its
+row and what came of it: "own" (a case failed by that row), "case" (a case that lists the row failed by another), "unseen" or
+"error". The exit status is 1 when fewer than 95 of 100 are caught.
 """
 
 from __future__ import annotations
