@@ -1,8 +1,9 @@
 """The cases, by subject; an id is "VERBS." and a number of ``planned_cases.tsv``. Every module here is found: none is listed.
 
-VERBS.1 to 50: objects, queues, states, closing, work, order, protection, remote, windows.
-posting: 57, 59 to 62, 73, 81, 82, 93, 94. notices: 74 to 77. connecting: 78 to 80. regions: 70 to 72. device: 56, 58, 63, 87 to 92,
-95. Others have shared receive queues (51 to 55, 83 to 86) and what more there is of windows (64 to 69).
+VERBS.1 to 50: objects, queues, states, closing, work, order, protection, remote, windows. Of the rest:
+posting: 57, 59 to 62, 73, 81, 82, 93, 94. notices: 74 to 77. connecting: 78 to 80. registering: 70 to 72.
+devices: 56, 58, 89 to 92. lifetimes: 63, 87, 88, 95. shared_receive: 51 to 55. shared_queues: 83 to 86.
+bound_windows: 64 to 66, 69. invalidation: 67, 68.
 """
 
 from __future__ import annotations
