@@ -2,7 +2,9 @@
 
 CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
 CAPTURE_TEST_SRC := $(wildcard harness/capture/tests/test_*.c)
-AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
+# what every agent has: its lines, their parameters, and who may be a client
+LINES_SRC := $(wildcard harness/lines/*.c)
+AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c)) $(LINES_SRC)
 CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
 SANDBOX_SRC := harness/sandbox/sandbox.c
 EXTENSION := $(BUILD)/python/.built
@@ -59,7 +61,7 @@ $(AGENT_LACKS): harness/agent/vipl_header.py $(VIPL_INCLUDE)/vipl.h FORCE
 .PHONY: vipl-header
 vipl-header: ## what a vendor's vipl.h lacks or has otherwise than the VI-DG: VIPL_INCLUDE=DIR
 	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)"
-$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h) $(AGENT_LACKS)
+$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h harness/lines/*.h) $(AGENT_LACKS)
 	@mkdir -p $(BUILD)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) -DVIPL_LACKS_H='"$(abspath $(AGENT_LACKS))"' $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR

@@ -22,7 +22,7 @@ static void on_signal(int number)
     raise(number);
 }
 
-void agent_remove_on_exit(const char *path)
+void leave_remove_on_exit(const char *path)
 {
     static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal};

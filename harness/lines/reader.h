@@ -1,11 +1,11 @@
-/* The bytes that a client sends, cut into lines for agent_line(). */
-#ifndef FCVI_AGENT_READER_H
-#define FCVI_AGENT_READER_H
+/* The bytes that a client sends, cut into lines. */
+#ifndef FCVI_LINES_READER_H
+#define FCVI_LINES_READER_H
 
-#include "agent.h"
+#include "client.h"
 
 struct reader {
-    char text[AGENT_LONGEST_LINE]; /* what has come of a line that has not ended */
+    char text[LINE_LONGEST]; /* what has come of a line that has not ended */
     size_t have;
     bool too_long;
 };
@@ -15,6 +15,6 @@ void reader_begin(struct reader *r);
 /** Where the next bytes go, and how many there may be: at least one. */
 char *reader_room(struct reader *r, size_t *size);
 /** So many came there. False when the client is to go: it has failed, or a line was too long. */
-bool reader_took(struct reader *r, struct agent *a, size_t length);
+bool reader_took(struct reader *r, struct client *c, size_t length);
 
 #endif

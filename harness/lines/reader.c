@@ -15,22 +15,22 @@ char *reader_room(struct reader *r, size_t *size)
     return r->text + r->have;
 }
 
-bool reader_took(struct reader *r, struct agent *a, size_t length)
+bool reader_took(struct reader *r, struct client *c, size_t length)
 {
     r->have += length;
-    if (!a->spoken && r->have > 0 && r->text[0] != '{') /* a browser, or something else that is lost */
+    if (!c->spoken && r->have > 0 && r->text[0] != '{') /* a browser, or something else that is lost */
         return false;
     size_t at = 0;
-    for (const char *end; !a->failed && (end = memchr(r->text + at, '\n', r->have - at)) != NULL;) {
+    for (const char *end; !c->failed && (end = memchr(r->text + at, '\n', r->have - at)) != NULL;) {
         size_t line = (size_t)(end - r->text) - at;
-        agent_line(a, r->text + at, line);
+        c->take(c, r->text + at, line);
         at += line + 1;
     }
     r->have -= at;
     memmove(r->text, r->text + at, r->have);
     if (r->have == sizeof r->text) {
-        agent_refuse(a, NULL, AGENT_PARSE, "a line of over 65536 bytes");
+        client_refuse(c, NULL, LINE_PARSE, "a line of over 65536 bytes");
         r->too_long = true;
     }
-    return !a->failed && !r->too_long;
+    return !c->failed && !r->too_long;
 }
