@@ -14,7 +14,7 @@ struct agent *agent_of(struct client *c)
     return (struct agent *)(void *)((char *)c - offsetof(struct agent, client));
 }
 
-static void take(struct client *c, const char *line, size_t length)
+static void take_line(struct client *c, const char *line, size_t length)
 {
     agent_line(agent_of(c), line, length);
 }
@@ -26,7 +26,7 @@ struct agent *agent_new(int sink, const char *device)
     pthread_condattr_t monotonic;
     if (a == NULL)
         return NULL;
-    client_begin(&a->client, sink, take);
+    client_begin(&a->client, sink, take_line);
     a->device = device;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
