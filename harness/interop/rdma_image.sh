@@ -45,7 +45,7 @@ download "$image" || { echo "interop-rdma: $image cannot be loaded" >&2; exit 3;
 build_siw() {
     download "linux-source-$series" "linux-headers-$version" "linux-headers-${version%-*}-common" "linux-kbuild-$series" \
         linux-compiler-gcc-12-x86 || return
-    tar -C "$work" -xf "$work/root/usr/src/linux-source-$series.tar.xz" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw'
+    tar -C "$work" -xf "$work/root/usr/src/linux-source-$series.tar.xz" --strip-components=4 --wildcards '*/drivers/infiniband/sw/siw'
     local headers=$work/root/usr/src/linux-headers-$version
     sed -i "s|/usr/src/|$work/root/usr/src/|g" "$headers/Makefile"
     make -s -C "$headers" "M=$work/siw" CONFIG_RDMA_SIW=m CC=gcc-12 modules > "$work/siw.log" 2>&1 || { tail -n 5 "$work/siw.log" >&2; return 1; }
