@@ -22,8 +22,8 @@ VARIABLE = "FCVI_STANDARDS"
 #: for their cases, their items of the PICS and their register of errata.
 _ON_REQUEST = frozenset({"verbs", "vipl", "vitcp"})
 _OF_TCP = re.compile(r"(^|,)TCP\.")  # a case of VI/TCP in a selection
-#: What `fcvi show` is asked for: an erratum by its letter; of verbs, which have no case yet, a row too.
-_SHOWN = {"verbs": re.compile(r"VERBS-\S+|B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
+#: What `fcvi show` is asked for: an erratum by its letter.
+_SHOWN = {"verbs": re.compile(r"B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
 _TCP_DEVICE = "--dut=vitcp:"
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
@@ -34,12 +34,14 @@ class NoStandard(UsageError):
 
 def asked_for(words: Sequence[str]) -> set[str]:
     """The folders here that a command line is about: a book when it names a case or a requirement of it, a device that it judges
-    (``--dut api``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``), or the report of such a run.
+    (``--dut api``, ``--dut verbs``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``), or the report of such a run.
     """
     said = {f"{before}={word}" for before, word in zip(("", *words), words)} | set(words)
     found = {_reported(folder) for word in words for folder in (word, *_above(word))} - {""}
     if "--dut=api" in said or any("VIPL" in word for word in words):
         found.add("vipl")
+    if "--dut=verbs" in said or any("VERBS" in word for word in words):
+        found.add("verbs")
     of_tcp = said & {"--wire=tcp", "--dut=ref:vitcp"} or any(word.startswith(_TCP_DEVICE) for word in said)
     if of_tcp or any("VITCP" in word or _OF_TCP.search(word) for word in words):
         found.add("vitcp")
@@ -72,7 +74,8 @@ def _reported(word: str) -> str:
     if not isinstance(dut, dict):
         return ""
     pics = dut.get("pics")
-    return "vipl" if dut.get("attachment") == "api" else "vitcp" if isinstance(pics, dict) and pics.get("tcp") is True else ""
+    alone = {"api": "vipl", "verbs": "verbs"}.get(str(dut.get("attachment")))
+    return alone if alone else "vitcp" if isinstance(pics, dict) and pics.get("tcp") is True else ""
 
 
 def protocols(words: Sequence[str] = ()) -> list[Protocol]:

@@ -20,6 +20,7 @@ from fcvi.engine.files import FileError, Folder, read_file
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
+from fcvi.engine.protocol import CALLS_ALONE
 from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
@@ -51,16 +52,17 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
-             "api (VIPL calls alone, by --agent), ref:vitcp, vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
+             "api (VIPL calls alone, by --agent), verbs (calls of RDMA verbs, by --agent), ref:vitcp, "
+             "vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
     )  # fmt: skip
     wire(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
-                   help="Make the VIPL calls of an fcoe:, vitcp: or api device through this: exec:COMMAND, unix:PATH, "
+                   help="Make the calls of an fcoe:, vitcp:, api or verbs device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip
     p.add_argument("--agent2", default="", metavar="SPEC",
-                   help="With --dut api, make the calls of the other end through this "
-                        "(default: a second NIC of --agent).")  # fmt: skip
+                   help="With --dut api or verbs, make the calls of the other end through this "
+                        "(default: a second device of --agent).")  # fmt: skip
     p.add_argument("--profile", metavar="FILE",
                    help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: profile T0).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
@@ -192,9 +194,9 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.wire == "tcp" and args.dut == "ref":
         args.dut = "ref:vitcp"
-    if args.jobs > 1 and args.dut == "api":
-        complain("--dut api tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases run one "
-                 "after another; --shard K/N divides them over several nodes")
+    if args.jobs > 1 and args.dut in CALLS_ALONE:
+        complain(f"--dut {args.dut} tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases "
+                 "run one after another; --shard K/N divides them over several nodes")
     if args.watch:
         from .watch import watch
 

@@ -30,6 +30,7 @@ _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it 
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
 _STREAMS = ("stream.open", "stream.opened", "stream.refused", "stream.data", "stream.window", "stream.close")
+_OF_VERBS = ("async", "cm", "connect-request")
 _NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 
 
@@ -252,6 +253,11 @@ class RpcDut(Dut):
             raise DutError("hello: devices must be a list of names")
         #: The names for VipOpenNic, in the order of the ends (section 9 of the protocol).
         self.devices: list[str] = devices
+        addresses = answer.get("addresses", [])
+        if not isinstance(addresses, list) or not all(isinstance(name, str) for name in addresses):
+            raise DutError("hello: addresses must be a list of texts")
+        #: Of a provider of RDMA verbs: where each of the devices is reached.
+        self.addresses: list[str] = addresses
 
     def _hello_1(self, token: dict[str, str], refused: str) -> Any:
         try:
@@ -338,7 +344,7 @@ class RpcDut(Dut):
         method, params = message["method"], message.get("params", {})
         if message.get("id") is not None:
             raise DutError(f"the DUT sent a request ({str(method)[:40]}); it may only send notifications")
-        known = _NOTIFICATIONS + _STREAMS if "tcp" in self.wires else _NOTIFICATIONS
+        known = _NOTIFICATIONS + (_STREAMS if "tcp" in self.wires else ()) + (_OF_VERBS if "verbs" in self.wires else ())
         if not isinstance(method, str) or method not in known:
             raise DutError(f"the DUT sent an unknown notification {str(method)[:40]!r}")
         if not isinstance(params, dict):

@@ -24,7 +24,7 @@ from .pixit import Pixit, Profile, pixit_for
 from .protocol import ProtocolError, attaches, protocol_of, registered
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
-from .scenario import Failed, Inconclusive, Scenario, TooCoarse
+from .scenario import Failed, Inconclusive, NotThere, Scenario, TooCoarse
 from .select import SelectionError, select
 from .upper import Unimplemented
 
@@ -108,7 +108,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     findings = scenario.all_findings()
     result.findings = findings
     failing = [f for f in findings if fails(f, levels)]
-    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
+    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE):
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
     result.untimely = bool(failing) and all(f.byte is None and f.cls == "behaviour" for f in failing)
@@ -162,6 +162,8 @@ def run_variant(
             scenario.reconsider()
     except (Inconclusive, Unavailable, Unimplemented) as stop:
         result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
+    except NotThere as stop:
+        result.verdict, result.reason = Verdict.NOT_APPLICABLE, str(stop)
     except DutError as stop:
         result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
     except Exception as defect:  # a defect of the suite is never the DUT's fault
