@@ -17,7 +17,7 @@ enum {
     VERBS_NUMBERS = 1 << 20,    /* given since the reset */
     VERBS_WRS = 4096,           /* in one list of a post, as it is written */
     VERBS_ALL_WRS = 1 << 16,    /* with those that `times` makes */
-    VERBS_WCS = 250,            /* in one answer: it has to fit into a line */
+    VERBS_WCS = 128,            /* in one answer: it has to fit into a line */
     VERBS_SGES = 1024,          /* of a WR */
     VERBS_PRIVATE = 255,        /* bytes that rdma_conn_param has room for */
     VERBS_CONNECTIONS = 4096,   /* that stand, begin or are asked for */
@@ -124,6 +124,8 @@ json_t *verbs_hex64(uint64_t value);
 json_t *verbs_bytes(const unsigned char *bytes, size_t length);
 /** 16 hexadecimal digits. */
 uint64_t params_hex64(struct params *p, const char *name, bool optional, uint64_t otherwise);
+/** A number that may be negative. */
+int params_int(struct params *p, const char *name);
 /** A member `Timeout`, in us. */
 uint64_t params_timeout(struct params *p, uint64_t otherwise);
 

@@ -95,7 +95,7 @@ json_t *call_create_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
-    int entries = (int)params_number(p, "entries", INT32_MAX, false, 0);
+    int entries = params_int(p, "entries");
     int vector = (int)params_number(p, "vector", INT32_MAX, true, 0);
     struct thing *rnic = things_take(v, p, "rnic", KIND_RNIC);
     struct thing *handler = things_take_or_none(v, p, "handler", KIND_HANDLER);
@@ -136,7 +136,7 @@ json_t *call_query_cq(struct verbs *v, struct params *p)
 json_t *call_resize_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
-    int entries = (int)params_number(p, "entries", INT32_MAX, false, 0);
+    int entries = params_int(p, "entries");
     struct thing *t = things_take(v, p, "cq", KIND_CQ);
     json_t *result = NULL;
     if (t != NULL && p->why[0] == '\0') {
@@ -213,6 +213,8 @@ json_t *call_poll_cq(struct verbs *v, struct params *p)
     struct outcome o;
     uint64_t timeout = params_timeout(p, 0);
     int wanted = (int)params_number(p, "max", VERBS_WCS, true, 1);
+    if (wanted == 0)
+        params_wrong(p, "max", "1 to 128");
     struct thing *t = things_take(v, p, "cq", KIND_CQ);
     struct polled *s = p->why[0] == '\0' ? calloc(1, sizeof *s) : NULL;
     if (s == NULL || t == NULL) {

@@ -90,6 +90,17 @@ uint64_t params_hex64(struct params *p, const char *name, bool optional, uint64_
     return value;
 }
 
+int params_int(struct params *p, const char *name)
+{
+    const json_t *value = json_object_get(p->object, name);
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < INT32_MIN || number > INT32_MAX) {
+        params_wrong(p, name, "an integer of 32 bits");
+        return 0;
+    }
+    return (int)number;
+}
+
 uint64_t params_timeout(struct params *p, uint64_t otherwise)
 {
     const uint64_t hour = 3600 * 1000000ull;
