@@ -219,13 +219,16 @@ static bool receives(struct verbs *v, struct params *p, struct recv_list *out)
 
 /* ---- posts ---- */
 
-/* How many WRs stand before the bad one; null when it is none of the list. */
-static json_t *before(const void *bad, const void *wrs, size_t count, size_t size)
+/* How many WRs stand before the bad one; 0 when the provider named none of the list, which `named` tells. */
+static void posted(json_t *result, const void *bad, const void *wrs, size_t count, size_t size)
 {
-    for (size_t i = 0; i < count; i++)
-        if (bad == (const char *)wrs + i * size)
-            return json_integer((json_int_t)i);
-    return json_null();
+    for (size_t i = 0; i <= count; i++)
+        if (bad == (const char *)wrs + i * size) {
+            json_object_set_new(result, "posted", json_integer((json_int_t)i));
+            return;
+        }
+    json_object_set_new(result, "posted", json_integer(0));
+    json_object_set_new(result, "named", json_false());
 }
 
 json_t *call_post_sq(struct verbs *v, struct params *p)
@@ -239,9 +242,7 @@ json_t *call_post_sq(struct verbs *v, struct params *p)
         outcome_begin(&o);
         outcome_int(&o, v->layer->post_send(qp->qp, list.wrs, &bad));
         result = outcome_json(&o);
-        json_object_set_new(result, "posted",
-                            o.error == 0 ? json_integer((json_int_t)list.count)
-                                         : before(bad, list.wrs, list.count, sizeof *list.wrs));
+        posted(result, o.error == 0 ? list.wrs + list.count : bad, list.wrs, list.count, sizeof *list.wrs);
         work_free_sends(v, &list);
     }
     things_drop(v, qp);
@@ -262,9 +263,7 @@ static json_t *post_receives(struct verbs *v, struct params *p, const char *name
         outcome_int(&o, kind == KIND_QP ? v->layer->post_recv(t->qp, list.wrs, &bad)
                                         : v->layer->post_srq_recv(t->srq, list.wrs, &bad));
         result = outcome_json(&o);
-        json_object_set_new(result, "posted",
-                            o.error == 0 ? json_integer((json_int_t)list.count)
-                                         : before(bad, list.wrs, list.count, sizeof *list.wrs));
+        posted(result, o.error == 0 ? list.wrs + list.count : bad, list.wrs, list.count, sizeof *list.wrs);
         free_receives(&list);
     }
     things_drop(v, t);
