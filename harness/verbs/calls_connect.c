@@ -5,10 +5,18 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 /* A Send into an empty queue of InfiniBand is tried twice: with the 655 ms of librdmacm's RNR timer it ends
  * within 2 s. */
-enum { BACKLOG = 64, RETRIES = 7, RNR_RETRIES = 1, PATIENCE_US = 5 * 1000 * 1000 };
+enum {
+    BACKLOG = 64,
+    RETRIES = 7,
+    RNR_RETRIES = 1,
+    PATIENCE_US = 5 * 1000 * 1000,
+    STALE_CONNECTION = 10,
+    STALE_US = 100 * 1000
+};
 
 json_t *call_listen(struct verbs *v, struct params *p)
 {
@@ -228,6 +236,41 @@ static void name_qp(struct attempt *a)
     a->param.srq = a->qp->qp->srq != NULL;
 }
 
+/* The other end's connection manager still holds what this QP number had before: it says so until that has
+ * timed out. */
+static bool is_stale(const struct attempt *a)
+{
+    return a->ended && a->said.event == RDMA_CM_EVENT_REJECTED && a->said.status == STALE_CONNECTION &&
+           !connection_is_iwarp(a->qp) && !a->qp->going && !a->c->v->ending &&
+           verbs_now_us() + STALE_US < a->until;
+}
+
+/* Another rdma_cm_id for another attempt; the QP may be in INIT already. */
+static void again(struct attempt *a)
+{
+    struct verbs *v = a->c->v;
+    const struct timespec pause = {.tv_nsec = STALE_US * 1000L};
+    rdma_destroy_id(a->c->id);
+    pthread_mutex_lock(&v->lock);
+    a->c->id = NULL;
+    a->c->count = 0;
+    pthread_mutex_unlock(&v->lock);
+    a->ended = false;
+    a->error = 0;
+    nanosleep(&pause, NULL);
+}
+
+static bool try_to_connect(struct verbs *v, struct attempt *a, struct sockaddr_storage *to)
+{
+    for (;; again(a)) {
+        if (resolve(v, a, to) && to_init(v, a) && did(a, v->layer->connect(a->c->id, &a->param)) &&
+            establish(v, a))
+            return true;
+        if (!is_stale(a))
+            return false;
+    }
+}
+
 json_t *call_connect(struct verbs *v, struct params *p)
 {
     struct attempt a;
@@ -242,8 +285,7 @@ json_t *call_connect(struct verbs *v, struct params *p)
         a.c->attempting = true;
         name_qp(&a);
         outcome_begin(&o);
-        bool good = resolve(v, &a, &to) && to_init(v, &a) && did(&a, v->layer->connect(a.c->id, &a.param)) &&
-                    establish(v, &a);
+        bool good = try_to_connect(v, &a, &to);
         if (good)
             stands(v, &a);
         result = attempt_json(&a, &o);
