@@ -90,10 +90,15 @@ vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether
 # the upper tester agent for RDMA verbs, where libibverbs and librdmacm are; its layer of calls is a file of its own
 VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c $(LINES_SRC)
 VERBS_NONE_SRC := harness/verbs/layer_none.c
+VERBS_FAULTY_SRC := $(wildcard harness/verbs/faulty/*.c)
 VERBS_LIBS := -lrdmacm -libverbs -ljansson -lpthread
 HAS_VERBS := $(shell printf '\043include <infiniband/verbs.h>\n\043include <rdma/rdma_cma.h>\n' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
 VERBS_AGENT := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent)
+VERBS_FAULTY := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent-faulty)
 $(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
+# the same with faulty providers at its own layer of calls
+$(BUILD)/fcvi-verbs-agent-faulty: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_FAULTY_SRC))
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
 $(BUILD)/san/fcvi-verbs-agent: $(call objects,$(BUILD)/san/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
 	$(SAN_CC) $^ $(VERBS_LIBS) -o $@

@@ -86,7 +86,7 @@ json_t *call_get_event(struct verbs *v, struct params *p)
     if (got == 0)
         json_object_set_new(result, "cq", things_number(v, KIND_CQ, cq));
     if (got == 0 && cq != NULL)
-        ibv_ack_cq_events(cq, 1);
+        v->layer->ack_cq_event(cq);
     things_drop(v, t);
     return result;
 }

@@ -20,6 +20,7 @@ struct layer {
     struct ibv_comp_channel *(*create_comp_channel)(struct ibv_context *context);
     int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
     int (*get_cq_event)(struct ibv_comp_channel *channel, struct ibv_cq **cq);
+    void (*ack_cq_event)(struct ibv_cq *cq);
     struct ibv_cq *(*create_cq)(struct ibv_context *context, int cqe, void *of,
                                 struct ibv_comp_channel *channel, int vector);
     int (*resize_cq)(struct ibv_cq *cq, int cqe);
@@ -47,6 +48,7 @@ struct layer {
     int (*destroy_srq)(struct ibv_srq *srq);
     int (*post_srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
     int (*get_async_event)(struct ibv_context *context, struct ibv_async_event *event);
+    void (*ack_async_event)(struct ibv_async_event *event);
     int (*connect)(struct rdma_cm_id *id, struct rdma_conn_param *param);
     int (*accept)(struct rdma_cm_id *id, struct rdma_conn_param *param);
     int (*reject)(struct rdma_cm_id *id, const void *data, uint8_t length);

@@ -18,6 +18,11 @@ static int get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq)
     return ibv_get_cq_event(channel, cq, &of);
 }
 
+static void ack_cq_event(struct ibv_cq *cq)
+{
+    ibv_ack_cq_events(cq, 1);
+}
+
 static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
     return ibv_poll_cq(cq, count, wc);
@@ -76,6 +81,7 @@ const struct layer layer_plain = {
     .create_comp_channel = ibv_create_comp_channel,
     .destroy_comp_channel = ibv_destroy_comp_channel,
     .get_cq_event = get_cq_event,
+    .ack_cq_event = ack_cq_event,
     .create_cq = create_cq,
     .resize_cq = ibv_resize_cq,
     .destroy_cq = ibv_destroy_cq,
@@ -99,6 +105,7 @@ const struct layer layer_plain = {
     .destroy_srq = ibv_destroy_srq,
     .post_srq_recv = post_srq_recv,
     .get_async_event = ibv_get_async_event,
+    .ack_async_event = ibv_ack_async_event,
     .connect = rdma_connect,
     .accept = rdma_accept,
     .reject = rdma_reject,
