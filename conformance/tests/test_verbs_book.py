@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conformance import asked_for
+from conformance import asked_for, gen_calls
 from conformance.verbs.book import PROTOCOL
+from conformance.verbs.cases import all_cases
+from conformance.verbs.steps.declare import each, pairwise
 from fcvi.engine.catalogue import load_errata, load_requirements, rows
 
 _BOOK = (PROTOCOL,)
 _PLANNED = rows(PROTOCOL.folder / "planned_cases.tsv")
+_ROOT = Path(__file__).resolve().parents[2]
+_MODEL = f"{sys.executable} -m harness.tests.independent.verbs.agent"
+#: Cases that are planned and not written yet.
+_TO_COME = {f"VERBS.{number}" for number in range(51, 96)}
+#: What is waited for shows in no requirement: all cases together wait so much less than a laboratory's do.
+_QUICK_MS, _SHARDS = "150", 4
 
 
 def test_every_testable_row_has_a_planned_case_and_every_other_a_reason() -> None:
@@ -61,3 +76,61 @@ def _spread(words: str) -> list[str]:
         clause, _, number = first.rpartition("-")
         found += [f"{clause}-{n:02d}" for n in range(int(number), int(last or number) + 1)]
     return found
+
+
+def test_each_case_tries_the_rows_that_were_planned_for_it() -> None:
+    planned = {case["case"]: {f"VERBS-{name}" for name in _spread(case["requirements"])} for case in _PLANNED}
+    written = {case.id: set(case.requirements) for case in all_cases()}
+    assert {ident: claimed ^ planned[ident] for ident, claimed in written.items() if claimed != planned[ident]} == {}
+    assert {ident for ident, claimed in planned.items() if claimed and ident not in written} <= _TO_COME
+
+
+def test_a_case_claims_only_what_its_code_names() -> None:
+    assert gen_calls.unnamed(gen_calls.VERBS) == []
+    assert not any("VERBS.24" in line and "not tested" in line for line in gen_calls.render(gen_calls.VERBS))
+
+
+def test_a_covering_array_has_every_pair_of_values() -> None:
+    lists = [each("a", ["1", "2", "3"]), each("b", ["x", "y"]), each("c", ["p", "q", "r"])]
+    found = pairwise(*lists)
+    assert len(found) < 18 and len({v.suffix for v in found}) == len(found)
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        wanted = {(v.suffix, w.suffix) for v in lists[first] for w in lists[second]}
+        assert {tuple(v.suffix.split("-")[k] for k in (first, second)) for v in found} == wanted
+
+
+def _run(agent: str, select: str, report: Path, *more: str) -> list[dict[str, Any]]:
+    environment = {**os.environ, "PYTHONPATH": f"{_ROOT}/build/python:{_ROOT}/harness:{_ROOT}"}
+    words = ["run", "--dut", "verbs", "--agent", f"exec:{agent}", "--select", select, "--report", str(report), "--quiet"]
+    words += more
+    done = subprocess.run([sys.executable, "-m", "conformance", *words], cwd=_ROOT, env=environment, capture_output=True, text=True,
+                          timeout=300, check=False)  # fmt: skip
+    assert (report / "report.json").is_file(), done.stderr
+    results: list[dict[str, Any]] = json.loads((report / "report.json").read_text())["results"]
+    return results
+
+
+def _one_of_each(of: int = 0) -> str:
+    return ",".join(case.variant_ids()[of % len(case.variants)] for case in all_cases())
+
+
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_a_provider_that_keeps_to_the_text_fails_nothing(flavour: str, tmp_path: Path) -> None:
+    """One variant of each case, on a model that was written from the text alone."""
+
+    def part(number: int) -> list[dict[str, Any]]:
+        more = ("--shard", f"{number}/{_SHARDS}", "--r-a-tov", _QUICK_MS, "--formats", "json,evidence")
+        return _run(f"{_MODEL} --flavour {flavour}", _one_of_each(1), tmp_path / str(number), *more)
+
+    with ThreadPoolExecutor(_SHARDS) as pool:
+        results = [r for found in pool.map(part, range(1, _SHARDS + 1)) for r in found]
+    assert {r["id"]: r["reason"] for r in results if r["verdict"] not in ("pass", "not-applicable", "inconclusive")} == {}
+    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} <= {"VERBS.16/killed"}
+    assert sum(r["verdict"] == "pass" for r in results) >= len(all_cases()) - 6
+
+
+@pytest.mark.parametrize("kind", ["constant", "refuses", "echo", "success", "obliging"])
+def test_an_agent_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) -> None:
+    results = _run(f"{_MODEL} --degenerate {kind}", "VERBS.1,VERBS.12,VERBS.17,VERBS.24/domains,VERBS.31/write-good", tmp_path / "r",
+                   "--r-a-tov", "20", "--formats", "json")  # fmt: skip
+    assert len(results) > 15 and not any(r["verdict"] == "pass" for r in results)

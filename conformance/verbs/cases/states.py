@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fcvi.engine.case import Variant
 
 from conformance.verbs.steps.account import Wr
@@ -230,7 +232,7 @@ def posts_in_error(t: Verbs) -> None:
     alive(t)
 
 
-def unknown(t: Verbs, mem: Mem) -> dict[str, object]:
+def unknown(t: Verbs, mem: Mem) -> dict[str, Any]:
     """An SGE whose lkey no region of the case has."""
     live = {m.lkey for m in t.account.mems} | {m.rkey for m in t.account.mems}
     lkey = next(key for key in (mem.lkey ^ 0x5A5A5A00 ^ k << 8 for k in range(4096)) if key not in live and key > 255)

@@ -71,7 +71,7 @@ class ApiDut(Dut):
         return reply
 
     def _ended(self, agent: Control) -> Reply:
-        """The process of an agent ends at once; a new one takes its place, with nothing open. What was open at the agent is lost."""
+        """The process of an agent ends at once; a new one takes its place, with nothing open. What was open there is lost."""
         try:
             agent.request("agent.exit", {})
             limit = monotonic_us() + _END_US

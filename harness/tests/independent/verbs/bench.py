@@ -148,16 +148,16 @@ class End:
         """One WR of the Receive Queue, or more."""
         return self.agent.call("verbs.PostRq", qp=self.qp, wrs=[{"wr_id": f"{wr_id:016x}", "sges": sges, "times": times}])
 
-    def poll(self, cq: int, most: int = 1, seconds: float = 1.0) -> List[Answer]:
+    def poll(self, cq: int, most: int = 1, seconds: float = 0.4) -> List[Answer]:
         """WCs of a CQ."""
         found: List[Answer] = self.agent.verb("PollCq", cq=cq, max=most, Timeout=int(seconds * 1e6))["wcs"]
         return found
 
-    def sent(self, most: int = 1, seconds: float = 1.0) -> List[Any]:
+    def sent(self, most: int = 1, seconds: float = 0.4) -> List[Any]:
         """WR ID and status of what the Send Queue completed."""
         return [(int(wc["wr_id"], 16), wc["status"]) for wc in self.poll(self.scq, most, seconds)]
 
-    def received(self, most: int = 1, seconds: float = 1.0) -> List[Any]:
+    def received(self, most: int = 1, seconds: float = 0.4) -> List[Any]:
         """The same of the Receive Queue."""
         return [(int(wc["wr_id"], 16), wc["status"]) for wc in self.poll(self.rcq, most, seconds)]
 

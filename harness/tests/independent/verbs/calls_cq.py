@@ -36,10 +36,16 @@ class CqCalls(Caller):
 
         return Wait(us, attempt)
 
+    def _asked(self, params: Params) -> int:
+        asked = params.get("entries")
+        if not isinstance(asked, int) or isinstance(asked, bool):
+            raise BadParams("entries: a number is needed")
+        return asked
+
     def create_cq(self, params: Params) -> Answer:
         """5.3.1."""
         context: Context = self._thing(params, "rnic", Context)
-        asked = number(params, "entries")
+        asked = self._asked(params)
         handler = self._maybe(params, "handler", Handler)
         number(params, "vector", 0)
         fault = self.model.fault
@@ -65,7 +71,7 @@ class CqCalls(Caller):
     def resize_cq(self, params: Params) -> Answer:
         """5.3.3: no WC is lost, and never below what is on it."""
         cq: Cq = self._thing(params, "cq", Cq)
-        asked = number(params, "entries")
+        asked = self._asked(params)
         fault = self.model.fault
         if self.model.choose.resize_cq == "no":
             raise Refused(EOPNOTSUPP)
@@ -115,7 +121,7 @@ class CqCalls(Caller):
                 return {"wcs": self._wcs(found)} if last or len(found) >= most else None
 
             return Wait(us, attempt)
-        if self.model.fault == "poll-one-at-a-time":
+        if self.model.choose.poll == "one":
             most = min(most, 1)
         return {"wcs": self._wcs(cq.poll(most))}
 

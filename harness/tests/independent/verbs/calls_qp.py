@@ -271,11 +271,11 @@ class QpCalls(Caller):
                 qp.complete(wqe, "WR_FLUSH_ERR", True)
         if conn and model.fault != "destroy-keeps-stream":
             qp.conn = None
+            if model.fault != "destroy-silent" and not conn.down:
+                conn.send(("rst",) if model.flavour == "iwarp" else ("dreq",))
             if model.flavour == "iwarp":
-                conn.send(("rst",) if model.fault != "destroy-silent" else ("none",))
                 conn.drop()
             else:
-                conn.send(("dreq",) if not conn.down and model.fault != "destroy-silent" else ("none",))
                 conn.told = conn.down = True
         qp.state = "RESET"
         qp.sq, qp.rq = WorkQueue(model, 0), WorkQueue(model, 0)

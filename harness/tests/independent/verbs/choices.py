@@ -52,6 +52,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "keys": (("same", "different"), "the lkey and the rkey of a region need not be one number"),
     "rereg_key": (("same", "new"), "7.3.2.3: Reregister may return another STag Index"),
     "key_reuse": (("no", "yes"), "an STag Index that was deallocated may be given out anew"),
+    "poll": (("all", "one"), "9.3.2.1: one entry, the one at the head; more in a call are the API's offer"),
     "handles": (("small", "large"), "section 2 of the protocol: which numbers an agent gives"),
     "qp_numbers": (("counted", "reused"), "6.1.4: the QP ID of a destroyed QP may be used again"),
     "ord_increase": (("yes", "no"), "6.5: raising ORD or IRD after creation is optional"),
@@ -73,6 +74,7 @@ class Choices:
     """One value of each; read as attributes."""
 
     def __init__(self, settings: Iterable[str] = ()) -> None:
+        self.settings: Dict[str, str] = {}
         for name, (values, _) in CHOICES.items():
             setattr(self, name, values[0])
         for setting in settings:
@@ -81,6 +83,13 @@ class Choices:
                 raise ValueError(f"no choice {name}; --list-choices shows them")
             if value not in CHOICES[name][0]:
                 raise ValueError(f"{name} is one of {', '.join(CHOICES[name][0])}")
+            self.settings[name] = value
+            setattr(self, name, value)
+
+    def also(self, setting: str) -> None:
+        """A setting that goes with a fault, where nothing else was chosen."""
+        name, _, value = setting.partition("=")
+        if name not in self.settings:
             setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:

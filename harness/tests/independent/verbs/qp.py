@@ -201,6 +201,9 @@ class Qp:
     def _enter_error(self, wqe: Optional[Wqe], status: str) -> None:
         self.state = "ERR"
         self.reads = 0
+        if self.srq and self.model.fault == "srq-others-end":
+            for other in list(self.srq.users):
+                other.stop("rst", event="QP_FATAL")
         self.inflight.clear()
         if self.model.choose.flush == "late":
             self._first_error(wqe, status)
@@ -222,6 +225,9 @@ class Qp:
         sends, receives = list(self.sq.items), list(self.rq.items)
         self.sq.items.clear()
         self.rq.items.clear()
+        if fault == "srq-flushed" and self.srq:
+            receives += list(self.srq.queue.items)
+            self.srq.queue.items.clear()
         if fault and fault.startswith("flush-"):
             sends, receives = self._spoil(fault, sends, receives)
         failed = False

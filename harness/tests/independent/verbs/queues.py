@@ -116,8 +116,7 @@ class Cq:
     def add(self, cqe: Cqe) -> None:
         """A CQE, seen at once or after a while."""
         model = self.model
-        fault = model.fault
-        if self.dead and fault != "destroyed-cq-lives":
+        if self.dead:
             return
         if len(self.items) + len(self.staged) >= self.entries and self._overflow(cqe):
             return
@@ -216,7 +215,7 @@ class Cq:
             return
         if not solicited or (self.armed == "any" and fault != "arm-solicited-outranks"):
             self.armed = "any"
-        elif not (self.armed and fault == "arm-only-once"):
+        else:
             self.armed = "solicited"
         old = self.model.choose.arm_old == "yes" and self.model.flavour == "ib"
         if self.items and (old or fault == "event-for-old-entries"):

@@ -71,7 +71,7 @@ def _first_open(qp: "Qp") -> Optional[Wqe]:
 def _fail(qp: "Qp", wqe: Wqe, what: str) -> None:
     """The WR cannot be carried out; what is ahead of it is done first, or flushed (B14)."""
     wqe.failed = status_of(qp, what)
-    if qp.model.choose.flush_ahead == "flushed" or qp.model.fault == "error-overtakes":
+    if qp.model.choose.flush_ahead == "flushed":
         qp.stop("term", wqe, wqe.failed)
 
 
@@ -116,7 +116,15 @@ def _start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         _fail(qp, wqe, "op")
 
 
+def _stag_zero(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
+    """STag zero is never sent to a peer (8.1.3.2.1)."""
+    return not wqe.rkey and wqe.length > 0 and qp.model.flavour == "iwarp" and fault != "stag-zero-sent"
+
+
 def _send(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
+    if wqe.opcode == "RDMA_WRITE" and _stag_zero(qp, wqe, fault):
+        _fail(qp, wqe, "local")
+        return
     data = gather(qp, wqe)
     if isinstance(data, str):
         if fault == "bad-sge-sends-anyway":
@@ -165,6 +173,9 @@ def _read(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
             qp.stall_timer = -1
         return
     key, addr = (wqe.sges[0][0], wqe.sges[0][1]) if wqe.sges else (0, 0)
+    if _stag_zero(qp, wqe, fault) or (wqe.length and not key):
+        _fail(qp, wqe, "local")
+        return
     if wqe.length and qp.model.flavour == "ib":
         target, _ = qp.device.stags.sge(qp.pd, (key, addr, wqe.length), True)
         if target is None:

@@ -13,6 +13,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 from .caller import Answer, Wait
 from .calls import Calls, pics
 from .choices import Choices
+from .faults import NEEDS
 from .memory import Memory
 from .model import Model
 from .posting import Reader, post, thing
@@ -57,6 +58,8 @@ class Server:
                  addresses: List[str]) -> None:
         self.flavour, self.choose, self.fault, self.write = flavour, choose, fault, write
         self.names, self.addresses = names, addresses
+        if fault in NEEDS:
+            choose.also(NEEDS[fault])
         self.model = self._model(0)
         self.calls: Optional[Calls] = None
         self.open: List[Open] = []
