@@ -52,6 +52,16 @@ struct connection *connection_hold(struct verbs *v, const struct thing *qp)
     return c;
 }
 
+void connection_forget_old(struct verbs *v, struct thing *qp)
+{
+    pthread_mutex_lock(&v->lock);
+    struct connection *c = qp->to != NULL && qp->to->over ? qp->to : NULL;
+    if (c != NULL)
+        qp->to = NULL;
+    pthread_mutex_unlock(&v->lock);
+    connection_end(v, c);
+}
+
 void connection_drop(struct verbs *v, struct connection *c)
 {
     pthread_mutex_lock(&v->lock);
@@ -136,6 +146,8 @@ struct rdma_cm_id *connection_event(struct verbs *v, const struct rdma_cm_event 
     bool taken = c != NULL && c->attempting;
     if (taken && c->count < CONNECTION_SAID)
         c->said[c->count++] = s;
+    if (c != NULL && event->event == RDMA_CM_EVENT_DISCONNECTED)
+        c->over = true;
     pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     if (!taken)
