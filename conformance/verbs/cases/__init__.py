@@ -1,6 +1,6 @@
 """The cases, by subject; an id is "VERBS." and a number of ``planned_cases.tsv``. Every module here is found: none is listed.
 
-objects, queues, states, closing, work, order, protection, remote and windows have VERBS.1 to VERBS.50; the other modules have the rest.
+objects, queues, states, closing, work, order, protection, remote and windows have VERBS.1 to VERBS.50, the other modules the rest.
 """
 
 from __future__ import annotations

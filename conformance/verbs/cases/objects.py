@@ -23,11 +23,11 @@ def success(t: Verbs, row: str, what: str, call: object) -> bool:
 
 def works(t: Verbs, row: str, node: Node, other: Node, pd: int) -> None:
     """A new region and a new QP on a PD carry a message."""
-    mem, peer = node.mem(256, pd=pd), other.mem(256)
-    a, b = node.qp(pd=pd), other.qp()
+    mem, peer = node.mem(256, pd=pd, row=row), other.mem(256)
+    a, b = node.qp(pd=pd, row=row), other.qp()
     b.idle()
     got = b.recv(peer.sge(0, 8))
-    connect(a, b)
+    connect(a, b, row)
     p = Pair(a, b, mem, peer)
     start(p, got)
     message(p, 64, 3, row=row)

@@ -140,8 +140,8 @@ def domains(t: Verbs) -> None:
     """Four PDs made in one order, regions and QPs in others: each works with its own, and no cross pair does."""
     one, _ = nodes(t)
     pds = [one.pd_new() for _ in range(4)]
-    mems = {pd: one.mem(256, pd=pd) for pd in (pds[2], pds[0], pds[3], pds[1])}
-    second = {pd: one.mem(256, pd=pd) for pd in pds}
+    mems = {pd: one.mem(256, pd=pd, row="5.2-04") for pd in (pds[2], pds[0], pds[3], pds[1])}
+    second = {pd: one.mem(256, pd=pd, row="5.2-02") for pd in pds}
     for pd in reversed(pds):
         for region in (mems[pd], second[pd]):
             p = of_domain(t, pd, region)
@@ -162,7 +162,7 @@ def domains(t: Verbs) -> None:
 def of_domain(t: Verbs, pd: int, region: Mem) -> Pair:
     """A QP of a PD with a stream, and a region."""
     one, other = nodes(t)
-    a, b = one.qp(pd=pd), other.qp()
+    a, b = one.qp(pd=pd, row="5.2-01"), other.qp()
     p = Pair(a, b, region, other.mem(512))
     b.idle()
     first = b.recv(p.mb.sge(0, 8))

@@ -116,7 +116,7 @@ def sharing(t: Verbs) -> None:
     for _ in range(count):
         send_cq = cq if what in ("send-only", "both", "eight") else None
         recv_cq = cq if what in ("receive-only", "both", "eight") else None
-        pairs.append(joined(one.qp(send_cq=send_cq, recv_cq=recv_cq), other.qp()))
+        pairs.append(joined(one.qp(send_cq=send_cq, recv_cq=recv_cq, row="5.3-02" if count == 1 else "5.3-03"), other.qp()))
     wrs: list[Wr] = []
     for p in pairs:
         wrs += receives(p.a, p.ma, 8, start=1024) + receives(p.b, p.mb, 8, start=1024)

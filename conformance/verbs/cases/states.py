@@ -45,7 +45,7 @@ def receives_in_idle(t: Verbs) -> None:
     t.require(mb.untouched(), "6.2.1-04", "buffers of a QP in Idle", "changed", "as they were")
     t.named("6.2.1-03 6.2-02")
     p = Pair(a, b, ma, mb)
-    connect(a, b)
+    connect(a, b, "6.2.1-01" if before not in ("RESET", "INIT", "") else "6.2.1.2-01")
     told = a.state() == "RTS"  # only then is the query evidence (B52)
     t.require(not told or before in ("RESET", "INIT"), "6.2.1-01", "the state of a new QP", before, "RESET or INIT")
     count = len(early.wrs)

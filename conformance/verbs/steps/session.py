@@ -17,6 +17,7 @@ LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = "LOCAL_WRITE", "REMOTE_WRITE",
 ALL = (LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)
 _ENOMEM = 12
 _GUARD = 64
+_PART = 1 << 20  # of a pattern: a longer one takes an agent longer than an answer may
 _WRAP = (1 << 64) - 1
 
 
@@ -99,10 +100,11 @@ class Node:
         made = self.good(self.call("CreateCq", rnic=self.rnic, entries=entries, handler=handler), "5.3.1-03", f"a CQ of {entries}")
         return Cq(self, made.integer("cq"), made.integer("entries"), handler)
 
-    def mem(self, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None, fill: int = 0x5A, align: int = 0) -> Mem:
+    def mem(self, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None, fill: int = 0x5A, align: int = 0,
+            row: str = "7.4-01") -> Mem:  # fmt: skip
         """A region with guards before and behind it, all of one byte; its rights are ALL unless the case says otherwise."""
         mem = self.raw(length + 2 * _GUARD, fill, align)
-        return self.register(mem, _GUARD, length, access=access, pd=pd, fill=fill)
+        return self.register(mem, _GUARD, length, access=access, pd=pd, fill=fill, row=row)
 
     def raw(self, length: int, fill: int = 0x5A, align: int = 0, pages: str = "read-write") -> int:
         """Memory that is not registered."""
@@ -110,9 +112,9 @@ class Node:
         return made.integer("mem")
 
     def register(self, mem: int, offset: int, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None,
-                 fill: int = 0x5A) -> Mem:  # fmt: skip
+                 fill: int = 0x5A, row: str = "7.4-01") -> Mem:  # fmt: skip
         """A region of a part of some memory."""
-        made = self.good(self.register_call(mem, offset, length, access=access, pd=pd), "7.4-01",
+        made = self.good(self.register_call(mem, offset, length, access=access, pd=pd), row,
                          f"a region of {length} bytes with {'+'.join(access) or 'no rights'}")  # fmt: skip
         return Mem(self, mem, offset, length, made.integer("mr"), made.integer("lkey"), made.integer("rkey"),
                    int(made.text("va"), 16), fill)  # fmt: skip
@@ -129,12 +131,12 @@ class Node:
         return self.call("CreateQp", pd=self.pd if pd is None else pd, send_cq=send_cq.cq, recv_cq=recv_cq.cq, **given)
 
     def qp(self, *, pd: Optional[int] = None, cq: Optional[Cq] = None, send_cq: Optional[Cq] = None, recv_cq: Optional[Cq] = None,
-           srq: Optional[Srq] = None, signal_all: bool = False, **params: Any) -> Qp:  # fmt: skip
+           srq: Optional[Srq] = None, signal_all: bool = False, row: str = "9.2.5.1-01", **params: Any) -> Qp:  # fmt: skip
         """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs unless one is given for both."""
         send_cq, recv_cq = send_cq or cq or self.cq(), recv_cq or cq or self.cq()
         made = self.good(
             self.qp_call(pd=pd, send_cq=send_cq, recv_cq=recv_cq, srq=srq.srq if srq else None, signal_all=signal_all, **params),
-            "9.2.5.1-01", "a QP with legal attributes",
+            row, "a QP with legal attributes",
         )  # fmt: skip
         return Qp(self, made.integer("qp"), made.integer("qp_num"), made.table("cap"), send_cq, recv_cq, srq, signal_all,
                   self.pd if pd is None else pd)  # fmt: skip
@@ -256,15 +258,18 @@ class Mem:
     def pattern(self, seed: int, offset: int = 0, length: Optional[int] = None) -> None:
         """Bytes that follow from the seed."""
         size = self.length - offset if length is None else length
-        self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset, length=size, seed=seed)
+        for at in range(0, size, _PART):
+            part = min(_PART, size - at)
+            self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset + at, length=part, seed=seed + at)
 
     def wrong(self, seed: int, offset: int = 0, length: Optional[int] = None) -> int:
         """How many bytes are not those of the seed."""
         size = self.length - offset if length is None else length
-        if not size:
-            return 0
-        asked = self.node.end.call("mem.pattern", mem=self.mem, offset=self.offset + offset, length=size, seed=seed, check=True)
-        return asked.integer("wrong")
+        found = 0
+        for at in range(0, size, _PART):
+            where = {"mem": self.mem, "offset": self.offset + offset + at, "length": min(_PART, size - at)}
+            found += self.node.end.call("mem.pattern", **where, seed=seed + at, check=True).integer("wrong")
+        return found
 
     def read(self, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes as they are, at most 30,000. The offset may be negative: the guard."""
@@ -617,11 +622,11 @@ def _count(told: Told, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def connect(a: Qp, b: Qp, **other: Any) -> Joined:
+def connect(a: Qp, b: Qp, row: str = "6.2.1.2-01", **other: Any) -> Joined:
     """A connection that has to come about."""
     made = join(a, b, **other)
     if not made.established:
-        a.t.fail("6.2.1.2-01", "a connection to an end that listens and accepts", made.said, "ESTABLISHED at both ends")
+        a.t.fail(row, "a connection to an end that listens and accepts", made.said, "ESTABLISHED at both ends")
     return made
 
 
