@@ -94,6 +94,7 @@ VERBS_FAULTY_SRC := $(wildcard harness/verbs/faulty/*.c)
 VERBS_LIBS := -lrdmacm -libverbs -ljansson -lpthread
 HAS_VERBS := $(shell printf '\043include <infiniband/verbs.h>\n\043include <rdma/rdma_cma.h>\n' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
 VERBS_AGENT := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent)
+VERBS_SAN := $(if $(HAS_VERBS),$(BUILD)/san/fcvi-verbs-agent)
 VERBS_FAULTY := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent-faulty)
 $(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@

@@ -196,17 +196,17 @@ json_t *work_wc_json(struct verbs *v, const struct ibv_context *context, const s
 
 /* ---- calls: NULL when p->why is set ---- */
 typedef json_t *verbs_call(struct verbs *v, struct params *p);
-verbs_call call_open_rnic, call_query_rnic, call_close_rnic, call_allocate_pd, call_deallocate_pd;
-verbs_call call_set_handler, call_clear_handler, call_get_event;
-verbs_call call_create_cq, call_query_cq, call_resize_cq, call_destroy_cq, call_poll_cq,
-    call_request_notification;
-verbs_call call_create_qp, call_query_qp, call_modify_qp, call_destroy_qp;
-verbs_call call_mem_new, call_mem_read, call_mem_write, call_mem_pattern, call_mem_poll;
-verbs_call call_register_mr, call_reregister_mr, call_deregister_mr;
-verbs_call call_allocate_mw, call_bind_mw, call_deallocate_mw;
-verbs_call call_create_srq, call_query_srq, call_modify_srq, call_destroy_srq;
-verbs_call call_post_sq, call_post_rq, call_post_srq;
-verbs_call call_listen, call_unlisten, call_connect, call_accept, call_reject, call_disconnect;
-verbs_call call_devices, call_loop, call_stop, call_state, call_hold, call_exit;
+verbs_call verb_open_rnic, verb_query_rnic, verb_close_rnic, verb_allocate_pd, verb_deallocate_pd;
+verbs_call verb_set_handler, verb_clear_handler, verb_get_event;
+verbs_call verb_create_cq, verb_query_cq, verb_resize_cq, verb_destroy_cq, verb_poll_cq,
+    verb_request_notification;
+verbs_call verb_create_qp, verb_query_qp, verb_modify_qp, verb_destroy_qp;
+verbs_call verb_mem_new, verb_mem_read, verb_mem_write, verb_mem_pattern, verb_mem_poll;
+verbs_call verb_register_mr, verb_reregister_mr, verb_deregister_mr;
+verbs_call verb_allocate_mw, verb_bind_mw, verb_deallocate_mw;
+verbs_call verb_create_srq, verb_query_srq, verb_modify_srq, verb_destroy_srq;
+verbs_call verb_post_sq, verb_post_rq, verb_post_srq;
+verbs_call verb_listen, verb_unlisten, verb_connect, verb_accept, verb_reject, verb_disconnect;
+verbs_call verb_devices, verb_loop, verb_stop, verb_state, verb_hold, verb_exit;
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-json_t *call_devices(struct verbs *v, struct params *p)
+json_t *verb_devices(struct verbs *v, struct params *p)
 {
     (void)p;
     return json_pack("{s:o, s:o}", "devices", devices_names(v->devices), "addresses",
@@ -28,7 +28,7 @@ static long long status(const char *name)
     return value;
 }
 
-json_t *call_state(struct verbs *v, struct params *p)
+json_t *verb_state(struct verbs *v, struct params *p)
 {
     json_t *open = json_object();
     (void)p;
@@ -44,7 +44,7 @@ json_t *call_state(struct verbs *v, struct params *p)
                      (json_int_t)status("VmRSS") * 1024, "open", open);
 }
 
-json_t *call_hold(struct verbs *v, struct params *p)
+json_t *verb_hold(struct verbs *v, struct params *p)
 {
     if (!json_is_boolean(json_object_get(p->object, "async")))
         params_wrong(p, "async", "true or false");
@@ -57,7 +57,7 @@ json_t *call_hold(struct verbs *v, struct params *p)
     return json_object();
 }
 
-json_t *call_exit(struct verbs *v, struct params *p)
+json_t *verb_exit(struct verbs *v, struct params *p)
 {
     (void)v, (void)p;
     _exit(0);

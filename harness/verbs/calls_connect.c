@@ -18,7 +18,7 @@ enum {
     STALE_US = 100 * 1000
 };
 
-json_t *call_listen(struct verbs *v, struct params *p)
+json_t *verb_listen(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
@@ -48,7 +48,7 @@ json_t *call_listen(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_unlisten(struct verbs *v, struct params *p)
+json_t *verb_unlisten(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "listener", KIND_LISTENER);
@@ -271,7 +271,7 @@ static bool try_to_connect(struct verbs *v, struct attempt *a, struct sockaddr_s
     }
 }
 
-json_t *call_connect(struct verbs *v, struct params *p)
+json_t *verb_connect(struct verbs *v, struct params *p)
 {
     struct attempt a;
     struct outcome o;
@@ -307,7 +307,7 @@ static bool accept_it(struct verbs *v, struct attempt *a)
     return did(a, v->layer->accept(a->c->id, &a->param));
 }
 
-json_t *call_accept(struct verbs *v, struct params *p)
+json_t *verb_accept(struct verbs *v, struct params *p)
 {
     struct attempt a;
     struct outcome o;
@@ -348,7 +348,7 @@ json_t *call_accept(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_reject(struct verbs *v, struct params *p)
+json_t *verb_reject(struct verbs *v, struct params *p)
 {
     struct outcome o;
     unsigned char data[VERBS_PRIVATE];
@@ -364,7 +364,7 @@ json_t *call_reject(struct verbs *v, struct params *p)
     return outcome_json(&o);
 }
 
-json_t *call_disconnect(struct verbs *v, struct params *p)
+json_t *verb_disconnect(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *qp = things_take(v, p, "qp", KIND_QP);

@@ -11,7 +11,7 @@
 
 enum { WC_FILL = 0xa5, EAGER_US = 2000, NAP_NS = 50 * 1000, STEP_MS = 20 };
 
-json_t *call_set_handler(struct verbs *v, struct params *p)
+json_t *verb_set_handler(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *rnic = things_take(v, p, "rnic", KIND_RNIC);
@@ -34,7 +34,7 @@ json_t *call_set_handler(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_clear_handler(struct verbs *v, struct params *p)
+json_t *verb_clear_handler(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "handler", KIND_HANDLER);
@@ -60,7 +60,7 @@ static bool event_is_there(struct verbs *v, const struct thing *t, uint64_t unti
     }
 }
 
-json_t *call_get_event(struct verbs *v, struct params *p)
+json_t *verb_get_event(struct verbs *v, struct params *p)
 {
     struct ibv_cq *cq = NULL;
     struct outcome o;
@@ -91,7 +91,7 @@ json_t *call_get_event(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_create_cq(struct verbs *v, struct params *p)
+json_t *verb_create_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
@@ -119,7 +119,7 @@ json_t *call_create_cq(struct verbs *v, struct params *p)
 }
 
 /* libibverbs has no call for it: the structure says it. */
-json_t *call_query_cq(struct verbs *v, struct params *p)
+json_t *verb_query_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take(v, p, "cq", KIND_CQ);
@@ -133,7 +133,7 @@ json_t *call_query_cq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_resize_cq(struct verbs *v, struct params *p)
+json_t *verb_resize_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     int entries = params_int(p, "entries");
@@ -150,7 +150,7 @@ json_t *call_resize_cq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_destroy_cq(struct verbs *v, struct params *p)
+json_t *verb_destroy_cq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "cq", KIND_CQ);
@@ -162,7 +162,7 @@ json_t *call_destroy_cq(struct verbs *v, struct params *p)
     return outcome_json(&o);
 }
 
-json_t *call_request_notification(struct verbs *v, struct params *p)
+json_t *verb_request_notification(struct verbs *v, struct params *p)
 {
     struct outcome o;
     bool solicited = params_flag(p, "solicited");
@@ -207,7 +207,7 @@ static bool poll_once(struct verbs *v, const struct thing *t, struct polled *s)
     return s->got >= 0 && s->got <= left;
 }
 
-json_t *call_poll_cq(struct verbs *v, struct params *p)
+json_t *verb_poll_cq(struct verbs *v, struct params *p)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     struct outcome o;

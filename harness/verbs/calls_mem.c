@@ -51,7 +51,7 @@ static bool make(struct thing *t, size_t align, const unsigned char *pattern, si
     return !t->read_only || inner == 0 || mprotect(t->pages + PAGE, inner, PROT_READ) == 0;
 }
 
-json_t *call_mem_new(struct verbs *v, struct params *p)
+json_t *verb_mem_new(struct verbs *v, struct params *p)
 {
     struct outcome o;
     unsigned char pattern[MOST_PATTERN] = {0};
@@ -100,14 +100,14 @@ static unsigned char *range(struct verbs *v, struct params *p, size_t length, bo
     return at;
 }
 
-json_t *call_mem_read(struct verbs *v, struct params *p)
+json_t *verb_mem_read(struct verbs *v, struct params *p)
 {
     size_t length = (size_t)params_number(p, "length", LINE_MOST_BYTES, false, 0);
     const unsigned char *bytes = p->why[0] == '\0' ? range(v, p, length, false) : NULL;
     return bytes != NULL ? json_pack("{s:o}", "hex", verbs_bytes(bytes, length)) : NULL;
 }
 
-json_t *call_mem_write(struct verbs *v, struct params *p)
+json_t *verb_mem_write(struct verbs *v, struct params *p)
 {
     unsigned char data[LINE_MOST_BYTES];
     size_t length = params_hex(p, "hex", data, 0, sizeof data);
@@ -118,7 +118,7 @@ json_t *call_mem_write(struct verbs *v, struct params *p)
     return json_object();
 }
 
-json_t *call_mem_pattern(struct verbs *v, struct params *p)
+json_t *verb_mem_pattern(struct verbs *v, struct params *p)
 {
     size_t length = (size_t)params_number(p, "length", UINT32_MAX, false, 0), wrong = 0, first = 0;
     uint32_t seed = (uint32_t)params_number(p, "seed", UINT32_MAX, false, 0);
@@ -177,7 +177,7 @@ static void places_of(struct verbs *v, struct params *p, struct polled_words *w)
     }
 }
 
-json_t *call_mem_poll(struct verbs *v, struct params *p)
+json_t *verb_mem_poll(struct verbs *v, struct params *p)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     struct polled_words w = {.count = 0};

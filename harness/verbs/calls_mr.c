@@ -33,7 +33,7 @@ static struct range range_of(struct verbs *v, struct params *p)
     return r;
 }
 
-json_t *call_register_mr(struct verbs *v, struct params *p)
+json_t *verb_register_mr(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
@@ -65,7 +65,7 @@ json_t *call_register_mr(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_reregister_mr(struct verbs *v, struct params *p)
+json_t *verb_reregister_mr(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct range r = {NULL, NULL, 0};
@@ -96,7 +96,7 @@ json_t *call_reregister_mr(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_deregister_mr(struct verbs *v, struct params *p)
+json_t *verb_deregister_mr(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "mr", KIND_MR);

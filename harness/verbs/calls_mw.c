@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-json_t *call_allocate_mw(struct verbs *v, struct params *p)
+json_t *verb_allocate_mw(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
@@ -27,7 +27,7 @@ json_t *call_allocate_mw(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_bind_mw(struct verbs *v, struct params *p)
+json_t *verb_bind_mw(struct verbs *v, struct params *p)
 {
     struct ibv_mw_bind bind;
     struct outcome o;
@@ -54,7 +54,7 @@ json_t *call_bind_mw(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_deallocate_mw(struct verbs *v, struct params *p)
+json_t *verb_deallocate_mw(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "mw", KIND_MW);

@@ -25,7 +25,7 @@ static struct ibv_qp_init_attr wanted(struct params *p)
     return init;
 }
 
-json_t *call_create_qp(struct verbs *v, struct params *p)
+json_t *verb_create_qp(struct verbs *v, struct params *p)
 {
     struct outcome o;
     json_t *result = NULL;
@@ -58,7 +58,7 @@ json_t *call_create_qp(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_query_qp(struct verbs *v, struct params *p)
+json_t *verb_query_qp(struct verbs *v, struct params *p)
 {
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr attr;
@@ -142,7 +142,7 @@ static void keep_size(struct verbs *v, struct params *p, struct ibv_qp *qp, stru
     attr->cap.max_recv_wr = params_has(p, "rq_size") ? recv : now.cap.max_recv_wr;
 }
 
-json_t *call_modify_qp(struct verbs *v, struct params *p)
+json_t *verb_modify_qp(struct verbs *v, struct params *p)
 {
     struct ibv_qp_attr attr;
     struct outcome o;
@@ -164,7 +164,7 @@ json_t *call_modify_qp(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_destroy_qp(struct verbs *v, struct params *p)
+json_t *verb_destroy_qp(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "qp", KIND_QP);

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-json_t *call_open_rnic(struct verbs *v, struct params *p)
+json_t *verb_open_rnic(struct verbs *v, struct params *p)
 {
     const char *name = json_string_value(json_object_get(p->object, "device"));
     struct outcome o;
@@ -34,7 +34,7 @@ json_t *call_open_rnic(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_close_rnic(struct verbs *v, struct params *p)
+json_t *verb_close_rnic(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "rnic", KIND_RNIC);
@@ -138,7 +138,7 @@ static json_t *port_json(const struct ibv_port_attr *a)
     return said;
 }
 
-json_t *call_query_rnic(struct verbs *v, struct params *p)
+json_t *verb_query_rnic(struct verbs *v, struct params *p)
 {
     struct ibv_device_attr attr;
     struct ibv_port_attr port;
@@ -163,7 +163,7 @@ json_t *call_query_rnic(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_allocate_pd(struct verbs *v, struct params *p)
+json_t *verb_allocate_pd(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *rnic = things_take(v, p, "rnic", KIND_RNIC),
@@ -183,7 +183,7 @@ json_t *call_allocate_pd(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_deallocate_pd(struct verbs *v, struct params *p)
+json_t *verb_deallocate_pd(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "pd", KIND_PD);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-json_t *call_create_srq(struct verbs *v, struct params *p)
+json_t *verb_create_srq(struct verbs *v, struct params *p)
 {
     struct ibv_srq_init_attr init;
     struct outcome o;
@@ -31,7 +31,7 @@ json_t *call_create_srq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_query_srq(struct verbs *v, struct params *p)
+json_t *verb_query_srq(struct verbs *v, struct params *p)
 {
     struct ibv_srq_attr attr;
     struct outcome o;
@@ -51,7 +51,7 @@ json_t *call_query_srq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_modify_srq(struct verbs *v, struct params *p)
+json_t *verb_modify_srq(struct verbs *v, struct params *p)
 {
     struct ibv_srq_attr attr;
     struct outcome o;
@@ -76,7 +76,7 @@ json_t *call_modify_srq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *call_destroy_srq(struct verbs *v, struct params *p)
+json_t *verb_destroy_srq(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "srq", KIND_SRQ);

@@ -73,7 +73,7 @@ static void release(struct verbs *v, struct loop *l)
     free(l);
 }
 
-json_t *call_loop(struct verbs *v, struct params *p)
+json_t *verb_loop(struct verbs *v, struct params *p)
 {
     const uint64_t patience = 5 * 1000000ull;
     struct outcome o;
@@ -116,7 +116,7 @@ void loop_end(struct verbs *v, struct loop *l)
     release(v, l);
 }
 
-json_t *call_stop(struct verbs *v, struct params *p)
+json_t *verb_stop(struct verbs *v, struct params *p)
 {
     struct outcome o;
     struct thing *t = things_take_out(v, p, "loop", KIND_LOOP);

@@ -231,7 +231,7 @@ static void posted(json_t *result, const void *bad, const void *wrs, size_t coun
     json_object_set_new(result, "named", json_false());
 }
 
-json_t *call_post_sq(struct verbs *v, struct params *p)
+json_t *verb_post_sq(struct verbs *v, struct params *p)
 {
     struct ibv_send_wr *bad = NULL;
     struct send_list list;
@@ -270,12 +270,12 @@ static json_t *post_receives(struct verbs *v, struct params *p, const char *name
     return result;
 }
 
-json_t *call_post_rq(struct verbs *v, struct params *p)
+json_t *verb_post_rq(struct verbs *v, struct params *p)
 {
     return post_receives(v, p, "qp", KIND_QP);
 }
 
-json_t *call_post_srq(struct verbs *v, struct params *p)
+json_t *verb_post_srq(struct verbs *v, struct params *p)
 {
     return post_receives(v, p, "srq", KIND_SRQ);
 }
