@@ -1,4 +1,4 @@
-"""What has to work before a case is worth a run: the agent's own calls over a device, two Queue Pairs, and both ends of a connection.
+"""What has to work before a case is worth a run: the agent's calls over a device, and both ends of a connection.
 
 No verdict on the provider: each step is one that every provider has. `python3 -m harness.interop.rdma_smoke PATH [PATH2]`.
 """
@@ -99,7 +99,8 @@ class End:
         self.mem = agent.good("mem.new", length=8192, fill="ee")["mem"]
         rights = ["LOCAL_WRITE", "REMOTE_WRITE", "REMOTE_READ"]
         self.mr = agent.good("verbs.RegisterMr", pd=self.pd, mem=self.mem, access=rights)
-        self.qp = agent.good("verbs.CreateQp", pd=self.pd, send_cq=self.scq, recv_cq=self.rcq, sq_size=16, rq_size=16, sq_sges=2, rq_sges=2)["qp"]
+        sizes = {"sq_size": 16, "rq_size": 16, "sq_sges": 2, "rq_sges": 2}
+        self.qp = agent.good("verbs.CreateQp", pd=self.pd, send_cq=self.scq, recv_cq=self.rcq, **sizes)["qp"]
 
     def sge(self, offset: int, length: int) -> dict[str, Any]:
         """A piece of the memory."""
@@ -115,7 +116,8 @@ class End:
 def connect(active: End, passive: End, address: str) -> None:
     """Both ends of a connection."""
     listener = passive.agent.good("verbs.Listen", rnic=passive.rnic)
-    connecting = active.agent.begin("verbs.Connect", qp=active.qp, address=address, port=listener["port"], ord=1, ird=1, private="c0ffee")
+    at = {"address": address, "port": listener["port"]}
+    connecting = active.agent.begin("verbs.Connect", qp=active.qp, ord=1, ird=1, private="c0ffee", **at)
     request = passive.agent.note("connect-request", listener=listener["listener"])
     assert request["private"].startswith("c0ffee"), request
     accepted = passive.agent.call("verbs.Accept", request=request["request"], qp=passive.qp, ord=1, ird=1, private="beef")
@@ -148,7 +150,8 @@ def transfer(left: End, right: End) -> None:
 
 def disconnect(left: End, right: End) -> None:
     """Both ends hear of the end, and a Receive that is left is flushed."""
-    right.agent.good("verbs.PostRq", qp=right.qp, wrs=[{"wr_id": "0000000000000011", "sges": [right.sge(4096, 64)], "times": 2}])
+    wr = {"wr_id": "0000000000000011", "sges": [right.sge(4096, 64)], "times": 2}
+    right.agent.good("verbs.PostRq", qp=right.qp, wrs=[wr])
     left.agent.good("verbs.Disconnect", qp=left.qp)
     right.agent.note("cm", event="DISCONNECTED", qp=right.qp)
     right.agent.call("verbs.Disconnect", qp=right.qp)

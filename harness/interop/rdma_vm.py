@@ -15,7 +15,7 @@ from pathlib import Path
 
 READY = b"fcvi-guest ready "
 _MEMORY_MB = 256
-_BOOT_S = 60  # under emulation, on a loaded machine; usually ten
+_BOOT_S = 300  # under emulation, on a loaded machine; usually ten
 _EXIT_S = 20  # for an agent to end, when it is told to
 _PIECE = 65536
 _LEAVE = b'\n{"jsonrpc":"2.0","id":"relay","method":"agent.exit"}\n'
@@ -28,7 +28,8 @@ class GuestError(Exception):
 class Guest:
     """One guest. `end` is its place on a link of two; alone it is on a network of its own."""
 
-    def __init__(self, images: Path, where: Path, kind: str, end: int | None = None, memory_mb: int = _MEMORY_MB, overlay: str = "programs.gz") -> None:
+    def __init__(self, images: Path, where: Path, kind: str, end: int | None = None, memory_mb: int = _MEMORY_MB,
+                 overlay: str = "programs.gz") -> None:  # fmt: skip
         self.where = where
         self.name = f"guest{end or 0}"
         self.address = f"10.9.0.{(end or 0) + 1}"
@@ -38,8 +39,8 @@ class Guest:
         if end is not None:
             net = f"dgram,id=n0,local.type=unix,local.path={where}/net{end},remote.type=unix,remote.path={where}/net{1 - end}"
         command = [
-            "qemu-system-x86_64", "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none",
-            "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(initrd),
+            "qemu-system-x86_64", "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(initrd),
             "-append", f"console=ttyS0 quiet panic=-1 fcvi.kind={kind} fcvi.address={self.address}",
             "-netdev", net, "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:fc:01:0{end or 0}",
             "-object", f"filter-dump,id=f0,netdev=n0,file={where}/{self.name}.pcap,maxlen=65535",
@@ -68,7 +69,7 @@ class Guest:
 
     def _said(self, what: str) -> str:
         file = self.where / f"{self.name}.{what}"
-        return file.read_text(errors="replace")[-4000:].strip() if file.exists() else ""
+        return file.read_text(errors="replace")[-600:].strip() if file.exists() else ""
 
     def wait_ready(self, seconds: float = _BOOT_S, text: list[bytes] | None = None) -> int:
         """Until the program has ended, or the guest is up; what was said before goes into `text`. The program's status."""
