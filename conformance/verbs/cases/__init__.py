@@ -1,6 +1,8 @@
 """The cases, by subject; an id is "VERBS." and a number of ``planned_cases.tsv``. Every module here is found: none is listed.
 
-objects, queues, states, closing, work, order, protection, remote and windows have VERBS.1 to VERBS.50, the other modules the rest.
+VERBS.1 to 50: objects, queues, states, closing, work, order, protection, remote, windows. Of the rest posting has 57, 59 to 62, 73, 81,
+82, 93 and 94, notices has 74 to 77, connecting 78 to 80, regions 70 to 72, device 56, 58, 63, 87 to 92 and 95. Other modules have shared
+receive queues (51 to 55, 83 to 86) and what more there is of windows (64 to 69).
 """
 
 from __future__ import annotations

@@ -101,6 +101,8 @@ class Account:
         self._wrs: dict[tuple[int, int], Wr] = {}
         self._last: dict[tuple[Qp, str], int] = {}  # place of the last success of a queue
         self._flushed: dict[Qp, int] = {}  # place of the first Receive that was flushed
+        self._last_flush: dict[tuple[Qp, str], int] = {}
+        self._odd: set[tuple[Qp, str]] = set()
         self._faults: dict[Qp, list[tuple[Wr, Wc]]] = {}
         self.foreign: set[int] = set()  # wr_ids of loops, whose WCs the agent polls itself
         self.qps: list[Qp] = []
@@ -168,8 +170,7 @@ class Account:
         if wr.lost:  # of a stream before this one
             return wr
         if wc.flushed:
-            if wr.queue == "rq":
-                self._flushed.setdefault(qp, wr.place)
+            self._flush(wr, qp)
         else:
             self._fault(wr, wc, qp)
         return wr
@@ -187,6 +188,16 @@ class Account:
         self._last[qp, wr.queue] = max(last, wr.place)
         if wr.queue == "rq" and qp in self._flushed:
             t.report("6.4-02", "a Receive that succeeded", "behind one that was flushed", "none behind it")
+
+    def _flush(self, wr: Wr, qp: Qp) -> None:
+        """Flushed WCs may come in another order than their WRs (B14)."""
+        if wr.queue == "rq":
+            self._flushed.setdefault(qp, wr.place)
+        last = self._last_flush.get((qp, wr.queue), -1)
+        if wr.place < last and wr.queue != "srq" and (qp, wr.queue) not in self._odd:
+            self._odd.add((qp, wr.queue))
+            self._t.notice("8.2.2-02", f"flushed WCs of the {wr.queue}", f"WR {wr.place} behind WR {last}", "in their order", "B14")
+        self._last_flush[qp, wr.queue] = max(last, wr.place)
 
     def _fault(self, wr: Wr, wc: Wc, qp: Qp) -> None:
         """One WC of a QP may have a status that is neither success nor flushed (6.2.4)."""

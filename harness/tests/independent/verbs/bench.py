@@ -186,6 +186,8 @@ class Pair:
 def join(left: End, right: End, wish: Any = (4, 4), access: Optional[List[str]] = None) -> List[Answer]:
     """Connect two ends of one agent."""
     agent = left.agent
+    top = agent.verb("QueryRnic", rnic=left.rnic)["attributes"]["max_qp_rd_atom"]
+    wish = [min(number, top) for number in wish]
     listening = agent.verb("Listen", rnic=right.rnic)
     device = agent.server.model.objects[right.rnic].device
     rights = {} if access is None else {"access": access}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Callable, Dict, List, Tuple
 
-from .bench import Answer, Buffer, End, Pair
+from .bench import Agent, Answer, Buffer, End, Pair
 
 Make = Callable[..., Pair]
 Check = Callable[[Make], None]
@@ -51,8 +51,12 @@ def ended(pair: Pair, end: End) -> None:
     """The stream of this QP is over: a new Receive is flushed or refused."""
     found = end.receive([pair.sink.sge(8) if end is pair.right else pair.source.sge(8)], 0x77)
     if found["return"] == "success":
-        seen = end.received(64, 0.08)
-        assert (0x77, FLUSHED) in seen, f"a Receive after the end: {seen}"
+        seen: List[Any] = []
+
+        def flushed() -> bool:
+            seen.extend(end.received(64, 0))
+            return (0x77, FLUSHED) in seen
+        assert pair.agent.until(flushed, 0.4), f"a Receive after the end: {seen}"
 
 
 def alive(pair: Pair, left: Any = None, right: Any = None) -> None:
@@ -69,7 +73,12 @@ def alive(pair: Pair, left: Any = None, right: Any = None) -> None:
 
 def told(pair: Pair, end: End, words: Any = TARGET) -> bool:
     """An asynchronous event names this QP."""
-    return pair.agent.until(lambda: any(event["event"] in words for event in pair.agent.events("async", qp=end.qp)), 0.1)
+    return pair.agent.until(lambda: any(event["event"] in words for event in pair.agent.events("async", qp=end.qp)), 0.3)
+
+
+def errors(agent: Agent, **members: Any) -> List[Answer]:
+    """The events that tell an error."""
+    return [event for event in agent.events("async", **members) if event["event"] in TARGET]
 
 
 def over(pair: Pair, end: End) -> bool:
@@ -77,7 +86,7 @@ def over(pair: Pair, end: End) -> bool:
     def seen() -> bool:
         return bool(pair.agent.events("cm", event="DISCONNECTED", qp=end.qp)) or any(
             event["event"] in TARGET for event in pair.agent.events("async", qp=end.qp))
-    return pair.agent.until(seen, 0.1)
+    return pair.agent.until(seen, 0.3)
 
 
 def one_error(found: List[Any]) -> None:
@@ -115,7 +124,7 @@ def refused_access(make: Make, how: Callable[[Pair], Answer], untouched: bool = 
 
 def reads(pair: Pair) -> bool:
     """Does this provider do RDMA Reads."""
-    return bool(pair.agent.verb("QueryQp", qp=pair.left.qp)["attributes"]["max_rd_atomic"])
+    return bool(pair.agent.verb("QueryRnic", rnic=pair.left.rnic)["attributes"]["max_qp_rd_atom"])
 
 
 def every() -> Dict[str, Tuple[Tuple[str, ...], Check]]:

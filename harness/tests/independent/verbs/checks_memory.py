@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Callable, List
 
 from .bench import FULL, Answer, Buffer, Pair
-from .checks import FLUSHED, LOCAL, Make, SINK, SOON, SUCCESS, alive, among, check, ended, failing, reads, refused_access, same
+from .checks import (FLUSHED, LOCAL, Make, SINK, SOON, SUCCESS, alive, among, check, ended,
+                     errors, failing, reads, refused_access, same)
 
 
 @check()
@@ -269,4 +270,4 @@ def stag_zero(make: Make) -> None:
     pair = make()
     found = pair.left.post("RDMA_WRITE", [pair.source.sge(8)], 3, remote={"addr": "0" * 16, "rkey": 0})
     failing(pair, pair.left, found, LOCAL, 3)
-    same(pair.agent.events("async", qp=pair.left.qp), [])
+    same(errors(pair.agent, qp=pair.left.qp), [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .bench import Buffer
-from .checks import Make, SOON, SUCCESS, alive, among, check, ended, over, same
+from .checks import Make, SOON, SUCCESS, alive, among, check, ended, errors, over, same
 
 
 @check()
@@ -92,7 +92,7 @@ def cq_resized(make: Make) -> None:
     entries = agent.verb("ResizeCq", cq=left.scq, entries=9)["entries"]
     assert entries >= 9
     same(left.sent(6), [(10 + index, SUCCESS) for index in range(6)])
-    same(agent.events("async"), [])
+    same(errors(agent), [])
     pair.right.received(6)
     alive(pair)
     same(agent.verb("GetEvent", handler=left.handler, Timeout=100_000)["cq"], left.scq)

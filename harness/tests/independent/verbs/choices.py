@@ -27,6 +27,8 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "close_events": (("one", "two"), "B11: an event for leaving RTS and one more when the close is complete; two pass"),
     "peer_event": (("both", "async", "cm"),
                    "B53: how the end of the stream is told at the peer of a broken QP (cm always comes as well)"),
+    "extra_events": (("no", "yes"),
+                     "B53: COMM_EST, SQ_DRAINED, QP_LAST_WQE_REACHED are no word of the verbs, and never one too many"),
     "access_event": (("QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"), "B53: the word for a remote protection error"),
     "target_event": (("yes", "no"), "B59, B44: an event at the target, ib"),
     "status_words": (("plain", "odd"), "B54: any status of the set"),

@@ -98,7 +98,11 @@ class SocketPipe:
                 return
             if len(self._held) < 4 + size:
                 return
-            message = marshal.loads(self._held[4:4 + size])
+            try:
+                message = marshal.loads(self._held[4:4 + size])
+            except (ValueError, EOFError, TypeError):
+                self.shut()
+                return
             self._held = self._held[4 + size:]
             if self.sink:
                 self.sink(message)
@@ -235,6 +239,8 @@ class Conn:
         self.up = True
         self.result = (event, 0, private)
         self.begin("RTS")
+        if self.model.choose.extra_events == "yes":
+            self.model.tell("COMM_EST", qp=self.qp)
 
     def begin(self, state: str) -> None:
         """The QP serves the stream (6.2.1.2)."""

@@ -211,7 +211,7 @@ def _refusal(model: "Model", qp: Optional[Qp], wqe: Wqe, send: bool, sges: int, 
     wrong = _wr_error(qp, wqe, send, sges)
     if wrong:
         return wrong
-    if not queue.room():
+    if not queue.room() and model.fault != "srq-qp-post-accepted":
         return ENOMEM
     if model.fault == "posts-refused-after-first" and queue.used >= 1 and qp and not send:
         return ENOMEM

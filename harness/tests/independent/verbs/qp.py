@@ -201,6 +201,8 @@ class Qp:
     def _enter_error(self, wqe: Optional[Wqe], status: str) -> None:
         self.state = "ERR"
         self.reads = 0
+        if self.model.choose.extra_events == "yes":
+            self.model.tell("QP_LAST_WQE_REACHED" if self.srq else "SQ_DRAINED", qp=self)
         if self.srq and self.model.fault == "srq-others-end":
             for other in list(self.srq.users):
                 other.stop("rst", event="QP_FATAL")

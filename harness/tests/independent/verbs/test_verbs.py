@@ -26,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 FLAVOURS = ("iwarp", "ib")
 # A capability that is absent leaves its checks without work, so it is absent in few of the mixes.
 ABSENT = ("srq", "mw", "local_inv", "send_inv", "zero_based", "reads", "rereg", "resize_cq")
+PARTS = 8
 every()
 
 
@@ -66,11 +67,11 @@ def mixes() -> Iterator[List[str]]:
     for turn in range(1, max(len(values) for values in capable.values())):
         yield [f"{name}={values[turn % len(values)]}" for name, values in capable.items()]
     chance = random.Random(7)
-    for _ in range(6):
+    for _ in range(2):
         yield [f"{name}={chance.choice(values)}" for name, values in capable.items()]
     yield [f"{name}=no" for name in ABSENT]
-    for name in ABSENT:
-        yield [f"{name}=no"]
+    yield [f"{name}=no" for name in ABSENT[::2]]
+    yield [f"{name}=no" for name in ABSENT[1::2]]
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -79,16 +80,21 @@ def test_variants(flavour: str) -> None:
     assert {str(mix): found for mix in mixes() if (found := failed(flavour, mix))} == {}
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_faults(flavour: str) -> None:
-    """Each fault is seen by a check; the one that saw it last time is tried first."""
-    assert [fault.name for fault in FAULTS if flavour in fault.flavours and not failed(
-        flavour, [], fault.name, SEEN.get(fault.name, ""), True)] == []
+@pytest.mark.parametrize("part", range(PARTS))
+def test_faults(part: int) -> None:
+    """Each fault is seen by a check, in one of its flavours in turn; the check that saw it last time is tried first."""
+    unseen = []
+    for count, fault in list(enumerate(FAULTS))[part::PARTS]:
+        flavour = fault.flavours[count // PARTS % len(fault.flavours)]
+        if not failed(flavour, [], fault.name, SEEN.get(fault.name, ""), True):
+            unseen.append((fault.name, flavour))
+    assert unseen == []
 
 
 def test_faults_are_data() -> None:
     """Names are unique, rows exist, and each fault is somewhere in the code."""
-    rows = {line.split("\t")[0] for line in (HERE.parents[3] / "conformance/verbs/requirements.tsv").read_text("utf-8").splitlines()}
+    catalogue = HERE.parents[3] / "conformance/verbs/requirements.tsv"
+    rows = {line.split("\t")[0] for line in catalogue.read_text("utf-8").splitlines()}
     code = "".join(path.read_text("utf-8") for path in HERE.glob("*.py") if path.stem not in ("faults", "seen"))
     made = ("pd-freed-with-", "remote-", "local-", "qp-")
     assert len(FAULTS) >= 100 and len(set(names())) == len(FAULTS)

@@ -45,7 +45,7 @@ class Refused(Exception):
 def number(params: Params, name: str, default: Any = None, top: int = 1 << 53) -> int:
     """A number of 0 or more."""
     value = params.get(name, default)
-    if type(value) is not int or not 0 <= value < top:  # pylint: disable=unidiomatic-typecheck
+    if type(value) is not int or not 0 <= value < top:
         raise BadParams(f"{name}: a number of 0 or more is needed")
     return value
 
@@ -91,14 +91,14 @@ def word(value: Any, names: Iterable[str], what: str) -> Any:
     listed = tuple(names)
     if isinstance(value, str) and value in listed:
         return value
-    if type(value) is int and value >= 0:  # pylint: disable=unidiomatic-typecheck
+    if type(value) is int and value >= 0:
         return value
     raise BadParams(f"{what}: {value!r} is no word of it")
 
 
 def bits(value: Any, names: Dict[str, int], what: str) -> int:
     """A list of words (or numbers) as one number."""
-    if type(value) is int and value >= 0:  # pylint: disable=unidiomatic-typecheck
+    if type(value) is int and value >= 0:
         return value
     if not isinstance(value, list):
         raise BadParams(f"{what}: a list is needed")
