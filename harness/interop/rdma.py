@@ -34,7 +34,7 @@ ENDS_THE_AGENT = {
 LEFT_OUT = {"siw": ("VERBS.2",)}
 #: The status of a program that a segmentation fault ended.
 _SEGMENTATION = 139
-_DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
+DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
 
 
 class Skipped(Exception):
@@ -80,8 +80,8 @@ def cases(paths: list[Path], kind: str, select: str, report: Path) -> int:
              "--rpc-timeout", str(_RPC_S)]  # fmt: skip
     for option, path in zip(("--agent", "--agent2"), paths):
         words += [option, f"unix:{path}"]
-    if _DEVIATIONS[kind].exists():
-        words += ["--pics", str(_DEVIATIONS[kind])]
+    if DEVIATIONS[kind].exists():
+        words += ["--pics", str(DEVIATIONS[kind])]
     done = subprocess.run(words, timeout=_CASES_S, check=False)
     return done.returncode
 

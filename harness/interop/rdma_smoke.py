@@ -140,7 +140,8 @@ def transfer(left: End, right: End) -> None:
     assert left.agent.good("verbs.PostSq", qp=left.qp, wrs=wrs)["posted"] == 3
     wcs = left.wcs(left.scq, 3)
     assert [(wc["wr_id"][-1], wc["status"], wc["opcode"], wc["qp"]) for wc in wcs] == [
-        ("1", "SUCCESS", "SEND", left.qp), ("2", "SUCCESS", "RDMA_WRITE", left.qp), ("3", "SUCCESS", "RDMA_READ", left.qp)], wcs  # fmt: skip
+        ("1", "SUCCESS", "SEND", left.qp), ("2", "SUCCESS", "RDMA_WRITE", left.qp),
+        ("3", "SUCCESS", "RDMA_READ", left.qp)], wcs  # fmt: skip
     assert right.agent.good("verbs.GetEvent", handler=right.handler, Timeout=3_000_000)["cq"] == right.rcq
     (wc,) = right.wcs(right.rcq, 1)
     assert (wc["wr_id"], wc["status"], wc["opcode"], wc["byte_len"]) == ("0000000000000010", "SUCCESS", "RECV", 8), wc
@@ -159,9 +160,10 @@ def disconnect(left: End, right: End) -> None:
 
 
 def breach(left: End, right: End) -> str:
-    """A Write past the end of a region: what each end hears. iWARP: an event at the target; InfiniBand: the initiator's WC."""
+    """A Write past the end of a region. iWARP: an event at the target; InfiniBand: the initiator's WC."""
     remote = {"addr": f"{int(right.mr['va'], 16) + 8190:016x}", "rkey": right.mr["rkey"]}
-    wr = {"wr_id": "0000000000000020", "opcode": "RDMA_WRITE", "sges": [left.sge(0, 8)], "flags": ["SIGNALED"], "remote": remote}
+    wr = {"wr_id": "0000000000000020", "opcode": "RDMA_WRITE", "sges": [left.sge(0, 8)], "flags": ["SIGNALED"]}
+    wr["remote"] = remote
     left.agent.good("verbs.PostSq", qp=left.qp, wrs=[wr])
     (wc,) = left.wcs(left.scq, 1)
     if wc["status"] != "SUCCESS":
