@@ -53,16 +53,16 @@ struct slot;
 
 struct agent {
     struct client client;
-    bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
     const char *device;
     const char *devices[AGENT_DEVICES]; /* of a run of calls alone: one for each end */
     size_t device_count;
     struct api *api; /* of such a run, from reset to reset; else NULL */
-    bool caught;     /* a thread is inside a call that no reset could end */
     pthread_mutex_t order;
-    bool started, closing;
     size_t memory; /* bytes registered */
     unsigned done; /* completions kept */
+    bool started, closing;
+    bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
+    bool caught;      /* a thread is inside a call that no reset could end */
     VIP_NIC_HANDLE nic;
     VIP_PROTECTION_HANDLE ptag;
     VIP_CQ_HANDLE cq;

@@ -96,7 +96,8 @@ static bool place(struct verbs *v)
     if (v->count < v->room)
         return true;
     size_t room = v->room == 0 ? 256 : 2 * v->room;
-    struct thing **things = v->count < VERBS_NUMBERS ? realloc(v->things, room * sizeof *things) : NULL;
+    struct thing **things =
+        v->count < VERBS_NUMBERS ? realloc(v->things, room * sizeof(struct thing *)) : NULL;
     if (things == NULL)
         return false;
     v->things = things;

@@ -140,8 +140,11 @@ bool work_sends(struct verbs *v, struct params *p, const json_t *wrs, struct sen
     out->wrs = calloc(l.wrs + 1, sizeof *out->wrs);
     out->sges = calloc(l.sges + 1, sizeof *out->sges);
     out->held = calloc(2 * l.entries, sizeof(struct thing *));
-    if (out->wrs == NULL || out->sges == NULL || out->held == NULL)
+    if (out->wrs == NULL || out->sges == NULL || out->held == NULL) {
         params_no_room(p, "WRs");
+        work_free_sends(v, out);
+        return false;
+    }
     for (size_t i = 0, sges = 0; p->why[0] == '\0' && i < l.entries; i++) {
         struct params wr = {.object = json_array_get(wrs, i)};
         uint64_t times = params_number(&wr, "times", VERBS_ALL_WRS, true, 1);
@@ -194,8 +197,11 @@ static bool receives(struct verbs *v, struct params *p, struct recv_list *out)
         return false;
     out->wrs = calloc(l.wrs + 1, sizeof *out->wrs);
     out->sges = calloc(l.sges + 1, sizeof *out->sges);
-    if (out->wrs == NULL || out->sges == NULL)
+    if (out->wrs == NULL || out->sges == NULL) {
         params_no_room(p, "WRs");
+        free_receives(out);
+        return false;
+    }
     for (size_t i = 0, sges = 0; p->why[0] == '\0' && i < l.entries; i++) {
         struct params wr = {.object = json_array_get(wrs, i)};
         uint64_t times = params_number(&wr, "times", VERBS_ALL_WRS, true, 1);

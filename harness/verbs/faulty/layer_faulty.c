@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-static const struct fault *const tables[] = {faults_poll,   faults_post,   faults_objects,
-                                             faults_memory, faults_events, faults_odd};
+static const struct fault *const tables[] = {
+    faults_poll, faults_post, faults_objects, faults_memory, faults_events, faults_odd, NULL};
 static struct layer chosen;
 
 pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -13,8 +13,8 @@ const struct layer *layer_choose(const char *name)
 {
     if (name == NULL)
         return &layer_plain;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct fault *f = tables[i]; f->name != NULL; f++)
+    for (const struct fault *const *table = tables; *table != NULL; table++)
+        for (const struct fault *f = *table; f->name != NULL; f++)
             if (strcmp(f->name, name) == 0) {
                 chosen = layer_plain;
                 f->install(&chosen);
@@ -32,8 +32,8 @@ const char *layer_usage(void)
 
 bool layer_list(void)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct fault *f = tables[i]; f->name != NULL; f++)
+    for (const struct fault *const *table = tables; *table != NULL; table++)
+        for (const struct fault *f = *table; f->name != NULL; f++)
             printf("%s\t%s\t%s\n", f->name, f->row != NULL ? f->row : "-", f->text);
     return true;
 }
