@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _HERE = Path(__file__).resolve().parent
 _IMAGE_S = 1200
 _CASES_S = 900
+_MB, _SAN_MB = 256, 768
 _RPC_S = 20  # a CQ of the largest size takes seconds under emulation
 #: Cases that end the agent's process, with the row and the reason: they run by themselves, and have to end it still.
 ENDS_THE_AGENT = {
@@ -121,11 +122,11 @@ def show(images: Path, kind: str) -> int:
     return worst
 
 
-def lane(images: Path, kind: str, count: int, select: str, memory_mb: int = 256) -> int:
+def lane(images: Path, kind: str, count: int, select: str, overlay: str = "programs.gz") -> int:
     """One boot: what has to work at all, then the cases. 0 when all is as recorded."""
     name = f"{kind}, {count} guest{'s' * (count > 1)}"
     began = time.monotonic()
-    with guests(images, kind, count, memory_mb=memory_mb) as running:
+    with guests(images, kind, count, overlay, _SAN_MB if overlay == "san.gz" else _MB) as running:
         where = running[0].where
         up = time.monotonic() - began
         paths = [where / f"agent{i}" for i in range(count)]
@@ -164,8 +165,9 @@ def main() -> int:
     args = parser.parse_args()
     status = 0
     try:
+        overlay = "san.gz" if args.san else "programs.gz"
         if not args.shows:
-            image(args.images, ROOT / ("build/san/fcvi-verbs-agent" if args.san else "build/fcvi-verbs-agent"))
+            image(args.images, ROOT / ("build/san/fcvi-verbs-agent" if args.san else "build/fcvi-verbs-agent"), overlay=overlay)
     except (Skipped, subprocess.TimeoutExpired, OSError) as why:
         print(f"interop-rdma: skipped, because {why}", file=sys.stderr)
         return 3
@@ -174,7 +176,7 @@ def main() -> int:
             if args.shows:
                 status = max(status, show(args.images, kind))
             else:
-                status = max(status, lane(args.images, kind, 2 if args.pair else 1, args.select, 768 if args.san else 256))
+                status = max(status, lane(args.images, kind, 2 if args.pair else 1, args.select, overlay))
         except (Skipped, rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
             print(f"interop-rdma: {kind}: skipped, because {why}", file=sys.stderr)
             status = 3

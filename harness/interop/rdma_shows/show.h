@@ -71,15 +71,14 @@ static inline void alone(struct end *left, struct sockaddr_in *at, const char *a
     end_make(left, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 }
 
-static inline void connected(struct end *left, struct end *right, const char *address)
+/* The passive end, and a connection of both. */
+static inline void join(struct end *left, struct end *right, struct sockaddr_in *at)
 {
     struct rdma_conn_param p = {
         .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 1};
     struct rdma_cm_id *listener;
-    struct sockaddr_in at;
-    alone(left, &at, address);
     MUST(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0);
-    MUST(rdma_bind_addr(listener, (struct sockaddr *)&at) == 0 && rdma_listen(listener, 4) == 0);
+    MUST(rdma_bind_addr(listener, (struct sockaddr *)at) == 0 && rdma_listen(listener, 4) == 0);
     MUST(rdma_connect(left->id, &p) == 0);
     struct rdma_cm_event *e = event(RDMA_CM_EVENT_CONNECT_REQUEST);
     right->id = e->id;
@@ -88,6 +87,13 @@ static inline void connected(struct end *left, struct end *right, const char *ad
     MUST(rdma_accept(right->id, &p) == 0);
     for (int i = 0; i < 2; i++)
         rdma_ack_cm_event(event(RDMA_CM_EVENT_ESTABLISHED));
+}
+
+static inline void connected(struct end *left, struct end *right, const char *address)
+{
+    struct sockaddr_in at;
+    alone(left, &at, address);
+    join(left, right, &at);
 }
 
 static inline int post_send(struct end *e, uint64_t id, enum ibv_wr_opcode opcode, uint32_t lkey,
