@@ -284,7 +284,7 @@ json_t *verb_connect(struct verbs *v, struct params *p)
         a.c->qp = a.qp->number;
         a.c->attempting = true;
         name_qp(&a);
-        connection_forget_old(v, a.qp);
+        connection_forget_old(v, a.qp, false);
         outcome_begin(&o);
         bool good = try_to_connect(v, &a, &to);
         if (good)
@@ -322,7 +322,7 @@ json_t *verb_accept(struct verbs *v, struct params *p)
         a.c->attempting = true;
         pthread_mutex_unlock(&v->lock);
         name_qp(&a);
-        connection_forget_old(v, a.qp);
+        connection_forget_old(v, a.qp, false);
         outcome_begin(&o);
         bool accepted = accept_it(v, &a);
         bool good = accepted && comes(&a, RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_ESTABLISHED);

@@ -1,5 +1,5 @@
 /* Queue Pairs. */
-#include "agent.h"
+#include "connections.h"
 #include "words.h"
 
 #include <string.h>
@@ -158,6 +158,8 @@ json_t *verb_modify_qp(struct verbs *v, struct params *p)
         if (o.error == 0 && (mask & IBV_QP_STATE) != 0) {
             t->moved = attr.qp_state != IBV_QPS_RESET;
             t->init_by_agent = false;
+            if (!t->moved && !connection_is_iwarp(t)) /* its connection manager never hears of the move */
+                connection_forget_old(v, t, true);
         }
     }
     things_drop(v, t);

@@ -52,10 +52,10 @@ struct connection *connection_hold(struct verbs *v, const struct thing *qp)
     return c;
 }
 
-void connection_forget_old(struct verbs *v, struct thing *qp)
+void connection_forget_old(struct verbs *v, struct thing *qp, bool reset)
 {
     pthread_mutex_lock(&v->lock);
-    struct connection *c = qp->to != NULL && qp->to->over ? qp->to : NULL;
+    struct connection *c = qp->to != NULL && (qp->to->over || reset) ? qp->to : NULL;
     if (c != NULL)
         qp->to = NULL;
     pthread_mutex_unlock(&v->lock);

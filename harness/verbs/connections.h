@@ -37,8 +37,9 @@ void connection_tell(struct verbs *v, uint64_t qp, const struct said *s);
 /** The connection that a QP has, for a call; NULL: none. */
 struct connection *connection_hold(struct verbs *v, const struct thing *qp);
 void connection_drop(struct verbs *v, struct connection *c);
-/** A connection that is over is let go: the QP is to have another. */
-void connection_forget_old(struct verbs *v, struct thing *qp);
+/** A connection that is over is let go, as the QP is to have another; one that is not, too, when the QP was
+ * moved to RESET. */
+void connection_forget_old(struct verbs *v, struct thing *qp, bool reset);
 bool connection_is_iwarp(const struct thing *qp);
 /** A QP of InfiniBand to a state, with what librdmacm has for it. 0, or an errno. */
 int connection_move(struct verbs *v, struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to,
