@@ -21,7 +21,7 @@ from pathlib import Path
 from . import rdma, rdma_vm
 
 AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
-_RUN_S = 300
+_RUN_S = 120
 _MOST_CASES, _MOST_VARIANTS = 2, 3  # of a row, and of a case
 
 
