@@ -114,7 +114,8 @@ LAYERS = {
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
     "harness": [
-        f"harness/{room}" for room in ("capture", "judge", "sandbox", "lines", "agent", "verbs", "opener", "load", "shims", "ffi", "mutator")
+        f"harness/{room}"
+        for room in ("capture", "judge", "sandbox", "lines", "agent", "verbs", "opener", "load", "shims", "ffi", "mutator")
     ],
 }
 

@@ -1,4 +1,5 @@
-/* rdma_link KIND INTERFACE: an RDMA device of rxe or siw on an interface, named KIND0: what `rdma link add` of iproute2 does. */
+/* rdma_link KIND INTERFACE: an RDMA device of rxe or siw on an interface, named KIND0: what `rdma link add`
+ * of iproute2 does. */
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
     put(&r, RDMA_NLDEV_ATTR_DEV_NAME, name);
     put(&r, RDMA_NLDEV_ATTR_LINK_TYPE, argv[1]);
     put(&r, RDMA_NLDEV_ATTR_NDEV_NAME, argv[2]);
-    if (send(s, &r, r.header.nlmsg_len, 0) < 0 || recv(s, &answer, sizeof answer, 0) < (ssize_t)sizeof answer.header)
+    if (send(s, &r, r.header.nlmsg_len, 0) < 0 ||
+        recv(s, &answer, sizeof answer, 0) < (ssize_t)sizeof answer.header)
         return 1;
     close(s);
     printf("rdma_link: %s: %s\n", name, strerror(-answer.error.error));
