@@ -90,7 +90,7 @@ include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
 all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
-     $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open
+     $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
 
 # ---- libraries: codec, reference port and monitor ----
 
@@ -132,7 +132,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 755 $(BUILD)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
 	ln -sf libfcvi-mutator.so.$(VERSION) $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION)
 	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so
-	install -m 755 $(BUILD)/fcvi-agent $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/fcvi-agent $(VERBS_AGENT) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBRARIES)/
 	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBRARIES)/
 	ln -sf libvipl.so.$(VERSION) $(LIBRARIES)/libvipl.so.$(SOVERSION)
@@ -164,7 +164,7 @@ uninstall: ## remove what install put there
 	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(LIBRARIES)/pkgconfig/fcvi.pc $(LIBRARIES)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBRARIES)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(LIBRARIES)/libvipl.so $(LIBRARIES)/libvipl.so.$(SOVERSION) $(LIBRARIES)/libvipl.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(LIBRARIES)/libfcvi.a $(LIBRARIES)/libfcvi.so $(LIBRARIES)/libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(DESTDIR)$(PREFIX)/bin/fcvi-verbs-agent $(LIBRARIES)/libfcvi.a $(LIBRARIES)/libfcvi.so $(LIBRARIES)/libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so.$(VERSION)
 
 # ---- releases ----
 
@@ -248,7 +248,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 50000
 lint: TIDY_NODES := 225000

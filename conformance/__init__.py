@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 VARIABLE = "FCVI_STANDARDS"
 #: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
 #: for their cases, their items of the PICS and their register of errata.
-_ON_REQUEST = frozenset({"verbs", "vipl", "vitcp"})
+_ON_REQUEST = frozenset({"rev1", "verbs", "vipl", "vitcp"})
 _OF_TCP = re.compile(r"(^|,)TCP\.")  # a case of VI/TCP in a selection
-#: What `fcvi show` is asked for: an erratum by its letter; of verbs, which have no case yet, a row too.
-_SHOWN = {"verbs": re.compile(r"VERBS-\S+|B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
+_OF_REV1 = re.compile(r"(^|,) *R1\.")  # a case of FC-VI Rev 1.0 in a selection
+#: What `fcvi show` is asked for: an erratum by its letter.
+_SHOWN = {"verbs": re.compile(r"B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
+#: An edition that takes the place of another book: the requirements of that which hold are its own, too.
+_INSTEAD = {"rev1": "fcvi"}
+_SHOWN_REV1 = re.compile(r"REV1-\S+|R[0-9]{2}")
 _TCP_DEVICE = "--dut=vitcp:"
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
@@ -34,16 +38,23 @@ class NoStandard(UsageError):
 
 def asked_for(words: Sequence[str]) -> set[str]:
     """The folders here that a command line is about: a book when it names a case or a requirement of it, a device that it judges
-    (``--dut api``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``), or the report of such a run.
+    (``--dut api``, ``--dut verbs``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``, ``--revision rev1``), or the
+    report of such a run.
     """
     said = {f"{before}={word}" for before, word in zip(("", *words), words)} | set(words)
     found = {_reported(folder) for word in words for folder in (word, *_above(word))} - {""}
     if "--dut=api" in said or any("VIPL" in word for word in words):
         found.add("vipl")
+    if "--dut=verbs" in said or any("VERBS" in word for word in words):
+        found.add("verbs")
     of_tcp = said & {"--wire=tcp", "--dut=ref:vitcp"} or any(word.startswith(_TCP_DEVICE) for word in said)
     if of_tcp or any("VITCP" in word or _OF_TCP.search(word) for word in words):
         found.add("vitcp")
+    if said & {"--revision=rev1", "--dut=ref:rev1"} or any(_OF_REV1.search(word) for word in words):
+        found.add("rev1")
     if words and words[0] == "show":
+        if "--diff" not in words and any(_SHOWN_REV1.fullmatch(word) for word in words[1:]):
+            found.add("rev1")
         found |= {"verbs"} if "--map" in words else set()
         found |= {book for book, name in _SHOWN.items() if any(name.fullmatch(word) for word in words[1:])}
     return found
@@ -72,18 +83,22 @@ def _reported(word: str) -> str:
     if not isinstance(dut, dict):
         return ""
     pics = dut.get("pics")
-    return "vipl" if dut.get("attachment") == "api" else "vitcp" if isinstance(pics, dict) and pics.get("tcp") is True else ""
+    alone = {"api": "vipl", "verbs": "verbs"}.get(str(dut.get("attachment")))
+    if alone or not isinstance(pics, dict):
+        return alone or ""
+    return "vitcp" if pics.get("tcp") is True else "rev1" if pics.get("revision") == "rev1" else ""
 
 
 def protocols(words: Sequence[str] = ()) -> list[Protocol]:
     """The protocol object of every standard: of each folder here that has a module ``book``, and of those in FCVI_STANDARDS.
-    Some of the folders here are for a command line that asks for them.
+    Some of the folders here are for a command line that asks for them; FC-VI Rev 1.0 then comes in the place of FC-VI.
 
     FC-VI comes first, the others follow by name. Raises NoStandard for a folder that is no standard.
     """
     here = Path(__file__).resolve().parent
     names = [m.name for m in pkgutil.iter_modules([str(here)]) if m.ispkg and (here / m.name / "book.py").is_file()]
-    names = [name for name in names if name not in _ON_REQUEST - asked_for(words)]
+    asked = asked_for(words)
+    names = [name for name in names if name not in _ON_REQUEST - asked and name not in {_INSTEAD.get(one) for one in asked}]
     found = [importlib.import_module(f"{__name__}.{name}.book") for name in sorted(names, key=lambda name: (name != "fcvi", name))]
     for folder in filter(None, os.environ.get(VARIABLE, "").split(":")):
         path = Path(folder).resolve()

@@ -136,7 +136,7 @@ def render(named: Mapping[str, set[str]]) -> str:
     for number, protocol in enumerate(registered()):
         lines += ["", f"# {protocol.name} ({protocol.standard})", ""] if number else ["# Conformance", ""]
         lines += _book(protocol, named)
-    return "\n".join([*lines, *gen_calls.render()]) + "\n"
+    return "\n".join([*lines, *gen_calls.render(), *gen_calls.render(gen_calls.VERBS)]) + "\n"
 
 
 def _book(protocol: Protocol, named: Mapping[str, set[str]]) -> list[str]:
@@ -218,7 +218,7 @@ def main(argv: list[str]) -> int:
     wrong = [f"{words}, which does not exist" for words in unknown_names(cases)]
     named = named_by_checks(cases)
     on_every_frame = codec_requirements({r.id for r in load_requirements()}) | set(monitor_requirements())
-    wrong += unnamed(cases, named, on_every_frame) + gen_calls.unnamed()
+    wrong += unnamed(cases, named, on_every_frame) + gen_calls.unnamed() + gen_calls.unnamed(gen_calls.VERBS)
     for words in wrong:
         print(f"gen_conformance: {words}", file=sys.stderr)
     if wrong:

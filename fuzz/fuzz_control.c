@@ -10,13 +10,15 @@
 #include "../harness/agent/calls_connect.c"
 #include "../harness/agent/calls_vi.c"
 #include "../harness/agent/calls_work.c"
+#include "../harness/agent/config.c"
 #define agent_line line_alone
 void agent_line(struct agent *a, const char *line, size_t length);
 #include "../harness/agent/line.c"
 #undef agent_line
-#include "../harness/agent/params.c"
 #include "../harness/agent/provider_plain.c"
-#include "../harness/agent/reader.c"
+#include "../harness/lines/client.c"
+#include "../harness/lines/params.c"
+#include "../harness/lines/reader.c"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -313,7 +315,7 @@ static size_t piece(unsigned header, size_t at, size_t room)
 static void play(struct agent *a, struct reader *r, const uint8_t *data, size_t size, unsigned header,
                  bool whole)
 {
-    for (bool open = true; open && size > 0 && !a->failed;) {
+    for (bool open = true; open && size > 0 && !a->client.failed;) {
         size_t room;
         char *place = reader_room(r, &room);
         DEMAND(room > 0);
@@ -322,8 +324,8 @@ static void play(struct agent *a, struct reader *r, const uint8_t *data, size_t 
             length = size;
         memcpy(place, data, length);
         bool known = a->started;
-        open = reader_took(r, a, length);
-        DEMAND(known || !a->started || (a->spoken && !a->closed));
+        open = reader_took(r, &a->client, length);
+        DEMAND(known || !a->started || (a->client.spoken && !a->client.closed));
         data += length;
         size -= length;
     }
@@ -344,14 +346,14 @@ static struct outcome of_client(const uint8_t *data, size_t size, unsigned heade
         agent_line(a, reset, sizeof reset - 1);
         DEMAND(a->started);
     }
-    a->spoken = (header & STRANGER) == 0;
-    a->token = header & TOKEN ? token : NULL;
-    a->closed = a->token != NULL;
+    a->client.spoken = (header & STRANGER) == 0;
+    a->client.token = header & TOKEN ? token : NULL;
+    a->client.closed = a->client.token != NULL;
     reader_begin(&reader);
     play(a, &reader, data, size, header, whole);
     DEMAND(a->blocked == 0 && a->memory <= AGENT_MOST_MEMORY && a->done <= AGENT_MOST_DONE);
-    struct outcome o = {a->spoken,       a->started, a->closed, a->failed,
-                        reader.too_long, a->memory,  a->done,   said(sink)};
+    struct outcome o = {a->client.spoken, a->started, a->client.closed, a->client.failed,
+                        reader.too_long,  a->memory,  a->done,          said(sink)};
     agent_free(a);
     return o;
 }

@@ -9,6 +9,10 @@
 
 #include <fcvi/fabric.h>
 
+#ifndef EDITION /* of the ports: fuzz_rev1_pair.c has the other one */
+#define EDITION FCVI_EDITION_2007
+#endif
+
 enum {
     PORTS = 2,
     VIS = 3,
@@ -17,6 +21,7 @@ enum {
     REGION = (2 + 4 * 3) * SLOT,
     TARGET = SLOT,
     MOST_STEPS = 250,
+    SHORTEST = EDITION == FCVI_EDITION_2007 ? 256 : 348, /* Data_Field */
     SETTINGS = 256
 };
 
@@ -87,14 +92,15 @@ static struct fcvi_port_config port_config(unsigned i, uint8_t setting)
                                  .out_of_order = setting & 1,
                                  .service_class = setting >> 1 & 1 ? 2 : 3,
                                  .ack_0 = setting >> 2 & 1,
-                                 .resp3_is_message_0 = setting >> 2 & 1,
+                                 .revision = EDITION,
+                                 .resp3_is_message_0 = EDITION == FCVI_EDITION_2007 && setting >> 2 & 1,
                                  .fabric_login = setting >> 3 & 1,
                                  .explicit_login = setting >> 3 & 1,
                                  .name_server = setting >> 4 & 1,
-                                 .connect_info = setting >> 4 & 1,
+                                 .connect_info = EDITION == FCVI_EDITION_2007 && setting >> 4 & 1,
                                  .e_d_tov_us = R_A_TOV / 5,
                                  .r_a_tov_us = R_A_TOV,
-                                 .receive_size = setting >> 5 & 1 ? 256 : 2112,
+                                 .receive_size = setting >> 5 & 1 ? SHORTEST : 2112,
                                  .iu_size = setting >> 5 & 1 ? 600 : 0,
                                  .end_to_end_credit = setting >> 5 & 1 ? 1 : 0,
                                  .seed = 7 + i};
@@ -128,7 +134,7 @@ static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcv
 {
     struct pair *p = context;
     struct fcvi_frame frame;
-    demand_clean(in, &frame);
+    demand_clean_edition(in, EDITION, &frame);
     demand_unbroken(&p->watch, &frame, now);
     note_request(&p->side[from].requests, &frame);
 }
@@ -140,7 +146,7 @@ static void on_delivered(void *context, uint64_t now, uint32_t from, uint32_t to
     (void)to;
     if (from != FCVI_FABRIC_ITSELF)
         return;
-    fcvi_decode(in, &frame, NULL);
+    fcvi_decode_edition(in, EDITION, &frame, NULL);
     demand_unbroken(&((struct pair *)context)->watch, &frame, now);
 }
 

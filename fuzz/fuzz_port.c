@@ -7,8 +7,13 @@
  * application has not answered. */
 #include "oracle.h"
 
+#ifndef EDITION /* of the port: fuzz_rev1_port.c has the other one */
+#define EDITION FCVI_EDITION_2007
+#endif
+
 enum { FRAME = 24 + 2112, R_A_TOV = 1000, MOST_STEPS = 200, VIS = 4, MEMORY = 8, SETTINGS = 256 };
 enum { OWN_ID = 0x010200, PEER_ID = 0x010100 };
+enum { OLD = EDITION == FCVI_EDITION_REV1, SHORTEST = OLD ? 348 : 256 /* Data_Field */ };
 
 static const struct fcvi_port_limits limits = {.vis = VIS,
                                                .connectionpoints = 3,
@@ -52,10 +57,11 @@ static void listen_to(struct fcvi_port *port, uint64_t now, struct peer *peer)
     for (size_t n = fcvi_port_transmit(port, now, bytes, FRAME, &meta); n != 0;
          n = fcvi_port_transmit(port, now, bytes, FRAME, &meta)) {
         struct fcvi_input in = {bytes, n, meta.sof, meta.eof, FCVI_CRC_OK};
-        demand_clean(&in, &frame);
+        demand_clean_edition(&in, EDITION, &frame);
         memset(bytes + n, 0, n < 128 ? 128 - n : 0);
         memcpy(peer->sent[peer->count % MEMORY], bytes, 56);
-        memcpy(peer->sent[peer->count++ % MEMORY] + 56, bytes + 56 + 8, 8); /* FCVI_RQST_HANDLE or RESP */
+        /* FCVI_RQST_HANDLE or RESP */
+        memcpy(peer->sent[peer->count++ % MEMORY] + 56, bytes + (OLD ? 24 + 16 + 4 : 56 + 8), 8);
     }
     while (fcvi_port_event(port, &event)) {
         if (event.kind == FCVI_EVENT_CALL && event.token == 1)
@@ -78,13 +84,32 @@ static void answer(uint8_t *bytes, const uint8_t *seen)
     fcvi_set_FC_SEQ_CNT(bytes, fcvi_FC_SEQ_CNT(seen));
 }
 
+/* Tables 11 to 14 of the draft, from the peer's address to the port's. */
+static size_t connect_of_1999(uint8_t *payload, struct program *p)
+{
+    fcvi_set_CONN_REV1_VI_REVISION(payload, 1);
+    fcvi_set_CONN_REV1_VI_RQST_HANDLE(payload, take(p) % 4);
+    for (size_t at = FCVI_CONN_REV1_VI_LOC_ADDR_BYTE; at <= FCVI_CONN_REV1_VI_REM_ADDR_BYTE; at += 148) {
+        fcvi_set_ADDR_REV1_HOST_ADDR_LEN(payload + at, 16);
+        fcvi_set_ADDR_REV1_DISCRIM_LEN(payload + at, 16);
+    }
+    payload[FCVI_CONN_REV1_VI_LOC_ADDR_BYTE + 19] = 1;
+    payload[FCVI_CONN_REV1_VI_REM_ADDR_BYTE + 19] = 2;
+    uint8_t *attributes = payload + FCVI_CONN_REV1_VI_LOC_ATTRS_BYTE;
+    fcvi_set_ATTRS_REV1_RELIABILITY_LVL(attributes, 1u << take(p) % 3);
+    fcvi_set_ATTRS_REV1_MAX_TRANS_SIZE(attributes, 4096);
+    return FCVI_CONN_REV1_LENGTH;
+}
+
 static size_t build_iu(uint8_t *bytes, struct program *p, const struct peer *peer)
 {
     struct fcvi_iu_info row;
     enum fcvi_iu iu = (enum fcvi_iu)(take(p) % FCVI_IU_COUNT);
+    if (fcvi_edition_iu(EDITION, iu) == NULL)
+        iu = FCVI_IU_DISCONNECT_RESP;
     const uint8_t *seen = peer->sent[take(p) % MEMORY];
-    uint8_t how = take(p), *dh = bytes + 24, *payload = dh + 32;
-    fcvi_iu_info(iu, &row);
+    row = *fcvi_edition_iu(EDITION, iu);
+    uint8_t how = take(p), *dh = bytes + 24, *payload = dh + row.dh_size;
     fcvi_set_FC_R_CTL(bytes, row.r_ctl);
     fcvi_set_FC_TYPE(bytes, FCVI_TYPE);
     fcvi_store(bytes + 9, 3, fcvi_load((uint8_t[]){take(p), 0, 0}, 3));
@@ -100,13 +125,17 @@ static size_t build_iu(uint8_t *bytes, struct program *p, const struct peer *pee
     fcvi_set_DH_FCVI_MSG_ID(dh, how & 4 ? fcvi_DH_FCVI_MSG_ID(seen + 24) : take(p) % 8);
     fcvi_set_DH_Reason_Code(dh, FCVI_IUS_STATUS >> iu & 1u ? take(p) : 0);
     size_t length = 24u + row.dh_size;
-    if (row.dh_size == 16)
+    if (row.dh_size == 16 && (!OLD || !row.has_payload))
         return length;
-    fcvi_set_DH_FCVI_CONNECTION_ID(dh, how & 8 ? fcvi_DH_FCVI_CONNECTION_ID(seen + 24) : take(p) % 16);
-    fcvi_set_DH_FCVI_RMT_VA(dh, how & 16 ? peer->va : 0);
-    fcvi_set_DH_FCVI_RMT_VA_HANDLE(dh, how & 16 ? peer->region_handle : 0);
+    if (row.dh_size == 32) {
+        fcvi_set_DH_FCVI_CONNECTION_ID(dh, how & 8 ? fcvi_DH_FCVI_CONNECTION_ID(seen + 24) : take(p) % 16);
+        fcvi_set_DH_FCVI_RMT_VA(dh, how & 16 ? peer->va : 0);
+        fcvi_set_DH_FCVI_RMT_VA_HANDLE(dh, how & 16 ? peer->region_handle : 0);
+    }
     if (!row.has_payload)
         return length;
+    if (OLD && (iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1))
+        return length + connect_of_1999(payload, p);
     if (iu == FCVI_IU_CONNECT_RQST || iu == FCVI_IU_CONNECT_RESP1) {
         fcvi_set_CONN_FCVI_REVISION(payload, 1);
         fcvi_set_CONN_FCVI_RQST_HANDLE(payload, take(p) % 4);
@@ -466,12 +495,13 @@ static struct fcvi_port_config config_of(uint8_t setting)
                                  .topology = setting >> 2 & 3,
                                  .e_d_tov_us = 100,
                                  .r_a_tov_us = R_A_TOV,
-                                 .receive_size = setting & 1 ? 256 : 2112,
+                                 .revision = EDITION,
+                                 .receive_size = setting & 1 ? SHORTEST : 2112,
                                  .explicit_login = setting >> 4 & 1,
                                  .name_server = setting >> 5 & 1,
                                  .ack_0 = setting >> 4 & 1,
-                                 .connect_info = setting >> 5 & 1,
-                                 .resp3_is_message_0 = setting >> 5 & 1,
+                                 .connect_info = !OLD && setting >> 5 & 1,
+                                 .resp3_is_message_0 = !OLD && setting >> 5 & 1,
                                  .fabric_login = setting >> 6 & 1,
                                  .end_to_end_credit = setting >> 7 ? 2 : 0,
                                  .iu_size = setting & 2 ? 0 : 512};

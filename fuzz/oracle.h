@@ -16,14 +16,20 @@
     } while (0)
 
 /* A frame that the reference port sends breaks no rule of the codec. */
-static inline void demand_clean(const struct fcvi_input *in, struct fcvi_frame *frame)
+static inline void demand_clean_edition(const struct fcvi_input *in, enum fcvi_edition edition,
+                                        struct fcvi_frame *frame)
 {
     struct fcvi_finding list[4];
     struct fcvi_findings findings = {list, 4, 0, 0};
-    fcvi_decode(in, frame, &findings);
+    fcvi_decode_edition(in, edition, frame, &findings);
     if (findings.worst > 1 + FCVI_NOTICE)
         fprintf(stderr, "%s: %s\n", list[0].requirement, list[0].message);
     DEMAND(findings.worst <= 1 + FCVI_NOTICE);
+}
+
+static inline void demand_clean(const struct fcvi_input *in, struct fcvi_frame *frame)
+{
+    demand_clean_edition(in, FCVI_EDITION_2007, frame);
 }
 
 /* What a frame's values encode to is the frame, and its text is whole. */

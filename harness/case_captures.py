@@ -4,6 +4,8 @@ The TOML file beside a capture has the calls, their answers and the configuratio
 
     python case_captures.py FCVI FOLDER            write them
     python case_captures.py --check FCVI FOLDER    say which are not what the suite makes now; exit status 1 if any is
+
+With --revision rev1 in front of FCVI they are those of the cases that the edition has of its own: pcaps/rev1.
 """
 
 from __future__ import annotations
@@ -18,11 +20,18 @@ from fcvi.engine.evidence import stem
 from fcvi.replay import keep, sides, trace
 
 
-def made(fcvi: str, folder: Path) -> dict[str, bytes]:
+#: What the ids of the cases begin with that an edition has of its own.
+_OWN = {"rev1": "R1."}
+
+
+def made(fcvi: str, folder: Path, revision: str = "") -> dict[str, bytes]:
     """The captures and what belongs to them, by file name."""
-    listed = json.loads(subprocess.run([fcvi, "list", "--json"], capture_output=True, check=True).stdout)
+    edition = ["--revision", revision] if revision else []
+    listed = json.loads(subprocess.run([fcvi, "list", "--json", *edition], capture_output=True, check=True).stdout)
+    listed = [case for case in listed if case["id"].startswith(_OWN.get(revision, ""))]
     first = {case["id"]: (case["variants"] or [case["id"]])[0] for case in listed}
-    command = [fcvi, "run", "--dut", "ref", "--quiet", "--seed", "1", "--formats", "evidence,pcapng", "--report", str(folder)]
+    options = ["--dut", "ref", "--quiet", "--seed", "1", "--formats", "evidence,pcapng", "--report", str(folder)]
+    command = [fcvi, "run", *edition, *options]
     subprocess.run([*command, "--select", ",".join(first.values())], check=True)
     found: dict[str, bytes] = {}
     for ident, variant in first.items():
@@ -46,12 +55,15 @@ def main() -> int:
     """Write or compare."""
     check = sys.argv[1:2] == ["--check"]
     arguments = sys.argv[1 + check :]
+    revision = ""
+    if arguments[:1] == ["--revision"]:
+        revision, arguments = arguments[1], arguments[2:]
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
     folder = Path(arguments[1])
     with tempfile.TemporaryDirectory() as scratch:
-        captures = made(arguments[0], Path(scratch))
+        captures = made(arguments[0], Path(scratch), revision)
     there = {path.name: path.read_bytes() for kind in ("*.pcapng", "*.toml") for path in folder.glob(kind)}
     stale = sorted(name for name in captures.keys() | there.keys() if captures.get(name) != there.get(name))
     if check:

@@ -86,7 +86,7 @@ done
 # branch targets (CET) where the processor has them, no place to look for libraries, a soname for what others link
 missing=0
 flaw() { echo "$1: $2" >&2; missing=1; }
-for object in "$scratch"/usr/bin/fcvi-agent "$scratch"/usr/lib/*.so.*.* "$scratch"/usr/lib/fcvi/build/fcvi-explore "$scratch"/usr/lib/fcvi/build/fcvi-open "$scratch"/usr/lib/fcvi/build/python/*.so; do
+for object in "$scratch"/usr/bin/fcvi*-agent "$scratch"/usr/lib/*.so.*.* "$scratch"/usr/lib/fcvi/build/fcvi-explore "$scratch"/usr/lib/fcvi/build/fcvi-open "$scratch"/usr/lib/fcvi/build/python/*.so; do
   name=${object#"$scratch"}
   dynamic=$(readelf -W -d "$object") segments=$(readelf -W -l "$object") symbols=$(nm -D "$object") header=$(readelf -h "$object")
   grep -q 'Type:.*DYN' <<< "$header" || flaw "$name" "is linked to a fixed address"

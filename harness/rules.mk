@@ -2,7 +2,9 @@
 
 CAPTURE_SRC := $(wildcard harness/capture/*.c harness/judge/*.c)
 CAPTURE_TEST_SRC := $(wildcard harness/capture/tests/test_*.c)
-AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c))
+# what every agent has: its lines, their parameters, and who may be a client
+LINES_SRC := $(wildcard harness/lines/*.c)
+AGENT_SRC := $(filter-out harness/agent/provider_%.c,$(wildcard harness/agent/*.c)) $(LINES_SRC)
 CAPTURE_OBJ := $(call objects,$(BUILD)/obj,$(CAPTURE_SRC))
 SANDBOX_SRC := harness/sandbox/sandbox.c
 EXTENSION := $(BUILD)/python/.built
@@ -41,7 +43,7 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_stream.c harness/agent/provider_sockets.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_sockets.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
@@ -59,7 +61,7 @@ $(AGENT_LACKS): harness/agent/vipl_header.py $(VIPL_INCLUDE)/vipl.h FORCE
 .PHONY: vipl-header
 vipl-header: ## what a vendor's vipl.h lacks or has otherwise than the VI-DG: VIPL_INCLUDE=DIR
 	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)"
-$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h) $(AGENT_LACKS)
+$(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h harness/lines/*.h) $(AGENT_LACKS)
 	@mkdir -p $(BUILD)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) -DVIPL_LACKS_H='"$(abspath $(AGENT_LACKS))"' $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
@@ -84,6 +86,23 @@ FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi
 .PHONY: vipl-bank
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
 	$(IN_TREE) -m harness.tests.test_vipl_faults
+
+# the upper tester agent for RDMA verbs, where libibverbs and librdmacm are; its layer of calls is a file of its own
+VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c $(LINES_SRC)
+VERBS_NONE_SRC := harness/verbs/layer_none.c
+VERBS_FAULTY_SRC := $(wildcard harness/verbs/faulty/*.c)
+VERBS_LIBS := -lrdmacm -libverbs -ljansson -lpthread
+HAS_VERBS := $(shell printf '\043include <infiniband/verbs.h>\n\043include <rdma/rdma_cma.h>\n' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
+VERBS_AGENT := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent)
+VERBS_SAN := $(if $(HAS_VERBS),$(BUILD)/san/fcvi-verbs-agent)
+VERBS_FAULTY := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent-faulty)
+$(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
+# the same with faulty providers at its own layer of calls
+$(BUILD)/fcvi-verbs-agent-faulty: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_FAULTY_SRC))
+	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
+$(BUILD)/san/fcvi-verbs-agent: $(call objects,$(BUILD)/san/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+	$(SAN_CC) $^ $(VERBS_LIBS) -o $@
 
 # a long run of random legal calls, with and without sanitizers
 LOAD_SRC := harness/load/vipl_load.c $(AGENT_PORT_SRC)
@@ -161,14 +180,21 @@ differential: all ## the codec against a decoder written from the tables alone, 
 replay-vendors: all ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
 	$(IN_TREE) -m harness.tests.replay_vendors --json $(BUILD)/replay-vendors.json
 
+.PHONY: verbs-bank
+verbs-bank: all ## each fault of the model of RDMA verbs against the cases that list its row, in both flavours (an hour)
+	$(IN_TREE) -m conformance.tests.verbs_bank
+	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
+
 check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
 	$(IN_TREE) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py --revision rev1 $(BUILD)/fcvi pcaps/rev1
 
 check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
 	$(IN_TREE) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
+	$(IN_TREE) harness/case_captures.py --check --revision rev1 $(BUILD)/fcvi pcaps/rev1
 
 # ---- benchmarks ----
 

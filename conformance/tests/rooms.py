@@ -42,7 +42,10 @@ C_ROOMS = {
     "harness/capture": "capture",
     "harness/judge": "judge",
     "harness/sandbox": "sandbox",
+    "harness/lines": "lines",
     "harness/agent": "agent",
+    "harness/verbs": "verbs",
+    "harness/interop": "guest",  # programs that run beside the agent in a guest, without the suite
     "harness/opener": "opener",
     "harness/load": "agent",  # a program of the same providers
     "harness/shims": "shims",
@@ -73,7 +76,10 @@ C_ARROWS: dict[str, set[str]] = {
     "explore": {"codec", "port.h", "fabric.h", "monitor.h"},
     "capture": {"codec"},
     "judge": {"codec", "monitor.h", "capture"},
-    "agent": {"codec", "port.h", "vipl", "capture"},
+    "lines": set(),
+    "agent": {"lines", "codec", "port.h", "vipl", "capture"},
+    "verbs": {"lines"},
+    "guest": set(),
     "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
     "mutator": {"codec"},
     "sandbox": set(),
@@ -108,7 +114,8 @@ LAYERS = {
     "refimpl": ["refimpl/src", "refimpl/vipl/src"],
     "conformance": ["conformance/monitor", "conformance/explore"],
     "harness": [
-        f"harness/{room}" for room in ("capture", "judge", "sandbox", "agent", "opener", "load", "shims", "ffi", "mutator")
+        f"harness/{room}"
+        for room in ("capture", "judge", "sandbox", "lines", "agent", "verbs", "opener", "load", "shims", "ffi", "mutator")
     ],
 }
 

@@ -1,17 +1,30 @@
-"""The book of RDMA verbs hangs together: every testable row has a planned case, and only ``show`` brings the book in."""
+"""The book of RDMA verbs hangs together: every testable row has a planned case, and who asks for the book gets it."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conformance import asked_for
+from conformance import asked_for, gen_calls
 from conformance.verbs.book import PROTOCOL
+from conformance.verbs.cases import all_cases
+from conformance.verbs.steps.declare import each, pairwise
 from fcvi.engine.catalogue import load_errata, load_requirements, rows
 
 _BOOK = (PROTOCOL,)
 _PLANNED = rows(PROTOCOL.folder / "planned_cases.tsv")
+_ROOT = Path(__file__).resolve().parents[2]
+_MODEL = f"{sys.executable} -m harness.tests.independent.verbs.agent"
+#: What is waited for shows in no requirement: all cases together wait so much less than a laboratory's do.
+_QUICK_MS, _SHARDS = "150", 4
 
 
 def test_every_testable_row_has_a_planned_case_and_every_other_a_reason() -> None:
@@ -42,12 +55,14 @@ def test_every_erratum_that_a_row_cites_is_there_once() -> None:
         (("show", "VERBS-6.2.1-01"), True),
         (("show", "B10", "--json"), True),
         (("show", "E10"), False),
-        (("run", "VERBS-6.2.1-01"), False),
+        (("run", "--dut", "verbs"), True),
+        (("list", "--select", "VERBS.1"), True),
+        (("run", "--dut", "api"), False),
         (("run", "B10"), False),
         ((), False),
     ],
 )
-def test_only_show_brings_the_book_in(words: tuple[str, ...], wanted: bool) -> None:
+def test_who_asks_for_the_book_gets_it(words: tuple[str, ...], wanted: bool) -> None:
     assert ("verbs" in asked_for(words)) == wanted
 
 
@@ -59,3 +74,92 @@ def _spread(words: str) -> list[str]:
         clause, _, number = first.rpartition("-")
         found += [f"{clause}-{n:02d}" for n in range(int(number), int(last or number) + 1)]
     return found
+
+
+def test_each_planned_case_is_there_and_tries_its_rows() -> None:
+    planned = {case["case"]: {f"VERBS-{name}" for name in _spread(case["requirements"])} for case in _PLANNED}
+    written = {case.id: set(case.requirements) for case in all_cases()}
+    assert {ident: rows for ident, rows in planned.items() if rows} == written
+    assert {row for rows in written.values() for row in rows} == {r.id for r in load_requirements(_BOOK) if r.testable}
+
+
+def test_a_case_claims_only_what_its_code_names() -> None:
+    assert gen_calls.unnamed(gen_calls.VERBS) == []
+    assert not any("VERBS.24" in line and "not tested" in line for line in gen_calls.render(gen_calls.VERBS))
+
+
+def test_a_covering_array_has_every_pair_of_values() -> None:
+    lists = [each("a", ["1", "2", "3"]), each("b", ["x", "y"]), each("c", ["p", "q", "r"])]
+    found = pairwise(*lists)
+    assert len(found) < 18 and len({v.suffix for v in found}) == len(found)
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        wanted = {(v.suffix, w.suffix) for v in lists[first] for w in lists[second]}
+        assert {tuple(v.suffix.split("-")[k] for k in (first, second)) for v in found} == wanted
+
+
+def _run(agent: str, select: str, report: Path, *more: str) -> list[dict[str, Any]]:
+    environment = {**os.environ, "PYTHONPATH": f"{_ROOT}/build/python:{_ROOT}/harness:{_ROOT}"}
+    words = ["run", "--dut", "verbs", "--agent", f"exec:{agent}", "--select", select, "--report", str(report), "--quiet"]
+    words += more
+    done = subprocess.run([sys.executable, "-m", "conformance", *words], cwd=_ROOT, env=environment, capture_output=True, text=True,
+                          timeout=300, check=False)  # fmt: skip
+    assert (report / "report.json").is_file(), done.stderr
+    results: list[dict[str, Any]] = json.loads((report / "report.json").read_text())["results"]
+    return results
+
+
+def _share(flavour: str) -> list[str]:
+    """A variant of every second case, and of those that the other flavour does not run: together the flavours have them all."""
+    found = []
+    for case in all_cases():
+        number = int(case.id.rpartition(".")[2])
+        if (number % 2 == 0) == (flavour == "ib") if "flavour" not in case.applies else flavour in case.applies.split("'"):
+            found.append(case.variant_ids()[number % len(case.variants)])
+    return found
+
+
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_a_provider_that_keeps_to_the_text_fails_nothing(flavour: str, tmp_path: Path) -> None:
+    """On a model that was written from the text alone."""
+    chosen = _share(flavour)
+
+    def part(number: int) -> list[dict[str, Any]]:
+        more = ("--shard", f"{number}/{_SHARDS}", "--r-a-tov", _QUICK_MS, "--formats", "json,evidence")
+        return _run(f"{_MODEL} --flavour {flavour}", ",".join(chosen), tmp_path / str(number), *more)
+
+    with ThreadPoolExecutor(_SHARDS) as pool:
+        results = [r for found in pool.map(part, range(1, _SHARDS + 1)) for r in found]
+    assert {r["id"]: r["reason"] for r in results if r["verdict"] not in ("pass", "not-applicable", "inconclusive")} == {}
+    alone = {"VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"}  # these need a second agent
+    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} <= alone
+    assert len(results) == len(chosen) and sum(r["verdict"] == "pass" for r in results) >= 0.8 * len(chosen)
+
+
+@pytest.mark.parametrize("kind", ["constant", "success", "obliging"])
+def test_an_agent_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) -> None:
+    select = "VERBS.1,VERBS.12,VERBS.17,VERBS.24/domains,VERBS.31/write-good"
+    results = _run(f"{_MODEL} --degenerate {kind}", select, tmp_path / "r", "--r-a-tov", "20", "--formats", "json")
+    assert len(results) > 15 and not any(r["verdict"] == "pass" for r in results)
+
+
+@pytest.mark.parametrize(
+    "name, row, select",
+    [
+        ("pd-freed-with-mr", "VERBS-5.2.2-03", "VERBS.1/mr"),
+        ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
+        ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
+        ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
+    ],
+)
+def test_a_fault_is_told_by_its_row(name: str, row: str, select: str, tmp_path: Path) -> None:
+    """A sample; make verbs-bank tries all of them."""
+    results = _run(f"{_MODEL} --fault {name}", select, tmp_path / "r", "--formats", "json")
+    assert [r["verdict"] for r in results] == ["fail"] and row in results[0]["broken"], results[0]["reason"]
+
+
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": f"{_ROOT}/build/python:{_ROOT}/harness:{_ROOT}"}
+    words = [sys.executable, "-m", "conformance", "dut", "check", f"verbs:exec:{_MODEL} --flavour {flavour}", "--timeout", "20"]
+    done = subprocess.run(words, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -43,5 +43,5 @@ def test_a_case_claims_only_what_its_code_names(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_document_tells_what_needs_an_injector() -> None:
     lines = gen_calls.render()
-    assert any("| VIPL-G5.2-30 " in line and "inconclusive without an injector" in line for line in lines)
+    assert any("| VIPL-G5.2-30 " in line and "with an injector" in line for line in lines)
     assert not any("**not tested**" in line for line in lines)

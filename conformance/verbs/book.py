@@ -1,4 +1,4 @@
-"""RDMA verbs as the engine sees them. The book has rows and errata and no case yet, so that no verdict can come from it."""
+"""RDMA verbs as the engine sees them: what is registered, and where each part is. There is no wire: the cases make calls alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from fcvi.engine.protocol import Protocol
 
+from .pics import ITEMS
+
 if TYPE_CHECKING:
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
@@ -14,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def _cases() -> Iterable[CaseInfo]:
-    return ()
+    from .cases import all_cases
+
+    return all_cases()
 
 
 def _scenario(*of_the_run: Any) -> Scenario:
-    from fcvi.engine.ends import CallScenario
+    from .steps.scenario import Verbs
 
-    return CallScenario(*of_the_run)
+    return Verbs(*of_the_run)
 
 
 def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    from fcvi.engine.ends import configuration
-
-    return configuration(pixit, seed, changes)
+    return {"wire": "verbs", "seed": seed, **changes}
 
 
 PROTOCOL = Protocol(
@@ -38,5 +40,6 @@ PROTOCOL = Protocol(
     cases=_cases,
     scenario=_scenario,
     configuration=_configuration,
+    pics=ITEMS,
+    calls="verbs",
 )
-"""RDMA Protocol Verbs 1.0: the requirements and the errata that ``fcvi show`` prints."""

@@ -9,6 +9,16 @@
 
 enum { CQ_ENTRIES = 4096, WATCH_MS = 50 };
 
+struct agent *agent_of(struct client *c)
+{
+    return (struct agent *)(void *)((char *)c - offsetof(struct agent, client));
+}
+
+static void take_line(struct client *c, const char *line, size_t length)
+{
+    agent_line(agent_of(c), line, length);
+}
+
 struct agent *agent_new(int sink, const char *device)
 {
     struct agent *a = calloc(1, sizeof *a);
@@ -16,13 +26,12 @@ struct agent *agent_new(int sink, const char *device)
     pthread_condattr_t monotonic;
     if (a == NULL)
         return NULL;
-    a->sink = sink;
+    a->revision = "2007";
+    client_begin(&a->client, sink, take_line);
     a->device = device;
-    a->spoken = true;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&a->order, &recursive);
-    pthread_mutex_init(&a->out, &recursive);
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&a->gate, NULL);
     pthread_condattr_init(&monotonic); /* somebody may set the other clock */
@@ -41,7 +50,7 @@ void agent_free(struct agent *a)
     pthread_cond_destroy(&a->unblocked);
     pthread_cond_destroy(&a->passed);
     pthread_mutex_destroy(&a->gate);
-    pthread_mutex_destroy(&a->out);
+    client_end(&a->client);
     pthread_mutex_destroy(&a->order);
     free(a);
 }
@@ -70,11 +79,11 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *e)
     unsigned code = (unsigned)e->ErrorCode;
     const char *known = code < sizeof names / sizeof *names ? names[code] : "UNKNOWN";
     snprintf(name, sizeof name, "VIP_ERROR_%s", known);
-    pthread_mutex_lock(&a->out);
+    pthread_mutex_lock(&a->client.out);
     int vi = agent_vi_number(a, e->ViHandle);
     agent_notify(a, "error",
                  json_pack("{s:o, s:s}", "vi", vi >= 0 ? json_integer(vi) : json_null(), "code", name));
-    pthread_mutex_unlock(&a->out);
+    pthread_mutex_unlock(&a->client.out);
 }
 
 /* A Descriptor completed: take it off its queue, so that the client hears of it, and keep what it says. */
@@ -161,13 +170,13 @@ bool agent_start(struct agent *a, const json_t *config, const char **why)
 
 static void forget_all(struct agent *a)
 {
-    pthread_mutex_lock(&a->out);
+    pthread_mutex_lock(&a->client.out);
     for (int i = 0; i < AGENT_VIS; i++) {
         done_forget(&a->vi[i].queue[0]);
         done_forget(&a->vi[i].queue[1]);
         a->vi[i] = (struct vi){0};
     }
-    pthread_mutex_unlock(&a->out);
+    pthread_mutex_unlock(&a->client.out);
     for (int i = 0; i < AGENT_REGIONS; i++)
         region_free(a->region[i].bytes, a->region[i].length);
     a->memory = 0;

@@ -1,11 +1,13 @@
 /* The upper tester agent: the control part of the DUT protocol over the VIPL entry points.
  *
  * `order` keeps what the client sees in order; it is held in the thread that reads and while a completion is
- * told, never while a call blocks. `out` guards the output and the table of VI handles; no VIPL call is made
- * under it, so an error handler may take it in whatever thread the provider runs it. */
+ * told, never while a call blocks. `client.out` guards the output and the table of VI handles; no VIPL call
+ * is made under it, so an error handler may take it in whatever thread the provider runs it. */
 #ifndef FCVI_AGENT_H
 #define FCVI_AGENT_H
 
+#include "../lines/client.h"
+#include "../lines/params.h"
 #include "provider.h"
 
 #include <pthread.h>
@@ -13,29 +15,16 @@
 #include <stddef.h>
 
 enum {
-    AGENT_LONGEST_LINE = 64 * 1024,
     AGENT_VIS = 1024,
     AGENT_REGIONS = 1024,
     AGENT_CONNS = 1024,
     AGENT_BLOCKED = 64,
     AGENT_SEGMENTS = 252,
-    AGENT_MOST_BYTES = 30000,
     AGENT_MOST_MEMORY = 1 << 28, /* registered at once */
     AGENT_MOST_DONE = 65536,     /* completions that the client has not taken */
     AGENT_HOST = 64,             /* bytes of a host address, and of a Discriminator */
     AGENT_DISCRIMINATOR = 4096,
     AGENT_DEVICES = 2
-};
-
-/* JSON-RPC errors of the DUT protocol */
-enum {
-    AGENT_PARSE = -32700,
-    AGENT_REQUEST = -32600,
-    AGENT_METHOD = -32601,
-    AGENT_PARAMS = -32602,
-    AGENT_NOT_RESET = -32000,
-    AGENT_RESET = -32001,
-    AGENT_ROOM = -32002 /* the agent's own lack of room: nothing that the provider said */
 };
 
 struct done {
@@ -63,22 +52,18 @@ struct region {
 struct slot;
 
 struct agent {
-    int sink;         /* file descriptor that lines are written to */
-    bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
+    struct client client;
+    const char *revision; /* of FC-VI: what hello names, and what holds where reset names none */
     const char *device;
     const char *devices[AGENT_DEVICES]; /* of a run of calls alone: one for each end */
     size_t device_count;
     struct api *api; /* of such a run, from reset to reset; else NULL */
-    bool caught;     /* a thread is inside a call that no reset could end */
-    pthread_mutex_t order, out;
+    pthread_mutex_t order;
+    size_t memory; /* bytes registered */
+    unsigned done; /* completions kept */
     bool started, closing;
-    atomic_bool failed; /* the client cannot be written to, or is not to be */
-    bool closed;        /* to anyone who has not named the token */
-    bool spoken;        /* the first line was the protocol's */
-    bool refused;       /* it named a wrong one */
-    const char *token;  /* NULL: none is asked for */
-    size_t memory;      /* bytes registered */
-    unsigned done;      /* completions kept */
+    bool synchronous; /* blocking calls run in the thread that reads: for tests without threads */
+    bool caught;      /* a thread is inside a call that no reset could end */
     VIP_NIC_HANDLE nic;
     VIP_PROTECTION_HANDLE ptag;
     VIP_CQ_HANDLE cq;
@@ -97,13 +82,6 @@ struct agent {
     size_t slot_count;
 };
 
-/** Parameters of a request. The first that is missing or wrong is told in `why`. */
-struct params {
-    const json_t *object;
-    char why[128];
-    bool room; /* what is wrong is the agent's own lack of room */
-};
-
 /* ---- agent.c ---- */
 struct agent *agent_new(int sink, const char *device);
 void agent_free(struct agent *a);
@@ -113,6 +91,8 @@ void agent_stop(struct agent *a);
 void agent_completed(struct agent *a, VIP_VI_HANDLE handle, bool recv);
 
 /* ---- line.c ---- */
+/** The agent whose client this is. */
+struct agent *agent_of(struct client *c);
 /** One line without its LF. The first has to be a request of the protocol, or the client has failed. */
 void agent_line(struct agent *a, const char *line, size_t length);
 /** Steals result. */
@@ -121,17 +101,7 @@ void agent_refuse(struct agent *a, const json_t *id, int code, const char *words
 void agent_notify(struct agent *a, const char *method, json_t *params);
 json_t *agent_result(VIP_RETURN vip);
 
-/* ---- params.c ---- */
-bool params_has(const struct params *p, const char *name);
-uint64_t params_number(struct params *p, const char *name, uint64_t most, bool optional, uint64_t otherwise);
-bool params_flag(struct params *p, const char *name);
-const char *params_choice(struct params *p, const char *name, const char *const *names);
-/** Bytes of a hexadecimal string into out; returns their number. */
-size_t params_hex(struct params *p, const char *name, unsigned char *out, size_t least, size_t most);
-struct params params_table(struct params *p, const char *name);
-void params_wrong(struct params *p, const char *name, const char *wanted);
-/** The agent itself cannot: told as AGENT_ROOM. */
-void params_no_room(struct params *p, const char *what);
+/* ---- config.c ---- */
 const char *params_check_config(struct params *p);
 /** The same for wire "tcp" (docs/dut-protocol-streams.md). */
 const char *params_check_stream_config(struct params *p);

@@ -63,7 +63,8 @@ static const struct api_method methods[] = {{"VipOpenNic", api_open_nic, false},
                                             {"mem.poll", api_mem_poll, true},
                                             {"layout", api_layout, false},
                                             {"agent.state", api_state, false},
-                                            {"agent.devices", api_devices, false}};
+                                            {"agent.devices", api_devices, false},
+                                            {"inject", api_inject, false}};
 
 /* A request on its way. */
 struct open_call {
@@ -167,7 +168,7 @@ static void answer(struct agent *a, const json_t *id, json_t *result, const stru
     if (result != NULL)
         agent_answer(a, id, result);
     else
-        agent_refuse(a, id, p->room ? AGENT_ROOM : AGENT_PARAMS, p->why[0] != '\0' ? p->why : "no memory");
+        agent_refuse(a, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why[0] != '\0' ? p->why : "no memory");
 }
 
 static void let_go(struct open_call *c)
@@ -189,7 +190,7 @@ static void conclude(struct open_call *c, json_t *result, const struct params *p
         *place = c->next;
     bool late = c->answered || api->closing;
     if (late && !c->answered)
-        agent_refuse(api->a, c->id, AGENT_RESET, "reset");
+        agent_refuse(api->a, c->id, LINE_RESET, "reset");
     pthread_mutex_unlock(&api->lock);
     if (late)
         json_decref(result);
@@ -345,7 +346,7 @@ static void later(struct api *api, const json_t *id, const struct api_method *m,
     }
     pthread_mutex_unlock(&api->lock);
     if (!good) {
-        agent_refuse(api->a, id, AGENT_ROOM, "the agent itself has no room for another thread");
+        agent_refuse(api->a, id, LINE_ROOM, "the agent itself has no room for another thread");
         if (c != NULL)
             let_go(c);
     }
@@ -359,7 +360,7 @@ bool api_request(struct agent *a, const json_t *id, const char *method, struct p
         return false;
     uint64_t lane = params_number(p, "thread", API_LANES - 1, true, API_LANES);
     if (p->why[0] != '\0') {
-        agent_refuse(a, id, AGENT_PARAMS, p->why);
+        agent_refuse(a, id, LINE_PARAMS, p->why);
         p->why[0] = '\0';
         return true;
     }
@@ -391,8 +392,8 @@ void api_then(struct api *api, const json_t *then, json_t *into)
         json_object_set_new(into, "result", result);
     else
         json_object_set_new(into, "error",
-                            json_pack("{s:i, s:s}", "code", m == NULL ? AGENT_METHOD : AGENT_PARAMS,
-                                      "message", m == NULL ? "no such method" : p.why));
+                            json_pack("{s:i, s:s}", "code", m == NULL ? LINE_METHOD : LINE_PARAMS, "message",
+                                      m == NULL ? "no such method" : p.why));
 }
 
 /* ---- from reset to reset ---- */
@@ -461,7 +462,7 @@ bool api_stop(struct agent *a)
     bool ended = await_end(api) && closer;
     for (struct open_call *c = api->open; c != NULL; c = c->next)
         if (!c->answered) {
-            agent_refuse(a, c->id, AGENT_RESET, "reset; the call has not returned");
+            agent_refuse(a, c->id, LINE_RESET, "reset; the call has not returned");
             c->answered = true;
         }
     pthread_mutex_unlock(&api->lock);

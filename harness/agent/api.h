@@ -173,6 +173,6 @@ api_function api_register_mem, api_deregister_mem, api_query_mem, api_set_mem, a
 api_function api_create_cq, api_destroy_cq, api_resize_cq, api_cq_done, api_cq_wait, api_cq_notify;
 api_function api_post_send, api_post_recv, api_post_send_raw, api_post_recv_raw, api_send_done, api_recv_done,
     api_send_wait, api_recv_wait, api_send_notify, api_recv_notify;
-api_function api_layout, api_state, api_devices;
+api_function api_layout, api_state, api_devices, api_inject;
 
 #endif

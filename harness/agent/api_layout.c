@@ -176,3 +176,16 @@ json_t *api_devices(struct api *api, struct params *p)
         json_array_append_new(devices, json_string(api->a->devices[i]));
     return json_pack("{s:o}", "devices", devices);
 }
+
+/* What is below the NICs is the provider's or the lab's. */
+json_t *api_inject(struct api *api, struct params *p)
+{
+    static const char *const faults[] = {"nothing", "lose", "corrupt", "cut", "link-down", "link-up", NULL};
+    (void)api;
+    const char *fault = params_choice(p, "fault", faults);
+    uint64_t from = params_number(p, "from", 1, true, 0);
+    if (fault == NULL || p->why[0] != '\0')
+        return NULL;
+    int hits = provider_inject(fault, from);
+    return json_pack("{s:b, s:o}", "done", hits >= 0, "hits", hits >= 0 ? json_integer(hits) : json_null());
+}

@@ -223,7 +223,7 @@ json_t *api_set_mem(struct api *api, struct params *p)
 
 json_t *api_mem_read(struct api *api, struct params *p)
 {
-    size_t length = (size_t)params_number(p, "length", AGENT_MOST_BYTES, false, 0);
+    size_t length = (size_t)params_number(p, "length", LINE_MOST_BYTES, false, 0);
     pthread_mutex_lock(&api->lock);
     const unsigned char *bytes = range(api, p, length);
     pthread_mutex_unlock(&api->lock);
@@ -232,7 +232,7 @@ json_t *api_mem_read(struct api *api, struct params *p)
 
 json_t *api_mem_write(struct api *api, struct params *p)
 {
-    unsigned char data[AGENT_MOST_BYTES];
+    unsigned char data[LINE_MOST_BYTES];
     size_t length = params_hex(p, "hex", data, 0, sizeof data);
     pthread_mutex_lock(&api->lock);
     unsigned char *bytes = range(api, p, length);

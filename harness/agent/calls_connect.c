@@ -150,7 +150,7 @@ static void conclude(struct blocked *b)
                 b->a->conn[i] = NULL;
     if (b->a->closing) {
         json_decref(result);
-        agent_refuse(b->a, b->id, AGENT_RESET, "reset");
+        agent_refuse(b->a, b->id, LINE_RESET, "reset");
     } else {
         agent_answer(b->a, b->id, result);
     }
@@ -180,7 +180,7 @@ static json_t *start(struct agent *a, const json_t *id, const struct blocked *te
     struct blocked *b = a->blocked < AGENT_BLOCKED ? malloc(sizeof *b) : NULL;
     pthread_t thread;
     if (b == NULL) {
-        agent_refuse(a, id, AGENT_ROOM, "the agent itself has no room for more calls that block");
+        agent_refuse(a, id, LINE_ROOM, "the agent itself has no room for more calls that block");
         return NULL;
     }
     *b = *template;
@@ -201,7 +201,7 @@ static json_t *start(struct agent *a, const json_t *id, const struct blocked *te
     a->blocked--;
     json_decref(b->id);
     free(b);
-    agent_refuse(a, id, AGENT_ROOM, "the agent itself has no thread for another call that blocks");
+    agent_refuse(a, id, LINE_ROOM, "the agent itself has no thread for another call that blocks");
     return NULL;
 }
 

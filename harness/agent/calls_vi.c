@@ -57,12 +57,12 @@ static json_t *created(struct agent *a, struct params *p, VIP_VI_ATTRIBUTES *v)
     json_t *result = agent_result(VipCreateVi(a->nic, v, a->cq, a->cq, &handle));
     if (handle == NULL)
         return result;
-    pthread_mutex_lock(&a->out);
+    pthread_mutex_lock(&a->client.out);
     struct vi *vi = &a->vi[n];
     *vi = (struct vi){.handle = handle, .used = true};
     vi->queue[0].last = &vi->queue[0].first;
     vi->queue[1].last = &vi->queue[1].first;
-    pthread_mutex_unlock(&a->out);
+    pthread_mutex_unlock(&a->client.out);
     json_object_set_new(result, "vi", json_integer(n));
     return result;
 }
@@ -103,9 +103,9 @@ json_t *call_destroy_vi(struct agent *a, const json_t *id, struct params *p)
         return agent_result(VIP_INVALID_STATE);
     VIP_RETURN vip = VipDestroyVi(handle);
     if (vip == VIP_SUCCESS) {
-        pthread_mutex_lock(&a->out);
+        pthread_mutex_lock(&a->client.out);
         a->vi[n] = (struct vi){0};
-        pthread_mutex_unlock(&a->out);
+        pthread_mutex_unlock(&a->client.out);
     }
     return agent_result(vip);
 }
@@ -242,7 +242,7 @@ json_t *call_mem_read(struct agent *a, const json_t *id, struct params *p)
 {
     static const char digits[] = "0123456789abcdef";
     (void)id;
-    size_t length = (size_t)params_number(p, "length", AGENT_MOST_BYTES, false, 0);
+    size_t length = (size_t)params_number(p, "length", LINE_MOST_BYTES, false, 0);
     const unsigned char *bytes = range(a, p, length);
     char *text = bytes != NULL ? malloc(2 * length + 1) : NULL;
     if (text == NULL)
@@ -258,7 +258,7 @@ json_t *call_mem_read(struct agent *a, const json_t *id, struct params *p)
 
 json_t *call_mem_write(struct agent *a, const json_t *id, struct params *p)
 {
-    unsigned char data[AGENT_MOST_BYTES];
+    unsigned char data[LINE_MOST_BYTES];
     (void)id;
     size_t length = params_hex(p, "hex", data, 0, sizeof data);
     unsigned char *bytes = range(a, p, length);

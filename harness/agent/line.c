@@ -2,48 +2,24 @@
 #include "agent.h"
 #include "api.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- out ---- */
 
-static void put(struct agent *a, json_t *message)
-{
-    char *text = json_dumps(message, JSON_COMPACT);
-    json_decref(message);
-    pthread_mutex_lock(&a->out);
-    size_t length = text != NULL ? strlen(text) : 0;
-    if (text != NULL)
-        text[length++] = '\n'; /* in place of the NUL */
-    for (size_t sent = 0; sent < length && !a->failed;) {
-        ssize_t n = write(a->sink, text + sent, length - sent);
-        if (n < 0 && errno != EINTR)
-            a->failed = true;
-        sent += n > 0 ? (size_t)n : 0;
-    }
-    if (text == NULL)
-        a->failed = true;
-    pthread_mutex_unlock(&a->out);
-    free(text);
-}
-
 void agent_answer(struct agent *a, const json_t *id, json_t *result)
 {
-    put(a, json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
+    client_answer(&a->client, id, result);
 }
 
 void agent_refuse(struct agent *a, const json_t *id, int code, const char *words)
 {
-    json_t *error = json_pack("{s:i, s:s}", "code", code, "message", words), *nobody = json_null();
-    put(a, json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id != NULL ? id : nobody, "error", error));
+    client_refuse(&a->client, id, code, words);
 }
 
 void agent_notify(struct agent *a, const char *method, json_t *params)
 {
-    put(a, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
+    client_notify(&a->client, method, params);
 }
 
 json_t *agent_result(VIP_RETURN vip)
@@ -52,19 +28,6 @@ json_t *agent_result(VIP_RETURN vip)
 }
 
 /* ---- in ---- */
-
-/* Takes the same time wherever the two differ. */
-static bool is_token(const struct agent *a, const json_t *given)
-{
-    const char *text = json_string_value(given);
-    size_t length = strlen(a->token);
-    if (text == NULL || json_string_length(given) != length)
-        return false;
-    unsigned char different = 0;
-    for (size_t i = 0; i < length; i++)
-        different |= (unsigned char)(text[i] ^ a->token[i]);
-    return different == 0;
-}
 
 /* ---- frames, when the client's stream is the wire ---- */
 
@@ -132,6 +95,18 @@ static void take_frame(struct params *p)
     (void)provider_frame(&frame);
 }
 
+/* Rev 1.0 has neither a second attempt nor a pipeline depth, so nothing is claimed of them. */
+static json_t *pics_of(const struct agent *a)
+{
+    json_t *pics = provider_pics(a->devices[0]);
+    if (strcmp(a->revision, "2007") == 0 || pics == NULL)
+        return pics;
+    json_object_del(pics, "retry_waits_for_ba_acc");
+    json_object_del(pics, "pipeline_depth");
+    json_object_set_new(pics, "revision", json_string(a->revision));
+    return pics;
+}
+
 static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
 {
     (void)id;
@@ -140,20 +115,18 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
         params_wrong(p, "protocol", "1 or 2");
     if (p->why[0] != '\0')
         return NULL;
-    if (a->token != NULL && !is_token(a, json_object_get(p->object, "token"))) {
+    if (!client_knows(&a->client, json_object_get(p->object, "token"))) {
         params_wrong(p, "token", "the one that the agent was started with");
-        a->refused = true;
         return NULL;
     }
-    a->closed = false;
     json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
-                               "version", "1", "clock", "real", "pics", provider_pics(a->devices[0]));
+                               "version", "1", "clock", "real", "pics", pics_of(a));
     json_t *devices = json_array();
     for (size_t i = 0; i < a->device_count; i++)
         json_array_append_new(devices, json_string(a->devices[i]));
     if (version == 2) /* calls alone: the frames, if there are any, are on a wire of their own */
         json_object_update_new(
-            answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", "2007"));
+            answer, json_pack("{s:i, s:[s], s:s}", "protocol", 2, "wires", "api", "revision", a->revision));
     json_object_set_new(answer, "devices", devices);
     if (version == 2 && provider_frames_to(a, send_frame))
         json_object_set_new(answer, "wires", json_pack("[s]", "fc"));
@@ -174,7 +147,12 @@ static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
         return NULL;
     }
     agent_stop(a);
-    if (is_api ? api_start(a, p->object, &why) : agent_start(a, p->object, &why))
+    json_t *config = json_copy((json_t *)(uintptr_t)p->object);
+    if (!json_is_string(json_object_get(config, "revision")))
+        json_object_set_new(config, "revision", json_string(a->revision));
+    bool started = is_api ? api_start(a, config, &why) : agent_start(a, config, &why);
+    json_decref(config);
+    if (started)
         return json_object();
     agent_stop(a);
     snprintf(p->why, sizeof p->why, "the NIC cannot be configured so: %s", why != NULL ? why : "unknown");
@@ -214,31 +192,32 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(methods[i].name, method) == 0)
             m = &methods[i];
-    if (a->api != NULL && !a->closed && (m == NULL || (m->call != call_hello && m->call != call_reset))) {
+    if (a->api != NULL && !a->client.closed &&
+        (m == NULL || (m->call != call_hello && m->call != call_reset))) {
         if (!api_request(a, id, method, p))
-            agent_refuse(a, id, AGENT_METHOD, "no such method");
+            agent_refuse(a, id, LINE_METHOD, "no such method");
         return;
     }
     if (m == NULL && !a->started && api_has(method)) {
-        agent_refuse(a, id, AGENT_NOT_RESET, "before the first reset");
+        agent_refuse(a, id, LINE_NOT_RESET, "before the first reset");
         return;
     }
     if (m == NULL) {
-        agent_refuse(a, id, AGENT_METHOD, "no such method");
+        agent_refuse(a, id, LINE_METHOD, "no such method");
         return;
     }
     if (!a->started && m->call != call_hello && m->call != call_reset) {
-        agent_refuse(a, id, AGENT_NOT_RESET, "before the first reset");
+        agent_refuse(a, id, LINE_NOT_RESET, "before the first reset");
         return;
     }
-    if (a->closed && m->call != call_hello) {
-        agent_refuse(a, id, AGENT_NOT_RESET, "hello has to name the token first");
+    if (a->client.closed && m->call != call_hello) {
+        agent_refuse(a, id, LINE_NOT_RESET, "hello has to name the token first");
         return;
     }
     json_t *result = m->call(a, id, p);
     if (p->why[0] != '\0') {
         json_decref(result);
-        agent_refuse(a, id, p->room ? AGENT_ROOM : AGENT_PARAMS, p->why);
+        agent_refuse(a, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why);
     } else if (result != NULL) {
         agent_answer(a, id, result);
     }
@@ -247,45 +226,39 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
 static void notification(struct agent *a, const char *method, struct params *p)
 {
     static const char *const events[] = {"lip", "nos", "lr", "logo", NULL};
-    const char *event = !a->closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
+    const char *event =
+        !a->client.closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
     if (event != NULL && a->started)
         provider_link(event);
-    if (!a->closed && a->started && strcmp(method, "frame") == 0)
+    if (!a->client.closed && a->started && strcmp(method, "frame") == 0)
         take_frame(p);
 }
 
 void agent_line(struct agent *a, const char *line, size_t length)
 {
-    json_error_t error;
-    json_t *message = json_loadb(line, length, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
-    if (message == NULL) {
-        char words[128];
-        snprintf(words, sizeof words, "not JSON at byte %d", error.position);
-        agent_refuse(a, NULL, AGENT_PARSE, words);
-        if (!a->spoken)
-            a->failed = true;
+    json_t *message = client_message(&a->client, line, length);
+    if (message == NULL)
         return;
-    }
     const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
     const char *method = json_string_value(json_object_get(message, "method"));
     struct params p = {.object = params};
     json_t *none = json_object();
-    bool stranger = !a->spoken && method == NULL; /* no client of ours: nothing of it is taken */
-    a->spoken = a->spoken || method != NULL;
+    bool stranger = !a->client.spoken && method == NULL; /* no client of ours: nothing of it is taken */
+    a->client.spoken = a->client.spoken || method != NULL;
     if (params == NULL || json_is_null(params))
         p.object = none;
     provider_turn();
     pthread_mutex_lock(&a->order);
     if (method == NULL || (id != NULL && !json_is_integer(id) && !json_is_string(id) && !json_is_null(id)))
-        agent_refuse(a, NULL, AGENT_REQUEST, "not a request");
+        agent_refuse(a, NULL, LINE_REQUEST, "not a request");
     else if (id == NULL)
         notification(a, method, &p);
     else if (!json_is_object(p.object))
-        agent_refuse(a, id, AGENT_PARAMS, "params must be an object");
+        agent_refuse(a, id, LINE_PARAMS, "params must be an object");
     else
         request(a, id, method, &p);
-    if (a->refused || stranger)
-        a->failed = true;
+    if (a->client.refused || stranger)
+        a->client.failed = true;
     pthread_mutex_unlock(&a->order);
     json_decref(none);
     json_decref(message);

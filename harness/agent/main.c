@@ -1,33 +1,14 @@
-/* fcvi-agent: serves one client after another on a Unix socket or a TCP port, or one on standard input and
- * output. Who may be a client: the same user through a Unix socket, any local process through a loopback
- * port, and whoever knows the token through anything else. */
-#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): struct ucred */
+/* fcvi-agent: the upper tester over VIPL, for one client after another. */
+#include "../lines/serve.h"
 #include "agent.h"
-#include "leave.h"
-#include "reader.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char usage[] =
-    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|vitcp:ADDR:PORT|stream] [--token FILE] [--idle "
-    "SECONDS] [unix:PATH | "
-    "tcp:HOST:PORT]\n"
+    "usage: fcvi-agent [--device NAME] [--on fcoe:IFACE|vitcp:ADDR:PORT|stream] [--revision 2007|rev1] "
+    "[--token FILE]\n"
+    "                  [--idle SECONDS] [unix:PATH | tcp:HOST:PORT]\n"
     "The upper tester: the control part of the DUT protocol over VIPL, in real time. Without an\n"
     "address it serves standard input and output. NAME is for VipOpenNic (default VINIC); given twice it "
     "names\n"
@@ -36,253 +17,48 @@ static const char usage[] =
     "PORT\n"
     "and calls the same PORT of others; or with stream its frames among the lines of\n"
     "its client; a vendor's NIC is on its own wire.\n"
+    "--revision: the edition of FC-VI that hello names and that holds where reset names none (default "
+    "2007).\n"
+    "The reference port takes either; of a vendor's NIC it is only told.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
     "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n"
     "Exit status: 0 the client has gone or a signal came, 2 wrong usage or no such address, 3 a line too "
     "long.\n";
 
-enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_TOKEN = 512 };
-
 struct options {
-    const char *device, *on, *address;
+    const char *device, *on, *revision;
     const char *devices[AGENT_DEVICES];
     size_t device_count;
-    char token[MOST_TOKEN + 1];
-    long idle_ms;
-    int signals;   /* readable when the process is to end */
-    int listening; /* -1: standard input and output */
 };
 
-static int64_t now_ms(void)
+static struct client *begin(struct serve *s, int sink)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Another client came while one is served. */
-static void send_away(int listening)
-{
-    static const char words[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-                                "\"another client is being served\"}}\n";
-    int client = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (client < 0)
-        return;
-    if (send(client, words, sizeof words - 1, MSG_NOSIGNAL) > 0)
-        shutdown(client, SHUT_WR);
-    close(client);
-}
-
-enum event { READY, SILENT, ENDED };
-
-/* Until the client has said something; others are sent away meanwhile. With no client, until one comes. */
-static enum event await(const struct options *o, int source, int64_t until)
-{
-    bool served = o->listening >= 0 && source != o->listening;
-    for (;;) {
-        struct pollfd fds[] = {{.fd = source, .events = POLLIN},
-                               {.fd = o->signals, .events = POLLIN},
-                               {.fd = served ? o->listening : -1, .events = POLLIN}};
-        int64_t left = until - now_ms();
-        int n = poll(fds, 3, !served ? -1 : left > 0 ? (int)left : 0);
-        if (n < 0 && errno != EINTR)
-            return ENDED;
-        if (n == 0)
-            return SILENT;
-        if (n > 0 && fds[1].revents != 0)
-            return ENDED;
-        if (n > 0 && fds[2].revents != 0)
-            send_away(o->listening);
-        if (n > 0 && fds[0].revents != 0)
-            return READY;
-    }
-}
-
-/* Take in what there is. False when the client has gone or is to go. */
-static bool take(struct agent *a, int source, struct reader *r)
-{
-    size_t room;
-    char *place = reader_room(r, &room);
-    ssize_t n = read(source, place, room);
-    if (n < 0 && errno == EINTR)
-        return true;
-    return n > 0 && reader_took(r, a, (size_t)n);
-}
-
-/* Read lines until the client goes. Returns 0, 3 when a line was too long, or -1 when the process is to end.
- */
-static int serve(const struct options *o, int source, int sink)
-{
-    static struct reader reader;
+    const struct options *o = s->context;
     struct agent *a = agent_new(sink, o->device);
     if (a == NULL)
-        return 3;
-    bool ended = false;
+        return NULL;
+    a->revision = o->revision;
     memcpy(a->devices, o->devices, sizeof a->devices);
     a->device_count = o->device_count > 0 ? o->device_count : provider_devices(a->devices, AGENT_DEVICES);
-    reader_begin(&reader);
-    a->spoken = o->listening < 0;
-    a->token = o->token[0] != '\0' ? o->token : NULL;
-    a->closed = a->token != NULL;
-    int64_t began = now_ms(), first_ms = o->idle_ms < FIRST_LINE_MS ? o->idle_ms : FIRST_LINE_MS;
-    for (bool open = true; open && !a->failed;) {
-        bool known = a->spoken && !a->closed;
-        enum event event = await(o, source, known ? now_ms() + o->idle_ms : began + first_ms);
-        if (event == ENDED)
-            ended = true;
-        else if (event == SILENT)
-            agent_refuse(a, NULL, AGENT_NOT_RESET, "silent for too long");
-        open = event == READY && take(a, source, &reader);
-    }
+    return &a->client;
+}
+
+static void end(struct client *c)
+{
     (void)provider_frames_to(NULL, NULL);
-    agent_free(a);
-    return ended ? -1 : reader.too_long ? 3 : 0;
-}
-
-/* A socket that nobody serves any more may go. */
-static void remove_stale(const struct sockaddr_un *address)
-{
-    struct stat status;
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe >= 0 && lstat(address->sun_path, &status) == 0 && S_ISSOCK(status.st_mode) &&
-        connect(probe, (const struct sockaddr *)(const void *)address, sizeof *address) != 0 &&
-        errno == ECONNREFUSED)
-        unlink(address->sun_path);
-    if (probe >= 0)
-        close(probe);
-}
-
-static int listen_unix(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int s = strlen(path) < sizeof address.sun_path ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
-    if (s < 0)
-        return -1;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    remove_stale(&address);
-    mode_t mask = umask(077);
-    bool good =
-        bind(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 && listen(s, 8) == 0;
-    umask(mask);
-    if (good) {
-        agent_remove_on_exit(path);
-        return s;
-    }
-    close(s);
-    return -1;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-static int listen_tcp(char *host, bool token)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    char *colon = strrchr(host, ':');
-    int s = -1, on = 1;
-    if (colon == NULL)
-        return -1;
-    *colon = '\0';
-    if (host[0] == '[' && colon[-1] == ']') {
-        colon[-1] = '\0';
-        host++;
-    }
-    if (getaddrinfo(host[0] != '\0' ? host : "127.0.0.1", colon + 1, &hints, &found) != 0)
-        return -1;
-    if (!token && !is_loopback(found->ai_addr)) {
-        freeaddrinfo(found);
-        return -2;
-    }
-    s = socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol);
-    if (s >= 0)
-        setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (s >= 0 && (bind(s, found->ai_addr, found->ai_addrlen) != 0 || listen(s, 8) != 0)) {
-        close(s);
-        s = -1;
-    }
-    freeaddrinfo(found);
-    return s;
-}
-
-/* Who comes through a Unix socket is of our user, or root, unless a token says who may. */
-static bool is_welcome(int client, bool token)
-{
-    struct ucred peer;
-    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-    socklen_t size = sizeof peer, room = sizeof address;
-    if (token || getsockname(client, (struct sockaddr *)(void *)&address, &room) != 0 ||
-        address.ss_family != AF_UNIX)
-        return true;
-    return getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == geteuid() || peer.uid == 0);
-}
-
-static int serve_all(struct options *o)
-{
-    const struct timeval patience = {.tv_sec = SEND_S};
-    bool is_unix = strncmp(o->address, "unix:", 5) == 0;
-    char *address = strdup(o->address);
-    struct stat ours = {0}, there;
-    int status = 0, s = address == NULL                       ? -1
-                        : is_unix                             ? listen_unix(address + 5)
-                        : strncmp(o->address, "tcp:", 4) == 0 ? listen_tcp(address + 4, o->token[0] != '\0')
-                                                              : -1;
-    free(address);
-    if (s < 0) {
-        fprintf(stderr, "fcvi-agent: %s: %s\n", o->address,
-                s == -2 ? "not of this host alone: give --token FILE" : "cannot listen there");
-        return 2;
-    }
-    if (is_unix)
-        lstat(o->address + 5, &ours);
-    o->listening = s;
-    puts("listening");
-    fflush(stdout);
-    while (status >= 0) {
-        enum event event = await(o, s, INT64_MAX);
-        if (event == ENDED)
-            break;
-        int client = accept4(s, NULL, NULL, SOCK_CLOEXEC);
-        if (client < 0)
-            continue;
-        setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        if (is_welcome(client, o->token[0] != '\0'))
-            status = serve(o, client, client);
-        close(client);
-    }
-    if (is_unix && lstat(o->address + 5, &there) == 0 && there.st_ino == ours.st_ino &&
-        there.st_dev == ours.st_dev)
-        unlink(o->address + 5);
-    close(s);
-    return 0;
-}
-
-static bool read_token(const char *path, char *token)
-{
-    FILE *file = fopen(path, "re");
-    size_t length = 0;
-    if (file != NULL && fgets(token, MOST_TOKEN + 1, file) != NULL)
-        length = strcspn(token, "\r\n");
-    if (file != NULL)
-        fclose(file);
-    token[length] = '\0';
-    return length >= LEAST_TOKEN;
+    agent_free(agent_of(c));
 }
 
 /* False with one line on standard error. */
-static bool read_options(int argc, char **argv, struct options *o)
+static bool read_options(int argc, char **argv, struct serve *s, struct options *o)
 {
     int at = 1;
     for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
         const char *value = argv[at + 1];
-        char *end = NULL;
+        enum serve_option common = serve_option(s, argv[at], value);
+        if (common == SERVE_WRONG)
+            return false;
         if (strcmp(argv[at], "--device") == 0) {
             if (o->device_count == AGENT_DEVICES) {
                 fputs("fcvi-agent: --device can be given twice: one NIC for each end\n", stderr);
@@ -292,19 +68,13 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->device = o->devices[0];
         } else if (strcmp(argv[at], "--on") == 0) {
             o->on = value;
-        } else if (strcmp(argv[at], "--token") == 0) {
-            if (!read_token(value, o->token)) {
-                fprintf(stderr, "fcvi-agent: --token %s: its first line must have 16 to 512 characters\n",
-                        value);
+        } else if (strcmp(argv[at], "--revision") == 0) {
+            o->revision = value;
+            if (strcmp(value, "2007") != 0 && strcmp(value, "rev1") != 0) {
+                fprintf(stderr, "fcvi-agent: --revision %s: must be 2007 or rev1\n", value);
                 return false;
             }
-        } else if (strcmp(argv[at], "--idle") == 0) {
-            o->idle_ms = strtol(value, &end, 10) * 1000;
-            if (*end != '\0' || o->idle_ms <= 0 || o->idle_ms > 86400000) {
-                fputs("fcvi-agent: --idle must be 1 to 86400 seconds\n", stderr);
-                return false;
-            }
-        } else {
+        } else if (common == SERVE_UNKNOWN) {
             break;
         }
     }
@@ -312,34 +82,30 @@ static bool read_options(int argc, char **argv, struct options *o)
         fputs(usage, stderr);
         return false;
     }
-    o->address = at < argc ? argv[at] : NULL;
+    s->address = at < argc ? argv[at] : NULL;
     return true;
 }
 
 int main(int argc, char **argv)
 {
-    struct options o = {.idle_ms = 3600 * 1000L, .listening = -1};
+    struct options o = {.revision = "2007"};
+    struct serve s = {.program = "fcvi-agent",
+                      .idle_ms = 3600 * 1000L,
+                      .listening = -1,
+                      .begin = begin,
+                      .end = end,
+                      .context = &o};
     char why[512];
-    sigset_t ends;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         fputs(usage, stdout);
         return 0;
     }
-    if (!read_options(argc, argv, &o))
+    if (!read_options(argc, argv, &s, &o))
         return 2;
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, NULL); /* before there are threads */
-    o.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    serve_prepare(&s);
     if (o.on != NULL && !provider_on(o.on, why, sizeof why)) {
         fprintf(stderr, "fcvi-agent: --on %s: %s\n", o.on, why);
         return 2;
     }
-    if (o.address != NULL)
-        return serve_all(&o);
-    int status = serve(&o, STDIN_FILENO, STDOUT_FILENO);
-    return status < 0 ? 0 : status;
+    return serve_run(&s);
 }

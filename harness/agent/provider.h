@@ -55,6 +55,10 @@ void provider_cut(void);
 void provider_stop(void);
 /** A link event of clause 7.7: "lip", "nos", "lr" or "logo". */
 void provider_link(const char *event);
+/** Do this to the next message of the NIC of that place, or to the link: "lose", "corrupt", "cut",
+ * "link-down", "link-up" or "nothing". Returns how many messages were met since the start, -1 when the
+ * provider has no such means. */
+int provider_inject(const char *fault, size_t from);
 /** VIP_QOS for FCVI_PREF and FCVI_PIPELINE_DEPTH; false when the provider has no such thing. */
 bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos);
 void provider_read_qos(VIP_QOS qos, bool *preference, uint32_t *depth);

@@ -1,16 +1,68 @@
 /* Two NICs that are joined to each other, for a libvipl of their own: libvipl-pair.so is a provider as a
  * vendor's is, with devices VINIC0 and VINIC1 from the moment it is loaded. The plain agent, and programs of
- * one's own, are tried with it where there is no hardware. */
+ * one's own, are tried with it where there is no hardware.
+ *
+ * With FCVI_PAIR_INJECT=PATH it listens there for what is to happen between the two
+ * (harness/shims/inject_pair.py): a line "FAULT [FROM]" is answered by the number of messages that were met,
+ * -1 for a fault that is none. */
 #include "provider.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 void agent_waits(void) {} /* nobody asks */
+
+static void serve(int client)
+{
+    char line[64], fault[16];
+    unsigned from = 0;
+    ssize_t n = recv(client, line, sizeof line - 1, 0);
+    line[n > 0 ? n : 0] = '\0';
+    int hits = sscanf(line, "%15s %u", fault, &from) >= 1 && from < 2 ? provider_inject(fault, from) : -1;
+    int length = snprintf(line, sizeof line, "%d\n", hits);
+    (void)send(client, line, (size_t)length, MSG_NOSIGNAL);
+    close(client);
+}
+
+static void *listen_for_faults(void *context)
+{
+    int listener = (int)(intptr_t)context;
+    for (;;) {
+        int client = accept(listener, NULL, NULL);
+        if (client >= 0)
+            serve(client);
+    }
+    return NULL;
+}
+
+static void take_faults(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    pthread_t thread;
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (strlen(path) < sizeof address.sun_path)
+        memcpy(address.sun_path, path, strlen(path));
+    (void)unlink(path);
+    if (listener < 0 || address.sun_path[0] == '\0' ||
+        bind(listener, (const struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0 ||
+        pthread_create(&thread, NULL, listen_for_faults, (void *)(intptr_t)listener) != 0) {
+        perror("libvipl-pair: FCVI_PAIR_INJECT");
+        return;
+    }
+    pthread_detach(thread);
+}
 
 __attribute__((constructor)) static void load(void)
 {
     static const char *const devices[] = {"VINIC0", "VINIC1"};
-    const char *why = NULL;
+    const char *why = NULL, *faults = getenv("FCVI_PAIR_INJECT");
     if (!provider_start_calls(devices, 2, NULL, &why))
         fprintf(stderr, "libvipl-pair: there are no NICs: %s\n", why);
+    else if (faults != NULL)
+        take_faults(faults);
 }

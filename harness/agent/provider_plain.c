@@ -53,6 +53,12 @@ void provider_link(const char *event)
     (void)event; /* VIPL has no call for it */
 }
 
+int provider_inject(const char *fault, size_t from)
+{
+    (void)fault, (void)from; /* what is below a vendor's NIC is the lab's */
+    return -1;
+}
+
 /* What VIP_QOS points to is the vendor's own (VI-DG 4.6): only the default can be asked for. */
 bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos)
 {

@@ -6,6 +6,7 @@
 #include <fcvi/vipl_host.h>
 
 #include "provider.h" /* after port.h, whose return codes vipl.h then takes over */
+#include "provider_inject.h"
 #include "provider_sockets.h"
 #include "provider_stream.h"
 #include "provider_wire.h"
@@ -20,7 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FRAMES_A_TURN = 256, LONGEST_SLEEP_US = 1000000, ENDS = 2, FRAMES_AT_ONCE = 100000 };
+enum {
+    FRAMES_A_TURN = 256,
+    LONGEST_SLEEP_US = 1000000,
+    ENDS = 2,
+    FRAMES_AT_ONCE = 100000,
+    INCOMING_TIMEOUT_US = 5000000
+};
 
 static struct nic {
     pthread_mutex_t mutex;
@@ -33,9 +40,10 @@ static struct nic {
     uint64_t *memory[ENDS];
     struct fcvi_port *port[ENDS];
     char device[ENDS][64];
-    pthread_t mover;     /* runs the handlers of programs that make no call; 0: none */
-    bool moves;          /* until it is to end */
-    provider_sink *sink; /* of the client, when its stream is the wire */
+    pthread_t mover;      /* runs the handlers of programs that make no call; 0: none */
+    bool moves;           /* until it is to end */
+    struct inject inject; /* between two NICs */
+    provider_sink *sink;  /* of the client, when its stream is the wire */
     void *client;
 } nic = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -58,16 +66,18 @@ static uint64_t nic_now(void *context)
     return clock_us() - nic.since;
 }
 
-static void send_one(size_t from, const struct fcvi_input *out)
+static void send_one(size_t from, uint8_t *bytes, struct fcvi_input *out)
 {
     if (nic.cut)
         return;
-    if (nic.ports > 1)
-        fcvi_port_receive(nic.port[1 - from], nic_now(NULL), out);
-    else if (stream_fd() < 0)
+    if (nic.ports > 1) {
+        if (inject_passes(&nic.inject, from, bytes, out))
+            fcvi_port_receive(nic.port[1 - from], nic_now(NULL), out);
+    } else if (stream_fd() < 0) {
         wire_send(out);
-    else if (nic.sink != NULL)
+    } else if (nic.sink != NULL) {
         nic.sink(nic.client, &(struct provider_frame){out->bytes, out->length, out->sof, out->eof, true});
+    }
 }
 
 /* Readable when a frame may have come; -1 without a wire. */
@@ -92,7 +102,7 @@ static bool send_all(void)
         for (size_t i = 0; i < nic.ports; i++)
             while ((length = fcvi_port_transmit(nic.port[i], nic_now(NULL), frame, sizeof frame, &meta)) >
                    0) {
-                send_one(i, &(struct fcvi_input){frame, length, meta.sof, meta.eof, FCVI_CRC_OK});
+                send_one(i, frame, &(struct fcvi_input){frame, length, meta.sof, meta.eof, FCVI_CRC_OK});
                 any = more = true;
                 sent++;
             }
@@ -317,6 +327,11 @@ static bool is(const json_t *table, const char *name, const char *word)
     return strcmp(json_string_value(json_object_get(table, name)), word) == 0;
 }
 
+static uint8_t revision_of(const json_t *c)
+{
+    return is(c, "revision", "rev1") ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
+}
+
 static struct fcvi_port_config config_of(const json_t *c)
 {
     static const char *const topologies[] = {"point-to-point", "private-loop", "public-loop", "fabric"};
@@ -332,6 +347,7 @@ static struct fcvi_port_config config_of(const json_t *c)
     while (!is(c, "topology", topologies[config.topology]))
         config.topology++;
     config.name_server = config.topology >= 2; /* 7.4 */
+    config.revision = revision_of(c);
     return config;
 }
 
@@ -374,6 +390,8 @@ static const char *make_port(size_t number, const struct fcvi_port_config *confi
     if (nic.port[number] != NULL)
         nic.ports = number + 1;
     pthread_mutex_unlock(&nic.mutex);
+    if (nic.port[number] == NULL && config->revision == FCVI_EDITION_REV1)
+        return "the port takes no such configuration; receive_size is at least 348 in Rev 1.0";
     return nic.port[number] != NULL ? NULL : "the port takes no such configuration";
 }
 
@@ -414,6 +432,8 @@ static const char *attach(size_t number, const char *device, const struct fcvi_p
         info.max_discriminator_length = FCVI_MAX_DISCRIMINATOR_VITCP;
         info.short_discriminators = true;
     }
+    if (config->revision == FCVI_EDITION_REV1)
+        info.short_discriminators = true; /* 7.1 of the draft: 0 to 128 bytes */
     const char *why =
         strlen(device) < sizeof nic.device[0] ? make_port(number, config) : "its name is too long";
     if (why != NULL)
@@ -494,6 +514,19 @@ static struct fcvi_port_identity end_identity(size_t number)
     return i;
 }
 
+/* The other end is another process: its address is all that anybody has to know of it. */
+static const char *attach_stream_end(const char *device, const json_t *config)
+{
+    struct fcvi_port_config c = {
+        .wire = FCVI_WIRE_VITCP,
+        .self = {.hosts = 1},
+        .seed = (uint64_t)json_integer_value(json_object_get(config, "seed")),
+        .vitcp = {.incoming_timeout_us = INCOMING_TIMEOUT_US},
+    };
+    memcpy(c.self.host[0], sockets_host(), sizeof c.self.host[0]);
+    return attach(0, device, &c, &(struct fcvi_vipl_nic){0});
+}
+
 static const char *attach_end(size_t number, const char *device, const json_t *config, size_t first)
 {
     const json_t *time = json_object_get(config, "r_a_tov_us");
@@ -506,6 +539,7 @@ static const char *attach_end(size_t number, const char *device, const json_t *c
                                        .e_d_tov_us = r_a_tov / 5 + 1,
                                        .r_a_tov_us = r_a_tov,
                                        .receive_size = 2112,
+                                       .revision = revision_of(config),
                                        .seed = (uint64_t)json_integer_value(json_object_get(config, "seed"))};
     struct fcvi_vipl_name names[ENDS] = {{.name = "fcvi-end-a"}, {.name = "fcvi-end-b"}};
     struct fcvi_vipl_neighbour other = {.hops = 1};
@@ -520,14 +554,14 @@ static const char *attach_end(size_t number, const char *device, const json_t *c
 bool provider_start_calls(const char *const *devices, size_t count, const json_t *config, const char **why)
 {
     size_t first = json_integer_value(json_object_get(config, "end")) == 1;
-    if (sockets_fd() >= 0) { /* the ends below are joined in this process */
-        *why = "a run that makes calls alone does not use --on vitcp: leave --on out";
-        return false;
-    }
     begin();
+    nic.inject = (struct inject){0};
     *why = NULL;
-    for (size_t i = 0; i < count && i < ENDS && *why == NULL; i++)
-        *why = attach_end(i, devices[i], config, first);
+    if (sockets_fd() >= 0)
+        *why = attach_stream_end(devices[0], config);
+    else
+        for (size_t i = 0; i < count && i < ENDS && *why == NULL; i++)
+            *why = attach_end(i, devices[i], config, first);
     if (*why == NULL) {
         nic.moves = true;
         if (pthread_create(&nic.mover, NULL, move, NULL) == 0)
@@ -578,6 +612,22 @@ void provider_link(const char *event)
         fcvi_port_link(nic.port[0], nic_now(NULL), link);
     nic_kick(NULL);
     nic_unlock(NULL);
+}
+
+int provider_inject(const char *fault, size_t from)
+{
+    enum inject_fault wanted;
+    int hits = -1;
+    nic_lock(NULL);
+    if (nic.ports > 1 && inject_named(fault, &wanted)) {
+        inject_arm(&nic.inject, wanted, from);
+        hits = (int)nic.inject.hits;
+        for (size_t i = 0; i < nic.ports && wanted == INJECT_LINK_DOWN; i++)
+            fcvi_port_link(nic.port[i], nic_now(NULL), FCVI_LINK_NOS); /* a NIC sees that its link is gone */
+        nic_kick(NULL);
+    }
+    nic_unlock(NULL);
+    return hits;
 }
 
 bool provider_qos(struct provider_qos *room, bool preference, uint32_t depth, VIP_QOS *qos)

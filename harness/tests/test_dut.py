@@ -337,4 +337,4 @@ def test_another_wire_than_fc_is_refused_in_words(dut: Dut) -> None:
     with pytest.raises((DutError, Unavailable), match="wire"):
         dut.reset({**config, "wire": "tcp"})
     with pytest.raises((DutError, Unavailable), match="revision"):
-        dut.reset({**config, "revision": "rev1"})
+        dut.reset({**config, "revision": "rev2"})

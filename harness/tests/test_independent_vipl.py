@@ -29,7 +29,7 @@ def shard(variant: str, select: str, number: int) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as report:
         done = subprocess.run(
             [str(FCVI), "run", "--dut", "api", "--agent", f"exec:{agent}", "--select", select, "--shard", f"{number}/{SHARDS}",
-             "--report", report], capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+             "--report", report], capture_output=True, text=True, timeout=1800, check=False)  # fmt: skip
         path = Path(report) / "report.json"
         assert path.is_file(), done.stdout + done.stderr
         results = json.loads(path.read_text())["results"]

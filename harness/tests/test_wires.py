@@ -19,7 +19,7 @@ from .conftest import FCVI, ROOT
     ("run --dut=ref:vitcp", {"vitcp"}), ("show VITCP-2.1-01", {"vitcp"}), ("list --select C.1,TCP.4.*", {"vitcp"}),
     ("run --dut api", {"vipl"}), ("run --dut=api", {"vipl"}), ("show VIPL-S2.2-01", {"vipl"}),
     ("list --select VIPL.*,TCP.*", {"vipl", "vitcp"}), ("show A01 V02 B03", {"vipl", "vitcp", "verbs"}), ("lint A01", set()),
-    ("show E03", set()), ("show VERBS-6.2.1-02", {"verbs"}), ("run VERBS-6.2.1-02", set()),
+    ("show E03", set()), ("show VERBS-6.2.1-02", {"verbs"}), ("run --dut verbs", {"verbs"}), ("run B03", set()),
 ])  # fmt: skip
 def test_a_command_line_brings_in_the_books_that_it_is_about(words: str, books: set[str]) -> None:
     assert asked_for(words.split()) == books

@@ -27,7 +27,8 @@ struct bench {
     unsigned sent;
     struct fcvi_event event[EVENTS];
     unsigned events;
-    unsigned vis; /* made by b_vi */
+    unsigned vis;              /* made by b_vi */
+    enum fcvi_edition edition; /* by whose tables its frames are checked */
 };
 
 static const struct fcvi_port_limits b_limits = {.vis = 8,
@@ -87,7 +88,7 @@ static inline void collect(struct bench *b)
         struct fcvi_findings findings = {list, 8, 0, 0};
         struct fcvi_frame view;
         struct fcvi_input in = {b->frame[b->sent], n, meta.sof, meta.eof, FCVI_CRC_OK};
-        fcvi_decode(&in, &view, &findings);
+        fcvi_decode_edition(&in, b->edition, &view, &findings);
         ck_assert_msg(findings.worst <= 1 + FCVI_NOTICE, "%s %s", list[0].requirement, list[0].message);
         b->length[b->sent++] = n;
     }

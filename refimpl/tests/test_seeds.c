@@ -199,10 +199,11 @@ static void close_both(struct run *r)
     }
 }
 
-static struct run begin(uint64_t seed)
+static struct run begin(uint64_t seed, enum fcvi_edition edition)
 {
     struct run r = {.w = calloc(1, sizeof *r.w)};
     r.w->random = seed;
+    r.w->edition = edition;
     r.level = (uint8_t)(1 + w_random(r.w) % 3);
     bool out_of_order = w_random(r.w) % 2;
     uint8_t service_class = (uint8_t)(2 + w_random(r.w) % 2);
@@ -214,6 +215,7 @@ static struct run begin(uint64_t seed)
         c.service_class = service_class;
         c.iu_size = iu_size;
         c.ack_0 = ack_0;
+        c.revision = (uint8_t)edition;
         w_add(r.w, &limits, &c);
         struct fcvi_attributes a = {.reliability = r.level,
                                     .rdma_write = true,
@@ -241,11 +243,10 @@ static void end(struct run *r)
     w_free(r->w);
 }
 
-/* Ten thousand seeds in a hundred tests. */
-START_TEST(every_descriptor_completes)
+static void descriptors_complete(uint64_t first, enum fcvi_edition edition)
 {
     for (unsigned k = 0; k < SEEDS; k++) {
-        struct run r = begin((uint64_t)_i * SEEDS + k + 1);
+        struct run r = begin(first + k, edition);
         post_all(&r, 0);
         post_all(&r, 1);
         w_run(r.w, 20 * W_R_A_TOV);
@@ -263,12 +264,24 @@ START_TEST(every_descriptor_completes)
         end(&r);
     }
 }
+
+/* Ten thousand seeds in a hundred tests. */
+START_TEST(every_descriptor_completes)
+{
+    descriptors_complete((uint64_t)_i * SEEDS + 1, FCVI_EDITION_2007);
+}
+END_TEST
+
+START_TEST(every_descriptor_completes_in_rev1)
+{
+    descriptors_complete((uint64_t)_i * SEEDS + 1, FCVI_EDITION_REV1);
+}
 END_TEST
 
 /* Without a fault everything succeeds. */
-START_TEST(all_goes_well)
+static void goes_well(uint64_t seed, enum fcvi_edition edition)
 {
-    struct run r = begin((uint64_t)_i + 1000000);
+    struct run r = begin(seed, edition);
     r.w->loss = r.w->corruption = r.w->duplication = 0;
     post_all(&r, 0);
     post_all(&r, 1);
@@ -290,6 +303,17 @@ START_TEST(all_goes_well)
     check_receives(&r, 0);
     check_receives(&r, 1);
     end(&r);
+}
+
+START_TEST(all_goes_well)
+{
+    goes_well((uint64_t)_i + 1000000, FCVI_EDITION_2007);
+}
+END_TEST
+
+START_TEST(all_goes_well_in_rev1)
+{
+    goes_well((uint64_t)_i + 1000000, FCVI_EDITION_REV1);
 }
 END_TEST
 
@@ -325,9 +349,9 @@ static uint64_t play(struct fcvi_port *port, struct flying *const *script, size_
 
 /* The frames that reach port 1 are recorded; then it hears them again from a checkpoint, twice, one of them
  * interrupted by a copy to another place in the middle. */
-START_TEST(checkpoint)
+static void checkpoint(uint64_t seed, enum fcvi_edition edition)
 {
-    struct run r = begin((uint64_t)_i + 5000);
+    struct run r = begin(seed, edition);
     struct world *w = r.w;
     post_all(&r, 0);
     post_all(&r, 1);
@@ -365,6 +389,17 @@ START_TEST(checkpoint)
     free(moved);
     end(&r);
 }
+
+START_TEST(a_checkpoint_goes_on)
+{
+    checkpoint((uint64_t)_i + 5000, FCVI_EDITION_2007);
+}
+END_TEST
+
+START_TEST(a_checkpoint_goes_on_in_rev1)
+{
+    checkpoint((uint64_t)_i + 5000, FCVI_EDITION_REV1);
+}
 END_TEST
 
 static Suite *suite(void)
@@ -376,9 +411,12 @@ static Suite *suite(void)
     int tests = wanted != NULL ? atoi(wanted) : 100;
     tcase_add_loop_test(t, every_descriptor_completes, 0, tests);
     tcase_add_loop_test(t, all_goes_well, 0, tests);
+    tcase_add_loop_test(t, every_descriptor_completes_in_rev1, 0, (tests + 4) / 5);
+    tcase_add_loop_test(t, all_goes_well_in_rev1, 0, tests);
     suite_add_tcase(s, t);
     t = tcase_create("checkpoint");
-    tcase_add_loop_test(t, checkpoint, 0, (tests + 1) / 2);
+    tcase_add_loop_test(t, a_checkpoint_goes_on, 0, (tests + 1) / 2);
+    tcase_add_loop_test(t, a_checkpoint_goes_on_in_rev1, 0, (tests + 1) / 2);
     suite_add_tcase(s, t);
     return s;
 }

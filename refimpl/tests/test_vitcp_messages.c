@@ -369,6 +369,22 @@ START_TEST(reported)
 }
 END_TEST
 
+/* At Reliable Delivery the bits of the other end are not valid in Sends and Writes (VI-DG 5.2). */
+START_TEST(reported_at_delivery)
+{
+    struct tcp *t = make(0);
+    uint32_t vi = t_vi(t, FCVI_RELIABLE_DELIVERY);
+    uint32_t stream = t_connected(t, vi, REL, 0);
+    t_post(t, vi, FCVI_SEND, 0, 1);
+    uint32_t first = t_number(t, stream, 68 + 12);
+    t_send(t, stream, SEGMENT, 0x2a, 24, 0, 0, 1, first, 0, ((unsigned)_i + 1) << 8);
+    t_done(t, vi, false, FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
+    t_error(t, VIP_ERROR_CONN_LOST);
+    t_state(t, vi, FCVI_STATE_ERROR);
+    t_free(t);
+}
+END_TEST
+
 /* A report of what is not outstanding says nothing. */
 START_TEST(reported_of_nothing)
 {
@@ -612,6 +628,7 @@ int main(void)
     tcase_add_test(c, send_unreliable);
     tcase_add_loop_test(c, segments, 0, 3);
     tcase_add_loop_test(c, reported, 0, 3);
+    tcase_add_loop_test(c, reported_at_delivery, 0, 3);
     tcase_add_test(c, reported_of_nothing);
     tcase_add_test(c, credits);
     tcase_add_test(c, no_credit_needed);

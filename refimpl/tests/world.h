@@ -33,7 +33,8 @@ struct world {
     uint64_t sent, lost, sequences;
     struct fcvi_event event[W_PORTS][W_EVENTS];
     unsigned events[W_PORTS];
-    bool keep_quiet; /* do not check frames: the test sends nonsense itself */
+    bool keep_quiet;           /* do not check frames: the test sends nonsense itself */
+    enum fcvi_edition edition; /* by whose tables frames are checked */
 };
 
 /* Sees every frame that a port sends, before anything happens to it; a test may set it. */
@@ -179,13 +180,19 @@ static inline void w_fly(struct world *w, unsigned to, const uint8_t *bytes, siz
     w_push(w);
 }
 
-static inline void w_check(const struct fcvi_input *in, struct fcvi_frame *view)
+static inline void w_check_edition(const struct fcvi_input *in, enum fcvi_edition edition,
+                                   struct fcvi_frame *view)
 {
     struct fcvi_finding list[8];
     struct fcvi_findings findings = {list, 8, 0, 0};
-    fcvi_decode(in, view, &findings);
+    fcvi_decode_edition(in, edition, view, &findings);
     if (findings.worst > 1 + FCVI_NOTICE) /* an assertion for each frame would take longer than the test */
         ck_abort_msg("%s %s", list[0].requirement, list[0].message);
+}
+
+static inline void w_check(const struct fcvi_input *in, struct fcvi_frame *view)
+{
+    w_check_edition(in, FCVI_EDITION_2007, view);
 }
 
 static inline void w_events(struct world *w, unsigned i)
@@ -206,7 +213,7 @@ static inline bool w_collect(struct world *w, unsigned i)
     while ((n = fcvi_port_transmit(w->port[i], w->now, out, sizeof out, &meta)) > 0) {
         struct fcvi_input in = {out, n, meta.sof, meta.eof, FCVI_CRC_OK};
         struct fcvi_frame view;
-        w_check(&in, &view);
+        w_check_edition(&in, w->edition, &view);
         if (w_watch != NULL)
             w_watch(w->now, &view);
         any = true;

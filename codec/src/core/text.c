@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static void put(struct fcvi_text *t, const char *text, size_t length)
+{
+    if (t->length < t->capacity) {
+        size_t room = t->capacity - t->length - 1;
+        size_t fits = length < room ? length : room;
+        memcpy(t->out + t->length, text, fits);
+        t->out[t->length + fits] = '\0';
+    }
+    t->length += length;
+}
+
 void fcvi_say(struct fcvi_text *t, const char *format, ...)
 {
     size_t room = t->length < t->capacity ? t->capacity - t->length : 0;
@@ -16,6 +27,43 @@ void fcvi_say(struct fcvi_text *t, const char *format, ...)
     va_end(arguments);
     FCVI_ASSERT(n >= 0);
     t->length += (size_t)n;
+}
+
+void fcvi_say_text(struct fcvi_text *t, const char *text)
+{
+    put(t, text, strlen(text));
+}
+
+void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
+{
+    static const char blanks[] = "                                ";
+    FCVI_ASSERT(width < sizeof blanks);
+    put(t, text, strlen(text));
+    put(t, blanks, width - strnlen(text, width));
+}
+
+void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
+{
+    char digits[20]; /* 2^64 - 1 has so many */
+    size_t at = sizeof digits;
+    FCVI_ASSERT(width <= sizeof digits);
+    do {
+        digits[--at] = (char)('0' + u % 10);
+        u /= 10;
+    } while (u > 0);
+    while (sizeof digits - at < width)
+        digits[--at] = ' ';
+    put(t, digits + at, sizeof digits - at);
+}
+
+void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width)
+{
+    char digits[16]; /* 2^64 - 1 has so many */
+    size_t at = sizeof digits;
+    FCVI_ASSERT(width <= sizeof digits);
+    for (; u > 0 || sizeof digits - at < width; u >>= 4)
+        digits[--at] = "0123456789ABCDEF"[u & 15];
+    put(t, digits + at, sizeof digits - at);
 }
 
 void fcvi_say_hex(struct fcvi_text *t, const uint8_t *bytes, size_t length)
@@ -36,10 +84,12 @@ void fcvi_say_number(struct fcvi_text *t, const struct fcvi_field *field, uint64
 {
     FCVI_ASSERT(field->lo <= field->hi && field->hi < 64);
     unsigned bits = field->hi - field->lo + 1u;
-    if (field->kind == FCVI_F_DEC || bits < 4)
-        fcvi_say(t, "%" PRIu64, u);
-    else
-        fcvi_say(t, "%0*" PRIX64 "h", (int)((bits + 3) / 4), u);
+    if (field->kind == FCVI_F_DEC || bits < 4) {
+        fcvi_say_decimal(t, u, 0);
+    } else {
+        fcvi_say_digits(t, u, (bits + 3) / 4);
+        put(t, "h", 1);
+    }
 }
 
 /* A long run of zeros tells nobody anything; how long it is does. */
@@ -59,12 +109,18 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
 /* byte, or byte.bits where the field is a part of its bytes */
 void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
 {
+    enum { BITS = 7 }; /* columns */
     unsigned byte = base + field->byte, last = field->size * 8u - 1u;
-    fcvi_say(t, "  %4u", byte);
-    if (field->kind == FCVI_F_BLOB || (field->hi == last && field->lo == 0))
-        fcvi_say(t, "       ");
-    else if (field->hi == field->lo)
-        fcvi_say(t, ".%-6u", field->hi);
-    else
-        fcvi_say(t, ".%u-%-*u", field->hi, field->hi > 9 ? 3 : 4, field->lo);
+    put(t, "  ", 2);
+    fcvi_say_decimal(t, byte, 4);
+    size_t begun = t->length;
+    if (field->kind != FCVI_F_BLOB && (field->hi != last || field->lo != 0)) {
+        put(t, ".", 1);
+        fcvi_say_decimal(t, field->hi, 0);
+    }
+    if (t->length > begun && field->hi != field->lo) {
+        put(t, "-", 1);
+        fcvi_say_decimal(t, field->lo, 0);
+    }
+    fcvi_say_padded(t, "", BITS - (t->length - begun));
 }

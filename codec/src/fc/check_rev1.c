@@ -17,8 +17,9 @@ static const struct {
     [FCVI_IU_READ_RESP] = {NULL, NULL, "REV1-5.7.6-02"},
     [FCVI_IU_CONNECT_RQST] = {NULL, "REV1-6.7-03", "REV1-5.7.6-01"},
     [FCVI_IU_DISCONNECT_RQST] = {"REV1-6.10-02", NULL, "REV1-5.7.6-01"},
-    [FCVI_IU_CONNECT_RESP1] = {NULL, "REV1-5.7.5-03", "REV1-5.7.6-03"},
-    [FCVI_IU_CONNECT_RESP2] = {"REV1-6.9-01", "REV1-5.7.5-03", "REV1-5.7.6-03"},
+    /* their VI_MSG_ID is that of the IU before, whatever that is */
+    [FCVI_IU_CONNECT_RESP1] = {NULL, NULL, "REV1-5.7.6-03"},
+    [FCVI_IU_CONNECT_RESP2] = {"REV1-6.9-01", NULL, "REV1-5.7.6-03"},
     [FCVI_IU_DISCONNECT_RESP] = {"REV1-6.11-01", NULL, "REV1-5.7.6-03"},
 };
 

@@ -50,13 +50,20 @@ static const char *crc_name(uint8_t crc)
     return names[crc <= FCVI_CRC_BAD ? crc : FCVI_CRC_ABSENT];
 }
 
+static void say_two(struct fcvi_text *t, const char *first, const char *second)
+{
+    fcvi_say_text(t, first);
+    fcvi_say_text(t, second);
+}
+
 /* ---- one value ---- */
 
 static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
                           const struct fcvi_value *v)
 {
     fcvi_say_where(t, field, v->base);
-    fcvi_say(t, "%-28s ", field->name);
+    fcvi_say_padded(t, field->name, 28);
+    fcvi_say_text(t, " ");
     if (field->kind == FCVI_F_BLOB) {
         char words[FCVI_WORDS_MAX];
         size_t length = fcvi_words_of_bytes(v, words);
@@ -69,9 +76,9 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
         fcvi_say_number(t, field, v->u);
         const char *meaning = fcvi_meaning(frame, field, v->u);
         if (meaning != NULL)
-            fcvi_say(t, "  %s", meaning);
+            say_two(t, "  ", meaning);
     }
-    fcvi_say(t, "\n");
+    fcvi_say_text(t, "\n");
 }
 
 size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
@@ -81,13 +88,15 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     size_t count;
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
-    fcvi_say(&t, "%s, %zu bytes", fcvi_title(frame), frame->input.length);
+    say_two(&t, fcvi_title(frame), ", ");
+    fcvi_say_decimal(&t, frame->input.length, 0);
+    fcvi_say_text(&t, " bytes");
     if (frame->edition != FCVI_EDITION_2007)
         fcvi_say(&t, ", %s", fcvi_edition_name((enum fcvi_edition)frame->edition));
     if (frame->input.sof != FCVI_SOF_NONE)
-        fcvi_say(&t, ", SOF%s", sof_name(frame->input.sof));
+        say_two(&t, ", SOF", sof_name(frame->input.sof));
     if (frame->input.eof != FCVI_EOF_NONE)
-        fcvi_say(&t, ", EOF%s", eof_name(frame->input.eof));
+        say_two(&t, ", EOF", eof_name(frame->input.eof));
     if (frame->input.crc != FCVI_CRC_ABSENT)
         fcvi_say(&t, ", CRC %s", crc_name(frame->input.crc));
     fcvi_say(&t, "\n");
@@ -106,7 +115,10 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
             const char *place = fcvi_place_of(&places, field->structure, v->base);
             const struct fcvi_structure_info *info = &structures[field->structure];
             bool named = place != NULL && strcmp(place, info->name) != 0;
-            fcvi_say(&t, " %s%s%s (%s)\n", named ? place : "", named ? ": " : "", info->name, info->clause);
+            say_two(&t, " ", named ? place : "");
+            say_two(&t, named ? ": " : "", info->name);
+            say_two(&t, " (", info->clause);
+            fcvi_say_text(&t, ")\n");
         }
         structure = field->structure;
         base = v->base;
@@ -196,17 +208,23 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
 
 /* ---- one line ---- */
 
+static void say_digits(struct fcvi_text *t, const char *before, uint64_t u, unsigned width)
+{
+    fcvi_say_text(t, before);
+    fcvi_say_digits(t, u, width);
+}
+
 static void summarize_iu(struct fcvi_text *t, const struct fcvi_frame *frame)
 {
     const uint8_t *dh = frame->dh;
     unsigned bit = 1u << frame->iu;
-    fcvi_say(t, " H %08" PRIX64, fcvi_DH_FCVI_HANDLE(dh));
+    say_digits(t, " H ", fcvi_DH_FCVI_HANDLE(dh), 8);
     if (bit & (FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP))
         fcvi_say(t, " MSG %" PRIu64, fcvi_DH_FCVI_MSG_ID(dh));
     if (frame->dh_length < 32)
         return;
     if (bit & FCVI_IUS_CONNECTION)
-        fcvi_say(t, " ID %08" PRIX64, fcvi_DH_FCVI_CONNECTION_ID(dh));
+        say_digits(t, " ID ", fcvi_DH_FCVI_CONNECTION_ID(dh), 8);
     else
         fcvi_say(t, " LEN %u/%" PRIu64, frame->payload_length, fcvi_DH_FCVI_TOT_LEN(dh));
     if ((bit & FCVI_IUS_CONNECT_RQST && fcvi_DH_RQST_RETRY(dh)) ||
@@ -242,12 +260,15 @@ static void summarize_rev1(struct fcvi_text *t, const struct fcvi_frame *frame)
 size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
     struct fcvi_text t = {out, capacity, 0};
-    fcvi_say(&t, "%s", fcvi_title(frame));
+    fcvi_say_text(&t, fcvi_title(frame));
     if (frame->kind != FCVI_KIND_MALFORMED) {
         const uint8_t *fc = frame->fc;
-        fcvi_say(&t, " %06" PRIX64 ">%06" PRIX64 " OX %04" PRIX64 " RX %04" PRIX64 " CNT %" PRIu64,
-                 fcvi_FC_S_ID(fc), fcvi_FC_D_ID(fc), fcvi_FC_OX_ID(fc), fcvi_FC_RX_ID(fc),
-                 fcvi_FC_SEQ_CNT(fc));
+        say_digits(&t, " ", fcvi_FC_S_ID(fc), 6);
+        say_digits(&t, ">", fcvi_FC_D_ID(fc), 6);
+        say_digits(&t, " OX ", fcvi_FC_OX_ID(fc), 4);
+        say_digits(&t, " RX ", fcvi_FC_RX_ID(fc), 4);
+        fcvi_say_text(&t, " CNT ");
+        fcvi_say_decimal(&t, fcvi_FC_SEQ_CNT(fc), 0);
         if (frame->iu != FCVI_IU_NONE && frame->edition == FCVI_EDITION_REV1)
             summarize_rev1(&t, frame);
         else if (frame->iu != FCVI_IU_NONE)

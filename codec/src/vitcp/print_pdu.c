@@ -46,7 +46,8 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_pdu *s, const s
                           const struct fcvi_value *v)
 {
     fcvi_say_where(t, row, v->base);
-    fcvi_say(t, "%-28s ", row->name);
+    fcvi_say_padded(t, row->name, 28);
+    fcvi_say_text(t, " ");
     if (row->kind == FCVI_F_BLOB) {
         size_t length = words_of(s, v);
         fcvi_say_bytes(t, v->bytes, row->size);
@@ -55,10 +56,12 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_pdu *s, const s
     } else {
         const char *name = meaning(s, v->field, v->u);
         fcvi_say_number(t, row, v->u);
-        if (name != NULL)
-            fcvi_say(t, "  %s", name);
+        if (name != NULL) {
+            fcvi_say_text(t, "  ");
+            fcvi_say_text(t, name);
+        }
     }
-    fcvi_say(t, "\n");
+    fcvi_say_text(t, "\n");
 }
 
 size_t fcvi_pdu_print_text(const struct fcvi_pdu *s, char *out, size_t capacity)

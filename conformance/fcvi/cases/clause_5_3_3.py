@@ -22,6 +22,7 @@ from conformance.fcvi.steps.connection import (
     send_rqst,
     start_wait,
     take_resp2,
+    take_resp3,
     tester_host,
 )
 from conformance.fcvi.steps.peers import (
@@ -146,7 +147,7 @@ def modes_do_not_match(t: Scenario) -> None:
     if t.equal(resp1, "CONN_STS", 1, "FCVI-4.2-37") and resp1.dh("Reason_Code") not in NOT_FOUND:
         t.equal(resp1, "Reason_Code", 1, "FCVI-4.2-37")
     send_resp2(t, setup, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
-    t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after the refused setup's RESP2")
+    take_resp3(t, setup, "after the refused setup's RESP2")
     if t.params["mode"] == CLIENT_SERVER:
         handle = send_resp1(t, waiting)
         finish_own(t, waiting, handle)
@@ -193,7 +194,7 @@ def peers_match(t: Scenario) -> None:
     if t.equal(resp1, "CONN_STS", 1, "FCVI-4.2-36") and resp1.dh("Reason_Code") not in NOT_FOUND:
         t.equal(resp1, "Reason_Code", 1, "FCVI-4.2-36")
     send_resp2(t, other, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
-    t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=other.exchange, why="after the refused setup's RESP2")
+    take_resp3(t, other, "after the refused setup's RESP2")
     check_state(t, own.vi, "pending", "FCVI-4.2-36")
     matching = send_peer_rqst(t)
     matching.vi = own.vi

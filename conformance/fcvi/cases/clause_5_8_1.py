@@ -40,7 +40,8 @@ def damaged_frame(t: Scenario) -> None:
     damaged = Setup(SERVER, -1, t.tester.open_exchange(), t.rng.randrange(1, build.UNASSIGNED), tester_handle=handle)
     dh = {"FCVI_HANDLE": build.UNASSIGNED, "FCVI_FLAGS": 1, "FCVI_CONNECTION_ID": damaged.connection_id}
     payload = connect_payload(t, "CONNECT_RQST", handle)
-    for frame in build.iu_frames("CONNECT_RQST", t.tester.envelope(damaged.exchange), dh, payload):
+    envelope = t.tester.envelope(damaged.exchange)
+    for frame in t.tester.frames_of("CONNECT_RQST", damaged.exchange, envelope, dh, payload):
         frame.crc_ok = False
         t.tester.send_frame(frame, "its CRC is wrong")
     t.expect_nothing(["CONNECT_RESP1"], t.r_a_tov_us // 10, "FCVI-5.8.1-01", "to a frame with a wrong CRC", damaged.exchange)

@@ -11,13 +11,13 @@ int seeds_main(void);
 
 #include "views.h"
 
-START_TEST(ports_break_no_rule)
+static void watch_worlds(int number, enum fcvi_edition edition)
 {
-    chance = (uint64_t)_i;
+    chance = (uint64_t)number;
     w_watch = watch;
     for (unsigned k = 0; k < SEEDS; k++) {
-        uint64_t seed = (uint64_t)_i * SEEDS + k + 1;
-        struct run r = begin(seed);
+        uint64_t seed = (uint64_t)number * SEEDS + k + 1;
+        struct run r = begin(seed, edition);
         post_all(&r, 0);
         post_all(&r, 1);
         w_run(r.w, 20 * W_R_A_TOV);
@@ -30,6 +30,17 @@ START_TEST(ports_break_no_rule)
     if (getenv("FCVI_SAY_FRAMES") != NULL)
         printf("%llu frames\n", (unsigned long long)watched);
 }
+
+START_TEST(ports_break_no_rule)
+{
+    watch_worlds(_i, FCVI_EDITION_2007);
+}
+END_TEST
+
+START_TEST(ports_of_rev1_break_no_rule)
+{
+    watch_worlds(_i, FCVI_EDITION_REV1);
+}
 END_TEST
 
 int main(void)
@@ -38,7 +49,9 @@ int main(void)
     TCase *t = tcase_create("worlds");
     tcase_set_timeout(t, 120);
     const char *wanted = getenv("FCVI_SEED_TESTS");
-    tcase_add_loop_test(t, ports_break_no_rule, 0, wanted != NULL ? atoi(wanted) : 160);
+    int worlds = wanted != NULL ? atoi(wanted) : 160;
+    tcase_add_loop_test(t, ports_break_no_rule, 0, worlds);
+    tcase_add_loop_test(t, ports_of_rev1_break_no_rule, 0, (worlds + 3) / 4);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

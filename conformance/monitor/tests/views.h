@@ -30,6 +30,7 @@ struct view {
 
 static struct view views[VIEWS];
 static uint64_t watched, latest, chance;
+static enum fcvi_edition watched_edition; /* of the ports */
 
 static uint32_t dice(void)
 {
@@ -42,7 +43,7 @@ static void show(struct view *v, uint64_t time, const struct fcvi_input *in)
     struct fcvi_frame frame;
     struct fcvi_monitor_finding list[4];
     struct fcvi_monitor_findings found = {list, 4, 0};
-    fcvi_decode(in, &frame, NULL);
+    fcvi_decode_edition(in, watched_edition, &frame, NULL);
     struct fcvi_monitor_frame shown = {&frame, ++v->number, time, 0, false};
     fcvi_monitor_frame(v->monitor, &shown, &found);
     if (found.count != 0) {
@@ -107,6 +108,7 @@ static void watch(uint64_t now, const struct fcvi_frame *f)
         open_views(watched);
     latest = now;
     watched++;
+    watched_edition = (enum fcvi_edition)f->edition;
     for (unsigned i = 0; i < VIEWS; i++) {
         struct view *v = &views[i];
         if (v->skip > 0) {

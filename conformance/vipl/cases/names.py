@@ -132,7 +132,7 @@ def discovery(t: Calls) -> None:
         alive(t)
         return
     hosts = [a.get("host") for a in told.result().get("Addresses") or []]
-    if one.end.device != other.end.device:
+    if not one.same_nic(other):
         t.require(other.host in hosts, "G3.7.6-01", "nodes within one hop", hosts, other.host)
     rubbish = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64, DiscriminatorLen=200)
     t.codes("G3.7.6-03", f"{call} with rubbish as DiscriminatorLen", rubbish.returned(), OK)

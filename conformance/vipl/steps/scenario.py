@@ -108,16 +108,20 @@ class Calls(CallScenario):
             if call.method == "VipPostSend" and call.done and call.reply.error is None:
                 yield call.params.get("end", 0), call.reply.result.get("descriptor", -1), call.params.get("descriptor") or {}
 
-    def _fits_post(self, found: Mapping[str, Any], posted: Optional[Mapping[str, Any]]) -> None:
-        """A success on the send queue has the operation that was posted, and the number of bytes that were moved."""
+    def _fits_post(self, found: Mapping[str, Any], posted: Optional[Mapping[str, Any]], level: Optional[str]) -> None:
+        """A Descriptor of the send queue has no bit that its operation cannot have at its level (G 5.2). A success has the
+        operation that was posted, and the number of bytes that were moved."""
         word = found.get("Status")
         op = _POSTED.get(str((posted or {}).get("op")))
         if posted is None or op is None or not isinstance(word, int) or not word & 1:
             return
         if op == 0:
             self.require(not word & _RDMA_PROT, "G5.2-33", "RDMA_PROT in a Send", hex(word), "clear")
-        if op == _READ_OP:
-            self.require(not word & _REMOTE_DESC, "G5.2-35", "REMOTE_DESC in an RDMA Read", hex(word), "clear")
+        if op == _READ_OP or (posted.get("op") == "rdma-write" and posted.get("immediate") is None and "Control" not in posted):
+            self.require(not word & _REMOTE_DESC, "G5.2-35", f"REMOTE_DESC in an {posted.get('op')}", hex(word), "clear")
+        if level == RD and op != _READ_OP:
+            self.require(not word & _TRANSPORT, "G5.2-31", f"TRANSPORT in a {posted.get('op')} at RD", hex(word), "clear")
+            self.require(not word & _RDMA_PROT, "G5.2-33", f"RDMA_PROT in a {posted.get('op')} at RD", hex(word), "clear")
         if word & 0x1FE:
             return
         self.require(word >> 16 & 7 == op, "G5.2-37", "the operation of a Descriptor that was posted", word >> 16 & 7, op)
@@ -160,7 +164,7 @@ class Calls(CallScenario):
         posted: dict[tuple[int, Any], Mapping[str, Any]] = {(end, number): made for end, number, made in self._posted()}
         for end, queue, level, code, found in self._came():
             self._word(queue, level, code, found)
-            self._fits_post(found, posted.get((end, found.get("descriptor"))))
+            self._fits_post(found, posted.get((end, found.get("descriptor"))), level)
 
     def _word(self, queue: str, level: Optional[str], code: str, found: Mapping[str, Any]) -> None:
         word = found.get("Status")

@@ -47,6 +47,10 @@ class Node:
         if handler:
             self.code("VipErrorCallback", Context=77)
 
+    def same_nic(self, other: Node) -> bool:
+        """Whether both ends are on one NIC. NICs of two agents may have the same name."""
+        return self.end.device == other.end.device and self.host == other.host
+
     def query(self) -> dict[str, Any]:
         """NicAttribs."""
         asked = self.end.call("VipQueryNic", nic=self.nic)
@@ -432,6 +436,8 @@ def transfer(p: Pair, length: int = 100, seed: int = 1, *, row: str = "S5.3-02",
         got = b.reap("Recv", within_us if within_us is not None or p.level != UD else t.settle_us // 2)
         if got.code != NOT_DONE:
             break
+    if p.level == UD and got.code == NOT_DONE:
+        t.lack("three messages were lost, which is right at this level (A105)")
     t.require(FLUSHED not in got.errors, "G5.2-29", "the receive of a good Send", got, "not flushed")
     t.require(got.good and got.descriptor == number and got.length == length, row, "the receive of a good Send", got,
               f"success, Length {length}")  # fmt: skip

@@ -3,7 +3,7 @@
 It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
 and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
 harness/docs/dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against
-harness/docs/frame-adapter.md.
+harness/docs/frame-adapter.md, with verbs: an agent for RDMA verbs against harness/docs/dut-protocol-verbs.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fcvi.dut.base import AttachError
 from fcvi.engine.words import complain, printable
 from .values import seconds
 
-_ADAPTER = "frames:"
+_ADAPTER, _VERBS = "frames:", "verbs:"
 
 
 def add_parser(commands: Any) -> None:
@@ -27,7 +27,8 @@ def add_parser(commands: Any) -> None:
     actions = p.add_subparsers(metavar="ACTION", required=True)
     check = actions.add_parser("check", help="Test an adapter, before any case runs.", description=__doc__)
     check.add_argument("dut", metavar="SPEC",
-                       help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter.")  # fmt: skip
+                       help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter, verbs:SPEC an "
+                            "agent for RDMA verbs.")  # fmt: skip
     check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
     check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
@@ -35,9 +36,9 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
-    kind, _, rest = args.dut[len(_ADAPTER) if args.dut.startswith(_ADAPTER) else 0:].partition(":")
+    kind, _, rest = _plain(args.dut).partition(":")
     if kind not in ("exec", "unix", "tcp") or not rest:
-        use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter"
+        use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter, verbs: for an agent"
         complain(f"{args.dut}: {use}", "fcvi dut check")
         return 2
     with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
@@ -47,11 +48,14 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace, log: Path) -> int:
     from fcvi.dut.contract.adapter import check_adapter
     from fcvi.dut.contract.checks import Review, check_device
+    from fcvi.dut.contract.verbs import check_agent
 
     review = Review()
     try:
         if args.dut.startswith(_ADAPTER):
-            broke = check_adapter(args.dut[len(_ADAPTER):], args.timeout, log, review)
+            broke = check_adapter(_plain(args.dut), args.timeout, log, review)
+        elif args.dut.startswith(_VERBS):
+            broke = check_agent(_plain(args.dut), args.timeout, log, review)
         else:
             broke = check_device(args.dut, args.timeout, log, review)
     except AttachError as error:
@@ -84,7 +88,13 @@ def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
 
 
 def _page(spec: str) -> str:
-    return f"harness/docs/{'frame-adapter.md' if spec.startswith(_ADAPTER) else 'dut-protocol.md'}"
+    pages = {_ADAPTER: "frame-adapter.md", _VERBS: "dut-protocol-verbs.md"}
+    return "harness/docs/" + next((page for kind, page in pages.items() if spec.startswith(kind)), "dut-protocol.md")
+
+
+def _plain(spec: str) -> str:
+    """Without what says which protocol it is."""
+    return next((spec[len(kind):] for kind in (_ADAPTER, _VERBS) if spec.startswith(kind)), spec)
 
 
 def _last_words(log: Path) -> list[str]:

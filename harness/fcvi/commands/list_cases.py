@@ -9,7 +9,7 @@ from typing import Any
 from fcvi.engine.case import cases_for, load_cases
 from fcvi.engine.words import complain
 from fcvi.engine.select import SelectionError, select
-from .values import cases, own_cases, wire
+from .values import cases, own_cases, revision, wire
 
 
 def add_parser(commands: Any) -> None:
@@ -19,6 +19,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
     cases(p)
     wire(p)
+    revision(p)
     p.set_defaults(run=run)
 
 

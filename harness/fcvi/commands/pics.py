@@ -27,7 +27,7 @@ from fcvi.engine.review import review
 from fcvi.engine.words import complain, why
 from fcvi.report import certificate, proforma
 
-from .values import wire
+from .values import revision, wire
 
 
 def add_parser(commands: Any) -> None:
@@ -39,11 +39,13 @@ def add_parser(commands: Any) -> None:
     n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
     n.add_argument("--out", type=Path, metavar="FILE", help="Write to this file, which must not exist, and not to standard output.")
     wire(n)
+    revision(n)
     n.set_defaults(run=new)
     c = actions.add_parser("check", help="Review a file.", description=__doc__)
     c.add_argument("file", metavar="FILE", type=Path, help="This is the PICS file.")
     c.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
     wire(c)
+    revision(c)
     c.set_defaults(run=check)
 
 
@@ -82,7 +84,7 @@ def document(pics: dict[str, Any], whose: str) -> str:
 
 def new(args: argparse.Namespace) -> int:
     """Write the file."""
-    pics: dict[str, Any] = {}
+    pics: dict[str, Any] = {} if args.revision is None else {"revision": args.revision}
     whose = ""
     if args.dut is not None:
         try:

@@ -20,11 +20,12 @@ from fcvi.engine.files import FileError, Folder, read_file
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
+from fcvi.engine.protocol import CALLS_ALONE
 from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, wire
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, revision, seconds, seed, wire
 
 
 def add_parser(commands: Any) -> None:
@@ -51,16 +52,21 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument(
         "--dut", default="ref", metavar="SPEC",
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
-             "api (VIPL calls alone, by --agent), ref:vitcp, vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
+             "api (VIPL calls alone, by --agent), verbs (calls of RDMA verbs, by --agent), ref:rev1, ref:vitcp, "
+             "vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
     )  # fmt: skip
     wire(p)
+    revision(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
-                   help="Make the VIPL calls of an fcoe:, vitcp: or api device through this: exec:COMMAND, unix:PATH, "
+                   help="Make the calls of an fcoe:, vitcp:, api or verbs device through this: exec:COMMAND, unix:PATH, "
                         "tcp:HOST:PORT or manual.")  # fmt: skip
     p.add_argument("--agent2", default="", metavar="SPEC",
-                   help="With --dut api, make the calls of the other end through this "
-                        "(default: a second NIC of --agent).")  # fmt: skip
+                   help="With --dut api or verbs, make the calls of the other end through this "
+                        "(default: a second device of --agent).")  # fmt: skip
+    p.add_argument("--inject", default="", metavar="COMMAND",
+                   help="With --dut api, run this command to lose, damage or cut what passes between the ends "
+                        "(default: ask the agent).")  # fmt: skip
     p.add_argument("--profile", metavar="FILE",
                    help="Of VI/TCP: take the numbers that its draft leaves open from this file (default: profile T0).")  # fmt: skip
     p.add_argument("--pics", metavar="FILE", type=Path,
@@ -161,8 +167,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
-        dut=args.dut, agent=args.agent, agent2=args.agent2, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
-        shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
+        dut=args.dut, agent=args.agent, agent2=args.agent2, inject=args.inject, pics_file=args.pics, select=args.select,
+        jobs=args.jobs, seed=args.seed, shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), profile_file=args.profile,
         log=None if folder is None else Path(args.report, "dut.log"), record=record,
@@ -190,11 +196,17 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
+    if args.revision == "rev1" and (args.wire == "tcp" or args.dut == "api" or "vitcp:" in args.dut + ":"):
+        complain("--revision rev1 is an edition of FC-VI over Fibre Channel: leave out --wire tcp, and name no device of VI/TCP or "
+                 "of calls alone")  # fmt: skip
+        return 2
     if args.wire == "tcp" and args.dut == "ref":
         args.dut = "ref:vitcp"
-    if args.jobs > 1 and args.dut == "api":
-        complain("--dut api tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases run one "
-                 "after another; --shard K/N divides them over several nodes")
+    if args.revision == "rev1" and args.dut == "ref":
+        args.dut = "ref:rev1"
+    if args.jobs > 1 and args.dut in CALLS_ALONE:
+        complain(f"--dut {args.dut} tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases "
+                 "run one after another; --shard K/N divides them over several nodes")
     if args.watch:
         from .watch import watch
 
@@ -278,7 +290,7 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
 def _given(args: argparse.Namespace) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = []
-    for option in ("wire", "profile", "agent", "agent2", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("wire", "revision", "profile", "agent", "agent2", "inject", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -14,7 +14,7 @@ from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.words import complain
 from . import differences, mapping
-from .values import cases, own_cases
+from .values import cases, own_cases, revision
 
 _WIDTH = 100
 
@@ -32,6 +32,7 @@ def add_parser(commands: Any) -> None:
                    "without an id the whole table.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print one object, with its kind; with --errata one a line for each entry.")
     cases(p)
+    revision(p)
     p.set_defaults(run=run)
 
 

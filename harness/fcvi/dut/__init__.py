@@ -22,12 +22,16 @@ def attach(
     kind, _, rest = spec.partition(":")
     if agent:
         raise AttachError(
-            f"--agent {agent}: only for --dut fcoe:IFACE, vitcp:HOST:PORT and api; {kind}: has a control plane of its own"
+            f"--agent {agent}: only for --dut fcoe:IFACE, vitcp:HOST:PORT, api and verbs; {kind}: has a control plane of its own"
         )
     if spec == "ref":
         from .ref import DirectDut
 
         return DirectDut()
+    if spec == "ref:rev1":
+        from .ref import DirectDut
+
+        return DirectDut(spec, "rev1")
     if spec == "ref:vitcp":
         from .ref import StreamDut
 
@@ -37,5 +41,6 @@ def attach(
 
         return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     raise AttachError(
-        f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE, vitcp:HOST:PORT or api"
+        f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE, vitcp:HOST:PORT, api or "
+        "verbs"
     )

@@ -1,51 +1,79 @@
-"""``--dut api``: a provider of VIPL, judged by its calls alone. There is no frame, and nobody's port: one or two agents."""
+"""``--dut api`` and ``--dut verbs``: a provider of VIPL or of RDMA verbs, judged by its calls alone.
+
+There is no frame, and nobody's port: one or two agents.
+"""
 
 from __future__ import annotations
 
 import selectors
+import time
 from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.budget import Limits
+from fcvi.engine.upper import METHOD_NOT_FOUND
 from .base import AttachError, Dut, DutError, Notification, Reply, Unavailable
 from .control import attach_agent
+from .inject import Injector
 from .planes import Control, monotonic_us
 
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
+#: Claims about a wire of TCP. Here the wire is the agents' affair.
+_OF_STREAMS = frozenset(("tcp", "ipv6", "flow_control"))
 _GATHER_US = 200  # what belongs to something follows so soon
+_END_US = 10_000_000  # a process that is told to end has ended within this time
+
+_USUAL = {"api": "fcvi-agent", "verbs": "fcvi-verbs-agent"}
 
 
 class ApiDut(Dut):
     """Agents, each with an end of its own; one agent is both."""
 
-    def __init__(self, agents: list[Control]) -> None:
+    def __init__(self, wire: str, agents: list[Control], specs: list[str], injector: Optional[Injector] = None) -> None:
         super().__init__()
-        self.spec, self.clock = "api", "real"
+        self._specs = specs
+        self._injector = injector  # without one, faults are asked of the first agent
+        self.spec, self.clock = wire, "real"
         self._agents = agents
         self._open: list[Reply] = []
+        self._config: dict[str, Any] = {}
         self._latest: Optional[tuple[Reply, Control]] = None
         self._since = monotonic_us()
         self._identify()
 
     def _identify(self) -> None:
         first = self._agents[0]
-        self.implementation, self.version, self.pics = first.implementation, first.version, first.pics
+        self.implementation, self.version = first.implementation, first.version
+        self.pics = {item: claim for item, claim in first.pics.items() if item not in _OF_STREAMS}
         for agent in self._agents:
-            if agent.wires is not None and "api" not in agent.wires:
+            if agent.wires is not None and self.spec not in agent.wires:
                 raise AttachError(f"--agent: {agent.implementation} makes no calls by themselves: its hello names the wires "
-                                  f"{', '.join(agent.wires)}; it has to name api")  # fmt: skip
-        #: The names for VipOpenNic, in the order of the ends.
+                                  f"{', '.join(agent.wires)}; it has to name {self.spec}")  # fmt: skip
+        #: The names for VipOpenNic or verbs.OpenRnic, in the order of the ends.
         self.devices: list[str] = first.devices if len(self._agents) == 1 else [d for a in self._agents for d in a.devices[:1]]
+        #: The addresses of these, where their hello has any.
+        self.addresses: list[str] = (
+            first.addresses if len(self._agents) == 1 else [d for a in self._agents for d in a.addresses[:1]]
+        )
 
     def _now(self) -> int:
         return max(0, monotonic_us() - self._since)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
-        """``end`` says whose agent it is. Which devices there are nobody else can say."""
+        """``end`` says whose agent it is. Which devices there are, and in how many processes, nobody else can say."""
         if method == "agent.devices":
-            return Reply(method, True, {"devices": self.devices}, time_us=self._now())
+            addresses = {"addresses": self.addresses} if self.addresses else {}
+            told = {"devices": self.devices, "agents": len(self._agents), **addresses}
+            return Reply(method, True, told, time_us=self._now())
+        if method == "agent.restart":
+            return self._end_process(params.get("end", 0))
+        if method == "inject" and self._injector is not None:
+            result = self._injector(params)
+            return Reply(method, True, result, time_us=self._now())
         end = params.get("end", 0)
         agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
+        if method == "agent.exit":
+            return self._ended(agent)
         reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
         if reply.done:
             reply.time_us = self._now()
@@ -54,8 +82,37 @@ class ApiDut(Dut):
         self._latest = (reply, agent)
         return reply
 
+    def _end_process(self, end: Any) -> Reply:
+        """End the agent of this end, which is not the only one, and start it anew: what the process held is no more."""
+        if end not in range(1, len(self._agents)) or not self._specs[end].startswith("exec:"):
+            return Reply("agent.restart", True, error=(METHOD_NOT_FOUND, "no process of its own"), time_us=self._now())
+        self._latest = None
+        self._agents[end].restart()
+        self._agents[end].reset({**self._config, "end": end})
+        return Reply("agent.restart", True, {}, time_us=self._now())
+
+    def _ended(self, agent: Control) -> Reply:
+        """The process of an agent ends at once; a new one takes its place, with nothing open. What was open there is lost."""
+        try:
+            agent.request("agent.exit", {})
+            limit = monotonic_us() + _END_US
+            while monotonic_us() < limit:
+                agent.pump()
+                time.sleep(0.005)
+            raise Unavailable("the agent goes on after agent.exit")
+        except DutError:
+            pass  # it has ended
+        try:
+            agent.restart()
+        except DutError as error:
+            raise Unavailable(f"the agent ended and cannot be attached again: {error}") from error
+        end = self._agents.index(agent)
+        agent.reset({**self._config, "end": end} if len(self._agents) > 1 else self._config)
+        self._open = [reply for reply in self._open if reply.done] if len(self._agents) > 1 else []
+        return Reply("agent.exit", True, {}, time_us=self._now())
+
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        raise Unavailable(f"--dut api has no wire: the case needs {method}")
+        raise Unavailable(f"--dut {self.spec} has no wire: the case needs {method}")
 
     def _collect(self) -> bool:
         found = False
@@ -103,9 +160,9 @@ class ApiDut(Dut):
         self.now_us = self._now()
 
     def reset(self, config: dict[str, Any]) -> None:
-        if config.get("wire", "fc") != "api":
-            raise Unavailable("--dut api has no wire: it runs the cases that make calls alone")
-        self._open, self._latest = [], None
+        if config.get("wire", "fc") != self.spec:
+            raise Unavailable(f"--dut {self.spec} has no wire: it runs the cases that make calls alone")
+        self._open, self._latest, self._config = [], None, config
         for end, agent in enumerate(self._agents):
             agent.reset({**config, "end": end} if len(self._agents) > 1 else config)
         self.inbox.clear()
@@ -125,15 +182,18 @@ class ApiDut(Dut):
             agent.close()
 
 
-def attach_api(agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> ApiDut:
+def attach_api(
+    wire: str, agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits(), inject: str = ""
+) -> ApiDut:
     """Attach the agents that ``--agent`` and ``--agent2`` name. Raises AttachError and DutError."""
     if not agents[0]:
-        raise AttachError("--dut api: name the agent that makes the calls: --agent exec:fcvi-agent")
+        raise AttachError(f"--dut {wire}: name the agent that makes the calls: --agent exec:{_USUAL[wire]}")
+    injector = Injector(inject) if inject else None
     attached: list[Control] = []
     try:
         for spec in filter(None, agents):
             attached.append(attach_agent(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits))
-        return ApiDut(attached)
+        return ApiDut(wire, attached, [spec for spec in agents if spec], injector)
     except BaseException:  # an interrupt as well: what was started ends with us
         for agent in attached:
             agent.close()

@@ -70,7 +70,7 @@ class RpcControl(Control):
             rpc.close()
             raise AttachError(f"--agent {rpc.spec}: its clock is {rpc.clock}; a live interface needs a real one")
         self.implementation, self.version, self.pics = rpc.implementation, rpc.version, rpc.pics
-        self.wires, self.devices = tuple(rpc.wires), rpc.devices
+        self.wires, self.devices, self.addresses = tuple(rpc.wires), rpc.devices, rpc.addresses
 
     def fileno(self) -> Optional[int]:
         return self._rpc.fileno()

@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
 from fcvi.engine.words import complain, port_number, why
@@ -28,8 +29,9 @@ class ClientGone(Exception):
 class Session:
     """One client. Reads lines, feeds the server, writes what it says, in order."""
 
-    def __init__(self, source: int, sink: int, clock: str) -> None:
+    def __init__(self, source: int, sink: int, clock: str, edition: str = "2007") -> None:
         self._source, self._sink, self._real = source, sink, clock == "real"
+        self._edition = edition
         self._ids: dict[int, Any] = {}
         self._token = 0
         self._server = self._serve(clock)
@@ -38,7 +40,7 @@ class Session:
         self._since = time.monotonic()
 
     def _serve(self, clock: str) -> RefServer:
-        return RefServer(self._emit, self._answer, clock)
+        return RefServer(self._emit, self._answer, clock, edition=self._edition)
 
     def run(self) -> None:
         """Serve until the client closes."""
@@ -140,14 +142,26 @@ class StreamSession(Session):
         return server
 
 
-def _session(source: int, sink: int, clock: str, wire: str, profile: Optional[Profile]) -> Session:
-    return StreamSession(source, sink, clock, profile) if wire == "tcp" else Session(source, sink, clock)
+@dataclass(frozen=True)
+class How:
+    """What is served. edition: of FC-VI, what holds where ``reset`` names none. profile: of VI/TCP; None: T0."""
+
+    clock: str = "virtual"
+    wire: str = "fc"
+    edition: str = "2007"
+    profile: Optional[Profile] = None
 
 
-def serve_stdio(clock: str, wire: str = "fc", profile: Optional[Profile] = None) -> int:
+def _session(source: int, sink: int, how: How) -> Session:
+    if how.wire == "tcp":
+        return StreamSession(source, sink, how.clock, how.profile)
+    return Session(source, sink, how.clock, how.edition)
+
+
+def serve_stdio(how: How) -> int:
     """Serve standard input and output. Returns the exit status."""
     try:
-        _session(sys.stdin.fileno(), sys.stdout.fileno(), clock, wire, profile).run()
+        _session(sys.stdin.fileno(), sys.stdout.fileno(), how).run()
     except (ClientGone, BrokenPipeError, ConnectionResetError) as gone:
         return 0 if str(gone) == "end of input" or isinstance(gone, OSError) else _complain(str(gone))
     return 0
@@ -183,7 +197,7 @@ def end_by_signals() -> None:
         signal.signal(number, _stop)
 
 
-def serve_socket(address: str, clock: str, wire: str = "fc", profile: Optional[Profile] = None) -> int:
+def serve_socket(address: str, how: How) -> int:
     """Serve one client after another until interrupted."""
     end_by_signals()
     try:
@@ -199,7 +213,7 @@ def serve_socket(address: str, clock: str, wire: str = "fc", profile: Optional[P
                 client, _ = listening.accept()
                 with client:
                     try:
-                        _session(client.fileno(), client.fileno(), clock, wire, profile).run()
+                        _session(client.fileno(), client.fileno(), how).run()
                     except (ClientGone, OSError):
                         continue
         except KeyboardInterrupt:

@@ -51,11 +51,13 @@ _NEEDED = {
     "VipNSGetHostByName": ("Address",),
     "VipNSGetHostByAddr": ("Name", "NameLen"),
     "VipQuerySystemManagementInfo": ("NumAdAddrs", "Addresses"),
+    "inject": ("done",),
 }
 _WORDS = {
     "VipQueryVi": "look up the VI's state", "VipDisconnect": "disconnect the VI", "mem.read": "read the memory",
     "mem.write": "write the memory", "reset": "set the device up anew: no VIs, no connections, and this configuration",
     "link": "cause this link event at the device",
+    "inject": "make this fault between the two ends (9.5), for the next message of the end that is named",
 }  # fmt: skip
 
 

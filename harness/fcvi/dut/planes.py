@@ -119,6 +119,8 @@ class Control(abc.ABC):
     def __init__(self) -> None:
         #: The names for VipOpenNic, in the order of the ends.
         self.devices: list[str] = []
+        #: The addresses of these, where hello has any.
+        self.addresses: list[str] = []
         #: "completion", "error", "state" and "log" notifications: (time by monotonic_us, method, params).
         self.inbox: Deque[tuple[int, str, dict[str, Any]]] = deque()
 

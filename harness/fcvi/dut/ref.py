@@ -16,9 +16,9 @@ class RefDut(Dut):
 
     _wire, _wire_name, _protocol = "fc", "Fibre Channel", 1
 
-    def __init__(self, spec: str = "ref") -> None:
+    def __init__(self, spec: str = "ref", edition: str = "2007") -> None:
         super().__init__()
-        self.spec = spec
+        self.spec, self._edition = spec, edition
         self.clock = "virtual"
         self._attach()
 
@@ -31,7 +31,7 @@ class RefDut(Dut):
         self.implementation, self.version = hello["implementation"], hello["version"]
 
     def _serve(self) -> RefServer:
-        return RefServer(self._emit, self._answer)
+        return RefServer(self._emit, self._answer, edition=self._edition)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
         now = self._server.now_us
@@ -80,7 +80,7 @@ class DirectDut(RefDut):
     """The same, and frames go in and out as they are."""
 
     def _serve(self) -> RefServer:
-        return RefServer(self._emit, self._answer, on_frame=self._frame)
+        return RefServer(self._emit, self._answer, on_frame=self._frame, edition=self._edition)
 
     def _frame(self, frame: RawFrame) -> None:
         now = self._server.now_us

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from _fcvi import ffi, lib
 
+from fcvi.engine.params import EDITIONS
 from fcvi.fc.build import RawFrame
 
 NEVER = 2**64 - 1
@@ -32,6 +33,7 @@ RELIABILITY = {
     "VIP_SERVICE_RELIABLE_DELIVERY": 2,
     "VIP_SERVICE_RELIABLE_RECEPTION": 3,
 }
+_REV1_RECEIVE_SIZE = 16 + 332  # 6.7 and 6.8 of the draft
 _UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
 STATUS_BITS = {
     "VIP_STATUS_DONE": 1 << 0,
@@ -118,6 +120,9 @@ class RefPort:
         c.receive_size = config["receive_size"]
         c.name_server = config["topology"] in ("public-loop", "fabric")  # 7.4
         c.seed = config["seed"]
+        c.revision = EDITIONS.index(config.get("revision", "2007"))
+        if c.revision == lib.FCVI_EDITION_REV1 and c.receive_size < _REV1_RECEIVE_SIZE:
+            raise ValueError(f"receive_size must be at least {_REV1_RECEIVE_SIZE} in Rev 1.0: a connection IU is one frame")
         return c
 
     def receive(self, now: int, data: bytes, sof: int, eof: int, crc_ok: bool) -> None:

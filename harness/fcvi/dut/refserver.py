@@ -50,6 +50,9 @@ PICS: dict[str, Any] = {
     "revision": "2007",
 }
 
+#: The same of Rev 1.0, which has neither a second attempt nor a pipeline depth.
+PICS_REV1: dict[str, Any] = {**PICS, "retry_waits_for_ba_acc": False, "pipeline_depth": 0, "revision": "rev1"}
+
 Emit = Callable[[str, dict[str, Any]], None]
 Answer = Callable[[int, Optional[dict[str, Any]], Optional[tuple[int, str]]], None]
 
@@ -75,14 +78,18 @@ class RefServer:
     emit(method, params) is called for each notification, answer(token, result, error) for each request, in the order
     in which things happened; on_frame, where given, for each frame instead of emit. The clock is virtual; a host with a
     real one calls ``run_until``.
+
+    edition: the one that ``hello`` names and that holds where ``reset`` names none; the port takes either.
     """
 
     _shortest, _longest = 16, 128  # bytes of a Discriminator (7.2)
 
     def __init__(
-        self, emit: Emit, answer: Answer, clock: str = "virtual", on_frame: Optional[Callable[[RawFrame], None]] = None
-    ) -> None:
+        self, emit: Emit, answer: Answer, clock: str = "virtual", on_frame: Optional[Callable[[RawFrame], None]] = None,
+        edition: str = "2007",
+    ) -> None:  # fmt: skip
         self._emit, self._answer, self._clock = emit, answer, clock
+        self._edition = edition
         self._on_frame = on_frame or (lambda frame: emit("frame", to_params(frame)))
         self._port: Optional[RefPort] = None
         self._blocked: dict[int, str] = {}
@@ -197,9 +204,10 @@ class RefServer:
         if version > 2:
             raise ProtocolError(-32602, "protocol must be 1 or 2")
         answer: dict[str, Any] = {
-            "implementation": "fcvi reference port", "version": __version__, "clock": self._clock, "pics": PICS,
+            "implementation": "fcvi reference port", "version": __version__, "clock": self._clock,
+            "pics": PICS if self._edition == "2007" else PICS_REV1,
         }  # fmt: skip
-        return answer if version == 1 else {**answer, "protocol": 2, "wires": ["fc"], "revision": PICS["revision"]}
+        return answer if version == 1 else {**answer, "protocol": 2, "wires": ["fc"], "revision": self._edition}
 
     def _reset(self, token: int, params: Params) -> None:
         try:
@@ -214,7 +222,10 @@ class RefServer:
 
     def _make(self, params: Params) -> RefPort:
         """A port of this configuration instead of the one that there is. Raises ValueError when there is no such port."""
-        return RefPort(params.configuration(), self._port)
+        edition = params.revision(self._edition)
+        port = RefPort({**params.configuration(), "revision": edition}, self._port)
+        self._shortest = 0 if edition == "rev1" else 16  # 7.1 of the draft
+        return port
 
     def _clock_advance(self, token: int, params: Params) -> dict[str, Any]:
         us = params.integer("us", 0, 2**53 - 1)
@@ -475,4 +486,4 @@ class RefServer:
         self._answer(e.token, self._result(e.vip, **out), None)
 
 
-__all__ = ["PICS", "RefServer"]
+__all__ = ["PICS", "PICS_REV1", "RefServer"]

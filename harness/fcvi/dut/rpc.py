@@ -30,6 +30,7 @@ _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it 
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
 _STREAMS = ("stream.open", "stream.opened", "stream.refused", "stream.data", "stream.window", "stream.close")
+_OF_VERBS = ("async", "cm", "connect-request")
 _NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 
 
@@ -246,12 +247,19 @@ class RpcDut(Dut):
         if not isinstance(answer.get("pics"), dict):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
-        self.pics = answer["pics"]
+        self.pics = answer["pics"] if "revision" not in answer else {"revision": self.revision, **answer["pics"]}
+        if self.pics.get("revision", self.revision) != self.revision and "revision" in answer:
+            raise DutError(f"hello: revision is {self.revision!r}, and {str(self.pics['revision'])[:30]!r} in pics")
         devices = answer.get("devices", [])
         if not isinstance(devices, list) or not all(isinstance(name, str) for name in devices):
             raise DutError("hello: devices must be a list of names")
         #: The names for VipOpenNic, in the order of the ends (section 9 of the protocol).
         self.devices: list[str] = devices
+        addresses = answer.get("addresses", [])
+        if not isinstance(addresses, list) or not all(isinstance(name, str) for name in addresses):
+            raise DutError("hello: addresses must be a list of texts")
+        #: Of a provider of RDMA verbs: where each of the devices is reached.
+        self.addresses: list[str] = addresses
 
     def _hello_1(self, token: dict[str, str], refused: str) -> Any:
         try:
@@ -338,7 +346,7 @@ class RpcDut(Dut):
         method, params = message["method"], message.get("params", {})
         if message.get("id") is not None:
             raise DutError(f"the DUT sent a request ({str(method)[:40]}); it may only send notifications")
-        known = _NOTIFICATIONS + _STREAMS if "tcp" in self.wires else _NOTIFICATIONS
+        known = _NOTIFICATIONS + (_STREAMS if "tcp" in self.wires else ()) + (_OF_VERBS if "verbs" in self.wires else ())
         if not isinstance(method, str) or method not in known:
             raise DutError(f"the DUT sent an unknown notification {str(method)[:40]!r}")
         if not isinstance(params, dict):

@@ -15,6 +15,8 @@ from .protocol import Protocol, registered
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
 ON_EVERY_FRAME, DECIDED_BY, CHANGED = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv"
+#: Of an edition: what became of each requirement of its base (editions.py).
+HOLDS = "holds.tsv"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ class Change:
     kind_was: str
     observable_was: str
     reason: str
+    level_was: str = ""  # of a table that has these columns
+    subject_was: str = ""
+    statement_was: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,17 @@ def rows(path: Path) -> tuple[dict[str, str], ...]:
 
 @functools.cache
 def _requirements(protocol: Protocol) -> tuple[Requirement, ...]:
-    return tuple(Requirement(**row) for row in rows(protocol.folder / REQUIREMENTS))
+    own = tuple(Requirement(**row) for row in rows(protocol.folder / REQUIREMENTS))
+    if protocol.base is None:
+        return own
+    gone = not_held(protocol)
+    return own + tuple(r for r in _requirements(protocol.base) if r.id not in gone)
+
+
+@functools.cache
+def not_held(protocol: Protocol) -> frozenset[str]:
+    """The requirements of its base that are not an edition's: replaced there, or void."""
+    return frozenset(row["requirement"] for row in rows(protocol.folder / HOLDS) if row["status"] != "holds")
 
 
 @functools.cache
@@ -103,12 +118,16 @@ def _errata(protocol: Protocol) -> dict[str, Erratum]:
         found[match[1]] = Erratum(match[1], match[2].strip(), match[3].strip().removesuffix("---").strip())
     for match in re.finditer(rf"^\| ({letter}\d+) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.M):
         found[match[1]] = Erratum(match[1], match[3], f"Where: {match[2]}\nReading used: {match[4]}")
-    return dict(sorted(found.items(), key=lambda item: int(item[0][len(letter) :])))
+    if protocol.base is None:
+        return dict(sorted(found.items(), key=lambda item: int(item[0][len(letter) :])))
+    for match in re.finditer(rf"^\| ({letter}\d+) \| (\w) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.M):
+        found[match[1]] = Erratum(match[1], f"[{match[2]}] {match[4]}", f"- Where: {match[3]}\n- Reading used: {match[5]}")
+    return {**found, **_errata(protocol.base)}
 
 
 def load_requirements(protocols: Chosen = None) -> tuple[Requirement, ...]:
-    """Every requirement of these standards (of all that are registered), in their order."""
-    return tuple(r for p in _chosen(protocols) for r in _requirements(p))
+    """Every requirement of these standards (of all that are registered), in their order; one that two have once."""
+    return tuple({r.id: r for p in _chosen(protocols) for r in _requirements(p)}.values())
 
 
 def load_errata(protocols: Chosen = None) -> dict[str, Erratum]:
@@ -134,12 +153,16 @@ def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:
 
 
 def sha256(protocols: Chosen = None) -> str:
-    """Of the catalogue: the requirements and errata of each standard, in their order."""
+    """Of the catalogue: the requirements and errata of each standard, in their order; of an edition those of its base, too."""
     whole = hashlib.sha256()
     for protocol in _chosen(protocols):
-        for name in (REQUIREMENTS, ERRATA):
-            path = protocol.folder / name
-            whole.update(path.read_bytes() if path.exists() else b"")
+        folders: list[tuple[Path, tuple[str, ...]]] = [(protocol.folder, (REQUIREMENTS, ERRATA))]
+        if protocol.base is not None:
+            folders += [(protocol.folder, (HOLDS,)), (protocol.base.folder, (REQUIREMENTS, ERRATA))]
+        for folder, names in folders:
+            for name in names:
+                path = folder / name
+                whole.update(path.read_bytes() if path.exists() else b"")
     return whole.hexdigest()
 
 

@@ -8,6 +8,7 @@
     e_d_tov_ms = 200
     late_ms = 150
     early_ms = 12
+    ulp_timeout_ms = 600           # of a device of FC-VI Rev 1.0: its FCVI_ULP_TIMEOUT
     dut = { n_port_id = "010200", host = ["fe8000000000000000000000000000b2"] }
     tester = { port_name = "10000000c9000001", node_name = "20000000c9000001" }
 
@@ -36,7 +37,8 @@ from .pics import PicsError
 from .pixit import DUT, MS, TESTER, Given, Identity
 
 _LONGEST_MS = 24 * 3600 * 1000
-_TIMES = {"r_a_tov_ms": "r_a_tov_us", "e_d_tov_ms": "e_d_tov_us", "late_ms": "late_us", "early_ms": "early_us"}
+_TIMES = {"r_a_tov_ms": "r_a_tov_us", "e_d_tov_ms": "e_d_tov_us", "late_ms": "late_us", "early_ms": "early_us",
+          "ulp_timeout_ms": "ulp_timeout_us"}  # fmt: skip
 _NAMES = {"port_name": 16, "node_name": 16, "n_port_id": 6}
 _DEVIATION = ("requirement", "case", "reason", "link")
 _TABLES = ("pics", "pixit", "deviation", "lab", "item")

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Optional, Sequence
 
-from .catalogue import ERRATA, REQUIREMENTS, Erratum, Requirement, load_requirements, rows
+from .catalogue import ERRATA, HOLDS, REQUIREMENTS, Erratum, Requirement, load_requirements, rows
 from .protocol import Edition, Protocol, registered
 
-HOLDS, TOPICS = "holds.tsv", "topics.tsv"
+TOPICS = "topics.tsv"
 
 #: What holds.tsv may say of a requirement. void: the other edition has no such field or procedure, or is silent.
 STATUSES = ("holds", "replaced", "void")

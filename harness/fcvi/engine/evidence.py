@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
+from .json_text import indented
 from .record import Entry, text_of
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
@@ -39,7 +40,7 @@ def stem(ident: str) -> str:
 
 def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names in the report directory, and contents."""
-    yield f"{FOLDER}/{RUN}", encoded(json.dumps(_run(report), indent=1) + "\n")
+    yield f"{FOLDER}/{RUN}", encoded(indented(_run(report)) + "\n")
     for result in report.results:
         if result.evidence is not None:
             yield _trace(result)
@@ -114,7 +115,7 @@ class Store:
         try:
             if not resumed:
                 run = {**_run(report), "incomplete": {"selected": list(selected), **options}}
-                self._folder.write(f"{FOLDER}/{RUN}", encoded(json.dumps(run, indent=1) + "\n"))
+                self._folder.write(f"{FOLDER}/{RUN}", encoded(indented(run) + "\n"))
             self._journal = self._folder.append(f"{FOLDER}/{JOURNAL}")
             self._folder.sync([f"{FOLDER}/{RUN}", f"{FOLDER}/{JOURNAL}"])
         except OSError as error:
@@ -152,7 +153,7 @@ class Store:
         self.sync()
         if report.interrupted and self._journal is not None:
             return  # the evidence stays as it is: fcvi run --resume goes on
-        self._folder.write(f"{FOLDER}/{RUN}", encoded(json.dumps(_run(report), indent=1) + "\n"))
+        self._folder.write(f"{FOLDER}/{RUN}", encoded(indented(_run(report)) + "\n"))
         self._folder.sync([f"{FOLDER}/{RUN}"])
         self._folder.remove(f"{FOLDER}/{JOURNAL}")
 

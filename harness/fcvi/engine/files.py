@@ -7,11 +7,10 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from . import strict
 from .words import printable, why
@@ -28,22 +27,29 @@ class FileError(Exception):
 
 def write_file(path: Path, data: bytes) -> None:
     """All or nothing: a reader never sees half a file. A link of this name is replaced, never followed. Raises OSError."""
-    folder = os.open(path.parent, _FOLDER)
+    with opened(path.parent) as folder:
+        write_in(folder, path.name, data)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A directory for `write_in`: whatever is put in its place meanwhile, all files go into the same. Raises OSError."""
+    folder = os.open(path, _FOLDER)
     try:
-        _write_in(folder, path.name, data)
+        yield folder
     finally:
         os.close(folder)
 
 
 _FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of _write_in
+_SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of write_in
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def _write_in(folder: int, name: str, data: bytes) -> None:
-    """In the folder that is open, under a name that nobody can have put there before."""
-    scratch = f".{secrets.token_hex(8)}.new"
+def write_in(folder: int, name: str, data: bytes) -> None:
+    """As write_file, in a folder that is open: at first under a name that nobody can have put there before. Raises OSError."""
+    scratch = f".{os.urandom(8).hex()}.new"
     file = os.open(scratch, _NEW, 0o666, dir_fd=folder)
     try:
         try:
@@ -113,7 +119,7 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """All or nothing. Raises OSError."""
-        _write_in(*self._split(name), data)
+        write_in(*self._split(name), data)
 
     def append(self, name: str) -> int:
         """A descriptor that appends to the file; a link is refused. Raises OSError."""

@@ -6,6 +6,9 @@ from typing import Any, Optional
 
 INVALID_PARAMS = -32602
 
+#: The editions of FC-VI.
+EDITIONS = ("2007", "rev1")
+
 
 class ProtocolError(Exception):
     """A JSON-RPC error to answer with."""
@@ -121,11 +124,15 @@ class Params:
             "seed": self.integer("seed", 0, 2**53 - 1),
         }
 
+    def revision(self, otherwise: str) -> str:
+        """The edition of FC-VI that ``reset`` names; otherwise, where it names none."""
+        return self.choice("revision", EDITIONS) if self.has("revision") else otherwise
+
     def configuration(self) -> dict[str, Any]:
         """The configuration of ``reset``, complete. wire and revision (version 2) may be left out, and are not returned."""
-        for name, only in (("wire", "fc"), ("revision", "2007")):
-            if self.has(name):
-                self.choice(name, (only,))
+        if self.has("wire"):
+            self.choice("wire", ("fc",))
+        self.revision("")
         return {
             **self._identity(),
             "peer": self.table("peer")._identity(),

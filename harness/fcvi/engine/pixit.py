@@ -68,6 +68,8 @@ class Pixit:
     ends: Ends | None = None
     #: Of VI/TCP; None: T0.
     profile: Profile | None = None
+    #: FCVI_ULP_TIMEOUT of a device of FC-VI Rev 1.0, which leaves it to the implementation; None: not known.
+    ulp_timeout_us: int | None = None
 
     def between(self, ends: Ends) -> Pixit:
         """The same between these ends."""
@@ -93,6 +95,7 @@ class Pixit:
             **measured,
             **({} if self.ends is None else {"ends": vars(self.ends)}),
             **({} if self.profile is None else {"profile": vars(self.profile)}),
+            **({} if self.ulp_timeout_us is None else {"ulp_timeout_us": self.ulp_timeout_us}),
         }
 
     @classmethod
@@ -104,6 +107,7 @@ class Pixit:
             _identity(data["dut"]), _identity(data["tester"]), int(data.get("jitter_us", 0)),
             ends=None if ends is None else Ends(str(ends["dut"]), str(ends["tester"]), int(ends["port"])),
             profile=None if data.get("profile") is None else _profile(data["profile"]),
+            ulp_timeout_us=None if data.get("ulp_timeout_us") is None else int(data["ulp_timeout_us"]),
         )  # fmt: skip
 
 
@@ -129,6 +133,7 @@ class Given:
     early_us: int | None = None
     dut: Identity = DUT
     tester: Identity = TESTER
+    ulp_timeout_us: int | None = None
 
 
 def pixit_for(
@@ -143,4 +148,4 @@ def pixit_for(
     e_d_tov = e_d_tov_us or given.e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
     late = tolerance_us or given.late_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
     early = given.early_us or (r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS))
-    return Pixit(r_a_tov, e_d_tov, early, late, given.dut, given.tester)
+    return Pixit(r_a_tov, e_d_tov, early, late, given.dut, given.tester, ulp_timeout_us=given.ulp_timeout_us)

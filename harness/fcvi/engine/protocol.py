@@ -95,6 +95,8 @@ class Protocol:
     attach: Optional[Callable[..., Dut]] = None
     line: Optional[Callable[[], Line]] = None  # None: there is no wire
     streams: bool = False  # the wire is streams of bytes, and no frames
+    #: Where there is neither a wire nor an attachment: the ``--dut`` whose calls the cases make.
+    calls: str = "api"
     #: The numbers that the standard leaves open, of a file, or those that are taken without one. Raises FileError.
     profile: Optional[Callable[[Optional[str]], Profile]] = None
     #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
@@ -104,9 +106,17 @@ class Protocol:
     #: The steps of conformance that the standard names, given all results and the verdict of each requirement: for each step in
     #: order "name", "holds" ("yes", "no", "open"), "broken" and "open" (requirements). Empty when nothing of them was tried.
     phases: Optional[Callable[[Sequence[Result], Mapping[str, str]], list[dict[str, Any]]]] = None
-    #: What this edition is called beside the others, and the others; no run knows them yet.
+    #: What this edition is called beside the others ("2007", "rev1": the word of ``hello``, ``reset`` and --revision), and how the
+    #: others differ from it.
     edition: str = ""
     others: tuple[Edition, ...] = ()
+    #: Of an edition that is told by its differences: the standard whose requirements and errata are also this one's, as far as
+    #: holds.tsv of the folder says that they hold.
+    base: Optional[Protocol] = None
+
+
+#: What ``--dut`` names where calls are all that passes.
+CALLS_ALONE = ("api", "verbs")
 
 
 class ProtocolError(ValueError):
@@ -141,11 +151,15 @@ def protocol_of(name: str) -> Protocol:
 
 
 def judging(spec: str) -> list[Protocol]:
-    """The standards whose cases can say something of what ``--dut`` names: of "api", where calls are all that passes, those that
-    have neither a wire nor attachments; of anything else, the others. Where a standard of streams is registered (``--wire tcp``),
-    it judges what may speak it, and nothing else does. All that are registered, when there is none of that kind.
+    """The standards whose cases can say something of what ``--dut`` names: of "api" and "verbs", where calls are all that passes,
+    those of these calls, which have neither a wire nor attachments; of anything else, the others. Where a standard of streams is
+    registered (``--wire tcp``), it judges what may speak it, and nothing else does. All that are registered, when there is none of
+    that kind.
     """
-    apt = [p for p in registered() if (p.line is None and not p.attachments) == (spec == "api")]
+    alone = [p for p in registered() if p.line is None and not p.attachments]
+    if spec in CALLS_ALONE:
+        return [p for p in alone if p.calls == spec] or list(registered())
+    apt = [p for p in registered() if p not in alone]
     streams = [p for p in apt if p.streams]
     frames = [p for p in apt if not p.streams]
     of_frames = spec == "ref" or spec.partition(":")[0] in ("fcoe", "frames")

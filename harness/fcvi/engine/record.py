@@ -7,29 +7,19 @@ most of what a report costs, and its lines are long.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
-from json import encoder
 from typing import Any, Callable, Iterable, Mapping
 
+from .json_text import encoder
 from .pixit import Pixit
 from .attachment import Dut, DutError, Notification, Reply, Unavailable
 
 Entry = dict[str, Any]
 
 
-def _encode() -> Callable[[object], str]:
-    """JSON without white space. What JSONEncoder.encode makes anew for every line is made once, where this Python has it in C."""
-    plain = json.JSONEncoder(separators=(",", ":"))
-    make = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return plain.encode
-    quote = getattr(encoder, "encode_basestring_ascii")
-    parts = make(None, plain.default, quote, None, ":", ",", False, False, True)
-    return lambda value: "".join(parts(value, 0))
-
-
-text_of = _encode()
+text_of = encoder(",", ":")  # JSON without white space
 
 
 def entries_of(lines: Iterable[str]) -> list[Entry]:
@@ -54,10 +44,7 @@ class RecordingDut(Dut):
         inner = self._inner
         self.spec, self.implementation, self.version = inner.spec, inner.implementation, inner.version
         self.clock, self.pics = inner.clock, inner.pics
-        self._see()
-
-    def _see(self) -> None:
-        self.now_us, self.next_us, self.knows_next = self._inner.now_us, self._inner.next_us, self._inner.knows_next
+        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
 
     def take(self) -> list[str]:
         """What was noted since the last call of this method."""
@@ -66,17 +53,19 @@ class RecordingDut(Dut):
 
     def _end(self, asked: str, failure: str = "") -> None:
         """Note an operation. asked: the beginning of its line."""
-        self._see()
-        due = "" if not self.knows_next else ',"next":null' if self.next_us is None else f',"next":{self.next_us}'
-        notes = done = ""
-        if len(self.inbox) > self._known:
-            notes = f',"notes":[{",".join([_note(n) for n in itertools.islice(self.inbox, self._known, None)])}]'
+        inner, inbox = self._inner, self.inbox
+        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
+        line = f'{asked},"now":{self.now_us}'
+        if self.knows_next:
+            line += ',"next":null' if self.next_us is None else f',"next":{self.next_us}'
+        if len(inbox) > self._known:
+            line += f',"notes":[{",".join([_note(n) for n in itertools.islice(inbox, self._known, None)])}]'
         if self._open:
-            answers = [[number, _answer(reply), reply.time_us] for number, reply in self._open if reply.done]
+            answers = [_answer(number, reply) for number, reply in self._open if reply.done]
             if answers:
-                done = f',"done":{text_of(answers)}'
+                line += f',"done":[{",".join(answers)}]'
                 self._open = [(number, reply) for number, reply in self._open if not reply.done]
-        self._lines.append(f'{asked},"now":{self.now_us}{due}{notes}{done}{failure}}}')
+        self._lines.append(f"{line}{failure}}}")
 
     def _failed(self, asked: str, error: Exception) -> None:
         kind = "unavailable" if isinstance(error, Unavailable) else "error"
@@ -93,14 +82,14 @@ class RecordingDut(Dut):
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._number += 1
-        asked = f'{{"op":"request","n":{self._number},"method":{text_of(method)},"params":{text_of(params)}'
+        asked = f'{{"op":"request","n":{self._number},"method":{_name(method)},"params":{text_of(params)}'
         reply: Reply = self._do(asked, self._inner.request, method, params)
         self._open.append((self._number, reply))
         self._end(asked)
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        asked = f'{{"op":"notify","method":{text_of(method)},"params":{text_of(params)}'
+        asked = f'{{"op":"notify","method":{_name(method)},"params":{text_of(params)}'
         self._do(asked, self._inner.notify, method, params)
         self._end(asked)
 
@@ -149,13 +138,15 @@ class RecordingDut(Dut):
         self._inner.close()
 
 
+_name = functools.lru_cache(maxsize=64)(text_of)  # of a method: the suite has a few
+
+
 def _note(note: Notification) -> str:
     if note.frame is not None:
         return f'["{note.method}",{note.frame.text()},{note.earliest_us},{note.time_us}]'
     return text_of([note.method, note.params, note.earliest_us, note.time_us])
 
 
-def _answer(reply: Reply) -> dict[str, Any]:
-    if reply.error is not None:
-        return {"error": list(reply.error)}
-    return {"result": reply.result}
+def _answer(number: int, reply: Reply) -> str:
+    said = f'"error":{text_of(reply.error)}' if reply.error is not None else f'"result":{text_of(reply.result)}'
+    return f'[{number},{{{said}}},{reply.time_us}]'

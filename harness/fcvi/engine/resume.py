@@ -68,4 +68,5 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.certification = run["certification"] is True
     options.agent = options.agent or str(incomplete.get("agent", ""))
     options.agent2 = options.agent2 or str(incomplete.get("agent2", ""))
+    options.inject = options.inject or str(incomplete.get("inject", ""))
     return options

@@ -24,7 +24,7 @@ from .pixit import Pixit, Profile, pixit_for
 from .protocol import ProtocolError, attaches, protocol_of, registered
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
-from .scenario import Failed, Inconclusive, Scenario, TooCoarse
+from .scenario import Failed, Inconclusive, NotThere, Scenario, TooCoarse
 from .select import SelectionError, select
 from .upper import Unimplemented
 
@@ -56,6 +56,7 @@ class RunOptions:
     dut: str = "ref"
     agent: str = ""  # the upper tester of a live interface, or of calls alone
     agent2: str = ""  # of calls alone: that of the other end
+    inject: str = ""  # of calls alone: the command that makes faults below them
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
     shard: tuple[int, int] = (1, 1)  # which part of the selected cases, of how many
@@ -108,7 +109,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     findings = scenario.all_findings()
     result.findings = findings
     failing = [f for f in findings if fails(f, levels)]
-    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE):
+    if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE):
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
     result.untimely = bool(failing) and all(f.byte is None and f.cls == "behaviour" for f in failing)
@@ -162,6 +163,8 @@ def run_variant(
             scenario.reconsider()
     except (Inconclusive, Unavailable, Unimplemented) as stop:
         result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
+    except NotThere as stop:
+        result.verdict, result.reason = Verdict.NOT_APPLICABLE, str(stop)
     except DutError as stop:
         result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
     except Exception as defect:  # a defect of the suite is never the DUT's fault
@@ -279,7 +282,7 @@ def _attach(options: RunOptions) -> Dut:
     dut = attach(
         options.attach_as or options.dut, agent=options.agent, identity=options.declaration.pixit.dut,
         rpc_timeout_s=options.rpc_timeout_s, log=options.log, **({} if options.limits is None else {"limits": options.limits}),
-        **({"agent2": options.agent2} if options.agent2 else {}),
+        **({"agent2": options.agent2} if options.agent2 else {}), **({"inject": options.inject} if options.inject else {}),
     )  # fmt: skip
     dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
@@ -321,6 +324,19 @@ def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
     if on_a_wire(options.dut) and not options.agent:
         raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
     return pics_module.complete(dut.pics, "hello")
+
+
+def _check_edition(pics: Mapping[str, Any], chosen: Sequence[tuple[CaseInfo, Variant]]) -> None:
+    """No case of one edition is run against a device that says it follows another. Raises PicsError."""
+    editions = {protocol_of(case.protocol).edition for case, _ in chosen} - {""}
+    said = pics.get("revision")
+    if not editions or said is None or editions == {said}:
+        return
+    other = ", ".join(sorted(editions - {said}))
+    raise PicsError(
+        f"the PICS of the device (hello, or --pics) says revision {said}, and the cases are those of {other}: run it with "
+        f"--revision {said}"
+    )
 
 
 def _pixit(options: RunOptions, dut: Dut) -> Pixit:
@@ -378,6 +394,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if dut.clock == "real":
             options = replace(options, jitter_us=jitter.measure())
         pics, pixit = _pics(options, dut), _pixit(options, dut)
+        _check_edition(pics, chosen)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
         if options.resume is not None:
@@ -451,8 +468,8 @@ def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, 
         return
     report.deviations = [deviation.Outcome(d) for d in _deviations(options)]
     said = {
-        "agent": options.agent, "agent2": options.agent2, "rpc_timeout_s": options.rpc_timeout_s,
-        "own_timers": _own_timers(options),
+        "agent": options.agent, "agent2": options.agent2, **({"inject": options.inject} if options.inject else {}),
+        "rpc_timeout_s": options.rpc_timeout_s, "own_timers": _own_timers(options),
     }  # fmt: skip
     options.store.begin(report, [c.variant_id(v) for c, v in chosen], said, options.resume is not None)
     report.deviations = []

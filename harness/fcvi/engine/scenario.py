@@ -29,6 +29,10 @@ class Inconclusive(Exception):
     """No verdict can be reached, for the reason given."""
 
 
+class NotThere(Exception):
+    """The device does not have what the case is about, and need not: the case is not applicable, for the reason given."""
+
+
 class TooCoarse(Inconclusive):
     """The suite's own host comes too late for the bound: longer timers may help."""
 
@@ -326,4 +330,4 @@ class Scenario:
         return {}
 
 
-__all__ = ["Failed", "Inconclusive", "Scenario", "TooCoarse", "Unimplemented"]
+__all__ = ["Failed", "Inconclusive", "NotThere", "Scenario", "TooCoarse", "Unimplemented"]

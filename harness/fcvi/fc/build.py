@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
-from . import codec
+from . import codec, notation
 from .codes import R_CTL
 
 Value = Union[int, bytes]
@@ -37,6 +37,8 @@ _F_CTL = {
     "WRITE_RESP": (1, 0, 1, 0),
     "READ_RESP": (1, 0, 1, 0),
 }
+# Of Rev 1.0 (5.3, 6.9): the third IU of a setup is the last.
+_F_CTL_REV1 = {**_F_CTL, "CONNECT_RESP2": (0, 0, 1, 0)}
 
 
 @dataclass(slots=True)
@@ -49,16 +51,12 @@ class RawFrame:
     crc_ok: bool = True
 
     def params(self) -> dict[str, Any]:
-        """As the DUT protocol writes it (notation.py)."""
-        from .notation import to_params
-
-        return to_params(self)
+        """As the DUT protocol writes it."""
+        return notation.to_params(self)
 
     def text(self) -> str:
         """The params as JSON without white space."""
-        from .notation import to_text
-
-        return to_text(self)
+        return notation.to_text(self)
 
 
 @dataclass(slots=True)
@@ -122,11 +120,12 @@ def net_address(host: str, discriminator: bytes) -> bytes:
 
 
 def iu_frames(
-    name: str, envelope: Envelope, device_header: Mapping[str, int], payload: bytes = b""
+    name: str, envelope: Envelope, device_header: Mapping[str, int], payload: bytes = b"", edition: int = 0
 ) -> list[RawFrame]:
-    """The frames of one IU, cut to the receive size; only the last one may carry fill bytes."""
-    opcode, _, dh_size, has_payload, _ = codec.IUS[name]
-    dh = structure("DH", {"FCVI_OPCODE": opcode, **device_header}, 32)[:dh_size]
+    """The frames of one IU, cut to the receive size; only the last one may carry fill bytes. edition: of codec.EDITION."""
+    opcode, _, dh_size, has_payload, _ = ius_of(edition)[name]
+    layout, where = ("DH_REV1", "VI_OPCODE") if edition else ("DH", "FCVI_OPCODE")
+    dh = structure(layout, {where: opcode, **device_header}, 32)[:dh_size]
     room = (envelope.receive_size - dh_size) & ~3
     pieces = [payload[i : i + room] for i in range(0, len(payload), room)] or [b""]
     sof_first, sof_other = SOF[envelope.service_class]
@@ -135,18 +134,23 @@ def iu_frames(
         end = index == len(pieces) - 1
         fill = -len(piece) % 4
         offset = envelope.offset + index * room if has_payload else 0
-        base = _iu_base(name, end, fill, bool(has_payload and payload))
+        base = _iu_base(name, end, fill, bool(has_payload and payload), edition)
         head = _header(base, envelope, (envelope.seq_cnt + index) & 0xFFFF, offset)
         eof = _last_eof(envelope) if end else EOF_N
         frames.append(RawFrame(head + dh + piece + bytes(fill), sof_other if index else sof_first, eof))
     return frames
 
 
+def ius_of(edition: int) -> Mapping[str, codec.Iu]:
+    """Table 1 of an edition of codec.EDITION."""
+    return codec.IUS_REV1 if edition else codec.IUS
+
+
 @functools.cache
-def _iu_base(name: str, end: bool, fill: int, offset_present: bool) -> int:
+def _iu_base(name: str, end: bool, fill: int, offset_present: bool, edition: int) -> int:
     """What all frames of an IU have alike; end: the last of its Sequence."""
-    responder, first, last, initiative = _F_CTL[name]
-    row = codec.IUS[name]
+    responder, first, last, initiative = (_F_CTL_REV1 if edition else _F_CTL)[name]
+    row = ius_of(edition)[name]
     return _base(
         row.r_ctl,
         0x58,

@@ -177,10 +177,12 @@ class Frame:
 
     __slots__ = (
         "data", "findings", "view", "_keep", "_header", "kind", "iu", "dh_offset", "dh_length", "payload_offset", "fill", "payload",
+        "edition",
     )  # fmt: skip
 
-    def __init__(self, data: bytes, view: Any, findings: list[Finding], parts: Sequence[int], keep: Any) -> None:
+    def __init__(self, data: bytes, view: Any, findings: list[Finding], parts: Sequence[int], keep: Any, edition: int = 0) -> None:
         self.data = data
+        self.edition = edition  # of EDITION, by whose tables it was read
         self.findings = findings
         self.view = view
         self._keep = keep  # the C buffer that the view points into
@@ -195,11 +197,15 @@ class Frame:
     def get(self, structure: str, ident: str) -> Value:
         """A field of the header ("FC"), the Device_Header ("DH") or, with another name, of the payload.
 
-        What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at.
+        What a Device_Header is too short for reads as zero: the length itself is a finding, whatever a case looks at. The
+        Device_Header is that of the edition by which the frame was read.
         """
         if structure == "FC" and self._header is not None:
             shift, mask = IN_HEADER[ident]
             return self._header >> shift & mask
+        if structure == "DH" and self.edition:
+            raw_dh = self.data[self.dh_offset : self.dh_offset + self.dh_length].ljust(LENGTH["DH_REV1"], b"\0")
+            return get("DH_REV1", ident, raw_dh)
         byte, size, lo, mask, raw = _PLACES[structure, ident]
         start = byte if structure == "FC" else byte + (self.dh_offset if structure == "DH" else self.payload_offset)
         container = self.data[start : start + size]
@@ -211,7 +217,7 @@ class Frame:
 
     def where(self, structure: str, ident: str) -> tuple[int, str]:
         """The byte of the field's container in the frame, and its bits: "hi-lo"."""
-        field = FIELDS[structure][ident]
+        field = FIELDS["DH_REV1" if structure == "DH" and self.edition else structure][ident]
         return self._base(structure) + field.byte, f"{field.hi}-{field.lo}"
 
     def _base(self, structure: str) -> int:
@@ -303,7 +309,7 @@ def decode(data: bytes, sof: int = 0, eof: int = 0, crc: int = 0, answers: int =
         count = lib.calls_decode_edition(keep, len(data), sof, eof, crc, edition, view, spare.room, spare.parts)
     else:
         count = lib.calls_decode(keep, len(data), sof, eof, crc, view, spare.room, spare.parts)
-    frame = Frame(data, view, spare.take(count) if count else [], ffi.unpack(spare.parts, lib.CALLS_PARTS), keep)
+    frame = Frame(data, view, spare.take(count) if count else [], ffi.unpack(spare.parts, lib.CALLS_PARTS), keep, edition)
     _SPARE.append(spare)
     if answers:
         view.answers = answers

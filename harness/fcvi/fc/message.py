@@ -10,7 +10,6 @@ from .received import Exchange
 from .tester import Tester
 
 _IU = {"send": "SEND_RQST", "rdma-write": "WRITE_RQST", "rdma-read": "READ_RQST"}
-_DEVICE_HEADER = 32
 
 
 @dataclass(frozen=True)
@@ -57,17 +56,18 @@ def frames_of(
     tester: Tester, exchange: Exchange, iu: str, dh: Mapping[str, int], data: bytes, *, answered: bool, cut: Cut = Cut()
 ) -> list[build.RawFrame]:
     """All frames of a Message Request or Response that ends the Exchange, or passes Sequence Initiative (answered)."""
-    room = (tester.receive_size - _DEVICE_HEADER) & ~3 if cut.frame is None else cut.frame
+    header = build.ius_of(tester.edition)[iu].dh_size
+    room = (tester.receive_size - header) & ~3 if cut.frame is None else cut.frame
     pieces = max(1, -(-len(data) // room))
     each = -(-pieces // cut.ius) * room
     frames: list[build.RawFrame] = []
     for start in range(0, max(len(data), 1), each):
         envelope = tester.envelope(exchange, cut.fc)
-        envelope.receive_size = room + _DEVICE_HEADER
+        envelope.receive_size = room + header
         if cut.seq_id is not None:
             envelope.seq_id = (cut.seq_id + start // each) & 0xFF
         last = start + each >= len(data)
-        ius = build.iu_frames(iu, envelope, dh, data[start : start + each])
+        ius = tester.frames_of(iu, exchange, envelope, dh, data[start : start + each])
         exchange.tester_cnt = (exchange.tester_cnt + len(ius)) & 0xFFFF
         exchange.tester_offset += len(data[start : start + each])
         bits = {"Last_Sequence": int(last and not answered), "Sequence_Initiative": int(last and answered)}

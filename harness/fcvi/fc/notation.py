@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from .build import RawFrame
+from . import build
 
 SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
 NAME_BY_SOF = {code: name for name, code in SOF_BY_NAME.items()}
@@ -13,7 +13,7 @@ NAME_BY_EOF = {code: name for name, code in EOF_BY_NAME.items()}
 LONGEST_FRAME = 24 + 2112
 
 
-def to_params(frame: RawFrame) -> dict[str, Any]:
+def to_params(frame: build.RawFrame) -> dict[str, Any]:
     """The params; delimiters that have no name are left out."""
     params: dict[str, Any] = {"hex": frame.data.hex(), "crc": "ok" if frame.crc_ok else "bad"}
     if frame.sof in NAME_BY_SOF:
@@ -27,18 +27,18 @@ _SOF_TEXT = {code: f',"sof":"{name}"' for code, name in NAME_BY_SOF.items()}
 _EOF_TEXT = {code: f',"eof":"{name}"' for code, name in NAME_BY_EOF.items()}
 
 
-def to_text(frame: RawFrame) -> str:
+def to_text(frame: build.RawFrame) -> str:
     """The params as JSON."""
     crc = "ok" if frame.crc_ok else "bad"
     return f'{{"hex":"{frame.data.hex()}","crc":"{crc}"{_SOF_TEXT.get(frame.sof, "")}{_EOF_TEXT.get(frame.eof, "")}}}'
 
 
-def has_words(frame: RawFrame) -> bool:
+def has_words(frame: build.RawFrame) -> bool:
     """Whether the params say all that the frame is, and may be sent."""
     return frame.sof in NAME_BY_SOF and frame.eof in NAME_BY_EOF and len(frame.data) <= LONGEST_FRAME
 
 
-def from_params(params: Mapping[str, Any]) -> RawFrame:
+def from_params(params: Mapping[str, Any]) -> build.RawFrame:
     """The frame. Raises ValueError."""
     try:
         data = bytes.fromhex(params["hex"])
@@ -49,4 +49,4 @@ def from_params(params: Mapping[str, Any]) -> RawFrame:
         raise ValueError(f"{error!r} in {str(params)[:80]}") from error
     if len(data) > LONGEST_FRAME:
         raise ValueError(f"{len(data)} bytes: an FC-2 frame has at most {LONGEST_FRAME}")
-    return RawFrame(data, sof, eof, crc_ok)
+    return build.RawFrame(data, sof, eof, crc_ok)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from . import codec, codes
+from . import codec, codes, rev1
 from fcvi.engine.results import Finding
 
 
@@ -24,6 +24,7 @@ class Exchange:
     tester_seq_id: int = 0
     dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
     port: int = 0  # N_Port Identifier of the tester's side
+    asked: int = 0  # of Rev 1.0: the VI_MSG_ID of the latest request of the DUT
     refused: set[object] = field(default_factory=set)  # SEQ_CNTs that a busy or reject sent back: they may come again
 
     def count(self, frame: codec.Frame) -> None:
@@ -66,12 +67,14 @@ class Received:
 
     def dh(self, name: str) -> int:
         """A field of the Device_Header (of the last frame)."""
-        value = self.last.get("DH", name)
+        value = rev1.field(self.last, name) if self.last.edition else self.last.get("DH", name)
         assert isinstance(value, int)
         return value
 
     def conn(self, name: str) -> Union[int, bytes]:
         """A field of the connect payload; zero or zeros where the payload is too short to have it."""
+        if self.last.edition:
+            return rev1.of_payload(self.payload, name)
         padded = self.payload.ljust(codec.LENGTH["CONN"], b"\0")
         return codec.get("CONN", name, padded)
 

@@ -22,6 +22,8 @@ from .tester import Tester
 class Scenario(WireFree):
     """One run of one case variant against one DUT, with a port of the tester on the other side of the link."""
 
+    phases = 4  # IUs of a Connection Setup
+
     def __init__(
         self,
         dut: Dut,

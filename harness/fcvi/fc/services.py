@@ -91,7 +91,9 @@ class Services:
         for n_port_id in self.directory.get(host.hex(), []):
             body = els.farp_reply(asked, n_port_id, self.ports[n_port_id])
             self._tester.answered += 1
-            self._tester.send_els(els.FARP_REPLY, body, port=n_port_id, service_class=3)
+            # what was broadcast had to be in class 3; a port of 1999 may have no other class than the one it is configured for
+            service_class = self._tester.service_class if self._tester.edition else 3
+            self._tester.send_els(els.FARP_REPLY, body, port=n_port_id, service_class=service_class)
 
     def _plogi(self, request: Received) -> None:
         self.accept(request, els.login(self.names(request), self._tester.receive_size, self.features))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import build, class2, codec, els, notation
+from . import build, class2, codec, els, notation, rev1
 from fcvi.engine.attachment import Dut, DutError, Notification
 from .second_port import SecondPort
 from .faults import Link
@@ -36,6 +36,8 @@ class Tester:
         self.monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=pixit.r_a_tov_us)
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
+        self.edition = codec.EDITION[str(config.get("revision", "2007"))]
+        self._counts: dict[int, int] = {}  # of Rev 1.0: by the DUT's handle, how many Messages went there (6.10)
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
         self.acknowledge: Callable[[codec.Frame, Exchange], Optional[build.RawFrame]] = _ack_1
@@ -105,11 +107,21 @@ class Tester:
         """Send one IU on the Exchange; fc sets header fields differently from what is right."""
         if self.meaningless and not payload:
             fc = {**self.meaningless, **(fc or {})}
-        frames = build.iu_frames(name, self.envelope(exchange, fc), dh, payload)
+        frames = self.frames_of(name, exchange, self.envelope(exchange, fc), dh, payload)
         exchange.tester_cnt = (exchange.tester_cnt + len(frames)) & 0xFFFF
         exchange.tester_offset = (exchange.tester_offset + len(payload)) & 0xFFFFFFFF
         for frame in frames:
             self.send_frame(frame, note)
+
+    def frames_of(
+        self, name: str, exchange: Exchange, envelope: build.Envelope, dh: Mapping[str, int], payload: bytes
+    ) -> list[build.RawFrame]:
+        """The frames of one IU in the edition of the run. Rev 1.0 takes the fields of 2007 as well (rev1.py)."""
+        if self.edition:
+            payload = rev1.payload(name, payload) if "FCVI_HANDLE" in dh else payload
+            dh = rev1.device_header(name, dh)
+            dh = rev1.with_message_id(name, dh, exchange.asked, self._counts)
+        return build.iu_frames(name, envelope, dh, payload, self.edition)
 
     def send_abts(self, exchange: Exchange) -> None:
         """Abort the Exchange."""
@@ -146,14 +158,17 @@ class Tester:
         if self.rewrite is not None:
             frame = self.rewrite(frame)
         # what it is matters to the link's rules only
-        kind = kind_of(codec.decode(frame.data, frame.sof, frame.eof)) if self.link.watches("tester") else ""
+        kind = kind_of(self.decoded(frame)) if self.link.watches("tester") else ""
         entry = self._record("tester", frame, note)
-        self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
+        if self.edition:
+            self.monitor.frame(self.decoded(frame, checksum=True), len(self.trace), entry.time_us)
+        else:
+            self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
         self._through_link("tester", kind, entry, lambda: self.dut.send_frame(frame))
 
     def relay(self, frame: build.RawFrame) -> None:
         """A frame of the second port: what the DUT answers to it is followed as if the tester had sent it."""
-        view = codec.decode(frame.data, frame.sof, frame.eof)
+        view = self.decoded(frame)
         ox_id = view.get("FC", "OX_ID")
         assert isinstance(ox_id, int)
         opens = not view.get("FC", "Exchange_Context") and view.get("FC", "First_Sequence")
@@ -164,10 +179,15 @@ class Tester:
 
     # ---- receiving ----
 
+    def decoded(self, frame: build.RawFrame, checksum: bool = False) -> codec.Frame:
+        """A frame, read by the tables of the edition of the run."""
+        crc = (codec.CRC_OK if frame.crc_ok else codec.CRC_BAD) if checksum else codec.CRC_ABSENT
+        return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=self.edition)
+
     def take_in(self, notification: Notification) -> None:
         """A ``frame`` notification of the DUT."""
         raw = notification.frame or self._parse(notification.params)
-        view = codec.decode(raw.data, raw.sof, raw.eof, 1 if raw.crc_ok else 2)
+        view = self.decoded(raw, checksum=True)
         entry = self._record("dut", raw, "")
         entry.time_us = notification.time_us
         number = len(self.trace)
@@ -314,8 +334,11 @@ class Tester:
                 numbers, frames = [*(n for n, _ in before), number], [*(v for _, v in before), view]
                 payload = b"".join(v.payload for v in frames)
         received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload)
-        if len(frames) > 1 and kind in ("CONNECT_RQST", "CONNECT_RESP1") and all(part.iu == kind for part in frames):
+        connects = kind in ("CONNECT_RQST", "CONNECT_RESP1") and not self.edition  # Rev 1.0 has them in one frame (6.7)
+        if len(frames) > 1 and connects and all(part.iu == kind for part in frames):
             self._check_connect(received)
+        if self.edition and view.kind == "iu" and view.iu is not None:
+            exchange.asked = received.dh("VI_MSG_ID")
         self.inbox.append(received)
         if self.second_port is None:
             self.services.answer(received)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any, Sequence
 
 from _fcvi import ffi, lib
@@ -24,6 +23,11 @@ def _decode(frame: TraceFrame, checksum: bool) -> codec.Frame:
     if not checksum:
         return codec.decode(frame.data, frame.sof, frame.eof)
     return codec.decode(frame.data, frame.sof, frame.eof, codec.CRC_OK if frame.crc_ok else codec.CRC_BAD)
+
+
+def _decode_rev1(frame: TraceFrame, checksum: bool) -> codec.Frame:
+    crc = (codec.CRC_OK if frame.crc_ok else codec.CRC_BAD) if checksum else codec.CRC_ABSENT
+    return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=codec.EDITION["rev1"])
 
 
 def _in_c(frames: Sequence[TraceFrame], options: Sequence[bytes]) -> tuple[Any, bytes]:
@@ -56,10 +60,13 @@ def _brief(frames: Sequence[TraceFrame], fields: bool) -> list[tuple[str, str]]:
             break
         room = length
     texts = str(ffi.buffer(out, length), "ascii").split("\0")
-    return list(zip(texts, islice(texts, 1, None)))[::2]
+    pairs = iter(texts)
+    return list(zip(pairs, pairs))
 
 
 LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode, _packets, _brief)
+#: Of a device of FC-VI Rev 1.0 (1999): the same frames in other words.
+LINE_REV1 = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode_rev1, _packets)
 
 
 def capture(frames: list[TraceFrame], comment: str) -> bytes:

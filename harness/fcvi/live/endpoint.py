@@ -21,8 +21,8 @@ from .params import from_params, to_params
 class LiveSession(Session):
     """One client of the control plane; frames go over the interface."""
 
-    def __init__(self, client: int, link: Link) -> None:
-        super().__init__(client, client, "real")
+    def __init__(self, client: int, link: Link, edition: str = "2007") -> None:
+        super().__init__(client, client, "real", edition)
         self._link = link
         self._class = 3
 
@@ -73,7 +73,7 @@ def _complain(words: str) -> int:
     return 3
 
 
-def serve_alone(spec: str, config: dict[str, Any]) -> int:
+def serve_alone(spec: str, config: dict[str, Any], edition: str = "2007") -> int:
     """Let the port live on the interface without a control plane until interrupted. Returns the exit status."""
     try:
         end_by_signals()
@@ -89,6 +89,7 @@ def serve_alone(spec: str, config: dict[str, Any]) -> int:
             lambda method, params: link.send(from_params(params, 3)) if method == "frame" else None,
             lambda token, result, error: refused.append(error[1]) if error else None,
             "real",
+            edition=edition,
         )
         server.request(0, "reset", config)
         if refused:
@@ -119,7 +120,7 @@ def _live(link: Link, server: RefServer) -> NoReturn:
             selector.select(patience(None if due is None else due / 1_000_000, link))
 
 
-def serve(spec: str, control: str) -> int:
+def serve(spec: str, control: str, edition: str = "2007") -> int:
     """Serve one client of the control plane after another until interrupted. Returns the exit status."""
     try:
         end_by_signals()
@@ -141,7 +142,7 @@ def serve(spec: str, control: str) -> int:
         while True:
             with _accept(listening, link) as client:
                 try:
-                    LiveSession(client.fileno(), link).run()
+                    LiveSession(client.fileno(), link, edition).run()
                 except (ClientGone, OSError):
                     continue
                 except DutError as error:  # the interface went down: the next client will see whether it is back

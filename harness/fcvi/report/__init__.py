@@ -12,7 +12,7 @@ from typing import Collection, Iterator
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.evidence import stem
-from fcvi.engine.files import FileError, encoded, read_json, write_file
+from fcvi.engine.files import FileError, encoded, opened, read_json, write_file, write_in
 from fcvi.engine.pcapng import capture
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
@@ -84,9 +84,13 @@ def write_report(directory: Path, report: RunReport, formats: Collection[str] = 
         (directory / evidence.FOLDER).mkdir(exist_ok=True)
         for name, data in evidence.files(report):
             write_file(directory / name, data)
-    made = dict(derived(report, formats))
-    for name, data in {**made, **certificate_files(directory, report, made)}.items():
-        write_file(directory / name, data)
+    made = derived(report, formats)
+    if report.certification:
+        kept = dict(made)
+        made = iter([*kept.items(), *certificate_files(directory, report, kept).items()])
+    with opened(directory) as folder:
+        for name, data in made:
+            write_in(folder, name, data)
 
 
 def clear(directory: Path) -> None:

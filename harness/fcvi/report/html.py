@@ -11,7 +11,6 @@ import base64
 import dataclasses
 import functools
 import hashlib
-import json
 import re
 import zlib
 from pathlib import Path
@@ -22,6 +21,7 @@ from markupsafe import Markup
 
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
+from fcvi.engine.files import encoded
 from fcvi.engine.protocol import judging
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, ladder, phases, plain, text, words
@@ -131,7 +131,8 @@ def _details(report: RunReport) -> dict[int, Markup]:
 
 
 def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]]:
-    """The ladders of plain passes: packs (JSON arrays, deflated, base64), and where each result's is: (pack, position)."""
+    """The ladders of plain passes: packs (texts with a NUL between two, deflated, base64), and where each result's is: (pack,
+    position)."""
     packs: list[str] = []
     places: dict[int, tuple[int, int]] = {}
     used = 0
@@ -140,8 +141,8 @@ def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]
         if used >= _PACKED_ALL:
             break
         part = chosen[start : start + _IN_A_PACK]
-        texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
-        packs.append(base64.b64encode(zlib.compress(json.dumps(texts).encode(), 1)).decode())
+        texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none").replace("\0", "\\x00") for i in part]
+        packs.append(base64.b64encode(zlib.compress(encoded("\0".join(texts)), 1)).decode())
         used += len(packs[-1])
         places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
     return packs, places

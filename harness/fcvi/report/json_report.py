@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fcvi.engine.catalogue import load_on_every_frame
+from fcvi.engine.json_text import indented
 from fcvi.engine.results import RunReport, Verdict
 from . import phases
 
@@ -83,4 +83,4 @@ def as_json(report: RunReport) -> dict[str, Any]:
 
 def render(report: RunReport) -> str:
     """The file."""
-    return json.dumps(as_json(report), indent=1, ensure_ascii=False) + "\n"
+    return indented(as_json(report), ascii_only=False) + "\n"

@@ -21,7 +21,6 @@ _HEAD = (
     '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th>'
     '<th scope="col">Seen</th></tr></thead><tbody>'
 )
-_OUT, _IN = ("left stimulus", "tester to DUT"), ("right", "DUT to tester")
 
 
 def escape(text: object) -> str:
@@ -87,24 +86,27 @@ def _of_frame(
     number: int, frame: TraceFrame, brief: tuple[str, str], owed: Optional[Expectation], fields: bool, clauses: Mapping[str, str]
 ) -> str:
     name, _, summary = brief[0].partition(" ")
-    if frame.sender == "tester":
-        what, shape, way = f'<span class="arrow left stimulus"><span class="sr">tester to DUT: </span>{name}</span>', *_OUT
-    else:
-        shape, way = _IN
-        if owed is None:
-            what = '<span class="small">not awaited; held against the rules that always hold</span>'
-        else:
-            said = owed.words if number == owed.frames[0] else "continued"
-            what = _awaited(said, owed.requirement, clauses.get(owed.requirement, ""), not owed.silence)
+    lost = " lost" if frame.lost else ""
     note = f' <span class="small">({escape(frame.note)})</span>' if frame.note else ""
     shown = (
         f'<details><summary class="small">frame {number}: fields that are not zero</summary>'
         f'<pre tabindex="0">{brief[1]}</pre></details>'
     ) if fields else ""
+    end = f'</span>\n<span class="mono small">{number}: {summary}</span>{note}{shown}</td></tr>'
+    if frame.sender == "tester":
+        return (
+            f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e"><span class="arrow left stimulus"><span class="sr">'
+            f'tester to DUT: </span>{name}</span></td><td class="s"><span class="arrow left stimulus{lost}"><span class="sr">'
+            f"tester to DUT: </span>{name}{end}"
+        )
+    if owed is None:
+        what = '<span class="small">not awaited; held against the rules that always hold</span>'
+    else:
+        said = owed.words if number == owed.frames[0] else "continued"
+        what = _awaited(said, owed.requirement, clauses.get(owed.requirement, ""), not owed.silence)
     return (
-        f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e">{what}</td><td class="s">'
-        f'<span class="arrow {shape}{" lost" if frame.lost else ""}"><span class="sr">{way}: </span>{name}</span>\n'
-        f'<span class="mono small">{number}: {summary}</span>{note}{shown}</td></tr>'
+        f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e">{what}</td><td class="s"><span class="arrow right{lost}">'
+        f'<span class="sr">DUT to tester: </span>{name}{end}'
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, Tuple
+from typing import Dict, Iterable, Optional, Tuple
 
 N = "NUMBER"  # a value written as a number: NUMBER:lowest:highest:default
 
@@ -76,14 +76,15 @@ CHOICES: Dict[str, Tuple[str, str]] = {
 class Choices:
     """The values in force; a wrong name or value is a ValueError that says what is right."""
 
-    def __init__(self, settings: Iterable[str] = ()) -> None:
-        self._values = {name: _default(values) for name, (values, _) in CHOICES.items()}
+    def __init__(self, settings: Iterable[str] = (), table: Optional[Dict[str, Tuple[str, str]]] = None) -> None:
+        table = CHOICES if table is None else table
+        self._values = {name: _default(values) for name, (values, _) in table.items()}
         for setting in settings:
             name, equals, value = setting.partition("=")
-            if name not in CHOICES or not equals:
+            if name not in table or not equals:
                 raise ValueError(f"--choose {setting}: no such choice, see --list-choices")
-            if not _legal(CHOICES[name][0], value):
-                raise ValueError(f"--choose {setting}: {name} takes {shown(CHOICES[name][0])}")
+            if not _legal(table[name][0], value):
+                raise ValueError(f"--choose {setting}: {name} takes {shown(table[name][0])}")
             self._values[name] = value
 
     def __call__(self, name: str) -> str:

@@ -124,6 +124,10 @@ class Port:
         self.vis: Dict[int, Vi] = {}
         self._last: Dict[str, int] = {}
         self._used: Dict[str, Set[int]] = {}
+        self._serve(config)
+
+    def _serve(self, config: Dict[str, Any]) -> None:
+        """The services of this edition."""
         self.login = els.Login(self, config.get("login", "implicit") == "implicit")
         self.setups, self.disconnects, self.messages = Setups(self), Disconnects(self), Messages(self)
 

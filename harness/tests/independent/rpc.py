@@ -10,12 +10,12 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import faults as fault_table
-from .choices import CHOICES, Choices, shown
+from .choices import Choices, shown
+from .editions import EDITIONS, OF_2007, Edition
 from .faults import Faults
 from .port import Port
 from .setup import attributes_json
-from .vipl import CALLS, MAX_TRANSFER, BadParams, Handler, Params, Refused, Vipl, natural, need
+from .vipl import BadParams, Handler, Params, Refused, Vipl, natural, need
 from .wire import Attributes, Frame, NetAddress
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE = -32700, -32600, -32601, -32602, -32000, -32001
@@ -44,6 +44,8 @@ class PendingCall:
 
 def plain(value: Any) -> Any:
     """The JSON form of what the port hands out."""
+    if hasattr(value, "as_json"):
+        return value.as_json()
     if isinstance(value, NetAddress):
         return {"host": value.host.hex(), "discriminator": value.discriminator.hex()}
     return attributes_json(value) if isinstance(value, Attributes) else value
@@ -53,8 +55,9 @@ class Server:
     """One DUT: lines in, lines out."""
 
     def __init__(self, choose: Choices, faults: Faults, write: Callable[[str], None],
-                 real: bool = False) -> None:
+                 real: bool = False, edition: Edition = OF_2007, only: bool = False) -> None:
         self.choose, self.faults, self.write, self.real = choose, faults, write, real
+        self.edition, self.only, self.running = edition, only, edition
         self.port: Optional[Port] = None
         self.vipl: Optional[Vipl] = None
         self.pending: List[PendingCall] = []
@@ -131,7 +134,7 @@ class Server:
 
     def _request(self, ident: Any, method: str, params: Params) -> None:
         calls = self.vipl.calls if self.vipl else {}
-        known = method in self._own or method in CALLS
+        known = method in self._own or method in self.running.calls
         try:
             if not known:
                 if self.faults.is_on("answers-unknown"):
@@ -188,34 +191,39 @@ class Server:
     # Methods of the protocol itself
 
     def _hello(self, params: Params) -> Dict[str, Any]:
-        if natural(params, "protocol") != 1:
-            raise BadParams("protocol 1 only")
-        yes = ("client", "server", "unreliable_delivery", "send", "immediate_data", "class3")
-        no = ("peer_to_peer", "loopback", "reliable_delivery", "reliable_reception", "rdma_write",
-              "rdma_read", "class2", "out_of_order_fabric", "explicit_login", "farp", "name_server", "loop")
-        named = ("connect_info", "retry_waits_for_ba_acc", "disconnect_retry")
-        chosen = {name: self.choose.yes(name) for name in named}
-        pics = {**dict.fromkeys(yes, True), **dict.fromkeys(no, False), **chosen,
-                "preference": self.choose("pref") != "no",
-                "unreliable_error_state": self.choose("message_error") == "error",
-                "pipeline_depth": 16, "max_transfer_size": MAX_TRANSFER, "max_vis": self.choose.number("vis"),
-                "revision": "2007"}
+        rev1 = self.edition.revision == "rev1"
+        if natural(params, "protocol") not in ((1, 2) if rev1 else (1,)):
+            raise BadParams("protocol 1 or 2 only" if rev1 else "protocol 1 only")
+        pics = {**self.edition.pics(self.choose), "revision": self.edition.revision}
+        more = {"protocol": 2, "wires": ["fc"], "revision": self.edition.revision} if rev1 else {}
         return {"implementation": "independent endpoint", "version": "1",
-                "clock": "real" if self.real else "virtual", "pics": pics}
+                "clock": "real" if self.real else "virtual", "pics": pics, **more}
+
+    def _wanted(self, params: Params) -> Tuple[Edition, Choices, Faults]:
+        """The edition that `reset` asks for; with another than that of the command line, its defaults."""
+        name = need(params, "revision", str, self.edition.revision)
+        edition = EDITIONS.get(name)
+        if edition is self.edition:
+            return edition, self.choose, self.faults
+        if edition is None or self.only:
+            raise BadParams(f"revision {name} is not served, only {self.edition.revision}")
+        return edition, edition.choose(), edition.faults(None)
 
     def _reset(self, params: Params) -> Dict[str, Any]:
-        if need(params, "class", int, 3) != 3:
-            raise BadParams("class 3 only")
+        edition, choose, faults = self._wanted(params)
+        if need(params, "class", int, 3) not in edition.classes:
+            raise BadParams(f"class {' and '.join(map(str, edition.classes))} only")
         try:
-            port = Port(params, self.choose, self.faults, self.notify)
+            port = edition.port(params, choose, faults, self.notify)
         except ValueError as problem:
             raise BadParams(str(problem)) from None
+        self.running = edition
         self._outbox.clear()
         for call in self.pending:
             self.error(call.ident, GONE, "reset")
         self.pending.clear()
         self.settle()
-        self.port, self.vipl, self._epoch = port, Vipl(port), time.monotonic()
+        self.port, self.vipl, self._epoch = port, edition.vipl(port), time.monotonic()
         return {}
 
     def _after(self, method: str) -> None:
@@ -283,18 +291,21 @@ def main() -> int:
     parser.add_argument("--choose", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--fault", metavar="NAME")
     parser.add_argument("--clock", choices=("virtual", "real"), default="virtual")
+    parser.add_argument("--revision", choices=sorted(EDITIONS), help="the edition that the program is; without it that of 2007,"
+                        " and after a reset that asks for it, Rev 1.0 with its defaults")
     parser.add_argument("--list-choices", action="store_true",
                         help="NAME<TAB>values, the default first<TAB>why they are legal")
     parser.add_argument("--list-faults", action="store_true", help="NAME<TAB>requirement ids<TAB>what")
     args = parser.parse_args()
+    edition = EDITIONS[args.revision] if args.revision else OF_2007
     if args.list_choices or args.list_faults:
-        rows = ({name: (shown(values), why) for name, (values, why) in CHOICES.items()} if args.list_choices
-                else fault_table.listing())
+        rows = ({name: (shown(values), why) for name, (values, why) in edition.choices.items()} if args.list_choices
+                else edition.listing())
         for name, (second, third) in rows.items():
             print(name, second, third, sep="\t")
         return 0
     try:
-        choose, faults = Choices(args.choose), Faults(args.fault)
+        choose, faults = edition.choose(args.choose), edition.faults(args.fault)
     except ValueError as problem:
         parser.error(str(problem))
 
@@ -303,7 +314,7 @@ def main() -> int:
         sys.stdout.flush()
 
     try:
-        serve(Server(choose, faults, write, args.clock == "real"))
+        serve(Server(choose, faults, write, args.clock == "real", edition, args.revision is not None))
     except Closed as closed:
         return int(closed.args[0])
     except (BrokenPipeError, KeyboardInterrupt):

@@ -43,9 +43,9 @@ class Node:
         names = {1: ("10000000c9000001", "010100", A_HOST), 2: ("10000000c9000002", "010200", B_HOST)}
         ports = {key: {"port_name": name, "node_name": "2" + name[1:], "n_port_id": port, "host": [host]}
                  for key, (name, port, host) in names.items()}
-        self.config = {**ports[me], "peer": ports[3 - me], "class": 3, "login": "implicit",
-                       "topology": "point-to-point", "fabric": "in-order", "r_a_tov_us": R_A_TOV,
-                       "receive_size": 2112, "seed": me}
+        self.config: Dict[str, Any] = {**ports[me], "peer": ports[3 - me], "class": 3, "login": "implicit",
+                                       "topology": "point-to-point", "fabric": "in-order", "r_a_tov_us": R_A_TOV,
+                                       "receive_size": 2112, "seed": me}
         self._ident = 0
 
     def _line(self, text: str) -> None:

@@ -17,6 +17,7 @@ STATE_NAMES = {
 OP_NAMES: Dict[str, List[str]] = {
     "send": [], "recv": ["VIP_STATUS_OP_RECEIVE"],
     "rdma-write": ["VIP_STATUS_OP_RDMA_WRITE"], "rdma-read": ["VIP_STATUS_OP_RDMA_READ"],
+    "remote-rdma-write": ["VIP_STATUS_OP_REMOTE_RDMA_WRITE"],
 }
 FLUSHED = "VIP_STATUS_DESC_FLUSHED_ERROR"
 

@@ -81,10 +81,13 @@ def timeout(params: Params) -> Optional[int]:
 class Vipl:
     """The calls, over one port."""
 
+    shortest_discriminator = 16
+    table = CALLS
+
     def __init__(self, port: Port) -> None:
         self.port = port
         self._next: Dict[str, int] = {}
-        self.calls: Dict[str, Handler] = {name: getattr(self, method) for name, method in CALLS.items()}
+        self.calls: Dict[str, Handler] = {name: getattr(self, method) for name, method in self.table.items()}
 
     def _number(self, what: str) -> int:
         self._next[what] = self._next.get(what, 0) + 1

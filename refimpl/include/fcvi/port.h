@@ -30,7 +30,7 @@ enum {
     FCVI_MAX_SEGMENTS =
         253, /* VI-ARCH 6.1.1.1 asks for 252 beside the address segment, which VI-DG 4.5 counts */
     FCVI_MAX_DISCRIMINATOR = 128,
-    FCVI_MIN_DISCRIMINATOR = 16,
+    FCVI_MIN_DISCRIMINATOR = 16,      /* of 2007; Rev 1.0 has 0 (7.1) */
     FCVI_MAX_DISCRIMINATOR_VITCP = 16 /* VI/TCP: 0 to 16 (3.2) */
 };
 
@@ -87,15 +87,16 @@ struct fcvi_port_config {
     bool out_of_order;     /* what the Fabric guarantees (3.1.12, 3.1.14) */
     uint8_t service_class; /* 2 or 3 */
     bool explicit_login;
-    uint8_t wire;                    /* enum fcvi_wire */
+    uint8_t wire;     /* enum fcvi_wire */
+    uint8_t revision; /* enum fcvi_edition: the edition of FC-VI that it speaks; it takes no other */
     uint64_t e_d_tov_us, r_a_tov_us; /* FCVI_ULP_TIMEOUT is R_A_TOV (8.3) */
-    uint32_t receive_size;           /* largest Data_Field, Device_Header included: 256..2112 */
-    uint64_t seed;                   /* choices that the standard leaves open: handles, ids */
-    bool fabric_login;               /* FLOGI comes first and may assign the N_Port Identifier */
-    bool name_server;  /* unknown Host Addresses are resolved by GID_IPP (7.6), otherwise by FARP (7.5) */
-    bool ack_0;        /* class 2: one ACK_0 for a Sequence instead of an ACK_1 for each frame */
-    bool connect_info; /* send the 256 bytes of FCVI_CONNECT_INFO (6.8.3) */
-    bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once */
+    uint32_t receive_size; /* largest Data_Field, Device_Header included: 256..2112; 348.. for Rev 1.0 */
+    uint64_t seed;         /* choices that the standard leaves open: handles, ids */
+    bool fabric_login;     /* FLOGI comes first and may assign the N_Port Identifier */
+    bool name_server;      /* unknown Host Addresses are resolved by GID_IPP (7.6), otherwise by FARP (7.5) */
+    bool ack_0;            /* class 2: one ACK_0 for a Sequence instead of an ACK_1 for each frame */
+    bool connect_info;     /* send the 256 bytes of FCVI_CONNECT_INFO (6.8.3); not of Rev 1.0 */
+    bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once; 2007 */
     uint8_t end_to_end_credit; /* class 2: frames of an Exchange that may wait for their ACK; 0: 16 */
     uint32_t iu_size; /* payload bytes in one Message IU (5.2.1); 0: as many as one Sequence can hold */
     struct fcvi_vitcp_config vitcp; /* VI/TCP; of the rest it takes wire, self.hosts, self.host and seed */

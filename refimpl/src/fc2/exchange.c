@@ -190,11 +190,12 @@ void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index)
     fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
 }
 
-/* An own one is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests (E82). */
+/* One that we aborted is answered or given up. Frames of it may be under way for R_A_TOV, so its OX_ID rests
+ * (E82); that of the other side is for it to choose. */
 void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index)
 {
     struct exchange *x = exchange_at(p, index);
-    FCVI_ASSERT(x->originator && x->kind != X_FREE);
+    FCVI_ASSERT(x->kind != X_FREE);
     fcvi_fc2_sequence_close(p, x);
     x->kind = X_LATE;
     fcvi_timer_start(p, TIMER_EXCHANGE, index, p->config.r_a_tov_us);
@@ -240,8 +241,8 @@ void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
     }
 }
 
-/* 8.5.2 a: within an Exchange SEQ_CNT and Relative Offset of the other side go on without a break. */
-bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f)
+/* Within an Exchange SEQ_CNT of the other side goes on without a break. */
+bool fcvi_fc2_count_ok(struct exchange *x, const struct fcvi_frame *f)
 {
     uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(f->fc);
     /* E18: a responder may go on from our own count */
@@ -252,6 +253,14 @@ bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f)
     x->rx_cnt = (uint16_t)(count + 1);
     if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
         x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
+    return true;
+}
+
+/* 8.5.2 a: within an Exchange SEQ_CNT and Relative Offset of the other side go on without a break. */
+bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f)
+{
+    if (!fcvi_fc2_count_ok(x, f))
+        return false;
     if (f->payload_length > 0 && fcvi_FC_Relative_Offset_Present(f->fc)) {
         if (fcvi_FC_Parameter(f->fc) != x->rx_offset)
             return false;

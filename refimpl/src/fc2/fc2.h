@@ -10,6 +10,8 @@
 
 enum { CONNECT_LENGTH = FCVI_CONN_LENGTH + FCVI_INFO_LENGTH, CONTROL_FRAME = 24 + 32 + CONNECT_LENGTH };
 enum { DH32 = 32, DH16 = 16, LONGEST = 24 + 2112 };
+/* Rev 1.0: FCVI_CONNECT_RQST and RESP1 are one frame (6.7, 6.8) */
+enum { REV1_LEAST_DATA_FIELD = DH16 + FCVI_CONN_REV1_LENGTH };
 
 /* Well-known addresses (FC-FS) */
 enum { BROADCAST = 0xFFFFFF, F_PORT = 0xFFFFFE, NAME_SERVER = 0xFFFFFC };
@@ -26,7 +28,8 @@ enum exchange_kind {
     X_LOGIN,      /* an ELS request of ours; owner: a remote port; command says which */
     X_QUERY,      /* GID_IPP; owner: a setup */
     X_ABORTED,    /* ABTS sent, nothing but BA_ACC is expected */
-    X_LATE        /* aborted: the OX_ID is not used again for R_A_TOV (E82) */
+    X_LATE,       /* aborted: the OX_ID is not used again for R_A_TOV (E82) */
+    X_CONFIRMED   /* Rev 1.0, R01: FCVI_CONNECT_RESP2 is out, and may be lost; owner: the VI of the setup */
 };
 
 /** Each side counts its own frames (E18, E19). */
@@ -110,6 +113,11 @@ static inline bool class2(const struct fcvi_port *p)
     return p->config.service_class == 2;
 }
 
+static inline bool rev1(const struct fcvi_port *p)
+{
+    return p->config.revision == FCVI_EDITION_REV1;
+}
+
 /* exchange.c: identifiers, tables, abort */
 struct exchange *fcvi_fc2_exchange_open(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
                                         uint32_t peer);
@@ -125,6 +133,7 @@ void fcvi_fc2_exchange_abts_due(struct fcvi_port *p);
 void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index);
 void fcvi_fc2_exchange_qualify(struct exchange *x, const struct fcvi_frame *ba_acc);
 void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
+bool fcvi_fc2_count_ok(struct exchange *x, const struct fcvi_frame *f);
 bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f);
 uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p);
 
@@ -134,6 +143,7 @@ struct iu {
     struct exchange *exchange;
     uint32_t handle, connection_id, msg_id;
     uint8_t flags, reason;
+    bool pref; /* Rev 1.0, 5.6.2: in every frame of the connection */
     const uint8_t *payload;
     uint32_t payload_length;
 };
@@ -146,7 +156,13 @@ size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_tran
 void fcvi_fc2_control_drop(struct fcvi_port *p, uint32_t d_id);
 void fcvi_fc2_put_header(struct fcvi_port *p, uint8_t *out, uint8_t r_ctl, uint8_t type, uint32_t d_id);
 void fcvi_fc2_put_exchange(uint8_t *out, const struct exchange *x, uint16_t count);
-uint8_t fcvi_fc2_opcode_of(enum fcvi_iu iu, uint8_t *r_ctl);
+/** Row of Table 1. */
+struct iu_row {
+    uint8_t opcode, r_ctl;
+    uint8_t dh; /* bytes of Device_Header */
+    bool total; /* it tells the length of the Message */
+};
+const struct iu_row *fcvi_fc2_row_of(const struct fcvi_port *p, enum fcvi_iu iu);
 void fcvi_fc2_class3_frame(uint8_t *frame);
 uint8_t fcvi_fc2_sof_of(const struct fcvi_port *p, bool initiates);
 uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends);

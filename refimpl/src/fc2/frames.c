@@ -121,14 +121,20 @@ uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends)
     return ends && !class2(p) ? FCVI_EOF_T : FCVI_EOF_N;
 }
 
-/* Payload bytes in a frame to that port: what both logins allow, less the Device_Header. */
-uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer)
+/* Bytes of Data_Field in a frame to that port: what both logins allow. */
+static uint32_t data_field_for(struct fcvi_port *p, uint32_t peer)
 {
     const struct remote_port *r = fcvi_fc2_remote_find(p, peer);
     uint32_t size = p->config.receive_size;
     if (r != NULL && r->receive_size < size)
         size = r->receive_size;
-    return (size - DH32) & ~3u;
+    return size;
+}
+
+/* Payload bytes in a frame of a Message to that port, whichever Device_Header it has. */
+uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer)
+{
+    return (data_field_for(p, peer) - DH32) & ~3u;
 }
 
 /* A single-frame Sequence that ends itself and passes Sequence Initiative; callers change what differs. */
@@ -152,46 +158,59 @@ void fcvi_fc2_put_exchange(uint8_t *out, const struct exchange *x, uint16_t coun
     fcvi_set_FC_SEQ_CNT(out, count);
 }
 
-/* Table 1: opcode and R_CTL. */
-uint8_t fcvi_fc2_opcode_of(enum fcvi_iu iu, uint8_t *r_ctl)
+/* Table 1 of the port's edition. Rev 1.0 tells a length with FCVI_READ_RQST alone (5.7.9, R04, R09). */
+const struct iu_row *fcvi_fc2_row_of(const struct fcvi_port *p, enum fcvi_iu iu)
 {
-    static const uint8_t table[][2] = {
-#define ROW(ident, opcode, r_ctl_value, dh, payload, category) {opcode, r_ctl_value},
-        FCVI_IU_TABLE(ROW)
+    static const struct iu_row table[FCVI_EDITION_COUNT][FCVI_IU_COUNT] = {
+#define ROW(ident, opcode, r_ctl, dh, payload, category) {opcode, r_ctl, dh, (dh) == DH32},
+        [FCVI_EDITION_2007] = {FCVI_IU_TABLE(ROW)},
+#undef ROW
+#define ROW(ident, opcode, r_ctl, dh, payload, requirement)                                                  \
+    [FCVI_IU_##ident] = {opcode, r_ctl, dh, FCVI_IU_##ident == FCVI_IU_READ_RQST},
+        [FCVI_EDITION_REV1] = {FCVI_REV1_IU_TABLE(ROW)},
 #undef ROW
     };
-    *r_ctl = table[iu][1];
-    return table[iu][0];
+    return &table[p->config.revision][iu];
 }
 
 /* ---- connection IUs ---- */
 
-static void put_device_header(uint8_t *dh, const struct iu *iu, uint8_t opcode)
+/* Words 0 to 3 have one layout in both editions. */
+static void put_device_header(uint8_t *dh, const struct iu *iu, const struct iu_row *row)
 {
     fcvi_set_DH_FCVI_HANDLE(dh, iu->handle);
-    fcvi_set_DH_FCVI_OPCODE(dh, opcode);
+    fcvi_set_DH_FCVI_OPCODE(dh, row->opcode);
     fcvi_set_DH_FCVI_FLAGS(dh, iu->flags);
     fcvi_set_DH_FCVI_MSG_ID(dh, iu->msg_id);
     fcvi_set_DH_Reason_Code(dh, iu->reason);
-    fcvi_set_DH_FCVI_CONNECTION_ID(dh, iu->connection_id);
+    if (row->dh == DH32)
+        fcvi_set_DH_FCVI_CONNECTION_ID(dh, iu->connection_id);
+}
+
+/* Whether the Exchange ends with the IU (Table 1; Rev 1.0 5.3 and 6.11). */
+static bool ends_exchange(const struct fcvi_port *p, enum fcvi_iu iu)
+{
+    return iu == FCVI_IU_DISCONNECT_RESP || iu == (rev1(p) ? FCVI_IU_CONNECT_RESP2 : FCVI_IU_CONNECT_RESP3);
 }
 
 /* One IU, cut to what the other side takes; SEQ_CNT and Relative Offset go on over the Exchange (5.6). */
 void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu)
 {
     struct exchange *x = iu->exchange;
-    uint8_t r_ctl, opcode = fcvi_fc2_opcode_of(iu->iu, &r_ctl), seq_id = 0;
+    const struct iu_row *row = fcvi_fc2_row_of(p, iu->iu);
+    uint8_t seq_id = 0;
     bool first = iu->iu == FCVI_IU_CONNECT_RQST || iu->iu == FCVI_IU_DISCONNECT_RQST;
-    bool last = iu->iu == FCVI_IU_CONNECT_RESP3 || iu->iu == FCVI_IU_DISCONNECT_RESP;
-    uint32_t room = fcvi_fc2_room_for(p, x->peer), sent = 0;
+    bool last = ends_exchange(p, iu->iu);
+    uint32_t room = (data_field_for(p, x->peer) - row->dh) & ~3u, sent = 0;
     do {
         uint32_t piece = iu->payload_length - sent < room ? iu->payload_length - sent : room;
         bool end = sent + piece == iu->payload_length;
-        uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + DH32 + piece), fcvi_fc2_eof_of(p, end));
+        uint8_t *out = fcvi_fc2_control_new(p, (uint16_t)(24 + row->dh + piece), fcvi_fc2_eof_of(p, end));
         if (out == NULL)
             return;
-        fcvi_fc2_put_header(p, out, r_ctl, FCVI_TYPE, x->peer);
+        fcvi_fc2_put_header(p, out, row->r_ctl, FCVI_TYPE, x->peer);
         fcvi_fc2_put_exchange(out, x, x->tx_cnt++);
+        fcvi_set_FC_PREF(out, iu->pref);
         if (sent == 0)
             seq_id = (uint8_t)fcvi_FC_SEQ_ID(out);
         fcvi_set_FC_SEQ_ID(out, seq_id);
@@ -199,12 +218,12 @@ void fcvi_fc2_send_iu(struct fcvi_port *p, const struct iu *iu)
         fcvi_set_FC_Last_Sequence(out, last && end);
         fcvi_set_FC_End_Sequence(out, end);
         fcvi_set_FC_Sequence_Initiative(out, end && !last);
-        fcvi_set_FC_Device_Header(out, 2);
-        put_device_header(out + 24, iu, opcode);
+        fcvi_set_FC_Device_Header(out, row->dh / DH16);
+        put_device_header(out + 24, iu, row);
         if (piece > 0) {
             fcvi_set_FC_Relative_Offset_Present(out, 1);
             fcvi_set_FC_Parameter(out, x->tx_offset);
-            memcpy(out + 24 + DH32, iu->payload + sent, piece);
+            memcpy(out + 24 + row->dh, iu->payload + sent, piece);
         }
         x->tx_offset += piece;
         control_of(out)->sof = fcvi_fc2_sof_of(p, sent == 0);

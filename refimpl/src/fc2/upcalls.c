@@ -55,6 +55,8 @@ void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x)
 {
     if (x->kind == X_DISCONNECT)
         fcvi_disconnect_failed(p, vi_at(p, x->owner));
+    if (x->kind == X_CONFIRMED)
+        fcvi_rev1_unconfirmed(p, x);
     if (x->kind != X_SETUP)
         return;
     struct setup *s = setup_at(p, x->owner);

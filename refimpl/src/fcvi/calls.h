@@ -19,6 +19,8 @@ bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fc
 void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi);
 const struct fcvi_attributes *fcvi_responder_offered(struct fcvi_port *p, uint32_t conn);
 bool fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi);
+int fcvi_setup_match(const struct fcvi_port *p, const struct fcvi_attributes *own,
+                     const struct fcvi_attributes *other);
 bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn);
 int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token);
 void fcvi_schedule_wake(struct fcvi_port *p, struct vi *vi);

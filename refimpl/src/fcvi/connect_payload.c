@@ -20,6 +20,8 @@ static void put_info(uint8_t *out)
 /* The payload of FCVI_CONNECT_RQST or RESP1, as the sender of the setup sees it; returns its length. */
 uint32_t fcvi_setup_put_payload(const struct fcvi_port *p, uint8_t *out, const struct setup *s)
 {
+    if (rev1(p))
+        return fcvi_rev1_put_payload(out, s);
     const struct fcvi_attributes *attributes = &s->attributes;
     memset(out, 0, FCVI_CONN_LENGTH);
     fcvi_set_CONN_FCVI_REVISION(out, FCVI_REVISION_2007);
@@ -54,8 +56,10 @@ static bool take_address(const uint8_t *in, struct fcvi_address *a)
 
 /* Take the complete payload in. False when it is none of this revision: no connection comes of it (E25, E45).
  */
-bool fcvi_setup_take_payload(struct setup *s)
+bool fcvi_setup_take_payload(const struct fcvi_port *p, struct setup *s)
 {
+    if (rev1(p))
+        return fcvi_rev1_take_payload(s);
     const uint8_t *in = s->buffer;
     bool info = s->flags & (s->originator ? 2u : 8u); /* Table 9 bit 1, Table 7 bit 3 (E23) */
     if (s->received != FCVI_CONN_LENGTH + (info ? FCVI_INFO_LENGTH : 0))
@@ -78,4 +82,10 @@ bool fcvi_setup_take_payload(struct setup *s)
         .pipeline_depth = (uint32_t)fcvi_QOS_FCVI_PIPELINE_DEPTH(q),
     };
     return fcvi_CONN_FCVI_REVISION(in) == FCVI_REVISION_2007 && first && second;
+}
+
+/* A Reason Code as the edition has it on the wire; 0 stays what it is. */
+uint8_t fcvi_setup_reason_out(const struct fcvi_port *p, uint8_t reason)
+{
+    return rev1(p) ? fcvi_rev1_reason_out(reason) : reason;
 }

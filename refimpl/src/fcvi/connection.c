@@ -67,6 +67,12 @@ uint32_t fcvi_connection_party_find(struct fcvi_port *p, bool by_id, uint32_t pe
 
 /* ---- the beginning ---- */
 
+/* Our own FCVI_CONNECTION_IDs are not what the other side may mean (E47), and Rev 1.0 has none. */
+static bool has_id(const struct fcvi_port *p, const struct connection *c)
+{
+    return !c->originator && !rev1(p);
+}
+
 /* A VI that has had no connection yet. */
 void fcvi_connection_none(struct vi *vi)
 {
@@ -90,9 +96,10 @@ void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setu
         .connection_id = s->connection_id,
     };
     const struct list empty = {NONE, NONE};
-    vi->tx = (struct sender){.next_msg_id = 1, .current = NONE, .list = empty, .jobs = empty};
-    vi->rx = (struct receiver){.expected = 1, .list = empty, .unanswered = empty, .held = NONE};
-    if (!s->originator) /* our own FCVI_CONNECTION_IDs are not what the other side may mean (E47) */
+    uint32_t first = rev1(p) ? 0 : 1; /* 5.9.6; Rev 1.0 5.7.5 */
+    vi->tx = (struct sender){.next_msg_id = first, .current = NONE, .list = empty, .jobs = empty};
+    vi->rx = (struct receiver){.expected = first, .list = empty, .unanswered = empty, .held = NONE};
+    if (has_id(p, &vi->connection))
         fcvi_table_add(p, &p->by_connection_id, fcvi_table_hash(s->peer, s->connection_id), party(p, vi));
     if (s->remote_handle != FCVI_UNASSIGNED)
         fcvi_table_add(p, &p->by_handle, fcvi_table_hash(s->peer, s->remote_handle), party(p, vi));
@@ -115,7 +122,7 @@ void fcvi_connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connect
 void fcvi_connection_forget(struct fcvi_port *p, struct vi *vi)
 {
     struct connection *c = &vi->connection;
-    if (c->known && !c->originator)
+    if (c->known && has_id(p, c))
         fcvi_table_remove(p, &p->by_connection_id, fcvi_table_hash(c->peer, c->connection_id), party(p, vi));
     if (c->known && c->remote_handle != FCVI_UNASSIGNED)
         fcvi_table_remove(p, &p->by_handle, fcvi_table_hash(c->peer, c->remote_handle), party(p, vi));

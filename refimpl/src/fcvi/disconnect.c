@@ -18,6 +18,12 @@ static void send_rqst(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     const struct connection *c = &vi->connection;
     uint8_t reason = c->failure;
     vi->disconnect_exchange = exchange_index(p, x);
+    vi->disconnect = DISCONNECT_AWAIT_RESP;
+    fcvi_timer_start(p, TIMER_DISCONNECT, vi_index(p, vi), p->config.r_a_tov_us);
+    if (rev1(p)) {
+        fcvi_rev1_disconnect_ask(p, vi, x);
+        return;
+    }
     struct iu iu = {
         .iu = FCVI_IU_DISCONNECT_RQST,
         .exchange = x,
@@ -28,17 +34,18 @@ static void send_rqst(struct fcvi_port *p, struct vi *vi, struct exchange *x)
         .reason = reason,
     };
     fcvi_fc2_send_iu(p, &iu);
-    vi->disconnect = DISCONNECT_AWAIT_RESP;
-    fcvi_timer_start(p, TIMER_DISCONNECT, vi_index(p, vi), p->config.r_a_tov_us);
 }
 
-/* A setup that is still open ends with the Disconnect: its Exchange is aborted by the originator (E115). */
+/* A setup that is still open ends with the Disconnect: its Exchange is aborted by the originator (E115). In
+ * Rev 1.0 nothing else would tell the other side, whoever has begun. */
 static void end_setup(struct fcvi_port *p, struct vi *vi)
 {
     struct setup *s = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
     fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
     fcvi_peer_answer(p, vi, NO_WAITING);
-    if (vi->inbound != NONE)
+    if (vi->inbound != NONE && rev1(p))
+        fcvi_rev1_setup_abort(p, setup_at(p, vi->inbound));
+    else if (vi->inbound != NONE)
         fcvi_setup_free(p, setup_at(p, vi->inbound));
     if (s == NULL)
         return;
@@ -53,8 +60,10 @@ int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
 {
     if (vi->disconnect == DISCONNECT_AWAIT_RESP)
         return VIP_ERROR_RESOURCE;
-    /* no connection: nothing to say to anybody (E76), or nobody to say it to after a logout (E86) */
-    bool silent = vi->state == FCVI_STATE_IDLE || !vi->connection.known;
+    /* no connection: nothing to say to anybody (E76), or nobody to say it to after a logout (E86); in Rev 1.0
+     * a Disconnect ends no setup */
+    bool silent =
+        vi->state == FCVI_STATE_IDLE || !vi->connection.known || (rev1(p) && !vi->connection.established);
     struct exchange *x =
         silent ? NULL : fcvi_fc2_exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
     if (!silent && x == NULL)
@@ -93,11 +102,12 @@ void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_
     fcvi_event_call(p, vi->disconnect_token, VIP_SUCCESS);
 }
 
-/* No answer, or a faulty one: abort the Exchange (8.6.3 a), and ask once more in another (E59). */
+/* No answer, or a faulty one: abort the Exchange (8.6.3 a), and ask once more in another (E59), but not in
+ * Rev 1.0. */
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi)
 {
     FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
-    struct exchange *x = vi->disconnect_again
+    struct exchange *x = vi->disconnect_again || rev1(p)
                              ? NULL
                              : fcvi_fc2_exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
     if (x == NULL) {
@@ -155,7 +165,7 @@ static void send_resp(struct fcvi_port *p, const struct fcvi_frame *f, const str
 }
 
 /* The Endpoint goes to Error and its application hears of it, unless it had let go before (D.2). */
-static void lose(struct fcvi_port *p, struct vi *vi)
+void fcvi_disconnect_lose(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->state == FCVI_STATE_IDLE || vi->state == FCVI_STATE_ERROR)
         return;
@@ -186,7 +196,7 @@ static struct answer abort_setup(struct fcvi_port *p, uint32_t peer, uint32_t id
         return a;
     }
     struct vi *vi = vi_at(p, party - p->limits.setups);
-    lose(p, vi);
+    fcvi_disconnect_lose(p, vi);
     return (struct answer){vi->connection.remote_handle, 0, 0};
 }
 
@@ -203,7 +213,7 @@ void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
         a = abort_setup(p, peer, (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh), vi);
     } else if (vi != NULL) {
         a = (struct answer){vi->connection.remote_handle, 0, last_completed(vi)};
-        lose(p, vi);
+        fcvi_disconnect_lose(p, vi);
     }
     send_resp(p, f, &a);
 }

@@ -31,7 +31,7 @@ struct message {
     bool final_seen; /* the same of a frame that is held */
     uint32_t vi, id, entry;
     uint32_t total, offset;    /* bytes of the Message; how far sent or, in order, received */
-    uint32_t iu_start, iu_end; /* of the Information Unit being sent */
+    uint32_t iu_start, iu_end; /* of the Information Unit being sent; Rev 1.0: being received (R02) */
     uint32_t value;            /* Immediate Data */
     uint32_t rmt_va_handle;
     uint64_t rmt_va;
@@ -63,6 +63,18 @@ static inline struct message *message_at(struct fcvi_port *p, uint32_t i)
 
 FCVI_BLOCK_ARRAY(run_at, struct run, runs, runs)
 FCVI_BLOCK_ARRAY(held_at, struct held, held, held_frames)
+
+/* IMM_DATA: bit 0, and bit 7 in Rev 1.0. */
+static inline uint8_t fcvi_message_immediate_bit(enum fcvi_edition edition)
+{
+    static const uint8_t bits[FCVI_EDITION_COUNT] = {0x01, 0x80};
+    return bits[edition];
+}
+
+static inline bool fcvi_message_immediate(const struct fcvi_frame *f)
+{
+    return fcvi_DH_FCVI_FLAGS(f->dh) & fcvi_message_immediate_bit((enum fcvi_edition)f->edition);
+}
 
 /* Where the data of an RDMA operation of the other side go or come from; NULL when that is not allowed. */
 static inline uint8_t *fcvi_message_memory(struct fcvi_port *p, const struct vi *vi, const struct message *m,
@@ -133,6 +145,11 @@ void fcvi_message_read_refused(struct fcvi_port *p, struct vi *vi, struct exchan
 /* message_tx.c: class 2 (Annex B rules 8) */
 void fcvi_message_class2_failed(struct fcvi_port *p, struct exchange *x);
 void fcvi_message_acknowledged(struct fcvi_port *p, struct exchange *x);
+
+/* rev1_message.c: Rev 1.0, a received Message whose length nobody has told (its 5.6.6, R02, R09) */
+bool fcvi_rev1_message_fits(struct message *m, const struct fcvi_frame *f);
+bool fcvi_rev1_message_next(struct message *m, const struct fcvi_frame *f);
+void fcvi_rev1_message_grown(struct fcvi_port *p, const struct vi *vi, struct message *m);
 
 /* message_answer.c */
 void fcvi_message_send_response(struct fcvi_port *p, struct exchange *x, const struct message *m,

@@ -6,10 +6,12 @@
 enum { SEQUENCE_FRAMES = 65536 };
 
 /* Where the Information Unit that starts at iu_start ends. All its frames but the last of the Message are
- * full, so that a frame's place follows from its number. */
+ * full, so that a frame's place follows from its number. In Rev 1.0 SEQ_CNT does not wrap in one (its 5.4).
+ */
 static uint32_t iu_end(struct fcvi_port *p, const struct exchange *x, const struct message *m)
 {
-    uint64_t room = fcvi_fc2_room_for(p, x->peer), size = SEQUENCE_FRAMES * room;
+    uint64_t room = fcvi_fc2_room_for(p, x->peer);
+    uint64_t size = (SEQUENCE_FRAMES - (rev1(p) ? x->tx_cnt : 0u)) * room;
     if (p->config.iu_size != 0 && p->config.iu_size < size)
         size = p->config.iu_size < room ? room : p->config.iu_size / room * room;
     return m->total - m->iu_start < size ? m->total : (uint32_t)(m->iu_start + size);
@@ -25,20 +27,22 @@ static enum fcvi_iu iu_of(const struct exchange *x, const struct message *m)
     return x->originator ? (enum fcvi_iu)requests[m->op] : FCVI_IU_READ_RESP;
 }
 
-static void put_device_header(uint8_t *dh, const struct vi *vi, const struct message *m, uint8_t opcode)
+/* Words 0 to 3 have one layout in both editions, and the others where they exist. */
+static void put_device_header(uint8_t *dh, const struct vi *vi, const struct message *m,
+                              const struct iu_row *row, uint8_t immediate)
 {
     bool rdma = m->op != FCVI_SEND;
     memset(dh, 0, DH32);
     fcvi_set_DH_FCVI_HANDLE(dh, vi->connection.remote_handle);
-    fcvi_set_DH_FCVI_OPCODE(dh, opcode);
+    fcvi_set_DH_FCVI_OPCODE(dh, row->opcode);
     fcvi_set_DH_FCVI_MSG_ID(dh, m->id);
     if (m->immediate) { /* in every frame: the safest reading (E43) */
-        fcvi_set_DH_IMM_DATA(dh, 1);
+        fcvi_set_DH_FCVI_FLAGS(dh, immediate);
         fcvi_set_DH_MSG_PARAMETER(dh, m->value);
     }
     fcvi_set_DH_FCVI_RMT_VA(dh, rdma ? m->rmt_va : 0);
     fcvi_set_DH_FCVI_RMT_VA_HANDLE(dh, rdma ? m->rmt_va_handle : 0);
-    fcvi_set_DH_FCVI_TOT_LEN(dh, m->total);
+    fcvi_set_DH_FCVI_TOT_LEN(dh, row->total ? m->total : 0);
 }
 
 /* Table 1, 5.8.4: who ends the Exchange, and who hands over Sequence Initiative. */
@@ -65,10 +69,10 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
 {
     struct message *m = message_at(p, exchange_index(p, x));
     enum fcvi_iu iu = iu_of(x, m);
-    uint8_t r_ctl, opcode = fcvi_fc2_opcode_of(iu, &r_ctl);
+    const struct iu_row *row = fcvi_fc2_row_of(p, iu);
     uint32_t fill = (4 - at->length % 4) % 4;
     memset(out, 0, 24);
-    fcvi_set_FC_R_CTL(out, r_ctl);
+    fcvi_set_FC_R_CTL(out, row->r_ctl);
     fcvi_set_FC_D_ID(out, x->peer);
     fcvi_set_FC_S_ID(out, p->own_id);
     fcvi_set_FC_TYPE(out, FCVI_TYPE);
@@ -80,9 +84,10 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     fcvi_set_FC_Relative_Offset_Present(out, data);
     fcvi_set_FC_Parameter(out, data ? at->offset : 0);
     fcvi_set_FC_Fill_Bytes(out, fill);
-    fcvi_set_FC_Device_Header(out, 2);
-    put_device_header(out + 24, vi, m, opcode);
-    uint8_t *payload = out + 24 + DH32;
+    fcvi_set_FC_Device_Header(out, row->dh / DH16);
+    put_device_header(out + 24, vi, m, row,
+                      fcvi_message_immediate_bit((enum fcvi_edition)p->config.revision));
+    uint8_t *payload = out + 24 + row->dh;
     if (x->originator) {
         if (!fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry)))
             return 0;
@@ -95,7 +100,7 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
     }
     memset(payload + at->length, 0, fill);
     *meta = (struct fcvi_transmitted){fcvi_fc2_sof_of(p, at->starts), fcvi_fc2_eof_of(p, at->ends)};
-    return 24 + DH32 + at->length + fill;
+    return 24u + row->dh + at->length + fill;
 }
 
 /* The memory was deregistered while the Message was under way: what is out of it goes no further. */

@@ -70,6 +70,8 @@ static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const
     if (f->payload_length > 0 && !fcvi_message_run_add(p, m, offset, offset + f->payload_length))
         return true; /* it has been here before */
     fcvi_message_rx_note(m, f);
+    if (rev1(p))
+        fcvi_rev1_message_grown(p, vi, m);
     fcvi_message_rx_place(p, vi, m, offset, f->payload, f->payload_length);
     return !fcvi_message_rx_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
 }
@@ -85,7 +87,7 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
         struct held *h = held_at(p, i);
         struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
         struct fcvi_frame f;
-        fcvi_decode(&in, &f, NULL);
+        fcvi_decode_edition(&in, (enum fcvi_edition)p->config.revision, &f, NULL);
         if (fcvi_DH_FCVI_MSG_ID(f.dh) != m->id) {
             link = &h->next;
             continue;
@@ -247,10 +249,11 @@ bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct
     struct message *m = message_at(p, exchange_index(p, x));
     if (lost(m))
         return false; /* rule 2 */
-    bool fits = fcvi_message_rx_fits(m, f) && fcvi_FC_OX_ID(f->fc) == x->ox_id;
+    bool fits = (rev1(p) ? fcvi_rev1_message_fits(m, f) : fcvi_message_rx_fits(m, f)) &&
+                fcvi_FC_OX_ID(f->fc) == x->ox_id;
     m->last_frame = p->now;
     if (fits && !m->bound) {
-        m->immediate |= m->op == FCVI_RDMA_WRITE && fcvi_DH_IMM_DATA(f->dh);
+        m->immediate |= m->op == FCVI_RDMA_WRITE && fcvi_message_immediate(f);
         m->final_seen |= fcvi_message_rx_final(f);
         bind_in_order(p, vi);
     }

@@ -20,12 +20,16 @@ struct exchange *fcvi_message_rx_begin(struct fcvi_port *p, struct vi *vi, const
         .vi = vi_index(p, vi),
         .id = (uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh),
         .entry = NONE,
-        .total = (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh),
-        .rmt_va = fcvi_DH_FCVI_RMT_VA(f->dh),
-        .rmt_va_handle = (uint32_t)fcvi_DH_FCVI_RMT_VA_HANDLE(f->dh),
         .since = p->now,
         .runs = NONE,
     };
+    struct message *m = message_at(p, exchange_index(p, x));
+    if (fcvi_fc2_row_of(p, (enum fcvi_iu)f->iu)->total)
+        m->total = (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
+    if (f->dh_length >= DH32) {
+        m->rmt_va = fcvi_DH_FCVI_RMT_VA(f->dh);
+        m->rmt_va_handle = (uint32_t)fcvi_DH_FCVI_RMT_VA_HANDLE(f->dh);
+    }
     return x;
 }
 
@@ -55,7 +59,7 @@ bool fcvi_message_rx_final(const struct fcvi_frame *f)
 /* What the headers of this frame add: Immediate Data, and that the Message ends with it. */
 void fcvi_message_rx_note(struct message *m, const struct fcvi_frame *f)
 {
-    if (fcvi_DH_IMM_DATA(f->dh) && m->op != FCVI_RDMA_READ) {
+    if (fcvi_message_immediate(f) && m->op != FCVI_RDMA_READ) {
         m->immediate = true;
         m->value = (uint32_t)fcvi_DH_MSG_PARAMETER(f->dh);
     }

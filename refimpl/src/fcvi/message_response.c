@@ -31,15 +31,32 @@ static void answered(struct fcvi_port *p, struct vi *vi, struct exchange *x, uin
         fcvi_message_error(p, vi, NULL, 0, true);
 }
 
+/* Where the data of the frame belong; false when they belong nowhere. Rev 1.0: RLTV_OFF may begin again in a
+ * later IU, so that only the order of the frames tells (R02). */
+static bool place_of(struct fcvi_port *p, struct exchange *x, struct message *m, const struct fcvi_frame *f,
+                     uint32_t *offset)
+{
+    bool in_order = !p->config.out_of_order;
+    *offset = f->payload_length > 0 ? (uint32_t)fcvi_FC_Parameter(f->fc) : m->offset;
+    if (!rev1(p))
+        return fcvi_DH_FCVI_RMT_VA(f->dh) == m->rmt_va &&
+               fcvi_DH_FCVI_RMT_VA_HANDLE(f->dh) == m->rmt_va_handle &&
+               (!in_order || fcvi_fc2_sequence_ok(x, f));
+    if (!in_order)
+        return true;
+    *offset = m->offset;
+    bool next = fcvi_fc2_count_ok(x, f) && fcvi_rev1_message_next(m, f);
+    m->offset += next ? f->payload_length : 0;
+    return next;
+}
+
 /* One frame of FCVI_READ_RESP. Frames out of order are an error where the Fabric keeps them in order. */
 static void read_data(struct fcvi_port *p, struct vi *vi, struct exchange *x, const struct fcvi_frame *f)
 {
     struct message *m = message_at(p, exchange_index(p, x));
-    uint32_t offset = f->payload_length > 0 ? (uint32_t)fcvi_FC_Parameter(f->fc) : m->offset;
-    bool fits = offset <= m->total && f->payload_length <= m->total - offset &&
-                fcvi_DH_FCVI_RMT_VA(f->dh) == m->rmt_va &&
-                fcvi_DH_FCVI_RMT_VA_HANDLE(f->dh) == m->rmt_va_handle;
-    if (!fits || (!p->config.out_of_order && !fcvi_fc2_sequence_ok(x, f))) {
+    uint32_t offset;
+    bool fits = place_of(p, x, m, f, &offset);
+    if (!fits || offset > m->total || f->payload_length > m->total - offset) {
         fcvi_message_error(p, vi, x, PROTOCOL_ERROR, true);
         return;
     }

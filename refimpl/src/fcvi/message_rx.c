@@ -82,6 +82,15 @@ static bool due(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
     return !reliable(vi);
 }
 
+/* Whether the frame is the next one of its Message. */
+static bool next_in_order(const struct fcvi_port *p, struct message *m, const struct fcvi_frame *f)
+{
+    if (rev1(p))
+        return fcvi_rev1_message_next(m, f);
+    bool next = f->payload_length == 0 || fcvi_FC_Parameter(f->fc) == m->offset;
+    return next && fcvi_message_rx_fits(m, f);
+}
+
 static bool in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     if (!due(p, vi, f))
@@ -99,12 +108,13 @@ static bool in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame
         fcvi_message_list_append(p, &vi->rx.list, exchange_index(p, x));
     }
     struct message *m = message_at(p, exchange_index(p, x));
-    bool next = f->payload_length == 0 || fcvi_FC_Parameter(f->fc) == m->offset;
-    if (!fcvi_message_rx_fits(m, f) || !next || fcvi_FC_OX_ID(f->fc) != x->ox_id)
+    if (!next_in_order(p, m, f) || fcvi_FC_OX_ID(f->fc) != x->ox_id)
         return broken(p, vi, message, PROTOCOL_ERROR); /* rules 6a and 6b: a Sequence error */
     fcvi_message_rx_note(m, f);
     if (!m->bound && m->op != FCVI_RDMA_WRITE)
         fcvi_message_rx_bind(p, vi, m);
+    if (rev1(p))
+        fcvi_rev1_message_grown(p, vi, m);
     fcvi_message_rx_place(p, vi, m, m->offset, f->payload, f->payload_length);
     x->rx_cnt++;
     m->offset += f->payload_length;

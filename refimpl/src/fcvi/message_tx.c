@@ -20,18 +20,19 @@ static uint32_t fault_of(struct fcvi_port *p, const struct vi *vi, const struct 
 
 /* A RDMA Read may be passed, but not on Reliable Reception: what follows it must have no effect if it fails.
  */
-static bool must_wait(const struct vi *vi, const struct entry *e)
+static bool must_wait(const struct fcvi_port *p, const struct vi *vi, const struct entry *e)
 {
     bool fenced =
         e->fence || (vi->attributes.reliability == FCVI_RELIABLE_RECEPTION && e->op != FCVI_RDMA_READ);
-    return vi->tx.open > vi->attributes.pipeline_depth || (fenced && vi->tx.reads > 0);
+    bool full = !rev1(p) && vi->tx.open > vi->attributes.pipeline_depth; /* Rev 1.0 has no such limit (R25) */
+    return full || (fenced && vi->tx.reads > 0);
 }
 
 /* Begin the Message of the next Descriptor; false when none may begin now. */
 static bool message_begin(struct fcvi_port *p, struct vi *vi)
 {
     struct entry *e;
-    while ((e = fcvi_vi_queue_head(p, &vi->send)) != NULL && !must_wait(vi, e)) {
+    while ((e = fcvi_vi_queue_head(p, &vi->send)) != NULL && !must_wait(p, vi, e)) {
         uint32_t fault = fault_of(p, vi, e);
         if (fault != 0) {
             if (reliable(vi) && vi->tx.open > 0)

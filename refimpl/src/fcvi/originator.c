@@ -141,6 +141,7 @@ static void start(struct fcvi_port *p, struct setup *s)
         .connection_id = s->connection_id,
         .flags = (uint8_t)((s->peer_mode ? 2u : 1u) | (p->config.connect_info ? 8u : 0) |
                            (s->retry ? 16u : 0)), /* CONN_MODE, FCVI_CONN_INFO, RETRY (Tables 7 and 8) */
+        .pref = rev1(p) && s->attributes.preference,
         .payload = payload,
     };
     iu.payload_length = fcvi_setup_put_payload(p, payload, s);
@@ -158,26 +159,31 @@ static void send_resp2(struct fcvi_port *p, struct setup *s, uint8_t reason)
         .exchange = exchange_at(p, s->exchange),
         .handle = s->remote_handle,
         .connection_id = s->connection_id,
+        .msg_id = s->msg_id,
         .flags = (uint8_t)((s->retry ? 4u : 0) | (reason != 0)), /* RETRY as in the request (5.9.4.5) */
-        .reason = reason,
+        .reason = fcvi_setup_reason_out(p, reason),
+        .pref = rev1(p) && s->attributes.preference,
     };
     fcvi_fc2_send_iu(p, &iu);
-    s->phase = SETUP_AWAIT_RESP3;
+    s->phase = SETUP_AWAIT_RESP3; /* Rev 1.0 waits for none: fcvi_rev1_setup_over follows */
 }
 
 /* What a refusal means to the application (VI-DG 6.7, 5.9.7.2). The attributes tell a Peer why (E77). */
-static int code_of(const struct setup *s, const struct vi *vi)
+static int code_of(const struct fcvi_port *p, const struct setup *s, const struct vi *vi)
 {
     if (s->reason_in >= 0x20 && s->reason_in <= 0x3F)
         return VIP_NOT_REACHABLE;
+    if (rev1(p) && s->reason_in == CONNECT_TIMEOUT)
+        return VIP_TIMEOUT;
     if (!s->peer_mode)
         return s->reason_in == NO_MATCH || s->reason_in == NO_WAITING ? VIP_NO_MATCH : VIP_REJECT;
-    int mismatch = fcvi_vi_attributes_match(&vi->attributes, &s->remote_attributes);
+    int mismatch = fcvi_setup_match(p, &vi->attributes, &s->remote_attributes);
     return s->reason_in == CONNECT_REJECT && mismatch != VIP_SUCCESS ? mismatch : VIP_ERROR_RESOURCE;
 }
 
 /* A refusal: what the application gets and where the Endpoint goes (8.2 b and c). A Peer that found nobody
- * waiting goes on waiting itself (5.3.3, E48), and one that accepted the other request is content (E50). */
+ * waiting goes on waiting itself (5.3.3, E48), and one that accepted the other request is content (E50). In
+ * Rev 1.0 the lower Peer refuses at once, perhaps before its own request is here: that is waited for, too. */
 static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     bool error = s->reason_in >= 0x20 && s->reason_in <= 0x3F;
@@ -190,7 +196,7 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
                          nobody                                ? 0
                          : s->reason_in == CONCURRENT_REQUESTS ? SETUP_PROTOCOL_ERROR
                                                                : CONNECT_REJECT);
-        if (nobody)
+        if (nobody || (rev1(p) && s->reason_in == CONCURRENT_REQUESTS))
             return;
     }
     fcvi_timer_stop(p, TIMER_T1, s->vi);
@@ -200,19 +206,20 @@ static void refused(struct fcvi_port *p, struct setup *s, struct vi *vi)
         fcvi_connection_forget(p, vi);
         fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
     }
-    fcvi_vi_connect_done(p, vi, code_of(s, vi), NULL);
+    fcvi_vi_connect_done(p, vi, code_of(p, s, vi), NULL);
 }
 
 static void accepted(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
     if (fcvi_peer_taken(vi)) { /* 5.3.4: never two; the other Peer had to refuse this one */
-        send_resp2(p, s, SETUP_PROTOCOL_ERROR);
+        send_resp2(p, s, rev1(p) ? CONCURRENT_REQUESTS : SETUP_PROTOCOL_ERROR);
         return;
     }
     /* C.5.5: reception before RESP2; C.5.3: RESP2 and the return of the call are one step */
     fcvi_timer_stop(p, TIMER_T1, s->vi);
     fcvi_connection_begin(p, vi, s);
     vi->connection.receiving = vi->connection.established = true;
+    vi->connection.confirmed = rev1(p); /* R01 */
     send_resp2(p, s, 0);
     fcvi_vi_set_state(p, vi, FCVI_STATE_CONNECTED);
     fcvi_vi_connect_done(p, vi, VIP_SUCCESS, &s->remote_attributes);
@@ -225,10 +232,10 @@ void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s)
 {
     FCVI_ASSERT(s->phase == SETUP_AWAIT_RESP1);
     struct vi *vi = owner(p, s);
-    bool understood = fcvi_setup_take_payload(s);
+    bool understood = fcvi_setup_take_payload(p, s);
     bool accept = (s->flags & 1u) == 0;
-    if (!accept && s->received >= FCVI_CONN_LENGTH)
-        understood = true; /* the rest of a refusal says nothing (E40) */
+    if (!accept && (rev1(p) || s->received >= FCVI_CONN_LENGTH))
+        understood = true; /* the rest of a refusal says nothing (E40, R11) */
     if (!understood || (accept && s->remote_handle == FCVI_UNASSIGNED)) {
         fcvi_originator_failed(p, s);
         return;
@@ -241,6 +248,8 @@ void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s)
         send_resp2(p, s, 0);
         refused(p, s, vi);
     }
+    if (rev1(p))
+        fcvi_rev1_setup_over(p, s);
 }
 
 /* FCVI_CONNECT_RESP3 ends the Exchange; the client's Descriptors may complete (C.5.1, Annex F). */
@@ -277,6 +286,10 @@ void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi)
 void fcvi_originator_failed(struct fcvi_port *p, struct setup *s)
 {
     FCVI_ASSERT(s->originator && s->exchange != NONE);
+    if (rev1(p)) {
+        fcvi_rev1_setup_failed(p, s);
+        return;
+    }
     struct vi *vi = owner(p, s);
     s->phase = SETUP_AWAIT_BA_ACC;
     fcvi_fc2_send_abts(p, exchange_at(p, s->exchange));

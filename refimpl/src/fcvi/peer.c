@@ -83,17 +83,19 @@ static void mismatch(struct fcvi_port *p, struct setup *s, struct vi *vi, int vi
 /* A FCVI_CONNECT_RQST that matches the request of this VI. */
 void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    int vip = fcvi_vi_attributes_match(&vi->attributes, &s->remote_attributes);
+    int vip = fcvi_setup_match(p, &vi->attributes, &s->remote_attributes);
     if (vip != VIP_SUCCESS) {
         mismatch(p, s, vi, vip);
         return;
     }
     bool concurrent = vi->setup != NONE && setup_at(p, vi->setup)->phase == SETUP_AWAIT_RESP1;
-    int order = concurrent ? compare_names(p, s, vi) : 1;
+    int order = !concurrent ? 1 : rev1(p) ? fcvi_rev1_order(s) : compare_names(p, s, vi);
     if (order > 0) { /* 5.3.4 a) */
         accept(p, s, vi);
     } else if (order == 0) { /* 5.3.4 c) */
-        fcvi_responder_refuse(p, s, SETUP_PROTOCOL_ERROR);
+        fcvi_responder_refuse(p, s, rev1(p) ? DUPLICATE_ADDRESSES : SETUP_PROTOCOL_ERROR);
+    } else if (rev1(p)) { /* its 5.3.4 step 2: at once */
+        fcvi_responder_refuse(p, s, CONCURRENT_REQUESTS);
     } else { /* 5.3.4 b): wait for FCVI_CONNECT_RESP1 */
         s->phase = SETUP_HELD;
         s->vi = vi_index(p, vi);

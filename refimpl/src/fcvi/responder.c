@@ -11,13 +11,13 @@ static uint8_t retry_flag(const struct setup *s)
     return s->retry ? 4 : 0;
 }
 
-/* FCVI_CONNECT_RESP1, accepting (reason 0) or refusing; T2 starts here (C.5.2, E55). */
+/* FCVI_CONNECT_RESP1, accepting (reason 0) or refusing; T2 starts here (C.5.2, E55; Rev 1.0 8). */
 static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
 {
     uint8_t payload[CONNECT_LENGTH];
     s->reason = reason;
     s->phase = SETUP_AWAIT_RESP2;
-    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), (rev1(p) ? 1 : 2) * p->config.r_a_tov_us);
     if (s->exchange == NONE)
         return; /* aborted by the originator: its retry will ask again (E56) */
     struct iu iu = {
@@ -25,8 +25,10 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
         .exchange = exchange_at(p, s->exchange),
         .handle = FCVI_UNASSIGNED,
         .connection_id = s->connection_id,
+        .msg_id = s->msg_id,
         .flags = (uint8_t)(retry_flag(s) | (p->config.connect_info ? 2u : 0) | (reason != 0)),
-        .reason = reason,
+        .reason = fcvi_setup_reason_out(p, reason),
+        .pref = rev1(p) && s->attributes.preference,
         .payload = payload,
     };
     iu.payload_length = fcvi_setup_put_payload(p, payload, s);
@@ -170,12 +172,28 @@ static bool connected_already(struct fcvi_port *p, struct setup *retry)
 
 /* ---- FCVI_CONNECT_RQST ---- */
 
+/* Who waits for the request: a Server, or a Peer, or nobody. Rev 1.0: a Peer whose application has not called
+ * says so (its 5.3.3); whether a Server waits at another Discriminator or at none is open (R24). */
+void fcvi_responder_find(struct fcvi_port *p, struct setup *s)
+{
+    /* a Peer never meets a Server (VI-DG 3.3) */
+    struct point *point = s->peer_mode ? NULL : fcvi_point_match(p, &s->local);
+    struct vi *peer = s->peer_mode ? fcvi_peer_match(p, s) : NULL;
+    bool others = rev1(p) ? !s->peer_mode : p->used.points > 0;
+    if (point != NULL)
+        offer(p, s, point);
+    else if (peer != NULL)
+        fcvi_peer_request(p, s, peer);
+    else
+        fcvi_responder_refuse(p, s, others ? NO_MATCH : NO_WAITING);
+}
+
 static void request_complete(struct fcvi_port *p, struct setup *s)
 {
     uint8_t mode = s->flags & 7u;
     s->retry = s->flags >> 4 & 1u;
     s->peer_mode = mode == PEER_TO_PEER;
-    bool understood = fcvi_setup_take_payload(s);
+    bool understood = fcvi_setup_take_payload(p, s);
     if (!fcvi_fc2_remote_find(p, s->peer)
              ->usable) { /* logged in it is, or the frame would not have come here */
         fcvi_responder_refuse(p, s, INVALID_SERVICE_PARM); /* 5.6 */
@@ -189,18 +207,10 @@ static void request_complete(struct fcvi_port *p, struct setup *s)
     if (s->retry && (continue_setup(p, s) || connected_already(p, s)))
         return;
     fcvi_setup_list(p, s);
-    /* a Peer never meets a Server (VI-DG 3.3) */
-    struct point *point = mode == CLIENT_SERVER ? fcvi_point_match(p, &s->local) : NULL;
-    struct vi *peer = mode == PEER_TO_PEER ? fcvi_peer_match(p, s) : NULL;
-    if (point != NULL)
-        offer(p, s, point);
-    else if (peer != NULL)
-        fcvi_peer_request(p, s, peer);
-    else
-        fcvi_responder_refuse(p, s, p->used.points > 0 ? NO_MATCH : NO_WAITING);
+    fcvi_responder_find(p, s);
 }
 
-static struct setup *request_begin(struct fcvi_port *p, const struct fcvi_frame *f)
+struct setup *fcvi_responder_begin(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     struct setup *s = fcvi_setup_new(p);
     if (s == NULL)
@@ -214,7 +224,8 @@ static struct setup *request_begin(struct fcvi_port *p, const struct fcvi_frame 
     s->phase = SETUP_ASSEMBLING;
     s->peer = x->peer;
     s->attributes.reliability = FCVI_UNRELIABLE; /* a refusal without an Endpoint has to say something */
-    s->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh);
+    if (!rev1(p))
+        s->connection_id = (uint32_t)fcvi_DH_FCVI_CONNECTION_ID(f->dh);
     fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
     return s;
 }
@@ -230,7 +241,7 @@ void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f)
     if (s != NULL && s->phase != SETUP_ASSEMBLING)
         return; /* Table 1: never on an Exchange that is open */
     if (s == NULL)
-        s = starts ? request_begin(p, f) : NULL;
+        s = starts ? fcvi_responder_begin(p, f) : NULL;
     if (s == NULL)
         return;
     if (!fcvi_fc2_sequence_ok(exchange_at(p, s->exchange), f) ||
@@ -259,13 +270,19 @@ static struct vi *accepted_by(struct fcvi_port *p, const struct setup *s)
 
 void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f)
 {
-    struct vi *vi = accepted_by(p, s);
-    bool failed = vi != NULL && vi->state == FCVI_STATE_ERROR;
     if (s->reason == 0 && fcvi_DH_FCVI_HANDLE(f->dh) != s->local_handle)
         return; /* C rule 12 */
     send_resp3(p, s);
-    if (vi != NULL && fcvi_DH_CONN_STS(f->dh)) { /* C.5.6 */
-        vi->setup = NONE; /* an answer to a Peer's own request no longer concerns it (8.2) */
+    fcvi_responder_confirmed(p, s, fcvi_DH_CONN_STS(f->dh));
+}
+
+/* The setup is over: with an error, or with a connection where it was accepted. */
+void fcvi_responder_confirmed(struct fcvi_port *p, struct setup *s, bool error)
+{
+    struct vi *vi = accepted_by(p, s);
+    bool failed = vi != NULL && vi->state == FCVI_STATE_ERROR;
+    if (vi != NULL && error) { /* C.5.6 */
+        vi->setup = NONE;      /* an answer to a Peer's own request no longer concerns it (8.2) */
         fcvi_connection_forget(p, vi);
         if (!failed)
             fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
@@ -281,7 +298,8 @@ void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcv
 }
 
 /* No RESP2 for 2 x FCVI_ULP_TIMEOUT, or a Sequence error (8.5.3 d, C rule 6b, C.5.2). A Peer that is
- * connected through its own request stays so (C rule 6a): then this setup has no VI. */
+ * connected through its own request stays so (C rule 6a): then this setup has no VI. In Rev 1.0 who waits for
+ * RESP2 in vain aborts the Exchange (its 8). */
 void fcvi_responder_t2(struct fcvi_port *p, struct setup *s)
 {
     struct vi *vi = accepted_by(p, s);
@@ -293,5 +311,8 @@ void fcvi_responder_t2(struct fcvi_port *p, struct setup *s)
             fcvi_connection_fail(p, vi, true);
         }
     }
-    fcvi_setup_free(p, s);
+    if (rev1(p))
+        fcvi_rev1_setup_abort(p, s);
+    else
+        fcvi_setup_free(p, s);
 }

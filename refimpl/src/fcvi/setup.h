@@ -22,7 +22,9 @@ enum reason {
     TRANSPORT_ERROR = FCVI_REASON_TRANSPORT_ERROR,
     PROTOCOL_ERROR = FCVI_REASON_PROTOCOL_ERROR,
     SETUP_TIMEOUT = FCVI_REASON_CONNECTION_SETUP_TIMEOUT,
-    DOES_NOT_EXIST = FCVI_REASON_CONNECTION_DOES_NOT_EXIST
+    DOES_NOT_EXIST = FCVI_REASON_CONNECTION_DOES_NOT_EXIST,
+    /* of Rev 1.0 alone: no code of 2007 is 06h, and none of these numbers is on a wire of Rev 1.0 */
+    DUPLICATE_ADDRESSES = 0x06
 };
 
 enum setup_phase {
@@ -48,6 +50,7 @@ struct setup {
     uint32_t vi;         /* NONE for a responder that has none */
     uint32_t exchange, peer;
     uint32_t connection_id;
+    uint32_t msg_id; /* Rev 1.0: of the IU that is answered next (6.8, 6.9) */
     uint32_t local_handle, remote_handle;
     uint32_t next_free;
     uint8_t reason;                    /* with which it was refused, 0 for an accept */
@@ -75,7 +78,28 @@ static inline struct resolution resolution_of(struct fcvi_port *p, const struct 
 
 /* connect_payload.c */
 uint32_t fcvi_setup_put_payload(const struct fcvi_port *p, uint8_t *out, const struct setup *s);
-bool fcvi_setup_take_payload(struct setup *s);
+bool fcvi_setup_take_payload(const struct fcvi_port *p, struct setup *s);
+uint8_t fcvi_setup_reason_out(const struct fcvi_port *p, uint8_t reason);
+
+/* rev1_payload.c: the same in Rev 1.0, its Tables 10 to 15 */
+uint32_t fcvi_rev1_put_payload(uint8_t *out, const struct setup *s);
+bool fcvi_rev1_take_payload(struct setup *s);
+uint8_t fcvi_rev1_reason_out(uint8_t reason);
+uint8_t fcvi_rev1_reason_in(uint8_t code);
+
+/* rev1_setup.c: what Rev 1.0 has otherwise, its 5.3, 6.7 to 6.9 and 8 */
+void fcvi_rev1_setup_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_rev1_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_rev1_setup_over(struct fcvi_port *p, struct setup *s);
+void fcvi_rev1_setup_abort(struct fcvi_port *p, struct setup *s);
+void fcvi_rev1_setup_failed(struct fcvi_port *p, struct setup *s);
+void fcvi_rev1_setup_aborted(struct fcvi_port *p, struct setup *s);
+void fcvi_rev1_unconfirmed(struct fcvi_port *p, const struct exchange *x);
+int fcvi_rev1_order(const struct setup *s);
+
+/* rev1_disconnect.c: its 6.10 and 6.11 */
+void fcvi_rev1_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_rev1_disconnect_ask(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 
 /* originator.c: 5.3.2, 8.5.3, 8.5.4, C rules 2 to 5 */
 void fcvi_originator_begin(struct fcvi_port *p, struct setup *s);
@@ -93,6 +117,9 @@ void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcv
 void fcvi_responder_t2(struct fcvi_port *p, struct setup *s);
 void fcvi_responder_accept(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void fcvi_responder_refuse(struct fcvi_port *p, struct setup *s, enum reason reason);
+struct setup *fcvi_responder_begin(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_responder_find(struct fcvi_port *p, struct setup *s);
+void fcvi_responder_confirmed(struct fcvi_port *p, struct setup *s, bool error);
 
 /* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
 struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s);
@@ -116,6 +143,7 @@ void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi);
 void fcvi_disconnect_failed(struct fcvi_port *p, struct vi *vi);
 void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi);
+void fcvi_disconnect_lose(struct fcvi_port *p, struct vi *vi);
 
 /* connection.c */
 void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);

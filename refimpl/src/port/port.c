@@ -5,12 +5,20 @@
 #include "../vitcp/stream.h"
 #include "port_internal.h"
 
+/* What Rev 1.0 does not have, and the one frame of its connection IUs (6.7, 6.8). */
+static bool revision_valid(const struct fcvi_port_config *c)
+{
+    return c->revision == FCVI_EDITION_2007 ||
+           (c->revision == FCVI_EDITION_REV1 && !c->connect_info && !c->resp3_is_message_0 &&
+            c->receive_size >= REV1_LEAST_DATA_FIELD);
+}
+
 static bool fc_valid(const struct fcvi_port_config *c)
 {
     return c->self.n_port_id <= 0xFFFFFF && c->peer.n_port_id <= 0xFFFFFF && c->self.hosts >= 1 &&
            c->self.hosts <= FCVI_MAX_HOSTS && c->peer.hosts <= FCVI_MAX_HOSTS && c->topology <= FCVI_FABRIC &&
            (c->service_class == 2 || c->service_class == 3) && c->r_a_tov_us >= 1 && c->receive_size >= 256 &&
-           c->receive_size <= 2112;
+           c->receive_size <= 2112 && revision_valid(c);
 }
 
 static bool config_valid(const struct fcvi_port_config *c, const struct fcvi_port_limits *limits)
@@ -118,7 +126,10 @@ void fcvi_port_run(struct fcvi_port *port, uint64_t now)
 static void receive_disconnect(struct fcvi_port *p, const struct fcvi_frame *f)
 {
     if (f->iu == FCVI_IU_DISCONNECT_RQST) {
-        fcvi_disconnect_rqst(p, f);
+        if (rev1(p))
+            fcvi_rev1_disconnect_rqst(p, f);
+        else
+            fcvi_disconnect_rqst(p, f);
         return;
     }
     const struct exchange *x = fcvi_fc2_exchange_of(p, f);
@@ -126,18 +137,29 @@ static void receive_disconnect(struct fcvi_port *p, const struct fcvi_frame *f)
         fcvi_disconnect_resp(p, vi_at(p, x->owner), f);
 }
 
+static void receive_setup(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    bool rqst = f->iu == FCVI_IU_CONNECT_RQST;
+    if (rev1(p) && rqst)
+        fcvi_rev1_setup_rqst(p, f);
+    else if (rev1(p))
+        fcvi_rev1_setup_receive(p, f);
+    else if (rqst)
+        fcvi_responder_rqst(p, f);
+    else
+        fcvi_setup_receive(p, f);
+}
+
 /* E45: what fits nowhere is discarded. */
 static void receive_iu(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t *ack)
 {
     unsigned bit = 1u << f->iu;
-    if (f->iu == FCVI_IU_NONE || f->dh_length < (bit & FCVI_IUS_DH16 ? DH16 : DH32))
+    if (f->iu == FCVI_IU_NONE || f->dh_length < fcvi_fc2_row_of(p, (enum fcvi_iu)f->iu)->dh)
         return;
     if (bit & FCVI_IUS_DISCONNECT)
         receive_disconnect(p, f);
-    else if (f->iu == FCVI_IU_CONNECT_RQST)
-        fcvi_responder_rqst(p, f);
     else if (bit & FCVI_IUS_CONNECTION)
-        fcvi_setup_receive(p, f);
+        receive_setup(p, f);
     else if (!fcvi_message_receive(p, f))
         fcvi_fc2_ack_abort(ack);
 }
@@ -149,6 +171,10 @@ static void aborted_by_peer(struct fcvi_port *p, struct exchange *x)
         fcvi_message_class2_failed(p, x);
     } else if (x->kind == X_MESSAGE) {
         fcvi_message_aborted(p, x);
+    } else if (x->kind == X_CONFIRMED) {
+        fcvi_rev1_unconfirmed(p, x);
+    } else if (x->kind == X_SETUP && rev1(p)) {
+        fcvi_rev1_setup_aborted(p, setup_at(p, x->owner));
     } else if (x->kind == X_SETUP && x->originator) {
         if (setup_at(p, x->owner)->phase != SETUP_AWAIT_BA_ACC)
             fcvi_originator_failed(p, setup_at(p, x->owner));
@@ -221,7 +247,7 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool
 void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
 {
     struct fcvi_frame f;
-    fcvi_decode(frame, &f, NULL);
+    fcvi_decode_edition(frame, (enum fcvi_edition)p->config.revision, &f, NULL);
     if (!accepted(p, &f, own))
         return;
     if (f.kind == FCVI_KIND_ELS) {

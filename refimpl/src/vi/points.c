@@ -79,8 +79,8 @@ bool fcvi_vi_address_valid(const struct fcvi_port *p, const struct fcvi_address 
 {
     if (p->config.wire == FCVI_WIRE_VITCP)
         return a->discriminator_length <= FCVI_MAX_DISCRIMINATOR_VITCP;
-    return a->discriminator_length >= FCVI_MIN_DISCRIMINATOR &&
-           a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
+    uint8_t least = p->config.revision == FCVI_EDITION_REV1 ? 0 : FCVI_MIN_DISCRIMINATOR;
+    return a->discriminator_length >= least && a->discriminator_length <= FCVI_MAX_DISCRIMINATOR;
 }
 
 bool fcvi_vi_address_is_own(const struct fcvi_port *p, const struct fcvi_address *a)

@@ -71,7 +71,7 @@ int fcvi_wire_match(const struct fcvi_port *p, const struct vi *vi, const struct
         return fcvi_vitcp_match(vi, remote);
     case FCVI_WIRE_FC:
     default:
-        return fcvi_vi_attributes_match(&vi->attributes, remote);
+        return fcvi_setup_match(p, &vi->attributes, remote);
     }
 }
 

@@ -51,18 +51,29 @@ static struct entry *outstanding(struct fcvi_port *p, const struct vi *vi, uint3
     return NULL;
 }
 
+/* What a report says as status of the Descriptor. At Reliable Delivery the bits of the other end have no
+ * meaning in Sends and Writes (VI-DG 5.2): these are flushed. */
+static uint32_t status_of(const struct fcvi_port *p, const struct vi *vi, const struct entry *e,
+                          uint64_t error)
+{
+    const uint16_t *errors = profile_of(p)->errors;
+    if (vi->attributes.reliability != FCVI_RELIABLE_RECEPTION && e->op != FCVI_RDMA_READ)
+        return FCVI_STATUS_DESC_FLUSHED_ERROR;
+    if (error == errors[FCVI_VI_ERROR_MEMORY_PROTECTION])
+        return FCVI_STATUS_RDMA_PROT_ERROR;
+    return error == errors[FCVI_VI_ERROR_DESCRIPTOR] ? FCVI_STATUS_REMOTE_DESC_ERROR
+                                                     : FCVI_STATUS_TRANSPORT_ERROR;
+}
+
 /* The other side reports an error of message n, with which the connection is broken (VI-ARCH 2.5.3). */
 static void reported(struct fcvi_port *p, struct stream *s, uint64_t error, uint32_t n)
 {
     struct vi *vi = vi_at(p, s->vi);
-    const uint16_t *errors = profile_of(p)->errors;
-    uint32_t status = error == errors[FCVI_VI_ERROR_MEMORY_PROTECTION] ? FCVI_STATUS_RDMA_PROT_ERROR
-                      : error == errors[FCVI_VI_ERROR_DESCRIPTOR]      ? FCVI_STATUS_REMOTE_DESC_ERROR
-                                                                       : FCVI_STATUS_TRANSPORT_ERROR;
     if (outstanding(p, vi, n) == NULL)
         return;
     acknowledged(p, s, n - 1); /* messages are not reordered */
-    fcvi_vi_entry_finish(p, vi, false, outstanding(p, vi, n), status, 0);
+    struct entry *e = outstanding(p, vi, n);
+    fcvi_vi_entry_finish(p, vi, false, e, status_of(p, vi, e, error), 0);
     fcvi_vitcp_fail(p, s, true);
 }
 

@@ -258,6 +258,8 @@ static struct fcvi_port_config config_of(const struct net *net, int i)
                                  .name_server = net->name_server};
     if (net->tcp)
         c.wire = FCVI_WIRE_VITCP;
+    if (net->rev1)
+        c.revision = FCVI_EDITION_REV1;
     if (!net->strangers)
         c.peer = identity_of(net, !i);
     return c;

@@ -17,7 +17,8 @@ struct net {
     bool name_server;      /* by GID_IPP (7.6), otherwise by FARP (7.5) */
     uint32_t n_port_id;    /* of the first port, the other's is one more; 0: FLOGI assigns both */
     enum fcvi_fabric_place place;
-    bool tcp; /* VI/TCP instead: streams of bytes between the two, and no Fabric */
+    bool tcp;  /* VI/TCP instead: streams of bytes between the two, and no Fabric */
+    bool rev1; /* the edition of 1999 */
 };
 
 /** The host addresses that the ports have, and the names "alpha" and "beta" of the name service. */

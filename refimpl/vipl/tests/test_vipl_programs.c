@@ -1,6 +1,6 @@
 /* VIPL programs against each other over the simulated Fabric: every pair of them at every reliability level
  * that it is for, in the four topologies of 7.7, on In-Order and Out-of-Order Fabrics, in class 2 and 3, and
- * over VI/TCP. */
+ * over VI/TCP; some of them in the edition of 1999. */
 #include "net.h"
 
 #include "../../../codec/tests/quiet_check.h"
@@ -76,6 +76,24 @@ static const struct net nets[] = {
      .name_server = true,
      .place = FCVI_PLACE_FABRIC},
     {"VI/TCP", .tcp = true, .n_port_id = 0x010100},
+    {"point-to-point of 1999",
+     {.topology = FCVI_POINT_TO_POINT, .latency_us = LATENCY},
+     .service_class = 3,
+     .n_port_id = 0x010100,
+     .rev1 = true},
+    {"Fabric of 1999, FLOGI, PLOGI and Name Server",
+     {SERVICES(FCVI_FABRIC), .jitter_us = JITTER, .seed = 1},
+     .service_class = 3,
+     .strangers = true,
+     .name_server = true,
+     .place = FCVI_PLACE_FABRIC,
+     .rev1 = true},
+    {"Out-of-Order Fabric of 1999 in class 2, PLOGI and FARP",
+     {SERVICES(FCVI_FABRIC), .out_of_order = true, .jitter_us = JITTER, .seed = 4},
+     .service_class = 2,
+     .strangers = true,
+     .place = FCVI_PLACE_FABRIC,
+     .rev1 = true},
 };
 enum { PAIRS = sizeof pair / sizeof pair[0], NETS = sizeof nets / sizeof nets[0] };
 

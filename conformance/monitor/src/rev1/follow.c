@@ -213,6 +213,7 @@ static void note(struct r1_at_hand *r)
     struct r1_side *own = r->own;
     own->frame = s->in->number;
     own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    own->sent++;
     own->open = !s->end_sequence;
     own->dh_length = s->f->dh_length > R1_DH_MOST ? R1_DH_MOST : (uint8_t)s->f->dh_length;
     memcpy(own->dh, s->dh, own->dh_length);

@@ -1,14 +1,18 @@
 /* Rev 1.0, 5.6.5, 5.6.6 and clause 6: what goes on from frame to frame of one side of an Exchange. */
 #include "rev1.h"
 
-/* R06: each side counts its own, or goes on from the other's count where its Sequence begins. */
+/* R06: each side counts its own, or goes on from the other's count where its Sequence begins. Whose other
+ * side does not count so goes on from the other's number, or from the number of frames that the Exchange had.
+ */
 static bool continues(const struct r1_at_hand *r, uint16_t cnt)
 {
     if (r->own->frame != 0 && cnt == (uint16_t)(r->own->cnt + 1))
         return true;
     if (r->own->frame == 0 && cnt == 0)
         return true;
-    return r->begins && r->far->frame != 0 && cnt == (uint16_t)(r->far->cnt + 1);
+    if (!r->begins || r->far->frame == 0)
+        return false;
+    return cnt == (uint16_t)(r->far->cnt + 1) || cnt == (uint16_t)(r->own->sent + r->far->sent);
 }
 
 /* 5.6.5. False: the frame is one that came before, sent or delivered again. */

@@ -113,6 +113,16 @@ static void open_end(struct r1_at_hand *r, uint32_t from, uint32_t to, uint32_t 
     end->unsure = taken; /* which of the two is meant nobody can tell */
 }
 
+/* 6.8, 6.9: the VI_MSG_ID of the IU before. */
+static void check_id(struct r1_at_hand *r, uint32_t wanted)
+{
+    const uint64_t id = fcvi_DH_REV1_VI_MSG_ID(r->s->dh);
+    if (id != wanted)
+        mon_rev1_report(r, DH1(r, VI_MSG_ID), id,
+                        FCVI_BREACH("REV1-5.7.5-03", "the VI_MSG_ID is not that of the IU before", wanted),
+                        r->far->frame);
+}
+
 static void take_answer(struct r1_at_hand *r)
 {
     struct at_hand *s = r->s;
@@ -124,6 +134,7 @@ static void take_answer(struct r1_at_hand *r)
                                              "one, between FCVI_CONNECT_RQST and FCVI_CONNECT_RESP2"),
                         r->own->frame);
     x->answered = true;
+    check_id(r, x->id);
     const uint32_t handle = (uint32_t)fcvi_DH_REV1_VI_HANDLE(s->dh);
     if (!x->has_payload || p == NULL || !mon_rev1_far_good(r)) {
         s->m->rev1_blind = true;
@@ -154,6 +165,8 @@ static void take_acknowledgement(struct r1_at_hand *r)
     struct at_hand *s = r->s;
     struct r1_exchange *x = r->x;
     const uint64_t handle = fcvi_DH_REV1_VI_HANDLE(s->dh);
+    if (x->answered)
+        check_id(r, (uint32_t)fcvi_DH_REV1_VI_MSG_ID(r->far->dh));
     if (!x->answered && !fcvi_DH_REV1_CONN_ERR(s->dh))
         mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
                         FCVI_BREACH_IN_WORDS("REV1-5.3-03", "FCVI_CONNECT_RESP2 without a FCVI_CONNECT_RESP1",

@@ -50,7 +50,8 @@ class Review:
         return sum(outcome == "mend" for _, outcome, _ in self.lines)
 
 
-def _expect_code(answer: Answer, code: int, why: str) -> Optional[str]:
+def expect_code(answer: Answer, code: int, why: str) -> Optional[str]:
+    """What is wrong with an answer that has to be this error; None when nothing is."""
     return None if answer.code == code else f"{answer.method} was answered with {answer.words()}; answer error {code}, {why}"
 
 
@@ -109,7 +110,7 @@ class Checks:
     def random_method(self) -> Optional[str]:
         """Nobody has this method."""
         name = f"probe.{random.randrange(2**64):016x}"
-        return _expect_code(self.s.ask(name), NOT_FOUND, "since nobody has this method; without it the suite attaches no device")
+        return expect_code(self.s.ask(name), NOT_FOUND, "since nobody has this method; without it the suite attaches no device")
 
     def before_reset(self) -> Optional[str]:
         """A call before the first reset."""
@@ -127,7 +128,7 @@ class Checks:
         """A configuration in which something is missing."""
         config = configuration()
         del config["n_port_id"]
-        wrong = _expect_code(self.s.ask("reset", config), INVALID_PARAMS, "since n_port_id is missing")
+        wrong = expect_code(self.s.ask("reset", config), INVALID_PARAMS, "since n_port_id is missing")
         self._fresh()
         return wrong
 
@@ -156,7 +157,7 @@ class Checks:
             answer = self.s.ask("clock.advance", {"us": us})
             if answer.result is None or answer.result.get("now_us") != now:
                 return f"clock.advance by {us} gave {answer.words()}; now_us must be {now}, the sum since reset"
-        wrong = _expect_code(self.s.ask("clock.advance", {"us": -1}), INVALID_PARAMS, "since time does not run backwards")
+        wrong = expect_code(self.s.ask("clock.advance", {"us": -1}), INVALID_PARAMS, "since time does not run backwards")
         self._fresh()
         answer = self.s.ask("clock.advance", {"us": 0})
         if wrong is None and (answer.result or {}).get("now_us") != 0:
@@ -223,7 +224,7 @@ class Checks:
             return f"mem.read gave {read.words()}, where the fill pattern and what mem.write wrote make a55aa5010203a55a"
         for offset, length in ((0, 65), (64, 1), (2**32 - 1, 8)):
             answer = self.s.ask("mem.read", {"mem": mem, "offset": offset, "length": length})
-            wrong = _expect_code(answer, INVALID_PARAMS, f"since bytes {offset} to {offset + length} lie outside the region")
+            wrong = expect_code(answer, INVALID_PARAMS, f"since bytes {offset} to {offset + length} lie outside the region")
             if wrong:
                 return wrong
         return self._call("VipDeregisterMem", {"mem": mem}, "VIP_SUCCESS") if self._has("VipDeregisterMem") else None
@@ -297,7 +298,7 @@ class Checks:
             return "a line that arrived in two pieces was not read as one"
         self.s.flaws[:] = [words for words in self.s.flaws if "900001" not in words]
         long = self.s.ask("probe." + "x" * 40, {"hex": "00" * 30_000})
-        return _expect_code(long, NOT_FOUND, "a line may have 65,536 bytes")
+        return expect_code(long, NOT_FOUND, "a line may have 65,536 bytes")
 
     def frames(self) -> Optional[str]:
         """Frames that no port takes: the device ignores them and lives on."""
@@ -307,7 +308,7 @@ class Checks:
         self.s.notify("frame", {"hex": "00" * 24, "crc": "bad"})
         self.s.notify("a.later.version", {"x": 1})
         answer = self.s.ask("probe.alive")
-        return _expect_code(answer, NOT_FOUND, "a device that ignores hostile frames still answers")
+        return expect_code(answer, NOT_FOUND, "a device that ignores hostile frames still answers")
 
 
 def check_device(spec: str, timeout_s: float, log: Path, review: Review) -> str:

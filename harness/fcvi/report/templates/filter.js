@@ -24,7 +24,7 @@
     if (!unpacked[number]) {
       var bytes = Uint8Array.from(atob(packs[number].textContent), function (c) { return c.charCodeAt(0); });
       var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-      unpacked[number] = new Response(stream).json();
+      unpacked[number] = new Response(stream).text().then(function (texts) { return texts.split("\0"); });
     }
     return unpacked[number];
   }

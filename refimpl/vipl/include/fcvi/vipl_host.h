@@ -45,7 +45,8 @@ struct fcvi_vipl_nic_ops {
 struct fcvi_vipl_qos {
     uint32_t size;           /* sizeof(struct fcvi_vipl_qos); anything else is VIP_INVALID_QOS */
     uint32_t preference;     /* FCVI_PREF: 0 or 1 */
-    uint32_t pipeline_depth; /* FCVI_PIPELINE_DEPTH; both ends of a connection have to have the same */
+    uint32_t pipeline_depth; /* FCVI_PIPELINE_DEPTH; both ends of a connection have to have the same. Rev 1.0
+                                has none */
 };
 
 struct fcvi_vipl_name {
@@ -68,7 +69,7 @@ struct fcvi_vipl_nic {
     uint32_t more_host_count;
     uint32_t hardware_version;
     uint16_t max_discriminator_length;  /* 16..128; 128 */
-    bool short_discriminators;          /* they may have less than the 16 bytes of 7.2: VI/TCP */
+    bool short_discriminators;          /* they may have less than the 16 bytes of 7.2: VI/TCP, Rev 1.0 */
     uint16_t reliability_levels;        /* VIP_SERVICE_ bits; all three */
     uint16_t rdma_read_levels;          /* VIP_SERVICE_ bits; none. Never Unreliable Delivery */
     uint32_t max_register_bytes;        /* 2^31 */

@@ -1,0 +1,75 @@
+"""FC-VI Rev 1.0 (working draft of 1999) as the engine sees it: what is registered, and where each part is.
+
+Its catalogue is requirements.tsv and the requirements of 2007 that hold (holds.tsv). Its cases are those of cases/ and those of
+2007 that demand nothing but what holds (cases/of_2007.py).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+
+from fcvi.engine.protocol import Line, Protocol
+
+from conformance.fcvi.book import PROTOCOL as OF_2007
+
+if TYPE_CHECKING:
+    from fcvi.engine.case import CaseInfo
+    from fcvi.engine.pixit import Pixit
+    from fcvi.engine.review import PicsRule
+    from fcvi.engine.scenario import Scenario
+
+NAME = "FC-VI Rev 1.0"
+
+
+def _cases() -> Iterable[CaseInfo]:
+    from .cases import all_cases
+
+    return all_cases()
+
+
+def _scenario(*of_the_run: Any) -> Scenario:
+    """With the lower tester of FC that speaks the draft, and a monitor of the draft's rules."""
+    from fcvi.engine.catalogue import not_held
+    from fcvi.fc.rev1_scenario import Rev1Scenario
+
+    scenario: Scenario = partial(Rev1Scenario, void=not_held(PROTOCOL))(*of_the_run)
+    return scenario
+
+
+def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    from fcvi.fc.configuration import configuration
+
+    return {**configuration(pixit, seed, changes), "revision": PROTOCOL.edition}
+
+
+def _pics_rules() -> Sequence[PicsRule]:
+    from .pics_rules import RULES
+
+    return RULES
+
+
+def _line() -> Line:
+    from fcvi.fc.trace import LINE_REV1
+
+    return LINE_REV1
+
+
+PROTOCOL = Protocol(
+    name=NAME,
+    standard="FC-VI Rev 1.0 (NCITS working draft of 1999-02-03)",
+    prefix="REV1-",
+    erratum="R",
+    folder=Path(__file__).resolve().parent,
+    cases=_cases,
+    scenario=_scenario,
+    configuration=_configuration,
+    pics=OF_2007.pics,
+    pics_rules=_pics_rules,
+    attachments=OF_2007.attachments,
+    attach=OF_2007.attach,
+    line=_line,
+    edition="rev1",
+    base=OF_2007,
+)

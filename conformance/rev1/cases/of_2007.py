@@ -1,0 +1,39 @@
+"""The cases of 2007 that run against a device of 1999 as they are: all that they demand holds in the draft.
+
+Their IUs are those of the draft (harness/fcvi/fc/rev1.py), and a check of anything that does not hold says nothing
+(harness/fcvi/fc/rev1_scenario.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Mapping
+
+from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.catalogue import load_errata, not_held
+
+from conformance.fcvi.cases import all_cases as all_of_2007
+from conformance.rev1.book import NAME, PROTOCOL
+
+#: All that they demand holds, and they are left out: why. What R1 cases cover stands with them.
+CANNOT: Mapping[str, str] = {}
+
+#: The least Data_Field in which a connect IU has one frame (6.7, 6.8): variants with a smaller one cannot be.
+_LEAST = 16 + 332
+
+
+def cases_that_hold() -> list[CaseInfo]:
+    """Those cases, in their order, as cases of the draft."""
+    gone = not_held(PROTOCOL)
+    found = []
+    for case in all_of_2007():
+        if case.id in CANNOT or not case.requirements or gone & set(case.requirements):
+            continue
+        variants = tuple(v for v in case.variants if not _impossible(v))
+        errata = tuple(e for e in case.errata if e in load_errata([PROTOCOL]))
+        found.append(replace(case, protocol=NAME, variants=variants, errata=errata))
+    return found
+
+
+def _impossible(variant: Variant) -> bool:
+    return int(variant.config.get("receive_size", _LEAST)) < _LEAST

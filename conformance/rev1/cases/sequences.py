@@ -1,0 +1,245 @@
+"""Clauses 4.1, 5.4 and 5.6: Sequences, SEQ_CNT, RLTV_OFF and PREF."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.engine.case import case
+from fcvi.fc import build as frames, class2, codec
+from fcvi.fc.received import Exchange, Received
+from fcvi.fc.scenario import Inconclusive
+
+from conformance.rev1.steps.connection import (
+    REGISTRY, SMALL, Scenario, Setup, UD, check_disconnect, answer_disconnect, connect, expect_disconnect_resp, level_of,
+    send_disconnect, variants, with_rdma,
+)  # fmt: skip
+from conformance.rev1.steps.messages import (
+    Cut, answered, build, check_counts, check_offsets, deliver, each_frame, expect_good, expect_response, memory, originate,
+    pattern, post, register, respond, respond_with, take, take_read, transmit, until_completed,
+)  # fmt: skip
+
+_ALL = ("unreliable", "reliable-delivery", "reliable-reception")
+_SMALL = {"receive_size": SMALL}
+_OPS: list[tuple[str, dict[str, Any]]] = [
+    (f"{op}/{n}-bytes", {"op": op, "length": n, "applies": pics})
+    for op, pics in (("send", "send"), ("rdma-write", "rdma_write")) for n in (1, 336, 337, 3001)
+]  # fmt: skip
+_READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdma-read", "length": n, "applies": "rdma_read"})
+                                            for n in (1, 3001)]  # fmt: skip
+
+
+@case(
+    REGISTRY,
+    "R1.5.4.a",
+    "SEQ_CNT, SEQ_ID and RLTV_OFF",
+    clause="4.1, 5.4, 5.6.5, 5.6.6",
+    requirements=["REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-02", "REV1-5.4-03", "REV1-5.6.5-01", "REV1-5.6.5-02", "REV1-5.6.6-01",
+                  "FCVI-5.2.1-04", "FCVI-5.2.1-06", "FCVI-6.2.1-01", "FCVI-6.2.1-04", "FCVI-6.2.1-05", "FCVI-6.4.1-05",
+                  "FCVI-6.4.1-06"],
+    errata=["R02", "R06", "R22"],
+    tags=["message", "fields"],
+    applies="client or server",
+    variants=variants(roles=("any",), levels=("unreliable", "reliable-reception"), classes=(3, 2), choices=_OPS, config=_SMALL)
+    + variants(roles=("any",), levels=("reliable-delivery", "reliable-reception"), choices=_READS, config=_SMALL)
+    + variants(roles=("any",), levels=("unreliable",), classes=(2,), config=_SMALL, pics="send",
+               choices=[("class2/acks-held-back", {"op": "acks", "length": 0})])
+    + variants(roles=("any",), levels=("unreliable", "reliable-reception"), config=_SMALL, pics="send",
+               choices=[("tester-cuts/one-iu", {"op": "cuts", "length": 900, "ius": 1}),
+                        ("tester-cuts/three-ius", {"op": "cuts", "length": 900, "ius": 3})]),
+)  # fmt: skip
+def sequences(t: Scenario) -> None:
+    """SEQ_CNT is 0 in the first frame and goes on through the Exchange, without a wrap in an IU; RLTV_OFF is the displacement
+    of the payload. In class 2 no SEQ_ID is used again before the ACK of the last frame of its Sequence.
+    """
+    with_rdma(t)
+    setup = connect(t)
+    op = str(t.params["op"])
+    if op == "acks":
+        _acks_held_back(t, setup)
+    elif op == "cuts":
+        cut = Cut(frame=100, ius=int(t.params["ius"]))
+        deliver(t, setup, pattern(900), cut=cut)
+        deliver(t, setup, pattern(16))
+    else:
+        _both_ways(t, setup, op, pattern(int(t.params["length"])))
+    t.checked.update(("REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-03", "REV1-5.6.5-02"))
+    t.control("Messages passed")
+
+
+def _both_ways(t: Scenario, setup: Setup, op: str, data: bytes) -> None:
+    if op == "rdma-read":
+        _read(t, setup, data)
+        return
+    originate(t, setup, data, op, remote=(0x9000, 5) if op == "rdma-write" else None)
+    taken = take(t, setup, op, data)
+    if answered(t):
+        respond(t, setup, taken)
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01")
+    if op == "send":
+        deliver(t, setup, data)
+    else:
+        region = register(t, len(data), write=True)
+        sent = build(t, setup, data, op, va=region.va, region=region.handle)
+        transmit(t, sent)
+        if answered(t):
+            resp = expect_response(t, setup, sent)
+            _responder_counts(t, resp, len(sent.frames))
+        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us // 4)
+        t.require(memory(t, region) == data, "REV1-5.6.6-02", "an RDMA Write was not placed", memory(t, region)[:8].hex(),
+                  data[:8].hex())
+
+
+def _responder_counts(t: Scenario, resp: Received, before: int) -> None:
+    """The responder's first frame has 0 or goes on from the other side's count (R06)."""
+    seen = next(iter(each_frame(resp))).fc("SEQ_CNT")
+    t.require(seen in (0, before), "REV1-5.6.5-01", "SEQ_CNT of the response", seen, f"0, or {before}", at=resp)
+
+
+def _read(t: Scenario, setup: Setup, data: bytes) -> None:
+    source = register(t, len(data), read=True, data=data)
+    sent = build(t, setup, b"", "rdma-read", va=source.va, region=source.handle, VI_RMT_TOT_LEN=len(data))
+    transmit(t, sent)
+    ius = take_read(t, sent, len(data))
+    _responder_counts(t, ius[0], 1)
+    check_counts(t, ius, starts=False)
+    check_offsets(t, ius)
+    seen = b"".join(iu.payload for iu in ius)
+    if not seen and len(data):
+        raise Inconclusive("the DUT reads nothing: it takes no length from FCVI_READ_RQST (R04)")
+    t.require(seen == data, "FCVI-6.7.1-02", "an RDMA Read got other bytes", seen[:8].hex(), data[:8].hex())
+    sink = register(t, len(data))
+    post(t, setup.vi, "rdma-read", sink, length=len(data), remote=(0x9000, 5))
+    taken = take(t, setup, "rdma-read", None)
+    respond_with(t, setup, taken, data)
+    if taken.last.dh("VI_RMT_TOT_LEN"):
+        done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+        t.require(done is not None and done.good and memory(t, sink) == data, "FCVI-6.7.1-02", "an RDMA Read did not complete",
+                  "nothing" if done is None else sorted(done.status), "its data")  # fmt: skip
+
+
+_MANY = 12
+
+
+def _acks_held_back(t: Scenario, setup: Setup) -> None:
+    """The ACK of the last frame of each Sequence is held back: its SEQ_ID is taken until it comes."""
+    held: list[tuple[codec.Frame, Exchange]] = []
+
+    def acknowledge(view: codec.Frame, exchange: Exchange) -> Optional[frames.RawFrame]:
+        if view.iu == "SEND_RQST" and view.get("FC", "End_Sequence"):
+            held.append((view, exchange))
+            return None
+        return class2.ack_1(view, exchange.rx_id)
+
+    def release() -> None:
+        while held:
+            view, exchange = held.pop(0)
+            t.tester.send_frame(class2.ack_1(view, exchange.rx_id))
+
+    t.tester.acknowledge = acknowledge
+    data = pattern(300)
+    for _ in range(_MANY):
+        originate(t, setup, data)
+    t.wait(int(t.config["e_d_tov_us"]) // 20)
+    taken = [v.get("FC", "SEQ_ID") for v, _ in held]
+    t.require(len(set(taken)) == len(taken), "REV1-5.4-01", "SEQ_IDs of Sequences whose last ACK has not come", taken,
+              "all different")
+    t.require(len(taken) <= 256, "REV1-4.1-01", "Sequences that are open", len(taken), "256 at most")
+    t.tester.acknowledge = lambda view, exchange: class2.ack_1(view, exchange.rx_id)
+    release()
+    for _ in range(_MANY):
+        take(t, setup, "send", data)
+        expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+
+
+# ---- PREF ----
+
+
+@case(
+    REGISTRY,
+    "R1.5.6.2.a",
+    "PREF in every frame of a Connection, or in none",
+    clause="5.6.2, Annex A.3, Annex B",
+    requirements=["REV1-5.6.2-01", "REV1-5.6.2-02", "REV1-A.3-01"],
+    errata=["R13", "R18", "R26"],
+    tags=["message", "fields"],
+    applies="(client or server) and send",
+    variants=variants(levels=("unreliable", "reliable-reception"), classes=(3, 2), config=_SMALL,
+                      choices=[("on", {"preference": True, "applies": "preference"}), ("off", {"preference": False})])
+    + variants(levels=("unreliable",), config={**_SMALL, "login": "explicit"}, pics="explicit_login",
+               choices=[("explicit-login", {"preference": True, "applies": "preference"})]),
+)  # fmt: skip
+def preference(t: Scenario) -> None:
+    """With Priority each frame of a Connection has PREF, in Messages and in Disconnects; the setup may be without (R26).
+    Without it no frame has PREF. Frames of the tester with PREF are taken.
+    """
+    on = bool(t.params["preference"])
+    with_rdma(t)
+    if on:
+        t.tester.rewrite = _with_pref
+    before = len(t.tester.trace)
+    setup = connect(t)
+    made = len(t.tester.trace)
+    data = pattern(600)
+    originate(t, setup, data)
+    taken = take(t, setup, "send", data)
+    if answered(t):
+        respond(t, setup, taken)
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+    if t.pics["rdma_write"]:
+        originate(t, setup, data, "rdma-write", remote=(0x9000, 5))
+        taken = take(t, setup, "rdma-write", data)
+        if answered(t):
+            respond(t, setup, taken)
+        expect_good(t, setup.vi, "send", "FCVI-6.4.1-01")
+    if t.pics["rdma_read"] and level_of(t) != UD:
+        source = register(t, 300, read=True)
+        sent = build(t, setup, b"", "rdma-read", va=source.va, region=source.handle, VI_RMT_TOT_LEN=300)
+        transmit(t, sent)
+        take_read(t, sent, 300)
+    deliver(t, setup, data)
+    t.control("Messages passed in both directions")
+    call = t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    check_disconnect(t, rqst, setup)
+    answer_disconnect(t, rqst, setup)
+    t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
+    again = connect(t)
+    deliver(t, again, data)
+    expect_disconnect_resp(t, again, send_disconnect(t, again.dut_handle), again.sent)
+    _judge(t, on, before, made)
+    if t.config["login"] == "explicit":
+        _tolerance(t)
+
+
+def _judge(t: Scenario, on: bool, before: int, made: int) -> None:
+    row = "REV1-5.6.2-01" if on else "REV1-5.6.2-02"
+    t.checked.update(("REV1-5.6.2-01", "REV1-5.6.2-02", "REV1-A.3-01") if on else ("REV1-5.6.2-02",))
+    for number, entry in enumerate(t.tester.trace[before:], before + 1):
+        if entry.sender != "dut":
+            continue
+        view = codec.decode(entry.data, entry.sof, entry.eof, edition=t.tester.edition)
+        if view.kind != "iu" or bool(view.get("FC", "PREF")) == on:
+            continue
+        setup_iu = (view.iu or "").startswith("CONNECT")
+        words = f"PREF of frame {number} ({view.iu})"
+        t.report(row, words, str(int(not on)), str(int(on)), byte=4, bits="7-7", erratum="R26" if on and setup_iu else None)
+
+
+def _with_pref(frame: frames.RawFrame) -> frames.RawFrame:
+    """PREF in each frame of FC-VI that the tester sends."""
+    if frame.data[8] != 0x58:
+        return frame
+    buf = bytearray(frame.data)
+    codec.put("FC", "PREF", buf, 1)
+    return frames.RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
+
+
+def _tolerance(t: Scenario) -> None:
+    """Class service parameters of the DUT's login, word 0 bit 22: FC-FS has moved it since, so it is a notice (R18)."""
+    for received in t.tester.inbox:
+        if received.kind not in ("PLOGI", "LS_ACC") or len(received.payload) < 116:
+            continue
+        a_class = received.payload[68:84] if int(t.config["class"]) == 2 else received.payload[84:100]
+        if not a_class[1] & 0x40:
+            t.report("REV1-A.3-01", f"CS_CTL Tolerance in {received.kind}", "0", "1", at=received, erratum="R18")
+            return

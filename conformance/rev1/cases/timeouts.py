@@ -1,0 +1,131 @@
+"""Clause 8: what a port does when no answer comes."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.engine.case import case
+from fcvi.engine.scenario import Inconclusive
+from fcvi.engine.upper import Call
+from fcvi.fc.received import Exchange, Received
+
+from conformance.rev1.steps.connection import (
+    CLIENT, REGISTRY, SERVER, Scenario, connect, connect_client, connect_server, finish_wait, patience, send_rqst, start_accept,
+    start_request, start_wait, variants, with_rdma,
+)  # fmt: skip
+from conformance.rev1.steps.messages import originate, pattern, post, register, take
+
+_WAITS: list[tuple[str, dict[str, Any]]] = [
+    ("no-resp1", {"what": "resp1", "only": CLIENT}),
+    ("no-resp2", {"what": "resp2", "only": SERVER}),
+    ("no-disconnect-resp", {"what": "disconnect"}),
+]
+_MESSAGES: list[tuple[str, dict[str, Any]]] = [
+    ("no-send-resp", {"what": "send", "applies": "send", "only": "reliable-reception"}),
+    ("no-write-resp", {"what": "rdma-write", "applies": "rdma_write", "only": "reliable-reception"}),
+    ("no-read-resp", {"what": "rdma-read", "applies": "rdma_read"}),
+]
+
+
+@case(
+    REGISTRY,
+    "R1.8.a",
+    "No answer: ABTS after FCVI_ULP_TIMEOUT",
+    clause="8",
+    requirements=["REV1-8-01", "REV1-8-02", "REV1-8-03", "REV1-8-04", "FCVI-4.1-04"],
+    errata=["R01", "R17"],
+    tags=["timing", "loss", "setup", "message"],
+    applies="client or server",
+    variants=variants(choices=_WAITS)
+    + variants(classes=(2,), choices=[(f"class2/{n}", c) for n, c in _WAITS])
+    + variants(levels=("reliable-delivery", "reliable-reception"), roles=("any",), choices=_MESSAGES)
+    + variants(choices=[(f"own-timeout/{n}", {**c, "own": True}) for n, c in _WAITS[:2]])
+    + variants(roles=(SERVER,), classes=(3, 2), choices=[("tester-aborts", {"what": "tester"})]),
+)  # fmt: skip
+def no_answer(t: Scenario) -> None:
+    """Each IU that expects a response waits FCVI_ULP_TIMEOUT for it; then ABTS recovers the Exchange. The value is the
+    implementation's (PIXIT ulp_timeout_ms); where the laboratory does not know it, the device is taken at what reset told it.
+    """
+    what = str(t.params["what"])
+    if what == "tester":
+        _tester_aborts(t)
+        return
+    unanswered = {"resp1": _no_resp1, "resp2": _no_resp2, "disconnect": _no_disconnect_resp}.get(what, _no_response)
+    exchange, started, row, call = unanswered(t)
+    abts = t.expect("ABTS", "REV1-8-03", exchange=exchange, within_us=patience(t), why="without an answer")
+    t.tester.send_ba_acc(abts)
+    t.settle()
+    t.checked.update(("REV1-8-01", "REV1-8-02"))
+    if not t.params.get("own"):
+        _judge_time(t, abts, started, row)
+    if call is not None:  # a client may try once more by itself: the draft has no rule against it
+        waiting = call
+        t.until(lambda: waiting.done, patience(t))
+    t.wait(t.ulp_timeout_us // 10)
+    t.tolerate("DISCONNECT_RQST", "CONNECT_RQST", "SEND_RQST", "WRITE_RQST", "READ_RQST")
+    t.discard("CONNECT_RQST", "ABTS")
+    connect_client(t) if t.pics["client"] and t.params["role"] != SERVER else connect_server(t)
+    t.control("a further setup completed")
+
+
+def _judge_time(t: Scenario, abts: Received, started: Received | int, row: str) -> None:
+    """At FCVI_ULP_TIMEOUT of the device. One that nobody has declared may be another than the device was told."""
+    begun = started if isinstance(started, int) else started.time_us
+    if t.ulp_us is not None:
+        t.expect_time(abts, begun + t.ulp_us, row, "ABTS at FCVI_ULP_TIMEOUT")
+        return
+    first, last = begun + t.ulp_timeout_us - t.pixit.early_us, begun + t.ulp_timeout_us + t.pixit.late_us
+    t.checked.add(row)
+    if abts.time_us < first or abts.earliest_us > last:
+        raise Inconclusive(
+            f"ABTS after {abts.time_us - begun} us: FCVI_ULP_TIMEOUT of the device is not the {t.ulp_timeout_us} us that it was "
+            "told; declare it as ulp_timeout_ms in [pixit]"
+        )
+
+
+def _tester_aborts(t: Scenario) -> None:
+    """The tester's own ABTS, for a setup that the application of the DUT has not answered."""
+    wait = start_wait(t)
+    setup = send_rqst(t)
+    finish_wait(t, wait)
+    t.tester.send_abts(setup.exchange)
+    t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=setup.exchange, why="after ABTS")
+    t.tolerate("CONNECT_RESP1")
+    connect_server(t)
+    t.control("a further setup completed")
+
+
+Waited = tuple[Exchange, "Received | int", str, Optional[Call]]
+
+
+def _no_resp1(t: Scenario) -> Waited:
+    setup = start_request(t)
+    assert setup.rqst is not None
+    return setup.exchange, setup.rqst, "REV1-8-01", setup.call
+
+
+def _no_resp2(t: Scenario) -> Waited:
+    wait = start_wait(t)
+    setup = send_rqst(t)
+    resp1 = start_accept(t, setup, finish_wait(t, wait))
+    return setup.exchange, resp1, "REV1-8-04", None
+
+
+def _no_disconnect_resp(t: Scenario) -> Waited:
+    setup = connect(t)
+    t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    return rqst.exchange, rqst, "REV1-8-01", None
+
+
+def _no_response(t: Scenario) -> Waited:
+    with_rdma(t)
+    setup = connect(t)
+    op = str(t.params["what"])
+    if op == "rdma-read":
+        post(t, setup.vi, op, register(t, 20), length=20, remote=(0x9000, 5))
+        taken = take(t, setup, op, None)
+    else:
+        originate(t, setup, pattern(20), op, remote=(0x9000, 5) if op == "rdma-write" else None)
+        taken = take(t, setup, op, pattern(20))
+    return taken.exchange, taken.last, "REV1-8-01", None

@@ -1,0 +1,427 @@
+"""The faults of Rev 1.0, by clause (rev1_faulty.py says what they are made of)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fcvi.fc import codec
+
+from .rev1_faulty import (
+    BrokenDut, Fault, HEADER, accepting, both, cut, drop, later_frame, longer_header, only, payload_byte, put, refuses, refusing,
+    returns, shorter_header, state, swap_addresses, twice, with_payload,
+)  # fmt: skip
+
+_CLIENT, _SERVER = "R1.5.3.a/unreliable/class3", "R1.5.3.b/unreliable/class3"
+_IU_C, _IU_RR = "R1.5.1.a/dut-client/unreliable/class3/dut-ends", "R1.5.1.a/dut-client/reliable-reception/class3/dut-ends"
+_IU_T = "R1.5.1.a/dut-client/unreliable/class3/tester-ends"
+_ERROR, _CONNECTED = "VIP_STATE_ERROR", "VIP_STATE_CONNECTED"
+_MESSAGE = ("SEND_RQST", "WRITE_RQST")
+_LATE, _HIGHER, _LOWER = "R1.5.3.3.a/dut-late/nobody-waits", "R1.5.3.4.a/dut-higher/last-byte", "R1.5.3.4.a/dut-lower/last-byte"
+_DISCONNECT = "R1.5.3.5.a/dut-client/unreliable/dut/after-3"
+_BY_TESTER = "R1.5.3.5.a/dut-server/unreliable/tester/application"
+_WRITES = "R1.6.3.a/unreliable/class3/dut-writes/2000-bytes"
+_TESTER_WRITES = "R1.6.3.a/unreliable/tester-writes/one-iu"
+_READ = "R1.6.5.a/dut-client/reliable-delivery/request"
+_READ_RESP = "R1.6.5.a/dut-client/reliable-delivery/response"
+
+
+def _after_resp1(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A fourth IU on the Exchange of the setup, as 2007 has, in front of whatever comes next of the port."""
+    again = bytearray(buf[: HEADER + 16])
+    for structure, name, value in (("FC", "R_CTL", 3), ("FC", "SEQ_CNT", 1), ("DH_REV1", "VI_OPCODE", 0x1A),
+                                   ("FC", "Last_Sequence", 1),
+                                   ("FC", "Relative_Offset_Present", 0), ("FC", "Sequence_Initiative", 0)):
+        codec.put(structure, name, again, value, 0 if structure == "FC" else HEADER)
+    dut.memory["later"] = bytes(again)
+    return [bytes(buf)]
+
+
+def _the_fourth(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
+    dut.invent(dut.memory["later"])
+    return result
+
+
+def _as_rev1(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A Send of 2007 is read as if it were of the draft: the header is cut."""
+    data = bytearray(buf)
+    if data[13] & 3 == 2 and data[HEADER + 4] == 0:
+        del data[HEADER + 16 : HEADER + 32]
+        codec.put("FC", "Device_Header", data, 1)
+    return [bytes(data)]
+
+
+def _other_lost(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A bad request takes all VIs along."""
+    if buf[8] == 0x58 and buf[HEADER + 4] == 0x10 and len(buf) != HEADER + 16 + 332:
+        dut.memory["bad"] = True
+    return [bytes(buf)]
+
+
+def _all_in_error(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "State": _ERROR} if dut.memory.get("bad") else result
+
+
+def _mode_upsets(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    dut.memory["bad"] = dut.memory.get("bad") or view.get("DH", "MODE") not in (1, 2)
+    return [bytes(buf)]
+
+
+def _swapped(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """The third response goes out in front of the second."""
+    held = dut.memory.pop("held", None)
+    if held is None and dut.counts["SEND_RESP"] == 2:
+        dut.memory["held"] = bytes(buf)
+        return []
+    return [bytes(buf)] if held is None else [bytes(buf), held]
+
+
+def _renumbered(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A gap in VI_MSG_ID is not noticed."""
+    wanted = dut.memory.get("next", 0)
+    seen = int(codec.get("DH_REV1", "VI_MSG_ID", bytes(buf), HEADER))
+    dut.memory["shift"] = seen - wanted
+    if view.get("FC", "End_Sequence"):
+        dut.memory["next"] = wanted + 1
+    codec.put("DH_REV1", "VI_MSG_ID", buf, wanted, HEADER)
+    return [bytes(buf)]
+
+
+def _shifted_back(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    codec.put("DH_REV1", "VI_MSG_ID", buf, int(codec.get("DH_REV1", "VI_MSG_ID", bytes(buf), HEADER)) + dut.memory["shift"], HEADER)
+
+
+def _not_the_wrap(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    last = dut.memory.get("last")
+    dut.memory["last"] = seen = view.get("DH", "VI_MSG_ID")
+    return [] if last == 0xFFFFFFFF and seen == 0 else [bytes(buf)]
+
+
+def _immediate_by_bit_0(dut: BrokenDut, params: dict[str, Any]) -> dict[str, Any]:
+    return {**params, "immediate": 0} if params["queue"] == "recv" and dut.memory.get("bit 0") else params
+
+
+def _see_bit_0(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """Bit 0 of a request is noted, and taken away."""
+    dut.memory["bit 0"] = bool(view.get("DH", "VI_FLAGS") == 1)
+    codec.put("DH_REV1", "VI_FLAGS", buf, int(codec.get("DH_REV1", "VI_FLAGS", bytes(buf), HEADER)) & 0xFE, HEADER)
+    return [bytes(buf)]
+
+
+def _no_immediate(dut: BrokenDut, params: dict[str, Any]) -> dict[str, Any]:
+    return {**params, "immediate": None} if params["queue"] == "recv" else params
+
+
+def _all_good(dut: BrokenDut, params: dict[str, Any]) -> dict[str, Any]:
+    status = [s for s in params["status"] if not s.endswith("_ERROR")]
+    return {**params, "status": [*status, "VIP_STATUS_DONE"] if "VIP_STATUS_DONE" not in status else status}
+
+
+def _late_numbers(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """SEQ_CNT begins so high that it wraps in the first IU."""
+    codec.put("FC", "SEQ_CNT", buf, int(codec.get("FC", "SEQ_CNT", bytes(buf))) + 0xFFFE)
+
+
+def _invented_response(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A FCVI_SEND_RESP at a level that has none."""
+    if view.get("FC", "End_Sequence"):
+        answer = bytearray(bytes(buf[: HEADER + 16]))
+        answer[1:4], answer[5:8] = buf[5:8], buf[1:4]
+        for structure, name, value in (
+            ("FC", "R_CTL", 7), ("FC", "Exchange_Context", 1), ("FC", "First_Sequence", 0), ("FC", "Last_Sequence", 1),
+            ("FC", "SEQ_CNT", 0), ("FC", "Parameter", 0), ("FC", "Relative_Offset_Present", 0), ("FC", "RX_ID", 0x77),
+            ("FC", "Fill_Bytes", 0), ("DH_REV1", "VI_OPCODE", 8), ("DH_REV1", "VI_HANDLE", dut.memory.get("handle", 0)),
+        ):
+            codec.put(structure, name, answer, value, 0 if structure == "FC" else HEADER)
+        dut.invent(bytes(answer))
+    return [bytes(buf)]
+
+
+def _note_handle(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    dut.memory["handle"] = int(codec.get("CONN_REV1", "VI_RQST_HANDLE", bytes(buf), view.payload_offset))
+    return [bytes(buf)]
+
+
+def _gives_up(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A Message behind a lost one: the provider disconnects, and says that the application did."""
+    if view.get("DH", "VI_MSG_ID") != dut.memory.get("next", 0):
+        rqst = bytearray(bytes(buf[: HEADER + 16]))
+        rqst[1:4], rqst[5:8] = buf[5:8], buf[1:4]
+        for structure, name, value in (
+            ("FC", "R_CTL", 2), ("FC", "First_Sequence", 1), ("FC", "Last_Sequence", 0), ("FC", "Sequence_Initiative", 1),
+            ("FC", "Parameter", 0), ("FC", "Relative_Offset_Present", 0), ("FC", "OX_ID", 0x7ABC), ("FC", "RX_ID", 0xFFFF),
+            ("FC", "Fill_Bytes", 0), ("DH_REV1", "VI_OPCODE", 0x12), ("DH_REV1", "VI_FLAGS", 5),
+            ("DH_REV1", "VI_HANDLE", dut.memory["handle"]), ("DH_REV1", "VI_MSG_ID", 1),
+        ):
+            codec.put(structure, name, rqst, value, 0 if structure == "FC" else HEADER)
+        dut.invent(bytes(rqst))
+    dut.memory["next"] = dut.memory.get("next", 0) + 1
+    return [bytes(buf)]
+
+
+def _refuse_later(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    refusing(1)(dut, view, buf)
+
+
+def _discriminator_cut(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A DISCRIM_LEN beyond 128 is taken for that of the call."""
+    at = view.payload_offset + 156
+    if int.from_bytes(buf[at + 2 : at + 4], "big") > 128:
+        buf[at + 2 : at + 4] = (16).to_bytes(2, "big")
+    return [bytes(buf)]
+
+
+def _mapped_is_v4(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    at = view.payload_offset + 156 + 4
+    if buf[at + 10 : at + 12] == b"\xff\xff":
+        buf[at + 10 : at + 12] = b"\0\0"
+    return [bytes(buf)]
+
+
+def _any_level(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """The level of a request is taken for that of the VI."""
+    buf[view.payload_offset + 304] = dut.memory.setdefault("level", {1: 1}.get(1, 1))
+    return [bytes(buf)]
+
+
+def _another_each_time(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """A reserved Precedence is an error at first, and nothing special the second time."""
+    at = view.payload_offset + 312
+    if buf[at] > 1:
+        dut.memory["precedence"] = dut.memory.get("precedence", 0) + 1
+        if dut.memory["precedence"] % 2 == 0:
+            return []
+    return [bytes(buf)]
+
+
+def _flags_of_2007(view: codec.Frame) -> bool:
+    return view.get("DH", "VI_FLAGS") == 0x80
+
+
+def _port_name_decides(name: str, higher: bool) -> Fault:
+    """A device of 2007 in the arbitration."""
+    edit = refusing(5) if higher else accepting
+    side = "higher" if higher else "lower"
+    return Fault(f"port-name-decides/{side}/{name}", f"R1.5.3.4.a/dut-{side}/{name}", "REV1-5.3.4-04", out={"CONNECT_RESP1": edit})
+
+
+FAULTS = [
+    # 4.1, 4.2
+    Fault("another-host", _CLIENT, "REV1-4.2-01", out={"CONNECT_RQST": payload_byte(8 + 19, lambda b: b ^ 1)}),
+    Fault("any-level-accepted", "R1.7.2.a/unreliable/other-level", "REV1-4.2-02", into={"CONNECT_RQST": _any_level}),
+    # 5.1
+    Fault("no-reliable-delivery", "R1.5.1.c/dut-client/reliable-delivery", "REV1-5.1-01",
+          results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
+    Fault("no-unreliable-delivery", "R1.5.1.c/dut-server/unreliable", "REV1-5.1-01",
+          results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
+    Fault("responses-out-of-order", "R1.5.1.c/dut-client/reliable-reception/stream", "REV1-5.1-03", out={"SEND_RESP": _swapped}),
+    Fault("answers-behind-a-gap", "R1.5.1.c/dut-server/reliable-reception/skipped", "REV1-5.1-04", into={"SEND_RQST": _renumbered},
+          out={"SEND_RESP": _shifted_back}),
+    Fault("send-with-32-bytes", _IU_C, "REV1-5.1-05", out={"SEND_RQST": longer_header}),
+    Fault("read-resp-with-32-bytes", _IU_RR, "REV1-5.1-06", out={"READ_RESP": longer_header}),
+    Fault("rqst-with-32-bytes", _CLIENT, "REV1-5.1-07", out={"CONNECT_RQST": longer_header}),
+    Fault("resp1-with-32-bytes", _SERVER, "REV1-5.1-07", out={"CONNECT_RESP1": longer_header}),
+    Fault("resp2-with-32-bytes", _CLIENT, "REV1-5.1-07", out={"CONNECT_RESP2": longer_header}),
+    Fault("disconnect-rqst-with-32-bytes", _DISCONNECT, "REV1-5.1-07", out={"DISCONNECT_RQST": longer_header}),
+    Fault("disconnect-resp-1b", _BY_TESTER, "REV1-5.1-08", out={"DISCONNECT_RESP": put("DH", "VI_OPCODE", 0x1B)}),
+    Fault("a-fourth-iu", _SERVER, "REV1-5.1-09", out={"CONNECT_RESP1": _after_resp1}, results={"VipConnectAccept": _the_fourth}),
+    Fault("sends-of-2007-taken", "R1.5.1.b/dut-client/unreliable/send-of-2007", "REV1-5.1-10", into={"*": _as_rev1}),
+    Fault("write-with-16-bytes", _IU_C, "REV1-5.7-01", out={"WRITE_RQST": shorter_header}),
+    Fault("send-resp-with-32-bytes", _IU_RR, "REV1-5.7-01", out={"SEND_RESP": longer_header}),
+    # 5.2, 5.3
+    Fault("unreliable-read-succeeds", "R1.6.5.a/dut-client/unreliable", "REV1-5.2.3-01", completions=_all_good),
+    Fault("rqst-keeps-initiative", _CLIENT, "REV1-5.3-01", out={"CONNECT_RQST": put("FC", "Sequence_Initiative", 0)}),
+    Fault("resp1-keeps-initiative", _SERVER, "REV1-5.3-02", out={"CONNECT_RESP1": put("FC", "Sequence_Initiative", 0)}),
+    Fault("resp1-is-last", _SERVER, "REV1-5.3-02", out={"CONNECT_RESP1": put("FC", "Last_Sequence", 1)}),
+    Fault("resp2-is-not-last", _CLIENT, "REV1-5.3-03", out={"CONNECT_RESP2": put("FC", "Last_Sequence", 0)}),
+    Fault("accept-refuses", _SERVER, "REV1-5.3.2-01", out={"CONNECT_RESP1": refusing(1)}),
+    Fault("no-resp1", _SERVER, "FCVI-6.9.1-01", out={"CONNECT_RESP1": drop()}),
+    Fault("resp2-with-an-error", _CLIENT, "REV1-5.3.2-02", out={"CONNECT_RESP2": refusing(3)}),
+    Fault("no-resp2", _CLIENT, "REV1-5.3.2-02", out={"CONNECT_RESP2": drop()}),
+    Fault("request-not-successful", _CLIENT, "REV1-5.3.2-02", results={"VipConnectRequest": returns("VIP_NOT_REACHABLE")}),
+    Fault("accept-not-successful", _SERVER, "REV1-5.3.2-03", results={"VipConnectAccept": returns("VIP_TIMEOUT")}),
+    Fault("accept-succeeds-on-an-error", "R1.5.3.b/acknowledged-with-an-error", "REV1-5.3.2-03",
+          results={"VipConnectAccept": returns("VIP_SUCCESS")}),
+    Fault("resp2-not-heard", _SERVER, "REV1-5.3.2-03", into={"CONNECT_RESP2": drop()}),
+    Fault("late-peer-says-03", _LATE, "REV1-5.3.3-01", out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 3))}),
+    Fault("late-peer-accepts", _LATE, "REV1-5.3.3-01", out={"CONNECT_RESP1": only(refuses, accepting)}),
+    Fault("late-peer-says-no-match", _LATE, "REV1-5.3.3-01", out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 2))}),
+    Fault("refused-peer-refuses", "R1.5.3.3.a/tester-late/no-waiting", "REV1-5.3.3-02", out={"CONNECT_RESP1": _refuse_later}),
+    Fault("higher-refuses", _HIGHER, "REV1-5.3.4-01", out={"CONNECT_RESP1": refusing(5)}),
+    Fault("higher-is-silent", _HIGHER, "REV1-5.3.4-01", out={"CONNECT_RESP1": drop()}),
+    Fault("lower-accepts", _LOWER, "REV1-5.3.4-02", out={"CONNECT_RESP1": accepting}),
+    Fault("lower-waits", "R1.5.3.4.a/dut-lower/last-byte", "REV1-5.3.4-02", out={"CONNECT_RESP1": drop()}),
+    Fault("lower-says-reject", _LOWER, "REV1-5.3.4-02", out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 1))}),
+    Fault("lower-says-duplicate", _LOWER, "REV1-5.3.4-03", out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 7))}),
+    _port_name_decides("top-bit", True), _port_name_decides("high-word", False), _port_name_decides("ipv4-top-byte", True),
+    Fault("peer-is-not-connected", _HIGHER, "REV1-5.3.4-05", results={"VipConnectPeerWait": returns("VIP_REJECT")}),
+    Fault("disconnect-not-answered", _BY_TESTER, "REV1-5.3.5-01", out={"DISCONNECT_RESP": drop()}),
+    Fault("disconnect-not-told", _BY_TESTER, "REV1-5.3.5-01", mute=frozenset({"error"})),
+    Fault("application-says-kernel", _DISCONNECT, "REV1-5.3.5-02", out={"DISCONNECT_RQST": put("DH", "MODE", 4)}),
+    # 5.4, 5.6
+    Fault("seq-id-used-again", "R1.5.4.a/class2/acks-held-back", "REV1-5.4-01", out={"SEND_RQST": put("FC", "SEQ_ID", 7)}),
+    Fault("seq-cnt-from-one", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.4-02",
+          out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n + 1)}),
+    Fault("seq-cnt-wraps", "R1.5.4.a/unreliable/class3/send/3001-bytes", "REV1-5.4-03", out={"SEND_RQST": _late_numbers}),
+    Fault("seq-cnt-stands", "R1.5.4.a/unreliable/class3/rdma-write/3001-bytes", "REV1-5.6.5-01",
+          out={"WRITE_RQST": put("FC", "SEQ_CNT", 0)}),
+    Fault("response-counts-from-seven", "R1.5.4.a/reliable-reception/class3/rdma-write/1-bytes", "REV1-5.6.5-01",
+          out={"WRITE_RESP": put("FC", "SEQ_CNT", 7)}),
+    Fault("no-pref-in-a-message", "R1.5.6.2.a/dut-client/unreliable/class3/on", "REV1-5.6.2-01",
+          out={"WRITE_RQST": put("FC", "PREF", 0)}),
+    Fault("no-pref-in-the-disconnect", "R1.5.6.2.a/dut-server/unreliable/class3/on", "REV1-5.6.2-01",
+          out={"DISCONNECT_RQST": put("FC", "PREF", 0)}),
+    Fault("pref-in-a-message", "R1.5.6.2.a/dut-client/unreliable/class3/off", "REV1-5.6.2-02",
+          out={"SEND_RQST": put("FC", "PREF", 1)}),
+    Fault("pref-in-the-setup", "R1.5.6.2.a/dut-server/unreliable/class3/off", "REV1-5.6.2-02",
+          out={"CONNECT_RESP1": put("FC", "PREF", 1)}),
+    Fault("offset-stands", "R1.5.4.a/unreliable/class3/send/3001-bytes", "REV1-5.6.6-01",
+          out={"SEND_RQST": put("FC", "Parameter", 0)}),
+    Fault("offset-from-four", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.6.6-01",
+          out={"SEND_RQST": put("FC", "Parameter", 4)}),
+    Fault("offset-not-added", _TESTER_WRITES, "REV1-5.6.6-02", into={"WRITE_RQST": only(later_frame, put("FC", "Parameter", 0))}),
+    Fault("a-byte-too-early", _TESTER_WRITES, "REV1-5.6.6-02", into={"WRITE_RQST": put("DH", "VI_RMT_VA", lambda va: va - 1)}),
+    # 5.7.2, 5.7.3
+    Fault("reserved-flag-of-a-send", _IU_C, "REV1-5.7.2-01", out={"SEND_RQST": put("DH", "VI_FLAGS", lambda f: f | 0x10)}),
+    Fault("reserved-flag-of-a-request", _CLIENT, "REV1-5.7.2-01", out={"CONNECT_RQST": put("DH", "VI_FLAGS", lambda f: f | 0x08)}),
+    Fault("reserved-flag-of-a-response", _IU_RR, "REV1-5.7.2-01", out={"SEND_RESP": put("DH", "VI_FLAGS", 0x10)}),
+    Fault("immediate-by-bit-0", "R1.5.7.2.a/unreliable/send", "REV1-5.7.2-02",
+          out={"SEND_RQST": only(_flags_of_2007, put("DH", "VI_FLAGS", 1))}),
+    Fault("immediate-not-told", "R1.5.7.2.a/reliable-delivery/send", "REV1-5.7.2-02", completions=_no_immediate),
+    Fault("bit-0-is-immediate", "R1.5.7.2.a/unreliable/bit-0", "REV1-5.7.2-03", into={"SEND_RQST": _see_bit_0},
+          completions=_immediate_by_bit_0),
+    Fault("client-asks-as-a-peer", "R1.5.7.2.b/own-mode/client", "REV1-5.7.2-04", out={"CONNECT_RQST": put("DH", "MODE", 2)}),
+    Fault("peer-asks-as-a-client", "R1.5.7.2.b/own-mode/peer", "REV1-5.7.2-04", out={"CONNECT_RQST": put("DH", "MODE", 1)}),
+    Fault("application-mode-of-2007", _DISCONNECT, "REV1-5.7.2-05", out={"DISCONNECT_RQST": put("DH", "VI_FLAGS", 2)}),
+    Fault("provider-says-application", "R1.5.3.5.a/dut-server/reliable-delivery/provider", "REV1-5.7.2-05",
+          into={"SEND_RQST": _gives_up, "CONNECT_RQST": _note_handle}),
+    Fault("reserved-mode-upsets", "R1.5.7.2.b/mode-03", "REV1-5.7.2-06", into={"CONNECT_RQST": _mode_upsets},
+          results={"VipQueryVi": _all_in_error}),
+    Fault("reserved-flag-of-resp1", _SERVER, "REV1-5.7.2-07", out={"CONNECT_RESP1": put("DH", "VI_FLAGS", 2)}),
+    Fault("reserved-flag-of-resp2", _CLIENT, "REV1-5.7.2-07", out={"CONNECT_RESP2": put("DH", "VI_FLAGS", 0x40)}),
+    Fault("reserved-flag-of-disconnect-resp", _IU_T, "REV1-5.7.2-07", out={"DISCONNECT_RESP": put("DH", "VI_FLAGS", 4)}),
+    Fault("a-reserved-reason", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.2-09",
+          out={"CONNECT_RESP1": only(refuses, refusing(0x20))}),
+    Fault("no-reason", "R1.5.7.6.a/dut-server/no-match", "REV1-5.7.2-09", out={"CONNECT_RESP1": only(refuses, refusing(0))}),
+    Fault("reserved-bytes-refused", "R1.5.7.2.b/dut-server/unreliable/reserved-bytes", "REV1-5.7.3-01",
+          into={"CONNECT_RQST": only(lambda v: bool(v.get("DH", "VI_RSVD")), drop())}),
+    Fault("reserved-bytes-of-a-send", "R1.5.7.2.b/dut-client/unreliable/reserved-bytes", "REV1-5.7.3-01",
+          into={"SEND_RQST": only(lambda v: bool(v.get("DH", "VI_RSVD")), drop())}),
+    # 5.7.4 to 5.7.6
+    Fault("rqst-with-a-handle", _CLIENT, "REV1-5.7.4-01", out={"CONNECT_RQST": put("DH", "VI_HANDLE", 0)}),
+    Fault("resp1-with-another-handle", _SERVER, "REV1-5.7.4-01", out={"CONNECT_RESP1": put("DH", "VI_HANDLE", 0x4711)}),
+    Fault("message-with-another-handle", "R1.5.7.4.a/dut-client/unreliable/00000000-00000001", "REV1-5.7.4-02",
+          out={"SEND_RQST": put("DH", "VI_HANDLE", lambda h: h ^ 1)}),
+    Fault("disconnect-with-another-handle", "R1.5.7.4.a/dut-server/unreliable/00000000-00000001", "REV1-5.7.4-02",
+          out={"DISCONNECT_RQST": put("DH", "VI_HANDLE", lambda h: h ^ 4)}),
+    Fault("ids-from-one", "R1.5.7.5.a/dut-client/unreliable/count", "REV1-5.7.5-01",
+          out={k: put("DH", "VI_MSG_ID", lambda n: n + 1) for k in _MESSAGE}),
+    Fault("the-wrap-is-lost", "R1.5.7.5.a/wrap", "REV1-5.7.5-02", into={"SEND_RQST": _not_the_wrap}),
+    Fault("response-with-another-id", "R1.6.2.a/dut-client/reliable-reception/class3/dut-answers", "REV1-5.7.5-03",
+          out={"SEND_RESP": put("DH", "VI_MSG_ID", lambda n: n + 1)}),
+    Fault("resp1-with-an-id", _SERVER, "REV1-5.7.5-03", out={"CONNECT_RESP1": put("DH", "VI_MSG_ID", 1)}),
+    Fault("rqst-with-a-parameter", _CLIENT, "REV1-5.7.6-01", out={"CONNECT_RQST": put("DH", "NUMBER", 1)}),
+    Fault("disconnect-with-a-reason", _DISCONNECT, "REV1-5.7.6-01", out={"DISCONNECT_RQST": put("DH", "NUMBER", 0x40 << 16)}),
+    Fault("response-with-a-parameter", "R1.6.2.a/dut-client/reliable-reception/class3/dut-answers", "REV1-5.7.6-02",
+          out={"SEND_RESP": put("DH", "NUMBER", 9)}),
+    Fault("accept-with-a-parameter", _SERVER, "REV1-5.7.6-03", out={"CONNECT_RESP1": put("DH", "NUMBER", 1)}),
+    Fault("reason-in-byte-0", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.6-03",
+          out={"CONNECT_RESP1": only(refuses, put("DH", "NUMBER", 0x01010000))}),
+    Fault("reject-says-no-match", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.6-04",
+          out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 2))}),
+    Fault("no-match-says-reject", "R1.5.7.6.a/dut-server/no-match", "REV1-5.7.6-05",
+          out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 1))}),
+    Fault("no-match-read-as-reject", "R1.5.7.6.a/received-02", "REV1-5.7.6-05",
+          results={"VipConnectRequest": returns("VIP_REJECT", "VIP_NO_MATCH")}),
+    Fault("a-reserved-code-accepts", "R1.5.7.6.a/received-20", "REV1-5.7.6-07",
+          results={"VipConnectRequest": returns("VIP_SUCCESS")}),
+    Fault("connected-by-a-refusal", "R1.5.7.6.a/received-ff", "REV1-5.7.6-07",
+          results={"VipQueryVi": lambda d, r: {**r, "State": _CONNECTED}}),
+    # 5.7.7 to 5.7.9, 6.1 to 6.6
+    Fault("another-address", _WRITES, "REV1-5.7.7-01", out={"WRITE_RQST": put("DH", "VI_RMT_VA", lambda va: va + 4)}),
+    Fault("address-advances-twice", _WRITES, "REV1-5.7.7-01",
+          out={"WRITE_RQST": only(later_frame, put("DH", "VI_RMT_VA", lambda va: va + 320))}),
+    Fault("another-region", _WRITES, "REV1-5.7.8-01", out={"WRITE_RQST": put("DH", "VI_RMT_VA_HANDLE", lambda h: h ^ 1)}),
+    Fault("another-length", _READ, "REV1-5.7.9-01", out={"READ_RQST": put("DH", "VI_RMT_TOT_LEN", lambda n: n + 1)}),
+    Fault("header-changes", _IU_C, "REV1-6.1-01",
+          out={"SEND_RQST": only(later_frame, put("DH", "VI_RSVD", 1))}),
+    Fault("ids-by-two", "R1.5.7.5.a/dut-client/unreliable/count", "REV1-6.1-02",
+          out={"SEND_RQST": put("DH", "VI_MSG_ID", lambda n: 2 * n)}),
+    Fault("a-gap-is-delivered", "R1.5.7.5.a/reliable-delivery/lost", "REV1-6.1-02", into={"SEND_RQST": _renumbered}),
+    Fault("two-responses", "R1.6.2.a/dut-server/reliable-reception/class3/dut-answers", "REV1-6.2-01", out={"SEND_RESP": twice}),
+    Fault("a-response-at-reliable-delivery", "R1.6.2.a/dut-server/reliable-delivery/class3/dut-answers", "REV1-6.2-01",
+          into={"SEND_RQST": _invented_response, "CONNECT_RQST": _note_handle}),
+    Fault("word-7-of-a-write", _IU_C, "REV1-6.3-01", out={"WRITE_RQST": put("DH", "VI_RMT_TOT_LEN", 0xDEAD)}),
+    Fault("read-with-immediate", _READ, "REV1-6.5-02", out={"READ_RQST": put("DH", "VI_FLAGS", 0x80)}),
+    Fault("read-keeps-initiative", _READ, "REV1-6.5-02", out={"READ_RQST": put("FC", "Sequence_Initiative", 0)}),
+    Fault("read-with-a-parameter", _READ, "REV1-6.5-02", out={"READ_RQST": put("DH", "NUMBER", 5)}),
+    Fault("read-with-a-payload", _READ, "REV1-6.5-02", out={"READ_RQST": with_payload(b"\0" * 4)}),
+    Fault("read-resp-with-another-id", _READ_RESP, "REV1-6.6-03", out={"READ_RESP": put("DH", "VI_MSG_ID", lambda n: n + 1)}),
+    Fault("read-resp-header-changes", _READ_RESP, "REV1-6.6-03", out={"READ_RESP": only(later_frame, put("DH", "VI_MSG_ID", 99))}),
+    # 6.7 to 6.11
+    Fault("rqst-does-not-end", _CLIENT, "REV1-6.7-01", out={"CONNECT_RQST": put("FC", "End_Sequence", 0)}),
+    Fault("rqst-handle-not-unassigned", _CLIENT, "REV1-6.7-02", out={"CONNECT_RQST": put("DH", "VI_HANDLE", 0x0FFFFFFF)}),
+    Fault("rqst-with-an-id", _CLIENT, "REV1-6.7-03", out={"CONNECT_RQST": put("DH", "VI_MSG_ID", 1)}),
+    Fault("rqst-of-340-bytes", _CLIENT, "REV1-6.7-04", out={"CONNECT_RQST": with_payload(bytes(8))}),
+    Fault("rqst-of-328-bytes", _CLIENT, "REV1-6.7-04", out={"CONNECT_RQST": cut(4)}),
+    Fault("revision-2", _CLIENT, "REV1-6.7-05", out={"CONNECT_RQST": put("CONN_REV1", "VI_REVISION", 2)}),
+    Fault("revision-in-two-bytes", _CLIENT, "REV1-6.7-05", out={"CONNECT_RQST": put("CONN_REV1", "VI_REVISION", 0x10000)}),
+    Fault("a-handle-that-does-not-work", _CLIENT, "REV1-6.7-06",
+          out={"CONNECT_RQST": put("CONN_REV1", "VI_RQST_HANDLE", lambda h: h ^ 0x40)}),
+    Fault("addresses-exchanged", _CLIENT, "REV1-6.7-07", out={"CONNECT_RQST": swap_addresses}),
+    Fault("another-discriminator", _CLIENT, "REV1-6.7-07", out={"CONNECT_RQST": payload_byte(8 + 20, lambda b: b ^ 1)}),
+    Fault("a-bad-request-upsets", "R1.5.1.b/request/340-bytes", "REV1-6.7-08", into={"*": _other_lost},
+          results={"VipQueryVi": _all_in_error}),
+    Fault("resp1-does-not-end", _SERVER, "REV1-6.8-01", out={"CONNECT_RESP1": put("FC", "End_Sequence", 0)}),
+    Fault("resp1-of-340-bytes", _SERVER, "REV1-6.8-02", out={"CONNECT_RESP1": with_payload(bytes(8))}),
+    Fault("resp1-without-a-handle", _SERVER, "REV1-6.8-02", out={"CONNECT_RESP1": put("CONN_REV1", "VI_RQST_HANDLE", 0xFFFFFFFF)}),
+    Fault("resp1-repeats-the-request", _SERVER, "REV1-6.8-03", out={"CONNECT_RESP1": swap_addresses}),
+    Fault("resp2-with-a-payload", _CLIENT, "REV1-6.9-01", out={"CONNECT_RESP2": with_payload(b"\0\0\0\1")}),
+    Fault("disconnect-counts-completed", _DISCONNECT, "REV1-6.10-01",
+          out={"DISCONNECT_RQST": put("DH", "VI_MSG_ID", lambda n: n - 1)}),
+    Fault("disconnect-keeps-initiative", _DISCONNECT, "REV1-6.10-02", out={"DISCONNECT_RQST": put("FC", "Sequence_Initiative", 0)}),
+    Fault("disconnect-with-a-payload", _DISCONNECT, "REV1-6.10-02", out={"DISCONNECT_RQST": with_payload(b"\0" * 4)}),
+    Fault("disconnect-resp-without-the-id", _BY_TESTER, "REV1-6.11-01", out={"DISCONNECT_RESP": put("DH", "VI_MSG_ID", 0)}),
+    Fault("disconnect-resp-is-not-last", _BY_TESTER, "REV1-6.11-01", out={"DISCONNECT_RESP": put("FC", "Last_Sequence", 0)}),
+    # 7, Annex B
+    Fault("ipv4-mapped", "R1.7.1.a/dut-client/ipv4", "REV1-7.1-01",
+          out={"CONNECT_RQST": both(payload_byte(8 + 14, 0xFF), payload_byte(8 + 15, 0xFF))}),
+    Fault("mapped-meets-ipv4", "R1.7.1.a/ipv4-mapped", "REV1-7.1-01", into={"CONNECT_RQST": _mapped_is_v4}),
+    Fault("lengths-of-2007", _CLIENT, "REV1-7.1-02", out={"CONNECT_RQST": both(payload_byte(9, 0), payload_byte(10, 16))}),
+    Fault("length-129-matches", "R1.7.1.a/length-129", "REV1-7.1-03", into={"CONNECT_RQST": _discriminator_cut}),
+    Fault("takes-129-bytes", "R1.7.1.a/most", "REV1-7.1-04",
+          results={"VipConnectWait": lambda d, r: {**r, "return": "VIP_TIMEOUT"} if r["return"] == "VIP_INVALID_PARAMETER" else r}),
+    Fault("another-discrim-len", _SERVER, "REV1-7.1-05", out={"CONNECT_RESP1": payload_byte(8 + 3, lambda n: n - 1)}),
+    Fault("level-03", "R1.7.2.a/dut-client/reliable-reception/plain", "REV1-7.2-01",
+          out={"CONNECT_RQST": put("ATTRS_REV1", "RELIABILITY_LVL", 3)}),
+    Fault("another-size", "R1.7.2.a/dut-server/unreliable/plain", "REV1-7.2-02",
+          out={"CONNECT_RESP1": put("ATTRS_REV1", "MAX_TRANS_SIZE", 512)}),
+    Fault("flags-in-byte-3", "R1.7.2.a/dut-client/unreliable/rdma", "REV1-7.2-04",
+          out={"CONNECT_RQST": both(put("ATTRS_REV1", "EnRdmaWr", 0), payload_byte(304 + 3, 2))}),
+    Fault("priority-not-told", "R1.7.2.a/dut-client/unreliable/priority", "REV1-B-01", out={"CONNECT_RQST": payload_byte(312, 0)}),
+    Fault("priority-told-without-cause", "R1.7.2.a/dut-server/unreliable/plain", "REV1-B-01",
+          out={"CONNECT_RESP1": payload_byte(312, 1)}),
+    Fault("a-bandwidth", "R1.7.2.a/dut-client/unreliable/plain", "REV1-B-02", out={"CONNECT_RQST": payload_byte(312 + 7, 1)}),
+    Fault("a-pipeline-depth", "R1.7.2.a/dut-server/unreliable/plain", "REV1-B-02",
+          out={"CONNECT_RESP1": payload_byte(312 + 15, 4)}),
+    Fault("another-answer-each-time", "R1.7.2.a/precedence-3", "REV1-B-03", into={"CONNECT_RQST": _another_each_time}),
+    Fault("farp-in-a-fabric", "R1.7.3.a/fabric/name-server", "REV1-7.3-01", config={"topology": "point-to-point"}),
+    Fault("farp-without-action", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(8, 0)}),
+    Fault("farp-with-a-name", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(28, 1)}),
+    # 8
+    Fault("abts-early", "R1.8.a/dut-client/no-resp1", "REV1-8-01", config={"r_a_tov_us": 5_000_000}),
+    Fault("abts-late", "R1.8.a/dut-client/no-disconnect-resp", "REV1-8-01", config={"r_a_tov_us": 20_000_000}),
+    Fault("abts-of-a-message-late", "R1.8.a/reliable-reception/no-send-resp", "REV1-8-01", config={"r_a_tov_us": 20_000_000}),
+    Fault("no-abts", "R1.8.a/dut-client/no-resp1", "REV1-8-03", out={"ABTS": drop()}),
+    Fault("no-abts-for-a-read", "R1.8.a/reliable-delivery/no-read-resp", "REV1-8-03", out={"ABTS": drop()}),
+    Fault("server-waits-twice-as-long", "R1.8.a/dut-server/no-resp2", "REV1-8-04", config={"r_a_tov_us": 20_000_000}),
+]  # fmt: skip
+
+#: The late answer of a client needs a port that answers it with RESP2 and not with ABTS (R28): these are tried where it does.
+OF_RESP2 = [
+    Fault("late-answer-accepted", "R1.5.7.6.a/dut-client/late-answer", "REV1-5.7.6-06",
+          out={"CONNECT_RESP2": put("DH", "VI_FLAGS", 0)}),
+    Fault("late-answer-says-reject", "R1.5.7.6.a/dut-client/late-answer", "REV1-5.7.6-06",
+          out={"CONNECT_RESP2": only(refuses, put("DH", "Reason_Code", 1))}),
+]  # fmt: skip
+
+__all__ = ["FAULTS", "OF_RESP2", "state"]

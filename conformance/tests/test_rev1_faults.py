@@ -1,0 +1,96 @@
+"""Every case of Rev 1.0 fails a device that breaks its rule and says which; devices that do nothing pass nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import pytest
+
+from fcvi.dut.ref import RefDut
+from fcvi.engine import protocol
+from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.pics import complete
+from fcvi.engine.pixit import Given, pixit_for
+from fcvi.engine.protocol import register
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.runner import not_applicable, run_variant
+
+from conformance.rev1.book import PROTOCOL
+from conformance.rev1.cases import all_cases
+
+from .rev1_faults import FAULTS, OF_RESP2
+from .rev1_faulty import BrokenDut, Fault
+
+LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
+VARIANTS = {c.variant_id(v): (c, v) for c in all_cases() for v in c.variants}
+#: The port has FCVI_ULP_TIMEOUT of its R_A_TOV: the laboratory declares it.
+PIXIT = pixit_for("virtual", given=Given(ulp_timeout_us=10_000_000))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """Rev 1.0 is registered for these tests alone."""
+    register(PROTOCOL)
+    yield
+    protocol._REGISTERED.pop(PROTOCOL.name)
+
+
+def run_on(dut: Any, ident: str) -> Result:
+    case, variant = VARIANTS[ident]
+    pics = complete(dut.pics, "hello")
+    skipped = not_applicable(case, variant, pics)
+    return skipped or run_variant(dut, case, variant, pics, PIXIT, LEVELS, 1)
+
+
+def named(result: Result) -> list[str]:
+    """The requirements that the findings fail the device by."""
+    return [f.requirement for f in result.findings if f.cls != "notice" or (LEVELS[f.requirement] == "shall" and f.erratum is None)]
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *OF_RESP2], ids=lambda f: f.name)
+def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
+    result = run_on(BrokenDut(fault), fault.case)
+    assert result.verdict is Verdict.FAIL, (result.verdict, result.reason)
+    assert fault.requirement in named(result), (result.reason, named(result))
+
+
+@pytest.mark.parametrize("case", sorted({fault.case for fault in FAULTS}))
+def test_without_the_fault_the_case_passes(case: str) -> None:
+    result = run_on(BrokenDut(Fault("none", case, "")), case)
+    assert result.verdict is Verdict.PASS, result.reason
+
+
+def test_every_case_of_the_draft_has_a_broken_device() -> None:
+    broken = {VARIANTS[f.case][0].id for f in FAULTS}
+    assert broken == {c.id for c in all_cases() if c.id.startswith("R1.")}
+
+
+MUTE = Fault("mute", "", "", out={"*": lambda d, v, b: []}, mute=frozenset({"completion", "error", "state"}))
+CONSTANT = Fault(
+    "constant", "", "", out={"*": lambda d, v, b: []},
+    results={m: (lambda d, r: {**r, "return": "VIP_SUCCESS"}) for m in ("VipConnectRequest", "VipDisconnect", "VipConnectAccept")},
+)  # fmt: skip
+
+
+class EchoDut(BrokenDut):
+    """Sends every frame back, source and destination exchanged, and does nothing else."""
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "frame":
+            data = bytearray.fromhex(params["hex"])
+            data[1:4], data[5:8] = data[5:8], data[1:4]
+            self.invent(bytes(data))
+
+
+@pytest.mark.parametrize("dut", [BrokenDut(MUTE), BrokenDut(CONSTANT), EchoDut(MUTE)], ids=["mute", "constant", "echo"])
+def test_a_device_that_does_nothing_passes_nothing(dut: RefDut) -> None:
+    assert [ident for ident in VARIANTS if run_on(dut, ident).verdict is Verdict.PASS] == []
+
+
+def test_the_reference_port_passes() -> None:
+    """Every case that applies; of the readings that are open it has another one where an erratum is named."""
+    dut = RefDut("ref:rev1", "rev1")
+    results = [run_on(dut, ident) for ident in VARIANTS]
+    ran = [r for r in results if r.verdict is not Verdict.NOT_APPLICABLE]
+    assert [f"{r.id}: {r.reason}" for r in ran if r.verdict is not Verdict.PASS] == [] and len(ran) > 570
+    assert {e for r in ran if r.qualifier for f in r.findings if (e := f.erratum)} <= {"R18", "R24"}

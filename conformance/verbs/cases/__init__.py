@@ -1,0 +1,29 @@
+"""The cases, by subject; an id is "VERBS." and a number of ``planned_cases.tsv``. Every module here is found: none is listed.
+
+VERBS.1 to 50: objects, queues, states, closing, work, order, protection, remote, windows. Of the rest:
+posting: 57, 59 to 62, 73, 81, 82, 93, 94. notices: 74 to 77. connecting: 78 to 80. registering: 70 to 72.
+devices: 56, 58, 89 to 92. lifetimes: 63, 87, 88, 95. shared_receive: 51 to 55. shared_queues: 83 to 86.
+bound_windows: 64 to 66, 69. invalidation: 67, 68.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+from fcvi.engine.case import CaseInfo
+
+from conformance.verbs.steps.declare import REGISTRY
+
+
+@functools.cache
+def _load() -> tuple[CaseInfo, ...]:
+    for found in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{found.name}")
+    return tuple(sorted(REGISTRY.cases(), key=lambda case: int(case.id.rpartition(".")[2])))
+
+
+def all_cases() -> list[CaseInfo]:
+    """Every case of the standard. Which module was imported first makes no difference to their order."""
+    return list(_load())

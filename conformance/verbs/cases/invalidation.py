@@ -1,0 +1,260 @@
+"""VERBS.67 and VERBS.68: STags that are invalidated, by the peer's Send and by a WR of one's own."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from conformance.verbs.cases.bound_windows import BOTH, under_way
+from conformance.verbs.cases.remote import access, allowed, denied
+from conformance.verbs.cases.states import unknown
+from conformance.verbs.cases.windows import bound, region, seen
+from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
+from conformance.verbs.steps.scenario import Verbs
+from conformance.verbs.steps.sets import INVALIDATE, SUCCESS
+from conformance.verbs.steps.session import (
+    LOCAL_WRITE, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives, returned, said,
+)  # fmt: skip
+from conformance.verbs.steps.windows import bind, invalidate, kind, per_qp, window
+
+
+@verbs(67, "Send with Invalidate", "7.4.2-10 7.8-02 7.8-06..07 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
+       applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64", variants=each("what", [
+           "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region"],
+           {"local-rights": IWARP, "bound-region": MW}))  # fmt: skip
+def by_the_peer(t: Verbs) -> None:
+    """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
+    what = t.params["what"]
+    if not t.pics["send_with_inv"]:
+        if t.iwarp:
+            t.notice("9.3.1.1-02", "Send with Invalidate", "not offered", "taken", "B64")
+        t.skip("the provider does not take Send with Invalidate (B64)")
+    p = pair(t)
+    if what == "plain":
+        got = p.b.recv(p.mb.sge(0, 64))
+        good([p.a.send(p.ma.sge(0, 64)), got], "6.2.2-04", "a Send")
+        flags = got.wc.flags if got.wc else frozenset()
+        t.require("WITH_INV" not in flags, "9.3.2.1-05", "the flags in the WC of a plain Send", sorted(flags), "no WITH_INV")
+        alive(t, p)
+        return
+    mem, rkey = target(t, p, what)
+    if rkey is None:
+        t.skip("the device has no STag that a peer can invalidate")
+    got = p.b.recv(p.mb.sge(0, 64))
+    p.ma.pattern(13, 0, 64)
+    made = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": rkey}], must=False)
+    if not t.require(made.whole, "9.3.1.1-02", "a post of a Send with Invalidate", made.said, OK):
+        return
+    t.reap([got])
+    if what == "valid":
+        early = access(p, "write", mem.remote(0, rkey=rkey), p.ma.sge(0, 64))  # with no call between it and the WC of the Receive
+        t.reap([*early, *made.wrs])
+        told(t, p, got, rkey)
+        t.wait(t.quiet_us // 2)
+        wrong = "a write right after the WC of a Send with Invalidate"
+        for row in ("8.2.2.1-01", "7.8-02"):
+            t.require(mem.untouched(0, 64), row, f"the memory of {wrong}", "changed", "as it was")
+            t.require(t.iwarp or not any(wr.good for wr in early), row, wrong, "success", "an error")
+        alive(t)
+        return
+    t.reap(made.wrs)
+    if what == "again":
+        told(t, p, got, rkey)
+        good(made.wrs, "9.3.1.1-02", "a Send with Invalidate")
+        op = "read" if has_read(t) else "write"
+        denied(t, p, op, mem.remote(0, rkey=rkey), "7.8-02", "an access by an STag that the peer invalidated", region=mem)
+    else:
+        failing(t, p, what, got, rkey)
+        if what == "local-rights":
+            still(t, mem)
+    alive(t)
+
+
+def target(t: Verbs, p: Pair, what: str) -> tuple[Mem, Optional[int]]:
+    """What the Send is to invalidate: a window where there are any, else a region (B64)."""
+    _, other = nodes(t)
+    if what in ("local-rights", "domain", "bound-region") or not t.pics["mw"] or kind(t) == 1 and not t.iwarp:
+        if what == "local-rights":
+            mem = other.mem(4096, access=(LOCAL_WRITE,))
+        elif what == "domain":
+            mem = other.mem(4096, pd=other.pd_new())
+        elif what == "bound-region":
+            mem = region(t)
+            bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
+        else:
+            mem = other.mem(4096)
+        return mem, unknown(t, mem)["lkey"] if what == "unknown" else mem.rkey
+    mem = region(t)
+    _, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
+    if what == "unknown":
+        return mem, unknown(t, mem)["lkey"]
+    if what == "no-right":
+        call = p.b.modify(access=[])
+        if not returned(call):
+            t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
+    elif what in ("valid", "again"):
+        allowed(t, p, "write", seen(mem, made.rkey, mem.va), "7.10.2-01")
+        mem.write(bytes([mem.fill]) * 256)
+    return mem, made.rkey
+
+
+def told(t: Verbs, p: Pair, got: Any, rkey: int) -> None:
+    """The Receive of a Send whose invalidation is allowed."""
+    if not t.require(got.good, "7.8-02", "the Receive of a Send with Invalidate", got.status, SUCCESS) or got.wc is None:
+        return
+    t.require("WITH_INV" in got.wc.flags, "9.3.2.1-05", "the flags in the WC", sorted(got.wc.flags), "WITH_INV")
+    t.require("WITH_INV" in got.wc.flags, "9.3.1.1-02", "the flags in the WC", sorted(got.wc.flags), "WITH_INV")
+    t.require(got.wc.invalidated == rkey, "9.3.2.1-05", "the STag that the WC names", f"{got.wc.invalidated:08x}", f"{rkey:08x}")
+    t.require(p.mb.wrong(13, 0, 64) == 0, "8.2.2.1-01", "the payload at the WC of its Receive", "wrong", "that of the Send")
+
+
+def failing(t: Verbs, p: Pair, what: str, got: Any, rkey: int) -> None:
+    """A Send whose invalidation is not allowed: no success with WITH_INV, and the stream ends."""
+    rows = ["7.8-07", "8.3.2-06", *{"no-right": ["7.8-06"], "local-rights": ["7.4.2-10"]}.get(what, [])]
+    words = f"the Receive of a Send with Invalidate that is not allowed ({what})"
+    for row in rows:
+        event = bool(t.events(p.b.end, p.b.qp))
+        t.require(not got.good or event, row, words, got.status, "an error, or an event of the QP")
+        invalid = got.wc is not None and got.good and "WITH_INV" in got.wc.flags
+        t.require(not invalid, row, words, f"success, and {rkey:08x} invalidated", "an error")
+    # The stream does not go on: either end refuses or does not complete what is sent on it.
+    late = p.b.post([{"sges": [p.mb.sge(128, 8)]}], queue="rq", must=False, row="6.2.4-06").wrs
+    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, 8)]}], must=False, row="6.2.4-06").wrs
+    t.reap([*late, *sent], t.bound_us // 2)
+    t.require(not any(wr.good for wr in late), "7.8-07", f"a message behind it ({what})", "arrived", "the end of the stream")
+
+
+def still(t: Verbs, mem: Mem) -> None:
+    """The region serves its own end."""
+    q = pair(t)
+    got = q.a.recv(q.ma.sge(0, 64))
+    good([q.b.send(mem.sge(0, 64)), got], "7.4.2-10", "a Send from a region that a peer tried to invalidate")
+
+
+@verbs(68, "Invalidate Local STag",
+       "7.8-01..05 7.8-07 7.10.4-01..03 7.10.4.1-01 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 8.3.2-10", applies=f"{MW} and local_inv",
+       errata="B54 B64 B65 B68", variants=[
+           *product(each("what", ["plain"]), each("op", ["write", "read"])),
+           *each("what", ["overlap", "order", "twice", "new", "key", "unknown", "bound-region", "other-qp", "other-pd", "rebind",
+                          "list", "fence", "loop"], {"loop": MT})])  # fmt: skip
+def by_oneself(t: Verbs) -> None:
+    """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
+    what = t.params["what"]
+    if kind(t) == 1 and not t.iwarp:
+        t.skip("windows of type 1 are not invalidated (B65)")
+    if what == "plain" and t.params["op"] == "read" or what == "fence":
+        need_read(t)
+    p, mem = pair(t), region(t)
+    if what in ("new", "other-pd"):
+        new_window(t, p, what)
+        alive(t)
+        return
+    mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
+    view = seen(mem, made.rkey, mem.va)
+    if what == "fence":
+        fenced(t, p, mem, made.rkey)
+        alive(t)
+        return
+    allowed(t, p, "write", view, "7.10.2-01")
+    mem.write(bytes([mem.fill]) * 256)
+    gone = mem.remote(0, rkey=made.rkey)
+    if what == "plain":
+        done(t, p, made.rkey, "7.8-02")
+        denied(t, p, t.params["op"], gone, "7.8-02 7.8-03 7.10.4-03", "an access by an STag that was invalidated", region=mem)
+    elif what == "overlap":
+        second = bind(p.b, window(p.b.node), mem, access=BOTH)
+        t.require(second.good, "7.10.2-18", "a second window on one range", second.status, OK)
+        done(t, p, made.rkey, "7.8-02")
+        allowed(t, p, "write", seen(mem, second.rkey, mem.va), "7.8-01")
+        allowed(t, p, "write", mem, "7.8-01")
+        denied(t, p, "write", gone, "7.8-02", "a write by the window that was invalidated", region=mem)
+    elif what == "order":
+        theirs = receives(p.a, p.ma, 2, start=4096)
+        wrs = p.b.post([{"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}, {"opcode": "LOCAL_INV", "sges": [], "invalidate": made.rkey},
+                        {"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}]).wrs  # fmt: skip
+        good([*wrs, *theirs], "8.1.2.3.3-01", "an Invalidate between two Sends")
+        opcode = wrs[1].wc.opcode if wrs[1].wc else "none"
+        t.require(opcode == "LOCAL_INV", "8.1.2.3.3-01", "the opcode in the WC of an Invalidate", opcode, "LOCAL_INV")
+    elif what == "twice":
+        done(t, p, made.rkey, "7.8-02")
+        again(t, p, made.rkey, "invalidating a window twice")
+    elif what in ("key", "unknown", "bound-region"):
+        key = {"key": made.rkey ^ 0x15, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey}[what]
+        bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.8-05"] if what == "key" else [])], what)
+    elif what == "other-qp":
+        if not per_qp(t):
+            t.skip("windows of this device belong to a PD, or to a QP number alone (B65)")
+        q = pair(t)
+        bad(t, q, made.rkey, ["7.10.4-01", "8.3.2-10"], what)
+        allowed(t, p, "write", view, "7.10.4-01")
+    elif what == "rebind":
+        done(t, p, made.rkey, "7.8-02")
+        q = pair(t)
+        anew = bind(q.b, mw, mem, 1024, 512, access=BOTH)
+        t.require(anew.good, "7.10.4-03", "binding an invalidated window by another QP of its PD", anew.status, OK)
+        allowed(t, q, "write", seen(mem, anew.rkey, mem.va), "7.10.4-03", 1024)
+    elif what == "list":
+        there = p.a.recv(p.ma.sge(4096, 8))
+        wrs = p.b.post([{"opcode": "LOCAL_INV", "sges": [], "invalidate": made.rkey},
+                        {"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}]).wrs  # fmt: skip
+        good([there, *wrs], "8.1.2.3.3-01", "an Invalidate and a Send in one list")
+        denied(t, p, "write", gone, "8.2.2.1-03", "a write after a Send that stands behind an Invalidate", region=mem)
+    else:
+        under_way(t, p, mem, made, "7.10.4.1-01", "invalidated", lambda: _worked(p, made.rkey))
+    alive(t)
+
+
+def _worked(p: Pair, rkey: int) -> bool:
+    wr = invalidate(p.b, rkey)
+    return wr is not None and wr.good
+
+
+def done(t: Verbs, p: Pair, rkey: int, row: str) -> None:
+    """An Invalidate that has to succeed."""
+    wr = invalidate(p.b, rkey)
+    status = wr.status if wr else REFUSED
+    if not t.require(status == SUCCESS, row, "an Invalidate of a bound window", status, SUCCESS):
+        t.lack("the Invalidate failed, so that nothing can be seen of it")
+    t.named("8.1.2.3.3-01")
+
+
+def again(t: Verbs, p: Pair, rkey: int, what: str) -> None:
+    """An Invalidate of what is Invalid."""
+    wr = invalidate(p.b, rkey)
+    status = wr.status if wr else REFUSED
+    if t.iwarp:
+        t.require(status == SUCCESS, "7.8-04", what, status, SUCCESS)
+    elif status != SUCCESS:
+        t.notice("7.8-04", what, status, SUCCESS, "B64")
+    else:
+        t.named("7.8-04")
+
+
+def bad(t: Verbs, p: Pair, key: int, rows: list[str], what: str) -> None:
+    """An Invalidate that is an error or refused; what stands behind the error is flushed."""
+    wr = invalidate(p.b, key)
+    status = wr.status if wr else "refused"
+    for row in rows:
+        t.require(status in INVALIDATE or wr is None, row, f"an Invalidate that is not allowed ({what})", status,
+                  "refused, or an error of the set")  # fmt: skip
+    if wr is not None and not wr.good:
+        late = p.b.post([{"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}], must=False, row="6.2.4-06").wrs
+        flushed(late, "7.8-07", f"a Send behind an Invalidate that is not allowed ({what})")
+
+
+def new_window(t: Verbs, p: Pair, what: str) -> None:
+    """A window that was never bound: its PD decides."""
+    one, other = nodes(t)
+    if what == "new":
+        again(t, p, window(other).rkey, "invalidating a window that was never bound")
+        return
+    foreign = window(other, pd=other.pd_new())
+    bad(t, p, foreign.rkey, ["7.10.4-02", "8.3.2-10"], what)
+
+
+def fenced(t: Verbs, p: Pair, mem: Mem, rkey: int) -> None:
+    """A Read of one's own into the window's region, and an Invalidate with a fence behind it."""
+    p.ma.pattern(19, 0, 1024)
+    wrs = p.b.post([{"opcode": "RDMA_READ", "sges": [mem.sge(0, 1024)], "remote": p.ma.remote(0)},
+                    {"opcode": "LOCAL_INV", "sges": [], "invalidate": rkey, "flags": ["SIGNALED", "FENCE"]}]).wrs  # fmt: skip
+    good(wrs, "8.2.2.2-04", "a Read and an Invalidate with a fence behind it")
+    t.require(mem.wrong(19, 0, 1024) == 0, "8.2.2.2-04", "the sink of the Read", "wrong", "what the peer has")

@@ -1,0 +1,1 @@
+"""What the cases of RDMA verbs are made of."""

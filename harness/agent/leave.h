@@ -1,9 +1,0 @@
-/* What is left behind when the agent ends. */
-#ifndef FCVI_AGENT_LEAVE_H
-#define FCVI_AGENT_LEAVE_H
-
-/* Remove this socket file when the process exits or is told to end (SIGTERM, SIGINT, SIGHUP). One file a
- * process. */
-void agent_remove_on_exit(const char *path);
-
-#endif

@@ -1,0 +1,15 @@
+/* rxe, VERBS-8.3.1-01: a Send that is refused (here in INIT) is queued all the same, and flushed later. */
+#include "show.h"
+
+int main(int argc, char **argv)
+{
+    MUST(argc == 2);
+    struct end left;
+    struct sockaddr_in at;
+    alone(&left, &at, argv[1]);
+    int returned = post_send(&left, 1, IBV_WR_SEND, left.mr->lkey, 0, 0);
+    printf("Send in Idle: %s\n", returned == 0 ? "accepted" : strerror(returned));
+    MUST(move(&left, IBV_QPS_ERR) == 0);
+    int count = completions("the send queue", left.scq, 500);
+    return shown("VERBS-8.3.1-01", returned != 0 && count > 0);
+}

@@ -1,0 +1,16 @@
+/* rxe, VERBS-9.2.4.2-01: Query SRQ tells another size than was granted. */
+#include "show.h"
+
+int main(int argc, char **argv)
+{
+    MUST(argc == 2);
+    struct end left;
+    struct sockaddr_in at;
+    struct ibv_srq_init_attr init = {.attr = {.max_wr = 16, .max_sge = 1}};
+    struct ibv_srq_attr attr;
+    alone(&left, &at, argv[1]);
+    struct ibv_srq *srq = ibv_create_srq(left.pd, &init);
+    MUST(srq != NULL && ibv_query_srq(srq, &attr) == 0);
+    printf("granted %u, the query tells %u\n", init.attr.max_wr, attr.max_wr);
+    return shown("VERBS-9.2.4.2-01", init.attr.max_wr != attr.max_wr);
+}

@@ -1,0 +1,229 @@
+"""Whole lives of two endpoints of Rev 1.0, in every situation that a fault or a choice may show in."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional
+
+from .two import (
+    A_HOST,
+    B_HOST,
+    DISCONNECT,
+    LEVELS,
+    R_A_TOV,
+    READ_RESP,
+    RESP1,
+    RESP2,
+    RQST,
+    SEND,
+    SEND_RESP,
+    WRITE_RESP,
+    Drop,
+    Two,
+)
+
+Life = Callable[[Two], None]
+NOTHING: Drop = lambda code, nth: False
+LOST: Dict[str, Drop] = {
+    "rqst": lambda code, nth: code == RQST, "resp1": lambda code, nth: code == RESP1, "resp2": lambda code, nth: code == RESP2,
+    "response": lambda code, nth: code in (SEND_RESP, WRITE_RESP, READ_RESP), "disconnect": lambda code, nth: code == DISCONNECT,
+    "message": lambda code, nth: code == SEND and nth == 1, "frame": lambda code, nth: code == SEND and nth == 4,
+}
+UNKNOWN = "fe80000000000000000000000000cafe"
+
+
+def decide(two: Two, method: str = "VipConnectAccept") -> None:
+    """What the server's application does with a request, once it has one."""
+    if two.conn is not None:
+        more = {"vi": two.svi} if method == "VipConnectAccept" else {}
+        two.server.call(method, conn=two.conn, **more)
+        two.pump()
+
+
+def setup(two: Two) -> None:
+    """A request that is accepted; a Message is posted before RESP2 has come."""
+    two.listen()
+    two.request()
+    if two.conn is not None:
+        two.server.call("VipConnectAccept", conn=two.conn, vi=two.svi)
+        two.post(two.server, "send", b"early")
+    two.advance(1000)
+
+
+def traffic(two: Two) -> None:
+    """All operations, both ways."""
+    for node, other in ((two.client, two.server), (two.server, two.client)):
+        target = two.memory(other, bytes(range(200)) * 4, rdma_write=True, rdma_read=True)
+        for length, number in ((0, None), (5, 0x1234), (700, None), (2, 9)):
+            mem = two.receive_buffer(other, 1000)
+            two.post(node, "send", bytes(range(1, length % 250 + 1)) * 3, immediate=number)
+            two.bytes_of(other, mem, 1000)
+        two.receive_buffer(other, 4)
+        two.post(node, "rdma-write", b"w" * 700, target, immediate=7)
+        two.post(node, "rdma-write", b"v" * 6, target)
+        two.post(node, "rdma-read", bytes(700), target)
+        two.post(node, "rdma-read", bytes(0), target)
+        two.receive_buffer(other, 4)
+        two.post(node, "send", b"")
+        two.bytes_of(other, target["mem"], 800)
+        two.advance(10)
+
+
+def farewell(two: Two) -> None:
+    """VipDisconnect on both sides, and all the time that anything could take."""
+    for node in (two.client, two.server):
+        two.disconnect(node)
+        two.advance(3 * R_A_TOV)
+        two.states()
+
+
+def good(two: Two) -> None:
+    setup(two)
+    traffic(two)
+    farewell(two)
+
+
+def refused(two: Two) -> None:
+    two.listen()
+    two.request()
+    decide(two, "VipConnectReject")
+    farewell(two)
+
+
+def elsewhere(two: Two) -> None:
+    two.listen("00" * 16)
+    two.request()
+    decide(two)
+    farewell(two)
+
+
+def nobody(two: Two) -> None:
+    two.request()
+    farewell(two)
+
+
+def late(two: Two) -> None:
+    two.listen()
+    two.request(1_000_000)
+    two.advance(2_000_000)
+    decide(two)
+    two.advance(3 * R_A_TOV)
+    farewell(two)
+
+
+def mismatched(two: Two) -> None:
+    two.svi = two.server.now("VipCreateVi", ViAttribs={"MaxTransferSize": 4096, "ReliabilityLevel": LEVELS["rd"]})["vi"]
+    setup(two)
+    farewell(two)
+
+
+def wrong_response(two: Two) -> None:
+    """Responses arrive with another VI_MSG_ID, which is bytes 8 to 11 of the Device_Header."""
+    two.change = lambda code, text: text[:64] + "00000077" + text[72:] if code in (SEND_RESP, WRITE_RESP, READ_RESP) else text
+    good(two)
+
+
+def denied(op: str) -> Life:
+    """An RDMA operation that the memory does not allow, a Send without a Descriptor, an RDMA Read that is no operation."""
+    def life(two: Two) -> None:
+        setup(two)
+        closed = two.memory(two.server, bytes(8))
+        two.post(two.client, op, b"12345678", closed)
+        two.bytes_of(two.server, closed["mem"], 8)
+        two.post(two.client, "send", b"after")
+        farewell(two)
+    return life
+
+
+def peers(first: Optional[bool]) -> Life:
+    """One peer after the other, or both at once."""
+    def life(two: Two) -> None:
+        two.ask_peer(two.client, 60_000_000)
+        if first:
+            two.pump()
+        two.ask_peer(two.server, 60_000_000)
+        two.advance(2 * R_A_TOV)
+        for node, vi in ((two.client, two.cvi), (two.server, two.svi)):
+            node.now("VipConnectPeerDone", vi=vi)
+        two.post(two.client, "send", b"x")
+        two.post(two.server, "send", b"x")
+        farewell(two)
+    return life
+
+
+def unknown_host(two: Two) -> None:
+    two.server.config["host"] = [B_HOST, UNKNOWN]
+    two.server.now("reset", **two.server.config)
+    two.svi = two.server.now("VipCreateVi", ViAttribs={"ReliabilityLevel": LEVELS["rd"]})["vi"]
+    two.waiting = two.server.call("VipConnectWait", Timeout=None, LocalAddr={"host": UNKNOWN, "discriminator": "00" * 16})
+    two.request(RemoteAddr={"host": UNKNOWN, "discriminator": "00" * 16})
+    two.advance(R_A_TOV)
+    decide(two)
+    two.client.call("VipConnectRequest", vi=two.client.now("VipCreateVi", ViAttribs={})["vi"], Timeout=None,
+                    **{**two.addresses(two.client), "RemoteAddr": {"host": "ab" * 16, "discriminator": "00" * 16}})
+    two.advance(2 * R_A_TOV)
+
+
+def logout(two: Two) -> None:
+    setup(two)
+    two.client.server.line(b'{"jsonrpc":"2.0","method":"link","params":{"event":"logo"}}')
+    two.advance(10)
+    farewell(two)
+    setup(two)
+
+
+def two_vis(two: Two) -> None:
+    setup(two)
+    two.cvi, two.svi = (node.now("VipCreateVi", ViAttribs={"ReliabilityLevel": LEVELS["rd"]})["vi"]
+                        for node in (two.client, two.server))
+    good(two)
+
+
+def hosts(first: str, second: str) -> Dict[str, Any]:
+    """The configuration of both, with these Host Addresses."""
+    return {"hosts": (first, second)}
+
+
+SITUATIONS: Dict[str, Any] = {
+    # level, what is lost, attributes, configuration, what happens
+    "good ud": ("ud", NOTHING, {}, {}, good), "good rd": ("rd", NOTHING, {}, {}, good), "good rr": ("rr", NOTHING, {}, {}, good),
+    "preferred": ("rd", NOTHING, {"QoS": {"Preference": True}}, {}, good),
+    "refused": ("rd", NOTHING, {}, {}, refused), "elsewhere": ("rd", NOTHING, {}, {}, elsewhere),
+    "nobody": ("rd", NOTHING, {}, {}, nobody), "late": ("rd", NOTHING, {}, {}, late),
+    "mismatched": ("rd", NOTHING, {}, {}, mismatched), "two VIs": ("rd", NOTHING, {}, {}, two_vis),
+    "lost rqst": ("rd", LOST["rqst"], {}, {}, good), "lost resp1": ("rd", LOST["resp1"], {}, {}, good),
+    "lost resp2": ("rd", LOST["resp2"], {}, {}, good), "lost disconnect": ("rd", LOST["disconnect"], {}, {}, good),
+    "lost response": ("rr", LOST["response"], {}, {}, good), "wrong response": ("rr", NOTHING, {}, {}, wrong_response),
+    **{f"lost {what} {level}": (level, LOST[what], {}, {}, good) for what in ("message", "frame") for level in LEVELS},
+    **{f"denied {op} {level}": (level, NOTHING, {}, {}, denied(op))
+       for op in ("send", "rdma-write", "rdma-read") for level in LEVELS},
+    "peers": ("rd", NOTHING, {}, {}, peers(True)), "concurrent peers": ("rd", NOTHING, {}, {}, peers(False)),
+    "peers of one address": ("rd", NOTHING, {}, hosts(A_HOST, A_HOST), peers(False)),
+    "peers far apart": (
+        "rd", NOTHING, {}, hosts("fe80000000000000000000000000ffff", "fe800000000000010000000000000001"), peers(False)),
+    "farp": ("rd", NOTHING, {}, {}, unknown_host), "name server": ("rd", NOTHING, {}, {"topology": "fabric"}, unknown_host),
+    "logout": ("rd", NOTHING, {}, {}, logout), "class 2": ("rd", NOTHING, {}, {"class": 2}, good),
+    "explicit": ("rd", NOTHING, {}, {"login": "explicit"}, good),
+}
+
+
+def configure(two: Two, config: Dict[str, Any], level: str) -> None:
+    """Other Host Addresses, on both sides."""
+    if "hosts" not in config:
+        return
+    own, other = config["hosts"]
+    for node, mine, theirs in ((two.client, own, other), (two.server, other, own)):
+        node.config.update(host=[mine], peer={**node.config["peer"], "host": [theirs]})
+        node.now("reset", **node.config)
+    two.cvi, two.svi = (node.now("VipCreateVi", ViAttribs={"ReliabilityLevel": LEVELS[level]})["vi"]
+                        for node in (two.client, two.server))
+
+
+def live(situation: str, fault: Optional[str] = None, settings: List[str] = []) -> List[Any]:
+    """All that both say, with its time; both make the mistake."""
+    level, drop, attributes, config, life = SITUATIONS[situation]
+    plain = {name: value for name, value in config.items() if name != "hosts"}
+    two = Two(level, settings, settings, fault, 400, plain, attributes)
+    configure(two, config, level)
+    two.drop = drop
+    life(two)
+    return [two.client.history, two.server.history]

@@ -1,0 +1,1 @@
+"""A provider of RDMA verbs written from the specification alone, without a kernel."""

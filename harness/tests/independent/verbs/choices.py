@@ -1,0 +1,105 @@
+"""What the specification, or an erratum of the suite, lets a provider choose. The first value is the default."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Tuple
+
+# name: (values, why they are legal). "may note" marks what the suite may remark on without failing the device.
+CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
+    "wire": (("at-once", "late"), "8.2.2: nothing says how long a message travels; late: 1 ms"),
+    "completions": (("at-once", "late", "batch"), "8.2.3: a WC may take its time; batch: four at a time, or after 4 ms"),
+    "flush": (("at-once", "late"), "6.2.4: flushing may go on for a while (3 ms), and Idle is refused meanwhile"),
+    "terminate": (("at-once", "slow"), "6.2.3: the Terminate state lasts as long as the LLP Close does (4 ms)"),
+    "close": (("at-once", "slow"), "6.2.5: so does Closing (10 ms)"),
+    "sizes": (("exact", "larger", "power-of-two"), "5.3.1, 6.1.1, 9.2.4.1: the granted size may be greater than the one asked for"),
+    "beyond": (("refused", "cut"), "B55: queue sizes beyond the maximum; cut with the truth in cap, may note"),
+    "flush_ahead": (("success", "flushed"), "B14: WRs ahead of the failing one may be flushed"),
+    "error_posts": (("flush", "refuse"), "Figure 10: post, then flush; or an Immediate Error"),
+    "closing_posts": (("refuse", "flush"), "Figure 11: the same in Closing"),
+    "idle_sends": (("queue", "refuse"), "B18: Sends in Idle"),
+    "idle_receives": (("init", "any"), "section 4 of the protocol, ib: a Receive in RESET moves the QP to INIT, or is taken there"),
+    "empty_rq": (("terminate", "pause"),
+                 "8.1.2.1, 13.2, B21: no Receive for a message (ib: pause means that it is tried for ever)"),
+    "bad_close": (("error", "drain"), "B19, Figure 8: Closing with work left: at once to Error, or when the work is done"),
+    "after_close": (("idle", "error"), "B50: an orderly close that goes to Idle only by way of ERR, may note"),
+    "idle_word": (("RESET", "INIT"), "table of states: Idle is RESET or INIT (iwarp)"),
+    "error_to_error": (("refused", "accepted"), "6.2.4 against 9.2.5.3: the current state as the next state"),
+    "close_events": (("one", "two"), "B11: an event for leaving RTS and one more when the close is complete; two pass"),
+    "peer_event": (("both", "async", "cm"),
+                   "B53: how the end of the stream is told at the peer of a broken QP (cm always comes as well)"),
+    "extra_events": (("no", "yes"),
+                     "B53: COMM_EST, SQ_DRAINED, QP_LAST_WQE_REACHED are no word of the verbs, and never one too many"),
+    "access_event": (("QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"), "B53: the word for a remote protection error"),
+    "target_event": (("yes", "no"), "B59, B44: an event at the target, ib"),
+    "status_words": (("plain", "odd"), "B54: any status of the set"),
+    "error_fields": (("filled", "unwritten"), "9.3.2.1, B38: on error only the WR ID and the status are sure"),
+    "remote_error": (("success", "flushed", "error"), "B44: the initiator's WR at a remote protection error, iwarp"),
+    "sink": (("wc", "event"), "7.4.2 against Figure 23: a Read into a sink without right: WC, or flushed and an event"),
+    "zero_enable": (("unchecked", "checked"), "B33: the QP's own enable at length zero"),
+    "receive_check": (("bytes", "all"), "B69: which SGEs of a Receive are looked at"),
+    "short_receive": (("nothing", "part"), "8.1.2.1: a message that is too long leaves nothing, or what fits"),
+    "send_check": (("wc", "refused"), "B54: an SGE of a Send that is wrong may be refused at once"),
+    "bad_opcode": (("refused", "wc"), "B54: an unsupported operation"),
+    "ord_zero": (("wc", "refused"), "B54: a Read with ORD zero"),
+    "bind_error": (("wc", "refused"), "B12, B54: a bind that is not allowed"),
+    "irrq": (("at-once", "late"), "8.2.2 rules 15 to 17: later Sends and Writes may overtake an unfenced Read (2 ms)"),
+    "unsignaled_room": (("done", "reaped"),
+                        "8.2.1: room of an unsignaled WR is free when it is done, or when a later WC was polled"),
+    "overflow": (("event", "drop", "overwrite"), "5.3.1, B22: anything may happen to that CQ and its QPs"),
+    "srq_order": (("fifo", "lifo", "random"), "6.3.5: WQEs of an S-RQ may be used in any order"),
+    "limit_event": (("at-once", "late"), "6.3.8: no time is said (3 ms)"),
+    "limit_below": (("next", "arming", "never"), "B26: armed while already below"),
+    "limit_after": (("zero", "value"), "B26: what Query SRQ tells after the event"),
+    "arm_old": (("no", "yes"), "B40: an event for old entries; ib only, may note"),
+    "keys": (("same", "different"), "the lkey and the rkey of a region need not be one number"),
+    "rereg_key": (("same", "new"), "7.3.2.3: Reregister may return another STag Index"),
+    "key_reuse": (("no", "yes"), "an STag Index that was deallocated may be given out anew"),
+    "poll": (("all", "one"), "9.3.2.1: one entry, the one at the head; more in a call are the API's offer"),
+    "handles": (("small", "large"), "section 2 of the protocol: which numbers an agent gives"),
+    "qp_numbers": (("counted", "reused"), "6.1.4: the QP ID of a destroyed QP may be used again"),
+    "access_change": (("yes", "no"), "B62: the QP's rights for remote access cannot be changed in RTS"),
+    "destroy_wcs": (("none", "flushed"), "6.1.4: WRs that are outstanding at Destroy QP may leave WCs behind"),
+    "ord_increase": (("yes", "no"), "6.5: raising ORD or IRD after creation is optional"),
+    "resize_cq": (("yes", "no"), "B63: absent; breaks one row on iwarp"),
+    "rereg": (("yes", "no"), "B61: absent; breaks one row on iwarp"),
+    "resize_qp": (("no", "yes"), "6.1.3: changing the sizes of a QP is optional"),
+    "srq": (("yes", "no"), "6.3: the Shared Receive Queue is optional"),
+    "mw": (("yes", "no"), "B65: max_mw 0, may note on iwarp"),
+    "local_inv": (("yes", "no"), "B64: without IBV_DEVICE_MEM_MGT_EXTENSIONS"),
+    "send_inv": (("yes", "no"), "B64"),
+    "zero_based": (("yes", "no"), "B31: refused, may note on iwarp"),
+    "reads": (("yes", "no"), "max_qp_rd_atom 0: condition READ"),
+    "members": (("plain", "extra"), "dut-protocol section 2: unknown members are ignored"),
+    "ib_disconnect": (("stay", "error"), "section 4 of the protocol is silent: does verbs.Disconnect move a QP of ib"),
+}
+
+
+class Choices:
+    """One value of each; read as attributes."""
+
+    def __init__(self, settings: Iterable[str] = ()) -> None:
+        self.settings: Dict[str, str] = {}
+        for name, (values, _) in CHOICES.items():
+            setattr(self, name, values[0])
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in CHOICES:
+                raise ValueError(f"no choice {name}; --list-choices shows them")
+            if value not in CHOICES[name][0]:
+                raise ValueError(f"{name} is one of {', '.join(CHOICES[name][0])}")
+            self.settings[name] = value
+            setattr(self, name, value)
+
+    def also(self, setting: str) -> None:
+        """A setting that goes with a fault, where nothing else was chosen."""
+        name, _, value = setting.partition("=")
+        if name not in self.settings:
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+def others() -> List[str]:
+    """Each value that is no default, as a setting."""
+    return [f"{name}={value}" for name, (values, _) in CHOICES.items() for value in values[1:]]

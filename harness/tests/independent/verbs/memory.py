@@ -1,0 +1,374 @@
+"""Memory, Memory Regions, Memory Windows, and who may touch what (clause 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+
+from .words import EBUSY, EFAULT, EINVAL, LOCAL_WRITE, MW_BIND, REMOTE_READ, REMOTE_WRITE, TOP, ZERO_BASED, Refused
+
+if TYPE_CHECKING:
+    from .model import Model, Pd
+    from .qp import Qp
+
+PAGE = 4096
+ANY_REMOTE = REMOTE_READ | REMOTE_WRITE
+KNOWN = LOCAL_WRITE | ANY_REMOTE | MW_BIND | ZERO_BASED | 8 | 64 | 128 | 1 << 20
+
+
+class Memory:
+    """Pages of the consumer."""
+
+    __slots__ = ("va", "data", "writable")
+
+    def __init__(self, va: int, data: bytearray, writable: bool) -> None:
+        self.va, self.data, self.writable = va, data, writable
+
+
+class Region:
+    """A Memory Region: an STag, a base TO, a length, rights."""
+
+    kind = "mr"
+
+    def __init__(self, pd: "Pd") -> None:
+        self.pd = pd
+        self.memory: Memory = Memory(0, bytearray(), False)
+        self.offset = self.length = self.base = self.rights = self.lkey = self.rkey = 0
+        self.valid = True
+        self.alive = True
+        self.windows: List["Window"] = []
+
+    def place(self, memory: Memory, offset: int, length: int, base: int) -> None:
+        """What the region covers, and the TO of its first byte."""
+        self.memory, self.offset, self.length, self.base = memory, offset, length, base
+
+    def read(self, addr: int, length: int) -> bytes:
+        """Bytes by TO."""
+        begin = max(0, self.offset + addr - self.base)
+        found = bytes(self.memory.data[begin:begin + length])
+        return found + bytes(length - len(found))
+
+    def write(self, addr: int, data: bytes) -> None:
+        """Bytes by TO; what has no memory behind it is lost."""
+        begin = self.offset + addr - self.base
+        if begin < 0:
+            data, begin = data[-begin:], 0
+        room = len(self.memory.data) - begin
+        if room > 0:
+            part = data[:room]
+            self.memory.data[begin:begin + len(part)] = part
+
+
+class Window:
+    """A Memory Window: bound to a part of a region (and, but for type 1, to a QP)."""
+
+    kind = "mw"
+
+    def __init__(self, pd: "Pd", sort: int, rkey: int) -> None:
+        self.pd, self.sort, self.rkey = pd, sort, rkey
+        self.valid = False
+        self.alive = True
+        self.region: Optional[Region] = None
+        self.qp: Optional["Qp"] = None
+        self.start = self.base = self.length = self.rights = 0
+
+    def loose(self) -> None:
+        """Invalid, and bound to nothing."""
+        if self.region and self in self.region.windows:
+            self.region.windows.remove(self)
+        self.region, self.qp, self.valid = None, None, False
+
+    def read(self, addr: int, length: int) -> bytes:
+        """Bytes by TO of the window."""
+        assert self.region
+        return self.region.read(self.start + addr - self.base, length)
+
+    def write(self, addr: int, data: bytes) -> None:
+        """Bytes by TO of the window."""
+        assert self.region
+        self.region.write(self.start + addr - self.base, data)
+
+
+Target = Union[Region, Window]
+
+
+class Stags:
+    """The STags of one RNIC, and the checks of every access (7.6.3, 7.10.6)."""
+
+    def __init__(self, model: "Model") -> None:
+        self.model = model
+        self.local: Dict[int, Target] = {}
+        self.remote: Dict[int, Target] = {}
+        self._index = 0
+        self._free: List[int] = []
+
+    # STags
+
+    def fresh(self) -> int:
+        """An STag that is not in use; the provider chooses all 32 bits of a region's."""
+        if self._free and self.model.choose.key_reuse == "yes":
+            index = self._free.pop(0)
+        else:
+            self._index += 1 + self.model.chance.randrange(3)
+            index = 0x100 + self._index
+        return index << 8 | self.model.chance.randrange(256)
+
+    def give(self, region: Region) -> None:
+        """Put a region under new STags."""
+        region.lkey = region.rkey = self.fresh()
+        if self.model.choose.keys == "different":
+            region.rkey = self.fresh()
+        self.local[region.lkey], self.remote[region.rkey] = region, region
+
+    def take(self, target: Target) -> None:
+        """No STag of this one any more."""
+        gone = [key for key, held in self.local.items() if held is target]
+        for key in gone:
+            del self.local[key]
+        for key in [key for key, held in self.remote.items() if held is target]:
+            del self.remote[key]
+            gone.append(key)
+        self._free += sorted({key >> 8 for key in gone})
+
+    def rename(self, window: Window, rkey: int) -> None:
+        """A window has this STag from now on, and no other (7.10.2)."""
+        if self.model.fault != "window-old-key-works":
+            self.remote.pop(window.rkey, None)
+            self.local.pop(window.rkey, None)
+        window.rkey = rkey
+        self.remote[rkey] = self.local[rkey] = window
+
+    def find(self, table: Dict[int, Target], key: int, fault: str) -> Optional[Target]:
+        """By all 32 bits (7.4)."""
+        found = table.get(key)
+        if found is None and self.model.fault == fault:
+            return next((held for stag, held in table.items() if stag >> 8 == key >> 8), None)
+        return found
+
+    # Checks; each gives a word for what is wrong, or "" when nothing is.
+
+    def sge(self, pd: "Pd", sge: Tuple[int, int, int], writes: bool) -> Tuple[Optional[Target], str]:
+        """Local access through an SGE (7.4.1, 7.5.1); not for length 0."""
+        key, addr, length = sge
+        fault = self.model.fault
+        target = self.find(self.local, key, "local-key-unchecked")
+        if isinstance(target, Window):
+            if fault == "sge-window-accepted" and target.valid:
+                return target, ""
+            return None, "window"
+        if target is None or not (target.valid or fault == "invalidated-local-works"):
+            return None, "stag"
+        if target.pd is not pd and fault != ("local-pd-unchecked" if not writes else "receive-pd-unchecked"):
+            return None, "pd"
+        if addr + length > TOP and fault != "local-wrap-unchecked":
+            return None, "wrap"
+        if not self._inside(target.base, target.length, addr, length, "local"):
+            return None, "bounds"
+        if writes and not target.rights & LOCAL_WRITE and fault != "local-write-unchecked":
+            return None, "rights"
+        if writes and fault == "receive-needs-remote-right" and not target.rights & REMOTE_WRITE:
+            return None, "rights"
+        return target, ""
+
+    def _inside(self, base: int, held: int, addr: int, length: int, where: str) -> bool:
+        fault = self.model.fault
+        low, high = base, base + held
+        if fault == f"{where}-start-minus-one":
+            low -= 1
+        elif fault == f"{where}-end-plus-one":
+            high += 1
+        elif fault == f"{where}-bounds-by-page":
+            low, high = low // PAGE * PAGE, -(-high // PAGE) * PAGE
+        elif fault == f"{where}-length-ignored":
+            return low <= addr <= high
+        elif fault == f"{where}-wrap-unchecked" and addr + length > TOP:
+            return low <= addr <= high
+        return low <= addr and addr + length <= high
+
+    def tagged(self, qp: "Qp", key: int, addr: int, length: int, right: int, table: str = "remote") -> Tuple[Optional[Target], str]:
+        """Access by an incoming tagged message (7.4.2, 7.6.3, 7.10.6.2); not for length 0."""
+        fault = self.model.fault
+        name = "write" if right == REMOTE_WRITE else "read"
+        target = self.find(getattr(self, table), key, "remote-key-unchecked")
+        if target is None or not (target.valid or (fault == "invalidated-remote-works" and isinstance(target, Region))):
+            return None, "stag"
+        if isinstance(target, Window):
+            return self._window(qp, target, addr, length, right)
+        if target.pd is not qp.pd and fault != f"remote-{name}-pd-unchecked":
+            return None, "pd"
+        if addr + length > TOP and fault != "remote-wrap-unchecked":
+            return None, "wrap"
+        if not self._inside(target.base, target.length, addr, length, "remote"):
+            return None, "bounds"
+        if not target.rights & right and fault != f"remote-{name}-right-unchecked":
+            if not (fault == "one-remote-right-is-both" and target.rights & ANY_REMOTE):
+                return None, "rights"
+        return target, ""
+
+    def _window(self, qp: "Qp", window: Window, addr: int, length: int, right: int) -> Tuple[Optional[Target], str]:
+        fault = self.model.fault
+        if window.sort == 1 and self.model.flavour == "ib":
+            if window.pd is not qp.pd:
+                return None, "pd"
+        elif window.qp is not qp and fault != "window-any-qp":
+            return None, "pd"
+        if addr + length > TOP:
+            return None, "wrap"
+        region = window.region
+        assert region
+        low, high = window.base, window.base + window.length
+        if fault == "window-bounds-of-region":
+            low, high = window.base - (window.start - region.base), window.base - (window.start - region.base) + region.length
+        elif fault == "window-end-plus-one":
+            high += 1
+        if not (low <= addr and addr + length <= high):
+            return None, "bounds"
+        if not window.rights & right and fault != "window-right-unchecked":
+            return None, "rights"
+        if fault == "window-needs-region-right" and not region.rights & right:
+            return None, "rights"
+        return window, ""
+
+    # Binding and invalidating
+
+    def bind_error(self, qp: "Qp", bind: Dict[str, Any]) -> str:
+        """7.10.6.1, Figures 19 and 20."""
+        fault = self.model.fault
+        window, region = bind["mw"], bind["mr"]
+        if not window.alive:
+            return "window"
+        old = window.sort == 1 and self.model.flavour == "ib"
+        if window.valid and not old and fault != "bind-bound-window":
+            return "valid"
+        if window.pd is not qp.pd and fault != "bind-window-pd-unchecked":
+            return "pd"
+        if old and not bind["length"]:
+            return ""
+        if region is None or not region.alive or not region.valid:
+            return "region"
+        if region.pd is not qp.pd and fault != "bind-region-pd-unchecked":
+            return "pd"
+        if not region.rights & MW_BIND and fault != "bind-without-bind-right":
+            return "bind-right"
+        if region.rights & ZERO_BASED and fault != "bind-zero-based":
+            return "zero-based"
+        rights = bind["access"] & ANY_REMOTE
+        if not rights:
+            return "rights"
+        if rights & REMOTE_WRITE and not region.rights & LOCAL_WRITE and fault != "bind-write-without-local-write":
+            return "rights"
+        addr, length = bind["addr"], bind["length"]
+        if not (region.base <= addr and addr + length <= region.base + region.length) and fault != "bind-bounds-unchecked":
+            return "bounds"
+        if not old and bind["rkey"] >> 8 != window.rkey >> 8:
+            return "index"
+        return ""
+
+    def bind(self, qp: "Qp", bind: Dict[str, Any]) -> None:
+        """7.10.2: what a bind does."""
+        window, fault = bind["mw"], self.model.fault
+        window.loose()
+        if window.sort == 1 and self.model.flavour == "ib":
+            self.rename(window, bind["rkey"])
+            if not bind["length"]:
+                return
+        elif fault != "bind-key-ignored":
+            self.rename(window, bind["rkey"])
+        window.region, window.valid = bind["mr"], True
+        window.qp = qp
+        window.start, window.length = bind["addr"], bind["length"]
+        window.base = 0 if bind["access"] & ZERO_BASED else bind["addr"]
+        window.rights = bind["access"] & ANY_REMOTE
+        if fault == "window-write-implied":
+            window.rights |= REMOTE_WRITE
+        bind["mr"].windows.append(window)
+
+    def invalidate_error(self, qp: "Qp", key: int, remote: bool) -> str:
+        """7.8, 7.10.6.3."""
+        fault = self.model.fault
+        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if target is None:
+            return "stag"
+        if isinstance(target, Window):
+            if target.sort == 1 and self.model.flavour == "ib":
+                return "type"
+            if target.valid and target.qp is not qp and fault != "invalidate-window-any-qp":
+                return "qp"
+            if not target.valid and target.pd is not qp.pd and fault != "invalidate-window-any-pd":
+                return "pd"
+            if not target.valid and fault == "invalidate-twice-refused":
+                return "invalid"
+            if remote and target.valid and not self._remote_right(qp, target.rights):
+                return "rights"
+            return ""
+        if target.pd is not qp.pd and fault != "invalidate-region-any-pd":
+            return "pd"
+        if target.windows and fault != "invalidate-bound-region":
+            return "bound"
+        if remote and not self._remote_right(qp, target.rights):
+            return "rights"
+        if not target.valid and fault == "invalidate-twice-refused":
+            return "invalid"
+        return ""
+
+    def _remote_right(self, qp: "Qp", rights: int) -> bool:
+        if self.model.fault == "send-inv-local-rights":
+            return True
+        return bool(rights & ANY_REMOTE and qp.access & ANY_REMOTE)
+
+    def invalidate(self, qp: "Qp", key: int) -> None:
+        """What an invalidation does; overlapping regions stay (7.8)."""
+        fault = self.model.fault
+        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if isinstance(target, Window):
+            target.loose()
+            target.pd = qp.pd
+        elif target is not None:
+            target.valid = False
+            if fault == "invalidate-takes-overlapping":
+                for other in list(self.local.values()):
+                    if isinstance(other, Region) and other.memory is target.memory:
+                        other.valid = False
+
+
+def rights_error(rights: int) -> bool:
+    """Figure 18; Local Read is always granted."""
+    if rights & ~KNOWN:
+        return True
+    return bool(rights & (REMOTE_WRITE | 8) and not rights & LOCAL_WRITE)
+
+
+def settle_region(model: "Model", region: Region, memory: Memory, offset: int, length: int, rights: int,
+                  iova: Optional[int]) -> None:
+    """Registration (7.3.2.2): verify, and place the region."""
+    fault = model.fault
+    if rights_error(rights) and not (fault == "remote-write-without-local" and not rights & ~KNOWN):
+        raise Refused(EINVAL)
+    if offset + length > len(memory.data):
+        raise Refused(EFAULT)
+    if rights & LOCAL_WRITE and not memory.writable:
+        raise Refused(EFAULT)
+    if rights & ZERO_BASED and model.choose.zero_based == "no":
+        raise Refused(EINVAL)
+    base = memory.va + offset
+    if fault == "mr-aligned-only" and base % 8:
+        raise Refused(EINVAL)
+    if fault == "mr-even-length-only" and length % 2:
+        raise Refused(EINVAL)
+    if iova is not None:
+        if iova and (iova % PAGE != base % PAGE or iova + length > TOP):
+            raise Refused(EINVAL)
+        if not iova and model.choose.zero_based == "no":
+            raise Refused(EINVAL)
+        base = iova
+    elif rights & ZERO_BASED and fault != "zero-based-ignored":
+        base = 0
+    region.place(memory, offset, length, base)
+    region.rights = rights
+    if iova == 0:
+        region.rights |= ZERO_BASED
+
+
+def bound(model: "Model", region: Region, fault: str) -> None:
+    """No region with bound windows is destroyed or changed (7.9, 7.3.2.3)."""
+    if region.windows and model.fault != fault:
+        raise Refused(EBUSY)

@@ -1,0 +1,212 @@
+"""The cases of FC-VI Rev 1.0 against the independent endpoint: it passes with each choice, and its own row catches each fault.
+
+The tests try a share of the variants with each choice. Run as a program it tries all of them and counts:
+python3 -m harness.tests.test_independent_rev1 [choices] [faults] [NAME...]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+import pytest
+
+import conformance
+from conformance.rev1.book import PROTOCOL
+from fcvi.dut.rpc import RpcDut
+from fcvi.engine import protocol
+from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.pics import complete
+from fcvi.engine.pixit import Given, pixit_for
+from fcvi.engine.protocol import register
+from fcvi.engine.results import Result
+from fcvi.engine.runner import not_applicable, run_variant
+
+from .independent.rev1.choices import CHOICES, N
+from .independent.rev1.faults import listing
+
+ENDPOINT = Path(__file__).parent / "independent" / "endpoint.py"
+LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
+#: The endpoint has FCVI_ULP_TIMEOUT of its R_A_TOV: the laboratory declares it.
+_GIVEN = Given(ulp_timeout_us=10_000_000)
+#: A share of the variants for each choice: every so many-th, from another one on each time.
+_SHARE = 48
+#: Of the faults so many are tried here, from one of them on; the program tries all.
+_OF_FAULTS = 6
+conformance.register_all()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """Rev 1.0 is registered for these tests alone."""
+    register(PROTOCOL)
+    yield
+    protocol._REGISTERED.pop(PROTOCOL.name)
+
+
+def variants() -> list[tuple[Any, Any]]:
+    return [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
+
+
+def run_all(*options: str, chosen: Optional[list[tuple[Any, Any]]] = None) -> list[Result]:
+    """Variants against the endpoint with these options; what the PICS rules out is left out."""
+    spec = " ".join(["exec:/usr/bin/python3", str(ENDPOINT), "--revision rev1", *options])
+    dut = RpcDut(spec, rpc_timeout_s=20.0, log=None)
+    results = []
+    try:
+        pics, pixit = complete(dut.pics, "hello"), pixit_for(dut.clock, given=_GIVEN)
+        for case, variant in variants() if chosen is None else chosen:
+            if not_applicable(case, variant, pics) is None:
+                results.append(run_variant(dut, case, variant, pics, pixit, LEVELS, 1))
+                if results[-1].verdict.value == "error":
+                    dut.restart()
+    finally:
+        dut.close()
+    return results
+
+
+def settings() -> Iterator[str]:
+    """Each value of each choice but the default, numbers by example."""
+    numbers = {"message_ius": (2, 8), "read_ius": (2, 8), "vis": (2,), "resp1_delay": (9_400_000,), "resp2_delay": (9_400_000,),
+               "disconnect_resp_delay": (9_400_000,)}
+    for name, (values, _) in CHOICES.items():
+        found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
+        yield from (f"{name}={value}" for value in found)
+
+
+#: Another SEQ_ID for each second Sequence uses one that is open again where ACKs are held back (5.4): a choice of class 3 alone.
+_NOT_IN_CLASS_2 = {"seq_id=alternate": "R1.5.4.a/class2/acks-held-back"}
+#: The cases that a choice is about, beside its share.
+_ABOUT = {
+    "seq_cnt": "R1.5.4.a", "priority": "R1.7.2.a", "setup_pref": "R1.5.6.2.a", "cs_ctl_tolerance": "R1.5.6.2.a",
+    "resp1": "R1.5.3.b",
+    "resp2": "R1.5.3.a", "no_match": "R1.5.7.6.a", "duplicate": "R1.5.3.4.a", "attributes": "R1.7.2.a",
+    "accept_mismatch": "R1.7.2.a",
+    "malformed": "R1.5.1.b", "give_up": "R1.5.7.6.a", "lost": "R1.8.a", "disconnect": "R1.5.3.5.a",
+    "error_disconnect": "R1.5.3.5.a",
+    "reception": "R1.5.1.c", "message_ius": "R1.6.3.a", "read_ius": "R1.6.5.a", "multi_iu_offset": "R1.5.4.a",
+    "read_length": "R1.6.5.a",
+    "write_length": "R1.6.3.a", "farp_match": "7.5.reply", "short_discriminator": "R1.7.1.a",
+}  # fmt: skip
+#: The other reading of each erratum that permits two: by a choice, the case that meets it.
+READINGS = {
+    "ro_present=no": ("R22", "R1.5.4.a"), "priority=20": ("R13", "R1.7.2.a"), "priority=80": ("R13", "R1.7.2.a"),
+    "setup_pref=no": ("R26", "R1.5.6.2.a"), "no_match=02": ("R24", "R1.5.7.6.a"), "no_match=04": ("R24", "R1.5.7.6.a"),
+    "duplicate_code=06": ("R05", "R1.5.3.4.a"), "attributes=level": ("R29", "R1.7.2.a"),
+    "accept_mismatch=reject": ("R16", "R1.7.2.a"),
+    "reception=one": ("R25", "R1.5.1.c"), "read_length=zero": ("R04", "R1.6.5.a"), "write_length=length": ("R09", "R1.6.3.a"),
+}  # fmt: skip
+
+
+def of_choice(setting: str, at: int) -> list[tuple[Any, Any]]:
+    """The share of the variants that this choice is tried with."""
+    about = next((case for name, case in _ABOUT.items() if setting.startswith(name)), "")
+    return [(c, v) for n, (c, v) in enumerate(variants()) if n % _SHARE == at % _SHARE or (c.id == about and n % 8 == at % 8)]
+
+
+def wrong(results: list[Result]) -> list[str]:
+    """What failed. Not all control planes have Discriminators under 16 bytes, who takes R04 literally reads nothing, and a case of
+    2007 cannot go on where a device does what the draft alone permits.
+    """
+    open_to = ("the control plane of the DUT takes no", "(R04)", "is no requirement of the draft")
+    return [f"{r.id}: {r.verdict.value}: {r.reason}" for r in results
+            if r.verdict.value != "pass" and not (r.verdict.value == "inconclusive" and any(w in r.reason for w in open_to))]
+
+
+def named(results: list[Result]) -> set[str]:
+    """The requirements that a device fails by."""
+    return {f.requirement for r in results for f in r.findings if f.erratum is None}
+
+
+def test_it_passes() -> None:
+    results = run_all()
+    assert wrong(results) == [] and len(results) > 500
+    assert {f.erratum for r in results if r.qualifier for f in r.findings if f.erratum} <= {"R18"}
+
+
+@pytest.mark.parametrize("at,setting", enumerate(settings()), ids=list(settings()))
+def test_no_choice_fails(at: int, setting: str) -> None:
+    chosen = [(c, v) for c, v in of_choice(setting, at) if c.variant_id(v) != _NOT_IN_CLASS_2.get(setting)]
+    assert wrong(run_all("--choose", setting, chosen=chosen)) == []
+
+
+@pytest.mark.parametrize("setting", READINGS)
+def test_the_other_reading_is_an_interpretation(setting: str) -> None:
+    erratum, case = READINGS[setting]
+    results = run_all("--choose", setting, chosen=[(c, v) for c, v in variants() if c.id == case])
+    assert wrong(results) == []
+    assert any(r.qualifier == "interpretation" and erratum in r.errata for r in results), erratum
+
+
+def apt(rows: set[str]) -> list[tuple[Any, Any]]:
+    """The variants of the cases that name one of these requirements, the first of each case first."""
+    found = [[(c, v) for v in c.variants] for c in PROTOCOL.cases() if rows & set(c.requirements)]
+    longest = max(map(len, found), default=0)
+    return [of_case[at] for at in range(longest) for of_case in found if at < len(of_case)]
+
+
+def caught(fault: str, rows: set[str]) -> tuple[str, list[Result]]:
+    """How the endpoint with this fault ends: "own" by a row of it, "other" by another one, "" not at all."""
+    how: str = ""
+    failed: list[Result] = []
+    chosen = apt(rows) or variants()
+    for start in range(0, len(chosen), 12):
+        results = [r for r in run_all("--fault", fault, chosen=chosen[start : start + 12]) if r.verdict.value == "fail"]
+        failed += results
+        if named(results) & rows:
+            return "own", failed
+        how = "other" if failed else ""
+    return how, failed
+
+
+def faults() -> list[tuple[str, set[str]]]:
+    """The faults that break a requirement of the draft's catalogue."""
+    found = [(fault, {row for row in rows.replace(",", " ").split() if row in LEVELS}) for fault, (rows, _) in listing().items()]
+    return [(fault, rows) for fault, rows in found if rows]
+
+
+@pytest.mark.parametrize("fault,rows", faults()[:: _OF_FAULTS], ids=lambda w: w if isinstance(w, str) else "")
+def test_its_own_row_catches_a_fault(fault: str, rows: set[str]) -> None:
+    if fault in NOT_CAUGHT:
+        pytest.skip(NOT_CAUGHT[fault])
+    how, failed = caught(fault, rows)
+    assert how == "own", (how, [(r.id, r.reason) for r in failed[:3]])
+
+
+#: Faults that the cases do not tell by their own row, and why.
+NOT_CAUGHT: dict[str, str] = {}
+
+
+def main() -> int:
+    """Try what is asked for with every variant, and count."""
+    register(PROTOCOL)
+    words = sys.argv[1:]
+    names = [w for w in words if w not in ("choices", "faults")]
+    for setting in settings() if "choices" in words else ():
+        if names and not any(setting.startswith(n) for n in names):
+            continue
+        results = run_all("--choose", setting)
+        taken = sorted({f.erratum for r in results if r.qualifier for f in r.findings if f.erratum})
+        print(f"{setting}: {len(results)} run, {len(wrong(results))} wrong, readings {taken}", flush=True)
+        for line in wrong(results):
+            print("   ", line[:240], flush=True)
+    if "faults" in words:
+        _faults(names)
+    return 0
+
+
+def _faults(names: list[str]) -> None:
+    ends: list[str] = []
+    for fault, rows in faults():
+        if names and fault not in names:
+            continue
+        how, failed = caught(fault, rows)
+        ends.append(how)
+        if how != "own":
+            print(f"{fault}: {how or 'NOT'} caught, not by {sorted(rows)}; by {sorted(named(failed))[:6]}", flush=True)
+    print(f"{len(ends)} faults: {sum(map(bool, ends))} caught, {ends.count('own')} by their own row", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""JSON as the report writes it: what the encoder of Python writes, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from fcvi.engine.json_text import encoder, indented
+
+_TEXTS = ("", "plain", 'a"b\\c', "\u00e9\u2028\x01", "\ud800", "\U0001f600")
+
+
+def _value(rng: random.Random, depth: int) -> Any:
+    kind = rng.randrange(9 if depth < 4 else 6)
+    if kind == 0:
+        return rng.choice([None, True, False])
+    if kind == 1:
+        return rng.randrange(-5, 10**20)
+    if kind == 2:
+        return rng.random() * 10.0 ** rng.randrange(-9, 20)
+    if kind < 6:
+        return rng.choice(_TEXTS)
+    inner = [_value(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return inner if kind == 6 else tuple(inner) if kind == 7 else {f"{rng.choice(_TEXTS)}{i}": v for i, v in enumerate(inner)}
+
+
+def test_indented_text_is_that_of_json() -> None:
+    rng = random.Random(1)
+    for _ in range(5000):
+        value = _value(rng, 0)
+        for ascii_only in (True, False):
+            assert indented(value, ascii_only) == json.dumps(value, indent=1, ensure_ascii=ascii_only)
+
+
+def test_separators_are_those_that_were_asked_for() -> None:
+    rng = random.Random(2)
+    for _ in range(1000):
+        value = _value(rng, 0)
+        assert encoder(",", ":")(value) == json.dumps(value, separators=(",", ":"))
+
+
+def test_without_the_encoder_in_c_the_text_is_the_same(monkeypatch: Any) -> None:
+    monkeypatch.setattr("json.encoder.c_make_encoder", None)
+    encoder.cache_clear()
+    try:
+        test_indented_text_is_that_of_json()
+    finally:
+        encoder.cache_clear()

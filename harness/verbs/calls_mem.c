@@ -1,0 +1,202 @@
+/* Memory, looked at from outside the provider. */
+#include "agent.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MOST_PATTERN = 4096, MOST_POLLED = 64, NAP_NS = 20000 };
+
+static const char *const kinds[] = {"read-write", "read-only", NULL};
+
+/* Half of what the machine has, and 1 GiB at most. */
+static size_t most_memory(void)
+{
+    const size_t most = (size_t)1 << 30;
+    long pages = sysconf(_SC_PHYS_PAGES);
+    size_t half = pages > 0 ? (size_t)pages * PAGE / 2 : most;
+    return half < most ? half : most;
+}
+
+static bool hold(struct verbs *v, struct params *p, size_t length)
+{
+    pthread_mutex_lock(&v->lock);
+    bool room = length <= most_memory() - v->memory;
+    if (room)
+        v->memory += length;
+    pthread_mutex_unlock(&v->lock);
+    if (!room)
+        params_no_room(p, "memory");
+    return room;
+}
+
+/* A page before and one behind that nobody may touch: what is aimed there hits nobody's memory. */
+static bool make(struct thing *t, size_t align, const unsigned char *pattern, size_t period)
+{
+    size_t inner = (align + t->length + PAGE - 1) / PAGE * PAGE;
+    t->pages_length = inner + 2 * (size_t)PAGE;
+    t->pages = mmap(NULL, t->pages_length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (t->pages == MAP_FAILED) {
+        t->pages = NULL;
+        return false;
+    }
+    unsigned char *bytes = t->pages + PAGE + align;
+    if (inner > 0 && mprotect(t->pages + PAGE, inner, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    for (size_t i = 0; i < t->length; i++)
+        bytes[i] = pattern[i % period];
+    return !t->read_only || inner == 0 || mprotect(t->pages + PAGE, inner, PROT_READ) == 0;
+}
+
+json_t *verb_mem_new(struct verbs *v, struct params *p)
+{
+    struct outcome o;
+    unsigned char pattern[MOST_PATTERN] = {0};
+    size_t period = 1;
+    size_t length = (size_t)params_number(p, "length", (size_t)1 << 30, false, 0);
+    size_t align = (size_t)params_number(p, "align", PAGE - 1, true, 0);
+    const char *pages = params_has(p, "pages") ? params_choice(p, "pages", kinds) : kinds[0];
+    if (params_has(p, "fill"))
+        period = params_hex(p, "fill", pattern, 1, sizeof pattern);
+    if (p->why[0] != '\0' || !hold(v, p, length + 3 * (size_t)PAGE))
+        return NULL;
+    struct thing *t = things_new(v, p, KIND_MEM);
+    if (t == NULL)
+        return NULL;
+    t->length = length;
+    t->read_only = pages == kinds[1];
+    outcome_begin(&o);
+    if (!make(t, align, pattern, period)) {
+        if (t->pages != NULL)
+            munmap(t->pages, t->pages_length);
+        things_forget(v, t);
+        params_no_room(p, "memory");
+        return NULL;
+    }
+    outcome_int(&o, 0);
+    json_t *result = outcome_json(&o);
+    unsigned char *bytes = t->pages + PAGE + align;
+    json_object_set_new(result, "mem", things_publish(v, t, bytes));
+    json_object_set_new(result, "va", verbs_hex64((uintptr_t)bytes));
+    return result;
+}
+
+/* Where a place is, with `length` bytes behind it; NULL with p->why. Memory stays until the reset. */
+static unsigned char *range(struct verbs *v, struct params *p, size_t length, bool to_write)
+{
+    struct thing *t = things_take(v, p, "mem", KIND_MEM);
+    uint64_t offset = params_number(p, "offset", UINT32_MAX, true, 0);
+    unsigned char *at = NULL;
+    if (t != NULL && p->why[0] == '\0' && (offset > t->length || length > t->length - offset))
+        params_wrong(p, "the range", "inside the memory");
+    if (t != NULL && p->why[0] == '\0' && to_write && t->read_only)
+        params_wrong(p, "mem", "memory that can be written to");
+    if (t != NULL && p->why[0] == '\0')
+        at = t->bytes + offset;
+    things_drop(v, t);
+    return at;
+}
+
+json_t *verb_mem_read(struct verbs *v, struct params *p)
+{
+    size_t length = (size_t)params_number(p, "length", LINE_MOST_BYTES, false, 0);
+    const unsigned char *bytes = p->why[0] == '\0' ? range(v, p, length, false) : NULL;
+    return bytes != NULL ? json_pack("{s:o}", "hex", verbs_bytes(bytes, length)) : NULL;
+}
+
+json_t *verb_mem_write(struct verbs *v, struct params *p)
+{
+    unsigned char data[LINE_MOST_BYTES];
+    size_t length = params_hex(p, "hex", data, 0, sizeof data);
+    unsigned char *bytes = p->why[0] == '\0' ? range(v, p, length, true) : NULL;
+    if (bytes == NULL)
+        return NULL;
+    memcpy(bytes, data, length);
+    return json_object();
+}
+
+json_t *verb_mem_pattern(struct verbs *v, struct params *p)
+{
+    size_t length = (size_t)params_number(p, "length", UINT32_MAX, false, 0), wrong = 0, first = 0;
+    uint32_t seed = (uint32_t)params_number(p, "seed", UINT32_MAX, false, 0);
+    bool check = params_flag(p, "check");
+    unsigned char *bytes = p->why[0] == '\0' ? range(v, p, length, !check) : NULL;
+    if (bytes == NULL)
+        return NULL;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)(((uint32_t)i + seed) * 2654435761u >> 24);
+        if (!check)
+            bytes[i] = byte;
+        else if (bytes[i] != byte && wrong++ == 0)
+            first = i;
+    }
+    if (!check)
+        return json_object();
+    return json_pack("{s:I, s:o}", "wrong", (json_int_t)wrong, "first",
+                     wrong > 0 ? json_integer((json_int_t)first) : json_null());
+}
+
+struct polled_words {
+    const uint32_t *at[MOST_POLLED];
+    bool met[MOST_POLLED];
+    size_t count, left;
+    uint32_t mask, value;
+};
+
+/* One look at every word, the last first. */
+static void look(struct polled_words *w, uint64_t round, json_t *said)
+{
+    for (size_t i = w->count; i > 0; i--) {
+        if (w->met[i - 1] || (__atomic_load_n(w->at[i - 1], __ATOMIC_ACQUIRE) & w->mask) != w->value)
+            continue;
+        w->met[i - 1] = true;
+        w->left--;
+        json_array_append_new(said, json_pack("{s:I, s:I, s:I}", "place", (json_int_t)(i - 1), "round",
+                                              (json_int_t)round, "us", (json_int_t)verbs_now_us()));
+    }
+}
+
+static void places_of(struct verbs *v, struct params *p, struct polled_words *w)
+{
+    const json_t *places = json_object_get(p->object, "places");
+    w->count = w->left = json_array_size(places);
+    if (w->count < 1 || w->count > MOST_POLLED) {
+        w->count = 0;
+        params_wrong(p, "places", "1 to 64 places");
+    }
+    for (size_t i = 0; p->why[0] == '\0' && i < w->count; i++) {
+        struct params place = {.object = json_array_get(places, i)};
+        const unsigned char *at = range(v, &place, sizeof(uint32_t), false);
+        memcpy(p->why, place.why, sizeof p->why);
+        if (at != NULL && (uintptr_t)at % sizeof(uint32_t) != 0)
+            params_wrong(p, "places", "at multiples of 4");
+        w->at[i] = (const uint32_t *)(const void *)at;
+    }
+}
+
+json_t *verb_mem_poll(struct verbs *v, struct params *p)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    struct polled_words w = {.count = 0};
+    uint64_t timeout = params_timeout(p, 0);
+    w.mask = (uint32_t)params_number(p, "mask", UINT32_MAX, false, 0);
+    w.value = (uint32_t)params_number(p, "value", UINT32_MAX, false, 0);
+    places_of(v, p, &w);
+    if (p->why[0] != '\0')
+        return NULL;
+    json_t *said = json_array();
+    const uint64_t until = verbs_now_us() + timeout;
+    for (uint64_t round = 0;; round++) {
+        look(&w, round, said);
+        if (w.left == 0 || v->ending || verbs_now_us() >= until)
+            break;
+        if (round > 1000)
+            nanosleep(&nap, NULL);
+        else
+            sched_yield();
+    }
+    return json_pack("{s:o}", "met", said);
+}

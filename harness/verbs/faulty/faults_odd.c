@@ -1,0 +1,272 @@
+/* Providers that are odd and conform: no case may fail one. */
+#include "faults.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <time.h>
+
+#define INSTALL_AS(function, member)                                                                         \
+    static void install_##function(struct layer *layer)                                                      \
+    {                                                                                                        \
+        layer->member = function;                                                                            \
+    }
+
+enum { LATE = 512, LATE_US = 15000, SLOW_NS = 2 * 1000 * 1000 };
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* ---- completions ---- */
+
+static int one_a_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    return layer_plain.poll_cq(cq, count > 1 ? 1 : count, wc);
+}
+INSTALL_AS(one_a_poll, poll_cq)
+
+static struct {
+    struct ibv_cq *cq;
+    struct ibv_wc wc;
+    uint64_t at_us;
+} late[LATE];
+static size_t late_count;
+
+/* Each WC comes 15 ms late, in its order. Not where an event has to find it. */
+static int late_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    struct ibv_wc one;
+    int got = 0;
+    size_t kept = 0;
+    if (cq->channel != NULL)
+        return layer_plain.poll_cq(cq, count, wc);
+    pthread_mutex_lock(&faults_lock);
+    while (late_count < LATE && layer_plain.poll_cq(cq, 1, &one) == 1) {
+        late[late_count].cq = cq;
+        late[late_count].wc = one;
+        late[late_count++].at_us = now_us();
+    }
+    for (size_t i = 0; i < late_count; i++) {
+        if (late[i].cq == cq && got < count && now_us() - late[i].at_us >= LATE_US)
+            wc[got++] = late[i].wc;
+        else
+            late[kept++] = late[i];
+    }
+    late_count = kept;
+    pthread_mutex_unlock(&faults_lock);
+    return got;
+}
+
+static int late_destroy(struct ibv_cq *cq)
+{
+    int returned = layer_plain.destroy_cq(cq);
+    size_t kept = 0;
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; i < late_count; i++)
+        if (returned != 0 || late[i].cq != cq)
+            late[kept++] = late[i];
+    late_count = kept;
+    pthread_mutex_unlock(&faults_lock);
+    return returned;
+}
+
+static void install_late(struct layer *layer)
+{
+    layer->poll_cq = late_poll;
+    layer->destroy_cq = late_destroy;
+}
+
+/* Nothing for 4 polls out of 5: what a CQ that is moderated looks like. */
+static int moderated(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    static unsigned polls;
+    if (cq->channel == NULL && __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % 5 != 0)
+        return 0;
+    return layer_plain.poll_cq(cq, count, wc);
+}
+INSTALL_AS(moderated, poll_cq)
+
+static int noise(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int got = layer_plain.poll_cq(cq, count, wc);
+    for (struct ibv_wc *w = wc; got > 0 && w < wc + got; w++) {
+        w->vendor_err = 0xdecade;
+        if (w->status != IBV_WC_SUCCESS) {
+            w->opcode = (enum ibv_wc_opcode)0x5a;
+            w->byte_len = 0x5a5a5a5a;
+            w->wc_flags = 0x5a0;
+        }
+    }
+    return got;
+}
+INSTALL_AS(noise, poll_cq)
+
+/* ---- sizes ---- */
+
+static struct ibv_cq *large_cq(struct ibv_context *context, int cqe, void *of,
+                               struct ibv_comp_channel *channel, int vector)
+{
+    struct ibv_device_attr attr;
+    bool known = layer_plain.query_device(context, &attr) == 0;
+    return layer_plain.create_cq(context, known && cqe > 0 && cqe < attr.max_cqe / 2 ? 2 * cqe : cqe, of,
+                                 channel, vector);
+}
+INSTALL_AS(large_cq, create_cq)
+
+static struct ibv_qp *large_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+    struct ibv_device_attr attr;
+    if (layer_plain.query_device(pd->context, &attr) == 0) {
+        if (init->cap.max_send_wr > 0 && init->cap.max_send_wr < (uint32_t)attr.max_qp_wr / 2)
+            init->cap.max_send_wr = 2 * init->cap.max_send_wr + 1;
+        if (init->cap.max_recv_wr > 0 && init->cap.max_recv_wr < (uint32_t)attr.max_qp_wr / 2)
+            init->cap.max_recv_wr = 2 * init->cap.max_recv_wr + 1;
+        if (init->cap.max_send_sge > 0 && init->cap.max_send_sge < (uint32_t)attr.max_sge)
+            init->cap.max_send_sge++;
+        if (init->cap.max_recv_sge > 0 && init->cap.max_recv_sge < (uint32_t)attr.max_sge)
+            init->cap.max_recv_sge++;
+    }
+    return layer_plain.create_qp(pd, init);
+}
+INSTALL_AS(large_qp, create_qp)
+
+static struct ibv_srq *large_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+    struct ibv_device_attr attr;
+    if (layer_plain.query_device(pd->context, &attr) == 0 &&
+        init->attr.max_wr < (uint32_t)attr.max_srq_wr / 2)
+        init->attr.max_wr *= 2;
+    return layer_plain.create_srq(pd, init);
+}
+INSTALL_AS(large_srq, create_srq)
+
+/* ---- numbers of errors ---- */
+
+static int negative(int returned)
+{
+    return returned > 0 ? -returned : returned;
+}
+
+static int negative_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    return negative(layer_plain.post_send(qp, wr, bad));
+}
+
+static int negative_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    return negative(layer_plain.post_recv(qp, wr, bad));
+}
+
+static int negative_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+    return negative(layer_plain.modify_qp(qp, attr, mask));
+}
+
+static int negative_pd(struct ibv_pd *pd)
+{
+    return negative(layer_plain.dealloc_pd(pd));
+}
+
+static int negative_cq(struct ibv_cq *cq)
+{
+    return negative(layer_plain.destroy_cq(cq));
+}
+
+static void install_negative(struct layer *layer)
+{
+    layer->post_send = negative_send;
+    layer->post_recv = negative_recv;
+    layer->modify_qp = negative_modify;
+    layer->dealloc_pd = negative_pd;
+    layer->destroy_cq = negative_cq;
+}
+
+static int without_reason(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    int returned = layer_plain.post_send(qp, wr, bad);
+    errno = 0;
+    return returned != 0 ? -1 : 0;
+}
+INSTALL_AS(without_reason, post_send)
+
+/* ---- permissions ---- */
+
+static bool is_in(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+    struct ibv_qp_init_attr init;
+    struct ibv_qp_attr attr;
+    return layer_plain.query_qp(qp, &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == state;
+}
+
+static int no_send_in_error(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    if (is_in(qp, IBV_QPS_ERR)) {
+        *bad = wr;
+        return EINVAL;
+    }
+    return layer_plain.post_send(qp, wr, bad);
+}
+
+static int no_receive_in_error(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    if (is_in(qp, IBV_QPS_ERR)) {
+        *bad = wr;
+        return EINVAL;
+    }
+    return layer_plain.post_recv(qp, wr, bad);
+}
+
+static void install_refuses_in_error(struct layer *layer)
+{
+    layer->post_send = no_send_in_error;
+    layer->post_recv = no_receive_in_error;
+}
+
+static int no_send_before_rts(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    if (is_in(qp, IBV_QPS_RESET) || is_in(qp, IBV_QPS_INIT)) {
+        *bad = wr;
+        return EINVAL;
+    }
+    return layer_plain.post_send(qp, wr, bad);
+}
+INSTALL_AS(no_send_before_rts, post_send)
+
+static int slow_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    const struct timespec pause = {.tv_nsec = SLOW_NS};
+    nanosleep(&pause, NULL);
+    return layer_plain.post_send(qp, wr, bad);
+}
+
+static int slow_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    const struct timespec pause = {.tv_nsec = SLOW_NS};
+    nanosleep(&pause, NULL);
+    return layer_plain.poll_cq(cq, count, wc);
+}
+
+static void install_slow(struct layer *layer)
+{
+    layer->post_send = slow_send;
+    layer->poll_cq = slow_poll;
+}
+
+const struct fault faults_odd[] = {
+    {"odd-one-wc-a-poll", NULL, "A poll gives one WC at most.", install_one_a_poll},
+    {"odd-late-completions", NULL, "Each WC comes 15 ms late.", install_late},
+    {"odd-moderated-cq", NULL, "WCs come with each fifth poll.", install_moderated},
+    {"odd-noise-in-wcs", NULL, "Members that an error does not have are full of rubbish.", install_noise},
+    {"odd-large-cq", NULL, "CQs are twice as large as was asked for.", install_large_cq},
+    {"odd-large-qp", NULL, "Queues and their SGEs are larger than was asked for.", install_large_qp},
+    {"odd-large-srq", NULL, "SRQs are twice as large as was asked for.", install_large_srq},
+    {"odd-negative-errno", NULL, "Failures are told by a negative number.", install_negative},
+    {"odd-without-errno", NULL, "A refused post returns -1 and leaves no reason.", install_without_reason},
+    {"odd-refuses-in-error", NULL, "Posts in Error are refused at once.", install_refuses_in_error},
+    {"odd-refuses-in-idle", NULL, "Sends in Idle are refused before anything is queued.",
+     install_no_send_before_rts},
+    {"odd-slow", NULL, "Posts and polls take 2 ms.", install_slow},
+    {NULL, NULL, NULL, NULL}};

@@ -1,0 +1,190 @@
+/* Completions that are told wrong, lost, doubled or out of order. */
+#include "faults.h"
+
+#include <errno.h>
+
+enum { HELD = 256 };
+
+#define EDIT(name, condition, change)                                                                        \
+    static int name(struct ibv_cq *cq, int count, struct ibv_wc *wc)                                         \
+    {                                                                                                        \
+        int got = layer_plain.poll_cq(cq, count, wc);                                                        \
+        for (struct ibv_wc *w = wc; got > 0 && w < wc + got; w++)                                            \
+            if (condition)                                                                                   \
+                change;                                                                                      \
+        return got;                                                                                          \
+    }                                                                                                        \
+    static void install_##name(struct layer *layer)                                                          \
+    {                                                                                                        \
+        layer->poll_cq = name;                                                                               \
+    }
+
+/* What meets the condition is lost. */
+#define LOSE(name, condition)                                                                                \
+    static int name(struct ibv_cq *cq, int count, struct ibv_wc *wc)                                         \
+    {                                                                                                        \
+        int got = layer_plain.poll_cq(cq, count, wc), kept = 0;                                              \
+        for (const struct ibv_wc *w = wc; got > 0 && w < wc + got; w++)                                      \
+            if (!(condition))                                                                                \
+                wc[kept++] = *w;                                                                             \
+        return got > 0 ? kept : got;                                                                         \
+    }                                                                                                        \
+    static void install_##name(struct layer *layer)                                                          \
+    {                                                                                                        \
+        layer->poll_cq = name;                                                                               \
+    }
+
+#define IS_SUCCESS (w->status == IBV_WC_SUCCESS)
+#define IS_FLUSHED (w->status == IBV_WC_WR_FLUSH_ERR)
+#define IS_RECV (IS_SUCCESS && (w->opcode & IBV_WC_RECV) != 0)
+
+static unsigned turn;
+
+EDIT(short_wr_id, true, w->wr_id &= UINT32_MAX)
+EDIT(error_wr_id, !IS_SUCCESS, w->wr_id = 0)
+EDIT(no_length, IS_RECV, w->byte_len = 0)
+EDIT(long_length, IS_RECV, w->byte_len += 1)
+EDIT(no_qp_num, IS_SUCCESS, w->qp_num = 0)
+EDIT(flush_is_success, IS_FLUSHED, w->status = IBV_WC_SUCCESS)
+EDIT(flush_is_error, IS_FLUSHED, w->status = IBV_WC_GENERAL_ERR)
+EDIT(error_is_flush, !IS_SUCCESS, w->status = IBV_WC_WR_FLUSH_ERR)
+EDIT(error_is_success, !IS_SUCCESS && !IS_FLUSHED, w->status = IBV_WC_SUCCESS)
+EDIT(unknown_status, !IS_SUCCESS && !IS_FLUSHED, w->status = (enum ibv_wc_status)97)
+EDIT(success_is_error, IS_RECV && ++turn % 4 == 0, w->status = IBV_WC_LOC_LEN_ERR)
+EDIT(recv_is_send, IS_RECV, w->opcode = IBV_WC_SEND)
+EDIT(read_is_write, IS_SUCCESS && w->opcode == IBV_WC_RDMA_READ, w->opcode = IBV_WC_RDMA_WRITE)
+EDIT(timeout_status, !IS_SUCCESS && !IS_FLUSHED, w->status = IBV_WC_RESP_TIMEOUT_ERR)
+LOSE(lost_flush, IS_FLUSHED)
+LOSE(lost_some_flush, IS_FLUSHED && ++turn % 2 == 0)
+LOSE(lost_error, !IS_SUCCESS && !IS_FLUSHED)
+LOSE(lost_receive, IS_RECV && ++turn % 3 == 0)
+LOSE(lost_send, IS_SUCCESS && !IS_RECV && ++turn % 3 == 0)
+
+/* ---- more WCs than there are ---- */
+
+static struct {
+    struct ibv_cq *cq;
+    struct ibv_wc wc;
+} held[HELD];
+static size_t held_count;
+
+static void hold(struct ibv_cq *cq, const struct ibv_wc *wc)
+{
+    pthread_mutex_lock(&faults_lock);
+    if (held_count < HELD) {
+        held[held_count].cq = cq;
+        held[held_count++].wc = *wc;
+    }
+    pthread_mutex_unlock(&faults_lock);
+}
+
+/* Those that are held for a CQ, the oldest first. */
+static int release(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int got = 0;
+    size_t kept = 0;
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; i < held_count; i++) {
+        if (held[i].cq == cq && got < count)
+            wc[got++] = held[i].wc;
+        else
+            held[kept++] = held[i];
+    }
+    held_count = kept;
+    pthread_mutex_unlock(&faults_lock);
+    return got;
+}
+
+#define TWICE(name, condition)                                                                               \
+    static int name(struct ibv_cq *cq, int count, struct ibv_wc *wc)                                         \
+    {                                                                                                        \
+        int before = release(cq, count, wc), got = layer_plain.poll_cq(cq, count - before, wc + before);     \
+        for (const struct ibv_wc *w = wc + before; got > 0 && w < wc + before + got; w++)                    \
+            if (condition)                                                                                   \
+                hold(cq, w);                                                                                 \
+        return got >= 0 ? before + got : got;                                                                \
+    }                                                                                                        \
+    static void install_##name(struct layer *layer)                                                          \
+    {                                                                                                        \
+        layer->poll_cq = name;                                                                               \
+    }
+
+TWICE(twice, IS_SUCCESS)
+TWICE(flushed_twice, IS_FLUSHED)
+TWICE(error_twice, !IS_SUCCESS && !IS_FLUSHED)
+
+/* Two successes of a CQ change places: one is kept back until the next has come. */
+static int swapped(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    struct ibv_wc two[2];
+    int got = layer_plain.poll_cq(cq, 1, &two[0]);
+    if (got <= 0 || two[0].status != IBV_WC_SUCCESS || count < 2) {
+        if (got > 0)
+            *wc = two[0];
+        return got;
+    }
+    int more = layer_plain.poll_cq(cq, 1, &two[1]);
+    wc[0] = more > 0 ? two[1] : two[0];
+    wc[1] = two[0];
+    return more > 0 ? 2 : 1;
+}
+
+static void install_swapped(struct layer *layer)
+{
+    layer->poll_cq = swapped;
+}
+
+static int empty_fails(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int got = layer_plain.poll_cq(cq, count, wc);
+    return got == 0 ? -EAGAIN : got;
+}
+
+static void install_empty_fails(struct layer *layer)
+{
+    layer->poll_cq = empty_fails;
+}
+
+static int too_many(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int got = layer_plain.poll_cq(cq, count, wc);
+    return got == count && count > 0 ? count + 1 : got;
+}
+
+static void install_too_many(struct layer *layer)
+{
+    layer->poll_cq = too_many;
+}
+
+const struct fault faults_poll[] = {
+    {"wr-id-of-32-bits", "VERBS-9.3.2.1-02", "The upper half of a WR ID is lost.", install_short_wr_id},
+    {"wr-id-lost-on-error", "VERBS-9.3.2.1-02", "An error has WR ID 0.", install_error_wr_id},
+    {"length-zero", "VERBS-8.1.2.1-05", "A Receive tells a length of 0.", install_no_length},
+    {"length-off-by-one", "VERBS-8.1.2.1-05", "A Receive tells a byte too many.", install_long_length},
+    {"wc-without-qp", "VERBS-6.1.1-07", "A WC has QP number 0.", install_no_qp_num},
+    {"flush-told-as-success", "VERBS-6.2.4-02", "What is flushed is told as done.", install_flush_is_success},
+    {"flush-told-as-error", "VERBS-6.2.4-04", "What is flushed has the status of an error.",
+     install_flush_is_error},
+    {"error-told-as-flush", "VERBS-6.2.2.3-03", "The WR at fault is told as flushed.",
+     install_error_is_flush},
+    {"error-told-as-success", "VERBS-8.3.2-01", "The WR at fault is told as done.", install_error_is_success},
+    {"status-unknown", "VERBS-9.3.2.1-04", "An error has a status that there is not.",
+     install_unknown_status},
+    {"status-of-a-timeout", "VERBS-9.3.2.1-04", "Each error is told as a timeout.", install_timeout_status},
+    {"success-told-as-error", "VERBS-6.2.2-04", "Each fourth Receive is told as an error.",
+     install_success_is_error},
+    {"receive-told-as-send", "VERBS-9.3.2.1-03", "A Receive has the opcode of a Send.", install_recv_is_send},
+    {"read-told-as-write", "VERBS-9.3.2.1-03", "A Read has the opcode of a Write.", install_read_is_write},
+    {"flush-lost", "VERBS-6.2.4-02", "What is flushed has no WC.", install_lost_flush},
+    {"flush-lost-now-and-then", "VERBS-6.2.4-02", "Each second flushed WC is lost.", install_lost_some_flush},
+    {"error-lost", "VERBS-8.3.2-01", "The WR at fault has no WC.", install_lost_error},
+    {"receive-lost", "VERBS-8.1.3.1-02", "Each third Receive has no WC.", install_lost_receive},
+    {"send-lost", "VERBS-8.2.4-05", "Each third Send has no WC.", install_lost_send},
+    {"wc-twice", "VERBS-8.2.4-04", "Each success has two WCs.", install_twice},
+    {"flush-twice", "VERBS-8.2.4-04", "Each flushed WR has two WCs.", install_flushed_twice},
+    {"error-twice", "VERBS-8.2.4-04", "Each error has two WCs.", install_error_twice},
+    {"wcs-swapped", "VERBS-8.2.2-02", "Two WCs change places.", install_swapped},
+    {"poll-of-empty-fails", "VERBS-9.3.2.1-06", "To poll an empty CQ is a failure.", install_empty_fails},
+    {"poll-counts-too-many", "VERBS-9.3.2.1-01", "A poll that is full tells one WC too many.",
+     install_too_many},
+    {NULL, NULL, NULL, NULL}};

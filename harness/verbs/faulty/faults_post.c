@@ -1,0 +1,334 @@
+/* Posts that are not what they were asked to be. */
+#include "faults.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+/* Each WR of a list is changed before it is posted, and put back after it. */
+#define CHANGE(name, condition, change)                                                                      \
+    static int name(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)                     \
+    {                                                                                                        \
+        for (struct ibv_send_wr *w = wr; w != NULL; w = w->next)                                             \
+            if (condition)                                                                                   \
+                change;                                                                                      \
+        return layer_plain.post_send(qp, wr, bad);                                                           \
+    }                                                                                                        \
+    static void install_##name(struct layer *layer)                                                          \
+    {                                                                                                        \
+        layer->post_send = name;                                                                             \
+    }
+
+#define REFUSE(name, condition)                                                                              \
+    static int name(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)                     \
+    {                                                                                                        \
+        for (const struct ibv_send_wr *w = wr; w != NULL; w = w->next)                                       \
+            if (condition) {                                                                                 \
+                *bad = wr;                                                                                   \
+                return EINVAL;                                                                               \
+            }                                                                                                \
+        return layer_plain.post_send(qp, wr, bad);                                                           \
+    }                                                                                                        \
+    static void install_##name(struct layer *layer)                                                          \
+    {                                                                                                        \
+        layer->post_send = name;                                                                             \
+    }
+
+#define HAS_DATA (w->num_sge > 0 && w->sg_list[0].length > 1)
+
+CHANGE(all_signaled, true, w->send_flags |= IBV_SEND_SIGNALED)
+CHANGE(none_signaled, true, w->send_flags &= ~(unsigned)IBV_SEND_SIGNALED)
+CHANGE(none_solicited, true, w->send_flags &= ~(unsigned)IBV_SEND_SOLICITED)
+CHANGE(all_solicited, true, w->send_flags |= IBV_SEND_SOLICITED)
+CHANGE(one_sge, w->num_sge > 1, w->num_sge = 1)
+CHANGE(short_by_one, HAS_DATA && w->opcode == IBV_WR_SEND, w->sg_list[0].length--)
+CHANGE(write_beside, HAS_DATA && w->opcode == IBV_WR_RDMA_WRITE, w->wr.rdma.remote_addr++)
+CHANGE(read_beside, HAS_DATA && w->opcode == IBV_WR_RDMA_READ, w->wr.rdma.remote_addr++)
+CHANGE(send_beside, HAS_DATA && w->opcode == IBV_WR_SEND, (w->sg_list[0].addr++, w->sg_list[0].length--))
+CHANGE(sent_without_inv, w->opcode == IBV_WR_SEND_WITH_INV, w->opcode = IBV_WR_SEND)
+CHANGE(read_not_written, w->opcode == IBV_WR_RDMA_READ, (w->opcode = IBV_WR_SEND, w->num_sge = 0))
+CHANGE(write_with_imm, w->opcode == IBV_WR_RDMA_WRITE, w->opcode = IBV_WR_RDMA_WRITE_WITH_IMM)
+REFUSE(no_empty_message, w->num_sge == 1 && w->sg_list[0].length == 0)
+REFUSE(no_lists, w->next != NULL)
+REFUSE(no_gather, w->num_sge > 3)
+
+/* ---- lists ---- */
+
+static int only_first(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct ibv_send_wr *rest = wr->next;
+    wr->next = NULL;
+    int returned = layer_plain.post_send(qp, wr, bad);
+    wr->next = rest;
+    return returned;
+}
+
+static void install_only_first(struct layer *layer)
+{
+    layer->post_send = only_first;
+}
+
+static int backwards(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct ibv_send_wr *turned = NULL;
+    while (wr != NULL) {
+        struct ibv_send_wr *next = wr->next;
+        wr->next = turned;
+        turned = wr;
+        wr = next;
+    }
+    return layer_plain.post_send(qp, turned, bad);
+}
+
+static void install_backwards(struct layer *layer)
+{
+    layer->post_send = backwards;
+}
+
+static int receives_backwards(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    struct ibv_recv_wr *turned = NULL;
+    while (wr != NULL) {
+        struct ibv_recv_wr *next = wr->next;
+        wr->next = turned;
+        turned = wr;
+        wr = next;
+    }
+    return layer_plain.post_recv(qp, turned, bad);
+}
+
+static void install_receives_backwards(struct layer *layer)
+{
+    layer->post_recv = receives_backwards;
+}
+
+/* The last of a list is forgotten. */
+static int receive_forgotten(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    struct ibv_recv_wr *last = wr;
+    while (last->next != NULL && last->next->next != NULL)
+        last = last->next;
+    last->next = NULL;
+    return layer_plain.post_recv(qp, wr, bad);
+}
+
+static void install_receive_forgotten(struct layer *layer)
+{
+    layer->post_recv = receive_forgotten;
+}
+
+static int srq_receive_forgotten(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    wr->next = NULL;
+    return layer_plain.post_srq_recv(srq, wr, bad);
+}
+
+static void install_srq_receive_forgotten(struct layer *layer)
+{
+    layer->post_srq_recv = srq_receive_forgotten;
+}
+
+/* ---- refusals ---- */
+
+static int never_refused(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    (void)layer_plain.post_send(qp, wr, bad);
+    return 0;
+}
+
+static void install_never_refused(struct layer *layer)
+{
+    layer->post_send = never_refused;
+}
+
+static int receive_never_refused(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    (void)layer_plain.post_recv(qp, wr, bad);
+    return 0;
+}
+
+static void install_receive_never_refused(struct layer *layer)
+{
+    layer->post_recv = receive_never_refused;
+}
+
+/* The first WR of the list is named, whichever was refused. */
+static int bad_is_first(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    int returned = layer_plain.post_send(qp, wr, bad);
+    if (returned != 0)
+        *bad = wr;
+    return returned;
+}
+
+static void install_bad_is_first(struct layer *layer)
+{
+    layer->post_send = bad_is_first;
+}
+
+/* A queue that takes four WRs, whatever was granted: counted by QP until a WC of it is polled. */
+static struct {
+    uint32_t qp_num;
+    unsigned posted;
+} counted[FAULTS_KNOWN];
+
+static int small_queue(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    unsigned *posted = &counted[qp->qp_num % FAULTS_KNOWN].posted;
+    for (; wr != NULL; wr = wr->next) {
+        struct ibv_send_wr one = *wr, *ignored = NULL;
+        one.next = NULL;
+        int returned = *posted >= 4 ? ENOMEM : layer_plain.post_send(qp, &one, &ignored);
+        if (returned != 0) {
+            *bad = wr;
+            return returned;
+        }
+        ++*posted;
+    }
+    return 0;
+}
+
+static int small_queue_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int got = layer_plain.poll_cq(cq, count, wc);
+    for (int i = 0; i < got; i++)
+        counted[wc[i].qp_num % FAULTS_KNOWN].posted = 0;
+    return got;
+}
+
+static void install_small_queue(struct layer *layer)
+{
+    layer->post_send = small_queue;
+    layer->poll_cq = small_queue_poll;
+}
+
+/* ---- keys ---- */
+
+/* The key of a region that an address lies in, whatever key was given. */
+static bool key_of(uint64_t address, uint32_t *lkey, uint32_t *rkey)
+{
+    bool found = false;
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; i < faults_mr_count && !found; i++)
+        if (address >= faults_mrs[i].begin && address < faults_mrs[i].end) {
+            *lkey = faults_mrs[i].mr->lkey;
+            *rkey = faults_mrs[i].mr->rkey;
+            found = true;
+        }
+    pthread_mutex_unlock(&faults_lock);
+    return found;
+}
+
+static int local_keys(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    uint32_t ignored;
+    for (const struct ibv_send_wr *w = wr; w != NULL; w = w->next)
+        for (int i = 0; i < w->num_sge; i++)
+            (void)key_of(w->sg_list[i].addr, &w->sg_list[i].lkey, &ignored);
+    return layer_plain.post_send(qp, wr, bad);
+}
+
+static struct ibv_mr *remember(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
+                               unsigned access)
+{
+    struct ibv_mr *mr = layer_plain.reg_mr(pd, address, length, iova, access);
+    pthread_mutex_lock(&faults_lock);
+    if (mr != NULL && faults_mr_count < FAULTS_KNOWN)
+        faults_mrs[faults_mr_count++] =
+            (struct known_mr){mr, (uintptr_t)address, (uintptr_t)address + length};
+    pthread_mutex_unlock(&faults_lock);
+    return mr;
+}
+
+static int forget(struct ibv_mr *mr)
+{
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; i < faults_mr_count; i++)
+        if (faults_mrs[i].mr == mr)
+            faults_mrs[i] = faults_mrs[--faults_mr_count];
+    pthread_mutex_unlock(&faults_lock);
+    return layer_plain.dereg_mr(mr);
+}
+
+struct known_mr faults_mrs[FAULTS_KNOWN];
+size_t faults_mr_count;
+
+static void install_local_keys(struct layer *layer)
+{
+    layer->reg_mr = remember;
+    layer->dereg_mr = forget;
+    layer->post_send = local_keys;
+}
+
+static int receive_keys(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    uint32_t ignored;
+    for (const struct ibv_recv_wr *w = wr; w != NULL; w = w->next)
+        for (int i = 0; i < w->num_sge; i++)
+            (void)key_of(w->sg_list[i].addr, &w->sg_list[i].lkey, &ignored);
+    return layer_plain.post_recv(qp, wr, bad);
+}
+
+static void install_receive_keys(struct layer *layer)
+{
+    layer->reg_mr = remember;
+    layer->dereg_mr = forget;
+    layer->post_recv = receive_keys;
+}
+
+static int remote_keys(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    uint32_t ignored;
+    for (struct ibv_send_wr *w = wr; w != NULL; w = w->next)
+        if (w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_READ)
+            (void)key_of(w->wr.rdma.remote_addr, &ignored, &w->wr.rdma.rkey);
+    return layer_plain.post_send(qp, wr, bad);
+}
+
+static void install_remote_keys(struct layer *layer)
+{
+    layer->reg_mr = remember;
+    layer->dereg_mr = forget;
+    layer->post_send = remote_keys;
+}
+
+const struct fault faults_post[] = {
+    {"unsignaled-has-wc", "VERBS-8.1.3.1-01", "Each send WR is signaled.", install_all_signaled},
+    {"signaled-has-no-wc", "VERBS-8.2.4-05", "No send WR is signaled.", install_none_signaled},
+    {"solicited-lost", "VERBS-8.2.5-06", "No Send is solicited.", install_none_solicited},
+    {"all-solicited", "VERBS-8.2.5-08", "Each Send is solicited.", install_all_solicited},
+    {"one-sge-used", "VERBS-8.1.3.2-05", "Only the first SGE is sent.", install_one_sge},
+    {"send-short-by-one", "VERBS-8.1.3.2-05", "A Send lacks its last byte.", install_short_by_one},
+    {"send-begins-late", "VERBS-6.2.2-04", "A Send lacks its first byte.", install_send_beside},
+    {"write-beside", "VERBS-8.1.2.2-04", "A Write lands a byte further.", install_write_beside},
+    {"read-beside", "VERBS-8.1.2.2-04", "A Read takes what lies a byte further.", install_read_beside},
+    {"write-uses-receive", "VERBS-8.1.2.2-01", "A Write takes a Receive of the peer.",
+     install_write_with_imm},
+    {"read-is-a-send", "VERBS-8.1.2.2-01", "A Read sends an empty message.", install_read_not_written},
+    {"invalidate-not-sent", "VERBS-7.8-02", "A Send with Invalidate is a plain Send.",
+     install_sent_without_inv},
+    {"empty-message-refused", "VERBS-8.1.3.2-06", "A message of length 0 is refused.",
+     install_no_empty_message},
+    {"lists-refused", "VERBS-8.1.1-01", "A list of WRs is refused.", install_no_lists},
+    {"four-sges-refused", "VERBS-8.1.3.2-10", "More than three SGEs are refused.", install_no_gather},
+    {"list-cut", "VERBS-8.1.1-01", "Only the first WR of a list is posted.", install_only_first},
+    {"list-backwards", "VERBS-8.2.1-02", "The WRs of a list are posted from behind.", install_backwards},
+    {"receives-backwards", "VERBS-8.2.1-02", "The Receives of a list are posted from behind.",
+     install_receives_backwards},
+    {"receive-forgotten", "VERBS-8.1.3.1-02", "The last Receive of a list is forgotten.",
+     install_receive_forgotten},
+    {"srq-list-cut", "VERBS-6.3-08", "Only the first Receive of a list reaches an SRQ.",
+     install_srq_receive_forgotten},
+    {"refused-send-accepted", "VERBS-8.2.1-09", "A refused send WR is told as accepted.",
+     install_never_refused},
+    {"refused-receive-accepted", "VERBS-8.2.1-09", "A refused Receive is told as accepted.",
+     install_receive_never_refused},
+    {"bad-wr-is-first", "VERBS-8.2.1-05", "The first WR of a list is named as the bad one.",
+     install_bad_is_first},
+    {"queue-of-four", "VERBS-8.2.1-01", "The send queue takes four WRs, whatever was granted.",
+     install_small_queue},
+    {"local-key-unchecked", "VERBS-8.3.2-07", "A Send with an unknown STag is sent.", install_local_keys},
+    {"receive-key-unchecked", "VERBS-8.3.2-03", "A Receive with an unknown STag is filled.",
+     install_receive_keys},
+    {"remote-key-unchecked", "VERBS-7.4-03", "A Write or Read with an unknown STag is carried out.",
+     install_remote_keys},
+    {NULL, NULL, NULL, NULL}};

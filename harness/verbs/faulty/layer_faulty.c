@@ -1,0 +1,39 @@
+/* The build with faults: --fault NAME, and --faults for the list of them. */
+#include "faults.h"
+
+#include <stdio.h>
+
+static const struct fault *const tables[] = {
+    faults_poll, faults_post, faults_objects, faults_memory, faults_events, faults_odd, NULL};
+static struct layer chosen;
+
+pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct layer *layer_choose(const char *name)
+{
+    if (name == NULL)
+        return &layer_plain;
+    for (const struct fault *const *table = tables; *table != NULL; table++)
+        for (const struct fault *f = *table; f->name != NULL; f++)
+            if (strcmp(f->name, name) == 0) {
+                chosen = layer_plain;
+                f->install(&chosen);
+                return &chosen;
+            }
+    return NULL;
+}
+
+const char *layer_usage(void)
+{
+    return "--fault NAME: makes the provider a faulty one. --faults lists the faults: name, row (- for one "
+           "that conforms), "
+           "text.\n";
+}
+
+bool layer_list(void)
+{
+    for (const struct fault *const *table = tables; *table != NULL; table++)
+        for (const struct fault *f = *table; f->name != NULL; f++)
+            printf("%s\t%s\t%s\n", f->name, f->row != NULL ? f->row : "-", f->text);
+    return true;
+}
