@@ -51,7 +51,7 @@ void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
         digits[--at] = (char)('0' + u % 10);
         u /= 10;
     } while (u > 0);
-    while (sizeof digits - at < width)
+    for (size_t least = sizeof digits - width; at > least;)
         digits[--at] = ' ';
     put(t, digits + at, sizeof digits - at);
 }
