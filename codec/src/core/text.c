@@ -34,9 +34,10 @@ void fcvi_say_text(struct fcvi_text *t, const char *text)
     put(t, text, strlen(text));
 }
 
+static const char blanks[] = "                                ";
+
 void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
 {
-    static const char blanks[] = "                                ";
     FCVI_ASSERT(width < sizeof blanks);
     put(t, text, strlen(text));
     put(t, blanks, width - strnlen(text, width));
@@ -46,14 +47,14 @@ void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
 {
     char digits[20]; /* 2^64 - 1 has so many */
     size_t at = sizeof digits;
-    FCVI_ASSERT(width <= sizeof digits);
+    FCVI_ASSERT(width < sizeof blanks);
     do {
         digits[--at] = (char)('0' + u % 10);
         u /= 10;
     } while (u > 0);
-    for (size_t least = sizeof digits - width; at > least;)
-        digits[--at] = ' ';
-    put(t, digits + at, sizeof digits - at);
+    size_t length = sizeof digits - at;
+    put(t, blanks, width > length ? width - length : 0);
+    put(t, digits + at, length);
 }
 
 void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width)
