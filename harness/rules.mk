@@ -171,6 +171,15 @@ live: all ## the whole suite over real frames on a veth pair, LIVE_RUNS times; L
 interop: all ## login-level cases against libfc and LIO of the Debian kernel in QEMU (needs apt; about two minutes)
 	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop
 
+RDMA_ARGS ?=
+RDMA_KIND ?= rxe
+RDMA_FAULTS ?=
+.PHONY: interop-rdma rdma-faults
+interop-rdma: all $(VERBS_SAN) ## the cases of RDMA verbs against rxe and siw of the Debian kernel in QEMU (needs apt); RDMA_ARGS=... as verbs.md says
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma $(BUILD)/interop-rdma $(RDMA_ARGS)
+rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each against the cases of its row; RDMA_KIND=rxe or siw, RDMA_FAULTS=names (an hour)
+	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma_faults $(BUILD)/interop-rdma $(RDMA_KIND) $(RDMA_FAULTS)
+
 DIFFERENTIAL_FRAMES ?= 2000000
 DIFFERENTIAL_SEED ?= 1
 differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames

@@ -327,9 +327,11 @@ static bool is(const json_t *table, const char *name, const char *word)
     return strcmp(json_string_value(json_object_get(table, name)), word) == 0;
 }
 
+/* A library that is loaded before any reset has no configuration. */
 static uint8_t revision_of(const json_t *c)
 {
-    return is(c, "revision", "rev1") ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
+    const char *word = json_string_value(json_object_get(c, "revision"));
+    return word != NULL && strcmp(word, "rev1") == 0 ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
 }
 
 static struct fcvi_port_config config_of(const json_t *c)

@@ -39,6 +39,8 @@ def _short(line: str) -> str:
     more = SHORT.get(command[1], "") if command is not None else ""
     if "--wire tcp" in line and command is not None and command[1] == "run":
         more = "--select 'TCP.2.2.2.1.*'"
+    if "--revision rev1" in line and command is not None and command[1] == "run":
+        more = "--select 'R1.5.3.a*'"
     if not more or more.split()[0] in line or "--list" in line:
         return line
     bare, hash_, comment = line.partition(" #")
@@ -100,7 +102,7 @@ def test_the_commands_of_a_document_do_what_it_says(path: Path, place: Path) -> 
             continue
         done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], cwd=place, env=environment, capture_output=True,
                               text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)  # fmt: skip
-        fine = (0, 1, 4) if "explore" in line else (0, 1)
+        fine = (0, 1, 4) if "explore" in line or "replay field.pcap" in line else (0, 1)  # a capture without calls proves nothing
         assert done.returncode in fine, f"{path.name}: {line}: status {done.returncode}: {done.stderr[-500:]}"
         assert not re.search("No such file|unrecognized", done.stderr), f"{path.name}: {line}: {done.stderr[-500:]}"
         assert done.stdout or re.search(r"^cc |--quiet|>|fcvi\.finding", line), f"{path.name}: {line}: it says nothing"
