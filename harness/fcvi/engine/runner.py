@@ -485,6 +485,7 @@ def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Map
     """What can be said once all results are there: deviations, and the review of the PICS."""
     deviation.apply(report, declared)
     tried = {r.protocol for r in report.results if r.verdict is not Verdict.NOT_APPLICABLE}
+    tried = tried or {r.protocol for r in report.results}
     report.review = review(report.pics, levels, [protocol_of(name) for name in sorted(tried)]) if report.pics else []
 
 
