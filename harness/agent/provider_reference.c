@@ -441,7 +441,8 @@ static const char *attach(size_t number, const char *device, const struct fcvi_p
     if (why != NULL)
         return why;
     memcpy(info.host, config->self.host[0], sizeof info.host);
-    for (uint32_t i = 1; i < config->self.hosts && i <= FCVI_VIPL_MORE_HOSTS; i++)
+    _Static_assert(FCVI_MAX_HOSTS - 1 <= FCVI_VIPL_MORE_HOSTS, "the NIC tells every address of the port");
+    for (uint32_t i = 1; i < config->self.hosts && i < FCVI_MAX_HOSTS; i++)
         memcpy(info.more_hosts[info.more_host_count++], config->self.host[i], sizeof info.host);
     if (fcvi_vipl_attach(device, &ops, &nic.port[number], &info) != 0)
         return "libvipl does not take the NIC";
