@@ -114,7 +114,7 @@ def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
         # send Descriptors of a client complete before FCVI_CONNECT_RESP3 (C.5.1)
         ("fcvi/message_tx.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
         # the first Message is not the one that is expected first (Annex B)
-        ("fcvi/connection.c", ".expected = 1,", ".expected = 2,", "message/reception", "delivery"),
+        ("fcvi/connection.c", ".expected = first,", ".expected = first + 1,", "message/reception", "delivery"),
         # VI/TCP: both Peers concede (4)
         ("vitcp/peer.c", "return !crossing || order < 0;", "return !crossing || order != 0;", "vitcp-peer", "peers-meet"),
         # messages do not wait for the receive Descriptors of the other side (3.1)

@@ -175,8 +175,9 @@ def test_its_own_row_catches_a_fault(fault: str, rows: set[str]) -> None:
 #: What is still to be done: "" is a fault that no case sees, "other" one that a case tells by another row than its own. Who adds a
 #: case or a label takes the fault off this list.
 MISSED = {
-    "takes-any-msg-id": "", "resp1-reason-byte-3": "other", "delivers-partial": "", "read-error-as-transport": "", "survives-errors": "",
-    "no-plogi-after-logo": "", "disconnect-resp-handle": "", "farp-reply-own-name": "", "resp1-response-as-request": "other",
+    "takes-any-msg-id": "", "resp1-reason-byte-3": "other", "delivers-partial": "", "read-error-as-transport": "",
+    "survives-errors": "", "no-plogi-after-logo": "", "disconnect-resp-handle": "", "farp-reply-own-name": "",
+    "resp1-response-as-request": "other",
 }  # fmt: skip
 
 
