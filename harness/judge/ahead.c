@@ -1,28 +1,33 @@
-/* Blocks of records between a thread that reads and whoever judges. The only place of the harness in C that
- * starts a thread. */
+/* Two threads that read and judge blocks of records in turn. A block stays with the thread that read it,
+ * since what one core has written costs another as much to fetch as all else that is done with it. The only
+ * place of the harness in C that starts a thread. */
 #include "ahead.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BLOCKS = 4,
+    CALLER,            /* has the even blocks, */
+    HELPER,            /* and the thread the odd ones */
+    BUFFERS = 4,       /* of the capture in a block */
     MOST = 1024,       /* records of a block */
     ARENA = 1 << 19,   /* bytes of frames that do not lie in the capture's own buffer */
     LONGEST = 1 << 18, /* of a record */
+    SPINS = 4000,      /* looks at the other thread before one sleeps */
+    PATIENCE = 64,     /* blocks without anything to show, before the caller hears of it */
     WHY = 512
 };
 
 struct block {
-    unsigned count;
-    bool decoded;
-    int status; /* 1: more blocks follow */
+    unsigned count, next; /* next: the first that is not judged yet */
+    int status;           /* 1: more blocks follow */
     char why[WHY];
     uint64_t read, size;
-    uint8_t *buffer; /* of the capture, in which the frames lie */
-    size_t used;     /* of the arena */
+    uint8_t *buffer[BUFFERS]; /* of the capture, in which the frames lie */
+    size_t used;              /* of the arena */
     struct judge_entry entry[MOST];
     uint8_t arena[ARENA];
 };
@@ -30,107 +35,232 @@ struct block {
 struct ahead {
     struct capture *capture;
     const struct fcvi_monitor *monitor;
+    fcvi_ahead_take *take;
+    void *context;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t filled, emptied;
-    unsigned long ready, taken; /* blocks, since the beginning */
-    bool stop;
-    struct block *block[BLOCKS];
-    struct block *current; /* whose records the caller has; NULL: none */
-    unsigned next;         /* of it */
+    pthread_cond_t changed;
+    atomic_ulong read, judged; /* blocks, since the beginning */
+    atomic_bool last;          /* none follows those that were read */
+    atomic_bool found; /* there is something to show in the thread's block, which is the caller's now */
+    bool taken_over;   /* the caller has shown it, and judges what is left of that block */
+    atomic_bool stop;
+    struct block *block[2];
+    const struct block *end; /* the last one, when it was judged */
+    uint64_t bytes, size;    /* of the file: judged, and all */
 };
 
-/* ---- the thread ---- */
+/* ---- whose turn it is ---- */
+
+typedef bool awaited(const struct ahead *ahead, unsigned long block);
+
+static bool can_read(const struct ahead *a, unsigned long block)
+{
+    return a->read >= block || a->last || a->stop;
+}
+
+static bool can_judge(const struct ahead *a, unsigned long block)
+{
+    return a->judged == block || a->stop;
+}
+
+static bool is_handed_over(const struct ahead *a, unsigned long block)
+{
+    return a->judged > block || a->found;
+}
+
+static bool is_over(const struct ahead *a, unsigned long block)
+{
+    return a->judged > block || a->stop;
+}
+
+/* The other thread is soon done as a rule: to sleep and to be woken takes as long as many frames. */
+static void await(struct ahead *a, awaited *what, unsigned long block)
+{
+    for (unsigned i = 0; i < SPINS; i++) {
+        if (what(a, block))
+            return;
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+    pthread_mutex_lock(&a->lock);
+    while (!what(a, block))
+        pthread_cond_wait(&a->changed, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* Whoever is about to sleep holds the lock from its last look on. */
+static void tell(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- reading ---- */
 
 /* What lies elsewhere is overwritten with the next record. */
-static void keep(struct ahead *a, struct block *b, struct fcvi_input *frame)
+static bool is_kept(const struct ahead *a, struct block *b, struct fcvi_input *frame)
 {
-    if (frame->length == 0 || fcvi_capture_holds(a->capture, frame->bytes))
-        return;
+    if (frame->length == 0)
+        return false;
+    if (fcvi_capture_holds(a->capture, frame->bytes))
+        return true;
     memcpy(b->arena + b->used, frame->bytes, frame->length);
     frame->bytes = b->arena + b->used;
     b->used += frame->length;
+    return false;
 }
 
-static void read_block(struct ahead *a, struct block *b)
+/* Records as long as their bytes stay where they are. False: the block is full, or nothing follows. */
+static bool read_buffer(struct ahead *a, struct block *b)
 {
     bool in_place = false;
-    b->count = 0;
-    b->used = 0;
-    b->decoded = false;
-    b->status = 1;
-    while (b->count < MOST && b->used + LONGEST <= ARENA &&
-           (!in_place || fcvi_capture_has_next(a->capture))) {
+    while (b->count < MOST && b->used + LONGEST <= ARENA) {
+        if (in_place && !fcvi_capture_has_next(a->capture))
+            return true;
         struct judge_entry *e = &b->entry[b->count];
         b->status = fcvi_capture_next(a->capture, &e->record, b->why, sizeof b->why);
         if (b->status == 2)
             continue; /* a file is never waited for long */
         if (b->status != 1)
-            break;
-        size_t used = b->used;
-        keep(a, b, &e->record.frame);
-        in_place |= used == b->used;
+            return false;
+        in_place |= is_kept(a, b, &e->record.frame);
         b->count++;
     }
-    b->buffer = fcvi_capture_swap(a->capture, b->buffer);
+    return false;
+}
+
+static void read_block(struct ahead *a, struct block *b)
+{
+    b->count = b->next = 0;
+    b->used = 0;
+    b->status = 1;
+    bool more = true;
+    for (unsigned i = 0; i < BUFFERS && more; i++) {
+        more = read_buffer(a, b);
+        b->buffer[i] = fcvi_capture_swap(a->capture, b->buffer[i]);
+    }
     fcvi_capture_progress(a->capture, &b->read, &b->size);
 }
 
-static void decode(const struct ahead *a, struct judge_entry *e)
+static void decode(const struct ahead *a, struct block *b)
 {
-    fcvi_judge_decode(e);
-    if (a->monitor != NULL && e->record.kind == CAPTURE_FRAME)
-        e->hint = fcvi_monitor_where(a->monitor, &e->frame, e->record.network);
+    for (struct judge_entry *e = b->entry; e < b->entry + b->count; e++) {
+        fcvi_judge_decode(e);
+        if (a->monitor != NULL && e->record.kind == CAPTURE_FRAME)
+            e->hint = fcvi_monitor_where(a->monitor, &e->frame, e->record.network);
+    }
 }
 
-static void decode_block(const struct ahead *a, struct block *b)
+/* Reads this block when those before it were read. False: there is none. */
+static bool read_in_turn(struct ahead *a, unsigned long block)
 {
-    for (unsigned i = 0; i < b->count; i++)
-        decode(a, &b->entry[i]);
-    b->decoded = true;
+    struct block *b = a->block[block % 2];
+    await(a, can_read, block);
+    if (a->read > block)
+        return true;
+    if (a->last || a->stop)
+        return false;
+    read_block(a, b);
+    if (b->status != 1)
+        a->last = true;
+    a->read = block + 1;
+    tell(a);
+    decode(a, b);
+    return true;
 }
 
-/* NULL: nobody wants more. When all blocks are full the thread sleeps until half of them are empty: to wake
- * it takes the caller as long as some frames. */
-static struct block *empty_block(struct ahead *a)
+/* ---- judging ---- */
+
+/* Whether there is something to show. */
+static bool judge(struct ahead *a, struct block *b)
 {
-    pthread_mutex_lock(&a->lock);
-    if (a->ready - a->taken == BLOCKS)
-        while (!a->stop && a->ready - a->taken > BLOCKS / 2)
-            pthread_cond_wait(&a->emptied, &a->lock);
-    struct block *b = a->stop ? NULL : a->block[a->ready % BLOCKS];
-    pthread_mutex_unlock(&a->lock);
-    return b;
+    bool shown = false;
+    while (b->next < b->count && !shown)
+        b->next += (unsigned)a->take(a->context, &b->entry[b->next], b->count - b->next, &shown);
+    return shown;
 }
 
-/* The caller decodes what it waits for itself: so both have as much to do. */
-static bool is_awaited(struct ahead *a)
+static void end_block(struct ahead *a, const struct block *b)
 {
-    pthread_mutex_lock(&a->lock);
-    bool awaited = a->ready - a->taken <= 1;
-    pthread_mutex_unlock(&a->lock);
-    return awaited;
+    a->bytes = b->read;
+    a->size = b->size;
+    if (b->status != 1)
+        a->end = b;
+    a->judged++;
+    tell(a);
 }
 
 static void *run(void *context)
 {
     struct ahead *a = context;
-    for (struct block *b = empty_block(a); b != NULL; b = empty_block(a)) {
-        read_block(a, b);
-        const bool last = b->status != 1;
-        if (!is_awaited(a))
-            decode_block(a, b);
-        pthread_mutex_lock(&a->lock);
-        a->ready++;
-        pthread_cond_signal(&a->filled);
-        pthread_mutex_unlock(&a->lock);
-        if (last)
-            return NULL;
+    for (unsigned long block = HELPER; read_in_turn(a, block); block += 2) {
+        struct block *b = a->block[HELPER];
+        await(a, can_judge, block);
+        if (a->stop)
+            break;
+        if (judge(a, b)) {
+            a->found = true;
+            tell(a);
+            await(a, is_over, block);
+        } else {
+            end_block(a, b);
+        }
     }
     return NULL;
 }
 
-/* ---- the caller ---- */
+static int ended(const struct block *b, char *error, size_t size)
+{
+    if (b->status < 0 && size != 0) {
+        strncpy(error, b->why, size - 1);
+        error[size - 1] = '\0';
+    }
+    return b->status;
+}
+
+/* The thread judges its block, and the caller reads its next one. Whether something is to be shown. */
+static bool let_judge(struct ahead *a, unsigned long block)
+{
+    (void)read_in_turn(a, block + 1);
+    await(a, is_handed_over, block);
+    a->taken_over = a->found;
+    a->found = false;
+    return a->taken_over;
+}
+
+int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
+{
+    for (unsigned blocks = 0;; blocks++) {
+        const unsigned long block = a->judged;
+        struct block *b = a->block[block % 2];
+        if (a->end != NULL)
+            return ended(a->end, error, size);
+        const bool others = block % 2 == HELPER && !a->taken_over;
+        if (!others && blocks > PATIENCE)
+            return 2;
+        if (block % 2 == CALLER)
+            (void)read_in_turn(a, block); /* where it was not read while the thread judged */
+        if (others ? let_judge(a, block) : judge(a, b)) {
+            *shown = &b->entry[b->next - 1];
+            return 1;
+        }
+        if (others)
+            continue;
+        a->taken_over = false;
+        end_block(a, b);
+    }
+}
+
+void fcvi_ahead_progress(const struct ahead *a, uint64_t *read, uint64_t *size)
+{
+    *read = a->bytes;
+    *size = a->size;
+}
+
+/* ---- beginning and end ---- */
 
 static bool start(struct ahead *a)
 {
@@ -144,95 +274,61 @@ static bool start(struct ahead *a)
 
 static void release(struct ahead *a)
 {
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        if (a->block[i] != NULL)
-            free(a->block[i]->buffer);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned n = 0; a->block[i] != NULL && n < BUFFERS; n++)
+            free(a->block[i]->buffer[n]);
         free(a->block[i]);
     }
+    pthread_mutex_destroy(&a->lock);
+    pthread_cond_destroy(&a->changed);
     free(a);
 }
 
-static bool allocate(struct ahead *a)
+static struct block *new_block(void)
 {
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        a->block[i] = malloc(sizeof *a->block[i]);
-        if (a->block[i] == NULL)
-            return false;
-        a->block[i]->buffer = malloc(fcvi_capture_buffer());
-        if (a->block[i]->buffer == NULL)
-            return false;
+    struct block *b = malloc(sizeof *b);
+    if (b == NULL)
+        return NULL;
+    b->status = 1;
+    bool whole = true;
+    for (unsigned n = 0; n < BUFFERS; n++) {
+        b->buffer[n] = malloc(fcvi_capture_buffer());
+        whole &= b->buffer[n] != NULL;
     }
-    return true;
+    if (whole)
+        return b;
+    for (unsigned n = 0; n < BUFFERS; n++)
+        free(b->buffer[n]);
+    free(b);
+    return NULL;
 }
 
-struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor)
+struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor,
+                              fcvi_ahead_take *take, void *context)
 {
     struct ahead *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
     a->capture = capture;
     a->monitor = monitor;
+    a->take = take;
+    a->context = context;
     pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->filled, NULL);
-    pthread_cond_init(&a->emptied, NULL);
-    if (allocate(a) && start(a))
+    pthread_cond_init(&a->changed, NULL);
+    a->block[CALLER] = new_block();
+    a->block[HELPER] = new_block();
+    if (a->block[CALLER] != NULL && a->block[HELPER] != NULL && start(a))
         return a;
     release(a);
     return NULL;
-}
-
-static void take_block(struct ahead *a)
-{
-    pthread_mutex_lock(&a->lock);
-    if (a->current != NULL) {
-        a->taken++;
-        if (a->ready - a->taken <= BLOCKS / 2)
-            pthread_cond_signal(&a->emptied);
-    }
-    while (a->ready == a->taken)
-        pthread_cond_wait(&a->filled, &a->lock);
-    a->current = a->block[a->taken % BLOCKS];
-    a->next = 0;
-    pthread_mutex_unlock(&a->lock);
-}
-
-size_t fcvi_ahead_next(struct ahead *a, struct judge_entry **first, size_t most, int *status, char *error,
-                       size_t size)
-{
-    while (a->current == NULL || (a->next == a->current->count && a->current->status == 1))
-        take_block(a);
-    struct block *b = a->current;
-    size_t count = b->count - a->next < most ? b->count - a->next : most;
-    *first = &b->entry[a->next];
-    if (!b->decoded)
-        for (size_t i = 0; i < count; i++)
-            decode(a, *first + i);
-    a->next += (unsigned)count;
-    *status = b->status;
-    if (count == 0 && b->status < 0 && size != 0) {
-        strncpy(error, b->why, size - 1);
-        error[size - 1] = '\0';
-    }
-    return count;
-}
-
-void fcvi_ahead_progress(struct ahead *a, uint64_t *read, uint64_t *size)
-{
-    *read = a->current == NULL ? 0 : a->current->read;
-    *size = a->current == NULL ? 0 : a->current->size;
 }
 
 void fcvi_ahead_close(struct ahead *a)
 {
     if (a == NULL)
         return;
-    pthread_mutex_lock(&a->lock);
     a->stop = true;
-    pthread_cond_signal(&a->emptied);
-    pthread_mutex_unlock(&a->lock);
+    tell(a);
     pthread_join(a->thread, NULL);
-    pthread_mutex_destroy(&a->lock);
-    pthread_cond_destroy(&a->filled);
-    pthread_cond_destroy(&a->emptied);
     release(a);
 }

@@ -21,6 +21,14 @@ struct place {
     uint32_t network, port, handle, flow; /* flow + 1 and the side in the top bit; 0: free */
 };
 
+/* What fcvi_flows_next was given. */
+struct flows_call {
+    struct fcvi_flow_seen *seen;
+    struct fcvi_findings *findings;
+    struct fcvi_monitor *monitor;
+    struct fcvi_monitor_findings *breaches;
+};
+
 struct fcvi_flows {
     struct capture *capture;
     uint64_t before, seed;
@@ -31,6 +39,7 @@ struct fcvi_flows {
     struct fcvi_flow_tally tally;
     struct editions *editions;        /* NULL: all is of 2007 */
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct flows_call call;           /* that has not returned yet */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
     struct judge_cut cut;
@@ -63,13 +72,6 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
 void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions)
 {
     flows->editions = editions;
-}
-
-bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor)
-{
-    if (fcvi_capture_is_file(flows->capture))
-        flows->ahead = fcvi_ahead_open(flows->capture, monitor);
-    return flows->ahead != NULL;
 }
 
 void fcvi_flows_leave(struct fcvi_flows *flows)
@@ -643,6 +645,13 @@ static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
     __builtin_prefetch(&s->answer_next, 1); /* it may lie in two lines of the cache */
 }
 
+static void fetch_slots(const struct fcvi_flows *f, struct judge_entry *first, const struct judge_entry *end)
+{
+    for (struct judge_entry *e = first; e < end; e++)
+        if (e->message)
+            fetch_slot(f, e);
+}
+
 static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
 {
     const bool frame = e->record.kind == CAPTURE_FRAME;
@@ -655,7 +664,7 @@ static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monito
         fetch_place(f, e);
 }
 
-static int read_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
+static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
     struct judge_entry *e = f->batch;
     int status = 1;
@@ -669,27 +678,8 @@ static int read_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, 
         e++;
     } while (e < f->batch + JUDGE_BATCH && fcvi_capture_has_next(f->capture));
     f->ready = e;
+    fetch_slots(f, f->batch, e);
     return e > f->batch ? 1 : status;
-}
-
-static int take_batch(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
-{
-    int status = 1;
-    const size_t count = fcvi_ahead_next(f->ahead, &f->next, JUDGE_BATCH, &status, error, size);
-    f->ready = f->next + count;
-    for (struct judge_entry *e = f->next; e < f->ready; e++)
-        expect(f, monitor, e);
-    return count > 0 ? 1 : status;
-}
-
-static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
-{
-    const int status =
-        f->ahead != NULL ? take_batch(f, monitor, error, size) : read_batch(f, monitor, error, size);
-    for (struct judge_entry *e = f->next; e < f->ready; e++)
-        if (e->message)
-            fetch_slot(f, e);
-    return status;
 }
 
 /* The IU is of ports that speak Rev 1.0. */
@@ -870,6 +860,42 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
 }
 
+/* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
+static size_t take_some(void *context, struct judge_entry *first, size_t count, bool *shown)
+{
+    struct fcvi_flows *f = context;
+    const struct flows_call *c = &f->call;
+    struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH), *e = first;
+    for (struct judge_entry *n = first; n < end; n++)
+        expect(f, c->monitor, n);
+    fetch_slots(f, first, end);
+    while (e < end && !*shown)
+        *shown = take(f, e++, c->seen, c->findings, c->monitor, c->breaches);
+    return (size_t)(e - first);
+}
+
+bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor)
+{
+    if (fcvi_capture_is_file(flows->capture))
+        flows->ahead = fcvi_ahead_open(flows->capture, monitor, take_some, flows);
+    return flows->ahead != NULL;
+}
+
+/* As fcvi_ahead_next, by this thread alone. */
+static int next_here(struct fcvi_flows *f, struct judge_entry **shown, char *error, size_t size)
+{
+    const struct flows_call *c = &f->call;
+    for (unsigned step = 0; step < STEP; step++) {
+        int status = f->next < f->ready ? 1 : fill(f, c->monitor, error, size);
+        if (status != 1)
+            return status;
+        *shown = f->next++;
+        if (take(f, *shown, c->seen, c->findings, c->monitor, c->breaches))
+            return 1;
+    }
+    return 2;
+}
+
 int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,
                     struct fcvi_flow_seen *seen, struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                     struct fcvi_monitor_findings *breaches, char *error, size_t size)
@@ -878,16 +904,13 @@ int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct
     findings->worst = 0;
     if (monitor != NULL)
         breaches->count = 0;
-    for (unsigned step = 0; step < STEP; step++) {
-        int status = flows->next < flows->ready ? 1 : fill(flows, monitor, error, size);
-        if (status != 1)
-            return status;
-        struct judge_entry *e = flows->next++;
-        if (!take(flows, e, seen, findings, monitor, breaches))
-            continue;
+    struct judge_entry *e = NULL;
+    flows->call = (struct flows_call){seen, findings, monitor, breaches};
+    const int status = flows->ahead != NULL ? fcvi_ahead_next(flows->ahead, &e, error, size)
+                                            : next_here(flows, &e, error, size);
+    if (status == 1) {
         *out = e->record;
         *frame = e->frame;
-        return 1;
     }
-    return 2;
+    return status;
 }

@@ -10,6 +10,14 @@
 
 enum { STEP = 1 << 16 }; /* records in which nothing is found, before the caller hears of it */
 
+/* What fcvi_judge_next was given. */
+struct judge_call {
+    struct fcvi_findings *findings;
+    struct fcvi_monitor *monitor;
+    struct fcvi_monitor_findings *breaches;
+    struct judge_tally *tally;
+};
+
 struct judge {
     struct capture *capture;
     uint64_t before;
@@ -23,6 +31,7 @@ struct judge {
     struct tcp_judge *tcp;     /* NULL: TCP is foreign */
     bool no_memory;
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct judge_call call;           /* that has not returned yet */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
     struct judge_cut cut;
@@ -44,13 +53,6 @@ void fcvi_judge_close(struct judge *judge)
     if (judge != NULL)
         fcvi_ahead_close(judge->ahead);
     free(judge);
-}
-
-bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
-{
-    if (fcvi_capture_is_file(judge->capture))
-        judge->ahead = fcvi_ahead_open(judge->capture, monitor);
-    return judge->ahead != NULL;
 }
 
 void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size)
@@ -77,19 +79,8 @@ static void expect(const struct fcvi_monitor *monitor, struct judge_entry *e)
         e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
 }
 
-static int fill_ahead(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
-{
-    int status = 1;
-    size_t count = fcvi_ahead_next(j->ahead, &j->next, JUDGE_BATCH, &status, error, size);
-    j->ready = j->next + count;
-    for (struct judge_entry *e = j->next; monitor != NULL && e < j->ready; e++)
-        if (e->record.kind == CAPTURE_FRAME)
-            fcvi_monitor_fetch(monitor, e->hint);
-    return count > 0 ? 1 : status;
-}
-
 /* At least one record, which may have to be waited for, and those behind it that are there. */
-static int fill_here(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
 {
     struct judge_entry *e = j->batch;
     int status = 1;
@@ -106,15 +97,12 @@ static int fill_here(struct judge *j, const struct fcvi_monitor *monitor, char *
     return e > j->batch ? 1 : status;
 }
 
-static int fill(struct judge *j, const struct fcvi_monitor *monitor, char *error, size_t size)
+static void note_first(struct judge *j, const struct judge_entry *e)
 {
-    const int status =
-        j->ahead != NULL ? fill_ahead(j, monitor, error, size) : fill_here(j, monitor, error, size);
-    if (!j->begun && j->next < j->ready) {
-        j->begun = true;
-        j->first_us = j->next->record.time_us;
-    }
-    return status;
+    if (j->begun)
+        return;
+    j->begun = true;
+    j->first_us = e->record.time_us;
 }
 
 static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct judge_entry *e, bool broken,
@@ -353,25 +341,40 @@ static void take_usual(struct judge *j, struct judge_tally *t)
     j->usual = 0;
 }
 
-static int next_seen(struct judge *j, struct capture_record *out, struct fcvi_frame *frame,
-                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                     struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
-                     size_t size)
+/* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
+static size_t take(void *context, struct judge_entry *first, size_t count, bool *shown)
 {
+    struct judge *j = context;
+    const struct judge_call *c = &j->call;
+    struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH), *e = first;
+    note_first(j, first);
+    for (struct judge_entry *f = first; c->monitor != NULL && f < end; f++)
+        if (f->record.kind == CAPTURE_FRAME)
+            fcvi_monitor_fetch(c->monitor, f->hint);
+    while (e < end && !*shown)
+        *shown = judge_entry(j, e++, c->findings, c->monitor, c->breaches, c->tally);
+    return (size_t)(e - first);
+}
+
+bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
+{
+    if (fcvi_capture_is_file(judge->capture))
+        judge->ahead = fcvi_ahead_open(judge->capture, monitor, take, judge);
+    return judge->ahead != NULL;
+}
+
+/* As fcvi_ahead_next, by this thread alone. */
+static int next_here(struct judge *j, struct judge_entry **shown, char *error, size_t size)
+{
+    const struct judge_call *c = &j->call;
     for (unsigned step = 0; step < STEP; step++) {
-        int status = j->next < j->ready ? 1 : fill(j, monitor, error, size);
+        int status = j->next < j->ready ? 1 : fill(j, c->monitor, error, size);
         if (status != 1)
             return status;
-        struct judge_entry *e = j->next++;
-        if (!judge_entry(j, e, findings, monitor, breaches, tally))
-            continue;
-        if (j->no_memory) {
-            snprintf(error, size, "out of memory for TCP streams");
-            return -1;
-        }
-        *out = e->record;
-        *frame = e->frame;
-        return 1;
+        note_first(j, j->next);
+        *shown = j->next++;
+        if (judge_entry(j, *shown, c->findings, c->monitor, c->breaches, c->tally))
+            return 1;
     }
     return 2;
 }
@@ -385,8 +388,19 @@ int fcvi_judge_next(struct judge *j, struct capture_record *out, struct fcvi_fra
     findings->worst = 0;
     if (monitor != NULL)
         breaches->count = 0;
-    int status = next_seen(j, out, frame, findings, monitor, breaches, tally, error, size);
+    struct judge_entry *e = NULL;
+    j->call = (struct judge_call){findings, monitor, breaches, tally};
+    int status =
+        j->ahead != NULL ? fcvi_ahead_next(j->ahead, &e, error, size) : next_here(j, &e, error, size);
     take_usual(j, tally);
     tally->first_us = j->first_us;
+    if (status == 1 && j->no_memory) {
+        snprintf(error, size, "out of memory for TCP streams");
+        return -1;
+    }
+    if (status == 1) {
+        *out = e->record;
+        *frame = e->frame;
+    }
     return status;
 }

@@ -18,8 +18,9 @@ struct judge;
  * from; only the monitor counts them. NULL when there is no memory. */
 struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
 
-/** From now on a thread reads ahead and decodes, of a file on a disk; what is found is the same. monitor: the
- * one that fcvi_judge_next will get; NULL: none. False: there is no thread. fcvi_judge_close ends it. */
+/** From now on a second thread takes its turns at reading and judging, of a file on a disk; what is found is
+ * the same. It works only while fcvi_judge_next does, but for reading. monitor: the one that fcvi_judge_next
+ * will get; NULL: none. False: there is no thread. fcvi_judge_close ends it. */
 bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
 
 /** From now on IUs are read by the edition that their ports speak. Those of Rev 1.0 are checked by its

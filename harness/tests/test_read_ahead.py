@@ -1,4 +1,4 @@
-"""One capture with `--jobs 2`: a thread reads ahead, and what is said is the same to the byte."""
+"""One capture with `--jobs 2`: two threads take turns at it, and what is said is the same to the byte."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def opened(path: str, error: Any, limits: Limits) -> Any:
 
 class Scan:
     """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs. ahead: a second
-    thread reads and decodes meanwhile."""
+    thread takes turns at reading and judging."""
 
     def __init__(self, path: str, limits: Limits, ahead: bool = False) -> None:
         self.path, self._limits, self._ahead = path, limits, ahead

@@ -20,7 +20,7 @@ _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 class Scan:
     """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record.
 
-    ahead: a second thread reads and decodes meanwhile.
+    ahead: a second thread takes turns at reading and judging.
     """
 
     def __init__(
