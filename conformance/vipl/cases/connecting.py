@@ -407,7 +407,7 @@ def remote_addr(t: Calls) -> None:
 
 
 @vipl("K3", "RemoteViAttribs",
-      "S5.2-01 G3.2.1-01 G3.3.1-06 G3.3.1-07 G3.3.2-03 G3.3.4-05 G3.3.7-03 G6.7-06", errata="A93",
+      "S5.2-01 G3.2.1-01 G3.3.1-06 G3.3.1-07 G3.3.2-03 G3.3.4-05 G3.3.7-03 G6.7-06", errata="A93 A110",
       variants=each([Variant("server", {"model": "server"}), Variant("peer", {"model": "peer"}, "peer_to_peer")], "write",
                     {"enabled": True, "off": False}))  # fmt: skip
 def remote_attribs(t: Calls) -> None:
@@ -437,7 +437,9 @@ def remote_attribs(t: Calls) -> None:
     for row, seen, write in ((rows[0], seen_there, on), (rows[1], seen_here, not on)):
         for name, wanted in (("ReliabilityLevel", level), ("MaxTransferSize", SIZE), ("EnableRdmaWrite", write),
                              ("EnableRdmaRead", False)):
-            t.require(seen.get(name) == wanted, row, f"{name} of RemoteViAttribs", seen.get(name), wanted)
+            one_flag = t.pics.get("tcp") and name == "ReliabilityLevel" and {seen.get(name), wanted} <= {*LEVELS[1:]}
+            t.require(seen.get(name) == wanted, row, f"{name} of RemoteViAttribs", seen.get(name), wanted, **({"erratum": "A110"}
+                      if one_flag else {}))  # fmt: skip
     t.named("G3.2.1-01 G3.3.1-06 G3.3.1-07 G3.3.2-03 G3.3.4-05 G3.3.7-03 G6.7-06")
     for v in (vi, peer):
         t.require(v.becomes(CONNECTED), "S5.2-01", "the state", v.state(), CONNECTED)

@@ -118,7 +118,7 @@ def by_address(t: Calls) -> None:
     alive(t)
 
 
-@vipl("C48", "VipQuerySystemManagementInfo", "S9.8.6-01 G3.7.6-01 G3.7.6-02 G3.7.6-03 G3.7.6-04", errata="A37")
+@vipl("C48", "VipQuerySystemManagementInfo", "S9.8.6-01 G3.7.6-01 G3.7.6-02 G3.7.6-03 G3.7.6-04", errata="A37 A111")
 def discovery(t: Calls) -> None:
     """The other node is listed; too short an array tells the number needed; discriminators that stand there are ignored."""
     one, other = nodes(t)
@@ -133,7 +133,8 @@ def discovery(t: Calls) -> None:
         return
     hosts = [a.get("host") for a in told.result().get("Addresses") or []]
     if not one.same_nic(other):
-        t.require(other.host in hosts, "G3.7.6-01", "nodes within one hop", hosts, other.host)
+        t.require(other.host in hosts, "G3.7.6-01", "nodes within one hop", hosts, other.host, **({"erratum": "A111"}
+                  if t.pics.get("tcp") and not hosts else {}))  # fmt: skip
     rubbish = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64, DiscriminatorLen=200)
     t.codes("G3.7.6-03", f"{call} with rubbish as DiscriminatorLen", rubbish.returned(), OK)
     if hosts:

@@ -18,8 +18,8 @@ from .inject import Injector
 from .planes import Control, monotonic_us
 
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
-#: Claims about a wire of TCP. Here the wire is the agents' affair.
-_OF_STREAMS = frozenset(("tcp", "ipv6", "flow_control"))
+#: Claims about a wire of TCP. Here the wire is the agents' affair, but for which one it is.
+_OF_STREAMS = frozenset(("ipv6", "flow_control"))
 _GATHER_US = 200  # what belongs to something follows so soon
 _END_US = 10_000_000  # a process that is told to end has ended within this time
 

@@ -268,7 +268,8 @@ struct fcvi_vi_info {
     bool send_empty, recv_empty;
     struct fcvi_attributes attributes;
 };
-/** VipQueryVi: on success out has the state, the queues and the attributes. */
+/** VipQueryVi: on success out has the state, the queues and the attributes. The MaxTransferSize of a VI that
+ * is connected over VI/TCP is the one that both ends agreed on (VI/TCP 3.2). */
 int fcvi_vip_query_vi(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi_vi_info *out);
 
 /** VipConnectWait: FCVI_VIP_PENDING, and later a CALL event with token. */

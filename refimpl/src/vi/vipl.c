@@ -99,6 +99,7 @@ int fcvi_vip_query_vi(struct fcvi_port *port, uint64_t now, uint32_t number, str
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     *out = (struct fcvi_vi_info){vi->state, vi->send.count == 0, vi->recv.count == 0, vi->attributes};
+    out->attributes.max_transfer_size = fcvi_wire_transfer_size(port, vi);
     return VIP_SUCCESS;
 }
 

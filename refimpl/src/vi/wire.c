@@ -75,6 +75,17 @@ int fcvi_wire_match(const struct fcvi_port *p, const struct vi *vi, const struct
     }
 }
 
+uint32_t fcvi_wire_transfer_size(struct fcvi_port *p, const struct vi *vi)
+{
+    switch (p->config.wire) {
+    case FCVI_WIRE_VITCP:
+        return fcvi_vitcp_transfer_size(p, vi);
+    case FCVI_WIRE_FC:
+    default:
+        return vi->attributes.max_transfer_size;
+    }
+}
+
 int fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi)
 {
     switch (p->config.wire) {

@@ -33,6 +33,10 @@ int fcvi_wire_match(const struct fcvi_port *p, const struct vi *vi, const struct
 int fcvi_wire_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
 bool fcvi_wire_refuse(struct fcvi_port *p, uint32_t conn);
 
+/* The most bytes of a Message between the two ends: the VI's own MaxTransferSize, or less where the wire
+ * agrees on a size with the other end. */
+uint32_t fcvi_wire_transfer_size(struct fcvi_port *p, const struct vi *vi);
+
 /* 4. VipDisconnect. */
 int fcvi_wire_disconnect(struct fcvi_port *p, struct vi *vi, uint64_t token);
 

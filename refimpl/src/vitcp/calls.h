@@ -16,6 +16,7 @@ bool fcvi_vitcp_prepare(struct fcvi_port *p, struct vi *vi, const struct fcvi_ad
 void fcvi_vitcp_connect(struct fcvi_port *p, struct vi *vi);
 const struct fcvi_attributes *fcvi_vitcp_offered(struct fcvi_port *p, uint32_t conn);
 int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote);
+uint32_t fcvi_vitcp_transfer_size(struct fcvi_port *p, const struct vi *vi);
 int fcvi_vitcp_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
 bool fcvi_vitcp_refuse(struct fcvi_port *p, uint32_t conn);
 int fcvi_vitcp_disconnect(struct fcvi_port *p, struct vi *vi);

@@ -78,6 +78,14 @@ int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote)
     return same ? VIP_SUCCESS : VIP_INVALID_RELIABILITY_LEVEL;
 }
 
+/* 3.2: the smaller one of what both ends have. */
+uint32_t fcvi_vitcp_transfer_size(struct fcvi_port *p, const struct vi *vi)
+{
+    if (vi->state != FCVI_STATE_CONNECTED || vi->stream == NONE)
+        return vi->attributes.max_transfer_size;
+    return stream_at(p, vi->stream)->mtu;
+}
+
 /* The TCP connection of an offer is over: what is left is its record (V59). */
 static bool over(struct fcvi_port *p, struct stream *s)
 {
