@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 void vipl_callbacks_append(struct callbacks *list, struct callback *c)
 {
@@ -73,12 +74,16 @@ static void run(struct device *d, struct callback *c)
 }
 
 /* VI-DG 3.1.2: when the NIC is closed the program may take away what its handlers use. One that closes the
- * NIC itself does not wait for its own end. */
+ * NIC itself does not wait for its own end. A handler runs in another thread, which needs the lock to come to
+ * its end: the host's pump need not release it, and at the end of a world it does not. */
 void vipl_callbacks_await(struct device *d, const void *nic)
 {
-    enum { LOOK_US = 1000 };
-    while (d->dispatched_nic == nic && !pthread_equal(d->dispatcher, pthread_self()))
-        (void)vipl_wait_step(d, vipl_device_now(d) + LOOK_US);
+    static const struct timespec look = {.tv_nsec = 100000};
+    while (d->dispatched_nic == nic && !pthread_equal(d->dispatcher, pthread_self())) {
+        vipl_device_unlock(d);
+        (void)nanosleep(&look, NULL);
+        vipl_device_lock(d);
+    }
 }
 
 /* A call that a handler makes comes here too and leaves the rest to the call it runs in. */
