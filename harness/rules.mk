@@ -153,7 +153,7 @@ install-dissector: $(BUILD)/fcvi.lua ## the Wireshark dissector for this user; L
 # ---- documents that are made from the code ----
 
 manual: all ## manual pages, shell completion, C reference (api.md) and test plan, into build/doc
-	$(IN_TREE) harness/docs/manual.py $(BUILD)/doc $(BUILD)/fcvi-agent
+	$(IN_TREE) harness/docs/manual.py $(BUILD)/doc $(BUILD)/fcvi-agent $(VERBS_AGENT)
 	$(PYTHON) harness/docs/api.py . > $(BUILD)/doc/api.md
 	$(IN_TREE) -m conformance.test_plan > $(BUILD)/doc/test-plan.md
 

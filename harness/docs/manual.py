@@ -1,7 +1,7 @@
 """Writes the manual pages and the shell completions from the parser of the command.
 
-Usage: python3 harness/docs/manual.py OUT AGENT. It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), one for
-the upper tester AGENT (fcvi-agent.1), OUT/fcvi.bash and OUT/_fcvi (zsh). Nothing is written by hand: what the pages say is what
+Usage: python3 harness/docs/manual.py OUT AGENT... It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), one for
+each upper tester AGENT (fcvi-agent.1), OUT/fcvi.bash and OUT/_fcvi (zsh). Nothing is written by hand: what the pages say is what
 `--help` says.
 """
 
@@ -222,23 +222,31 @@ _fcvi "$@"
 """
 
 
-def agent(words: str) -> str:
-    """The manual page of the upper tester, from its --help: the synopsis, then what the options mean."""
+_AGENTS = {
+    "fcvi-agent": "upper tester: VIPL calls over the DUT protocol", "fcvi-verbs-agent": "upper tester: RDMA verbs over the DUT protocol"
+}  # fmt: skip
+
+
+def agent(name: str, words: str) -> str:
+    """The manual page of an upper tester, from its --help: the synopsis, then what the options mean."""
     synopsis, _, rest = words.partition("\n")
     head, _, statuses = rest.partition("Exit status: ")
-    lines = [f'.TH "FCVI-AGENT" 1 "" "fcvi {__version__}" "User Commands"', ".SH NAME"]
-    lines += ["fcvi\\-agent \\- upper tester: VIPL calls over the DUT protocol"]
+    lines = [f'.TH "{name.upper()}" 1 "" "fcvi {__version__}" "User Commands"', ".SH NAME"]
+    lines += [f"{_roff(name)} \\- {_AGENTS[name]}"]
     lines += [".SH SYNOPSIS", _roff(synopsis.removeprefix("usage: ")), ".SH DESCRIPTION", ".nf", _roff(head.rstrip("\n")), ".fi"]
     lines += [".SH EXIT STATUS", _roff(" ".join(statuses.split()))]
     lines += [".SH SEE ALSO", "\\fBfcvi\\fR(1), \\fBfcvi\\-run\\fR(1)"]
     return "\n".join(lines) + "\n"
 
 
-def main(out: Path, upper_tester: Path) -> int:
+def main(out: Path, upper_testers: list[Path]) -> int:
     """Write everything under out."""
     (out / "man1").mkdir(parents=True, exist_ok=True)
-    said = subprocess.run([upper_tester.resolve(), "--help"], capture_output=True, text=True, check=True, timeout=10).stdout
-    for name, text in {**pages(), "fcvi-agent.1": agent(said)}.items():
+    made = pages()
+    for tester in upper_testers:
+        said = subprocess.run([tester.resolve(), "--help"], capture_output=True, text=True, check=True, timeout=10).stdout
+        made[f"{tester.name}.1"] = agent(tester.name, said)
+    for name, text in made.items():
         (out / "man1" / name).write_text(text, encoding="utf-8")
     (out / "fcvi.bash").write_text(bash(), encoding="utf-8")
     (out / "_fcvi").write_text(zsh(), encoding="utf-8")
@@ -246,7 +254,7 @@ def main(out: Path, upper_tester: Path) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        print("usage: manual.py OUT AGENT", file=sys.stderr)
+    if len(sys.argv) < 3:
+        print("usage: manual.py OUT AGENT...", file=sys.stderr)
         sys.exit(2)
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1]), [Path(word) for word in sys.argv[2:]]))

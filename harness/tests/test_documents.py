@@ -161,11 +161,13 @@ def test_every_line_of_help_is_a_sentence() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_upper_tester_has_a_page_that_names_each_of_its_options() -> None:
-    said = subprocess.run([ROOT / "build/fcvi-agent", "--help"], capture_output=True, text=True, check=True).stdout
-    page = manual.agent(said).replace("\\-", "-")
+@pytest.mark.parametrize("name, option", [("fcvi-agent", "--on"), ("fcvi-verbs-agent", "--address")])
+def test_an_upper_tester_has_a_page_that_names_each_of_its_options(name: str, option: str) -> None:
+    said = subprocess.run([ROOT / "build" / name, "--help"], capture_output=True, text=True, check=True).stdout
+    page = manual.agent(name, said).replace("\\-", "-")
     options = set(re.findall(r"--\w+", said))
-    assert {"--device", "--on", "--token", "--idle"} <= options <= set(re.findall(r"--\w+", page))
+    assert {"--device", option, "--token", "--idle"} <= options <= set(re.findall(r"--\w+", page))
+    assert f".SH NAME\n{name} - upper tester" in page
     assert ".SH EXIT STATUS\n0 " in page and "usage:" not in page
 
 
