@@ -1,7 +1,7 @@
 """Writes the manual pages and the shell completions from the parser of the command.
 
-Usage: python3 harness/docs/manual.py OUT AGENT... It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), one for
-each upper tester AGENT (fcvi-agent.1), OUT/fcvi.bash and OUT/_fcvi (zsh). Nothing is written by hand: what the pages say is what
+Usage: python3 harness/docs/manual.py OUT AGENT... It writes OUT/man1/fcvi.1, one page for each command (OUT/man1/fcvi-run.1), one
+for each upper tester AGENT (fcvi-agent.1), OUT/fcvi.bash and OUT/_fcvi (zsh). Nothing is written by hand: the pages say what
 `--help` says.
 """
 
@@ -223,8 +223,9 @@ _fcvi "$@"
 
 
 _AGENTS = {
-    "fcvi-agent": "upper tester: VIPL calls over the DUT protocol", "fcvi-verbs-agent": "upper tester: RDMA verbs over the DUT protocol"
-}  # fmt: skip
+    "fcvi-agent": "upper tester: VIPL calls over the DUT protocol",
+    "fcvi-verbs-agent": "upper tester: RDMA verbs over the DUT protocol",
+}
 
 
 def agent(name: str, words: str) -> str:
