@@ -250,7 +250,7 @@ lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
 TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
-TIDY_NODES := 50000
+TIDY_NODES := 20000
 lint: TIDY_NODES := 225000
 TIDY = clang-tidy --quiet $(foreach word,-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES),--extra-arg=$(word))
 check-tidy: $(BUILD)/obj/shims/vipl_calls.h ## clang-tidy and cppcheck

@@ -194,7 +194,7 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
-check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load ## pytest over the harness and the catalogue
+check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN) ## pytest over the harness and the catalogue
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
