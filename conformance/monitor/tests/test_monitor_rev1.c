@@ -423,6 +423,28 @@ START_TEST(the_count_wraps)
 }
 END_TEST
 
+/* The second frame of an answer has the number that its first one may have by the count of the request. */
+START_TEST(the_end_of_an_answer_comes_twice)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I2, .sof_n = FCVI_SOF_N2};
+    setup1(&s, DELIVERY);
+    request(&s, 2, 2, 0, INITIATIVE);
+    struct made *f = response(&s, 0x0A, 2, 0);
+    put(f->bytes, AT_F_CTL, 3, CONTEXT | LAST | OFFSET);
+    f->eof = FCVI_EOF_N;
+    f = response(&s, 0x0A, 2, 0);
+    put(f->bytes, AT_SEQ_ID, 1, f[-1].bytes[AT_SEQ_ID]);
+    counts(f, 1, 8);
+    f->sof = FCVI_SOF_N2;
+    expect1(&s, NULL, 0, "an answer of two frames");
+    insert_copy(&s, s.count, s.count + 1);
+    struct verdict v;
+    judge1(&v, &s, WHOLE);
+    ck_assert_msg(v.found.count == 0, "its end again: %s", v.list[0].what.requirement);
+    free_verdict(&v);
+}
+END_TEST
+
 /* The handles serve a second Connection after the Disconnect of the first: it counts from 0 again. */
 START_TEST(a_handle_may_be_given_again)
 {
@@ -493,6 +515,7 @@ int main(void)
     tcase_add_test(tc, frames_of_an_iu_go_on);
     tcase_add_test(tc, ius_of_a_message_go_on_in_either_way);
     tcase_add_test(tc, what_comes_twice_accuses_nobody);
+    tcase_add_test(tc, the_end_of_an_answer_comes_twice);
     tcase_add_test(tc, what_is_missing_accuses_nobody);
     tcase_add_test(tc, the_count_wraps);
     tcase_add_test(tc, a_handle_may_be_given_again);

@@ -20,11 +20,13 @@ static bool check_count(struct r1_at_hand *r)
 {
     const struct at_hand *s = r->s;
     const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
-    if (continues(r, cnt))
-        return true;
+    /* asked first: the repeated end of an answer has the number that its beginning may have by the other's
+     * count */
     const bool back = r->own->frame != 0 && (int16_t)(cnt - r->own->cnt) <= 0;
     if (back && !mon_rev1_once(s))
         return false;
+    if (continues(r, cnt))
+        return true;
     mon_rev1_report(r, FC(SEQ_CNT), cnt,
                     FCVI_BREACH("REV1-5.6.5-01",
                                 "SEQ_CNT does not go on from the sender's previous frame of the Exchange",
