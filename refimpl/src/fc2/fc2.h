@@ -167,6 +167,9 @@ void fcvi_fc2_class3_frame(uint8_t *frame);
 uint8_t fcvi_fc2_sof_of(const struct fcvi_port *p, bool initiates);
 uint8_t fcvi_fc2_eof_of(const struct fcvi_port *p, bool ends);
 uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer);
+/** Setups are possible with the port: its service parameters allow them, and those of Rev 1.0, whose IUs with
+ * a payload have one frame each (6.7, 6.8), fit into what both logins allow. */
+bool fcvi_fc2_usable(struct fcvi_port *p, const struct remote_port *r);
 
 /* class2.c: ACK, busy and reject (Annex B rules 8) */
 uint8_t *fcvi_fc2_ack(struct fcvi_port *p, const struct fcvi_frame *f);

@@ -131,6 +131,11 @@ static uint32_t data_field_for(struct fcvi_port *p, uint32_t peer)
     return size;
 }
 
+bool fcvi_fc2_usable(struct fcvi_port *p, const struct remote_port *r)
+{
+    return r->usable && (!rev1(p) || data_field_for(p, r->id) >= REV1_LEAST_DATA_FIELD);
+}
+
 /* Payload bytes in a frame of a Message to that port, whichever Device_Header it has. */
 uint32_t fcvi_fc2_room_for(struct fcvi_port *p, uint32_t peer)
 {

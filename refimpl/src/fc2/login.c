@@ -114,7 +114,7 @@ static void take_names(struct fcvi_port *p, struct remote_port *r, uint64_t port
 }
 
 /* 5.6: without S and C no connection is set up. Either bit counts as C, since the standard names both (E17).
- * Rev 1.0 asks nothing of PLOGI, but its connection IUs have to fit into a frame (6.7, 6.8). */
+ * Rev 1.0 asks nothing of PLOGI (fcvi_fc2_usable). */
 static void take_service_parameters(struct fcvi_port *p, struct remote_port *r, const uint8_t *login)
 {
     uint32_t size = (uint32_t)fcvi_LOGIN_Receive_Data_Field_Size(login);
@@ -126,9 +126,8 @@ static void take_service_parameters(struct fcvi_port *p, struct remote_port *r, 
     take_names(p, r, fcvi_LOGIN_Port_Name(login), fcvi_LOGIN_Node_Name(login));
     r->logged_in = true;
     r->suspended = false;
-    r->usable =
-        rev1(p) ? r->receive_size >= REV1_LEAST_DATA_FIELD
-                : fcvi_LOGIN_SEQ_CNT_S(login) && (fcvi_LOGIN_CIRO(login) || fcvi_LOGIN_Random_Offset(login));
+    r->usable = rev1(p) ||
+                (fcvi_LOGIN_SEQ_CNT_S(login) && (fcvi_LOGIN_CIRO(login) || fcvi_LOGIN_Random_Offset(login)));
 }
 
 /* The setups that waited for the login go on, or fail when there is none. */

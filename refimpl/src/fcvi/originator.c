@@ -75,7 +75,7 @@ void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
     if (r == NULL || !r->logged_in) {
         await(p, s, SETUP_AWAIT_LOGIN);
         fcvi_fc2_login_start(p, s->peer);
-    } else if (!r->usable) {
+    } else if (!fcvi_fc2_usable(p, r)) {
         fcvi_originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
     } else {
         start(p, s);

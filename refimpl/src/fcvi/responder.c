@@ -11,6 +11,13 @@ static uint8_t retry_flag(const struct setup *s)
     return s->retry ? 4 : 0;
 }
 
+/* Rev 1.0 6.8: the IU has one frame. A new login may have left too little room for it. */
+static bool has_room(struct fcvi_port *p, const struct setup *s)
+{
+    const struct remote_port *r = fcvi_fc2_remote_find(p, s->peer);
+    return !rev1(p) || (r != NULL && fcvi_fc2_usable(p, r));
+}
+
 /* FCVI_CONNECT_RESP1, accepting (reason 0) or refusing; T2 starts here (C.5.2, E55; Rev 1.0 8). */
 static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
 {
@@ -20,6 +27,8 @@ static void send_resp1(struct fcvi_port *p, struct setup *s, uint8_t reason)
     fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), (rev1(p) ? 1 : 2) * p->config.r_a_tov_us);
     if (s->exchange == NONE)
         return; /* aborted by the originator: its retry will ask again (E56) */
+    if (!has_room(p, s))
+        return; /* as if it was lost: T2 ends the setup */
     struct iu iu = {
         .iu = FCVI_IU_CONNECT_RESP1,
         .exchange = exchange_at(p, s->exchange),

@@ -23,7 +23,7 @@ static void request_complete(struct fcvi_port *p, struct setup *s, uint8_t mode)
 {
     bool understood = fcvi_setup_take_payload(p, s);
     s->peer_mode = mode == MODE_PEER_TO_PEER;
-    if (!fcvi_fc2_remote_find(p, s->peer)->usable)
+    if (!fcvi_fc2_usable(p, fcvi_fc2_remote_find(p, s->peer)))
         fcvi_setup_free(p, s); /* no answer fits into its frames */
     else if (!understood || s->remote_handle == FCVI_UNASSIGNED ||
              (mode != MODE_CLIENT_SERVER && mode != MODE_PEER_TO_PEER))
