@@ -87,7 +87,8 @@ _ABOUT = {
     "error_disconnect": "R1.5.3.5.a",
     "reception": "R1.5.1.c", "message_ius": "R1.6.3.a", "read_ius": "R1.6.5.a", "multi_iu_offset": "R1.5.4.a",
     "read_length": "R1.6.5.a",
-    "write_length": "R1.6.3.a", "farp_match": "7.5.reply", "short_discriminator": "R1.7.1.a",
+    "write_length": "R1.6.3.a", "farp": "7.5.reply", "short_discriminator": "R1.7.1.a", "peer_resp1": "R1.5.3.3.a",
+    "immediate_ius": "R1.5.1.a", "partial_message": "R1.6.1.a", "response_id": "R1.5.7.5.a", "abandoned": "R1.8.a",
 }  # fmt: skip
 #: The other reading of each erratum that permits two: by a choice, the case that meets it.
 READINGS = {
@@ -96,6 +97,11 @@ READINGS = {
     "duplicate_code=06": ("R05", "R1.5.3.4.a"), "attributes=level": ("R29", "R1.7.2.a"),
     "accept_mismatch=reject": ("R16", "R1.7.2.a"),
     "reception=one": ("R25", "R1.5.1.c"), "read_length=zero": ("R04", "R1.6.5.a"), "write_length=length": ("R09", "R1.6.3.a"),
+    "lost_resp1=timeout": ("R34", "R1.8.a"), "lost_resp1=waits": ("R34", "R1.8.a"),
+    "lost_disconnect_resp=success": ("R40", "R1.8.a"),
+    "duplicate=fails": ("R33", "R1.5.3.4.a"),
+    "message_ius=2 immediate_ius=last": ("R42", "R1.5.1.a"), "message_ius=2 immediate_ius=first": ("R42", "R1.5.1.a"),
+    "farp_reply_name=zero": ("E35", "7.5.reply"),
 }  # fmt: skip
 
 
@@ -107,9 +113,11 @@ def of_choice(setting: str, at: int) -> list[tuple[Any, Any]]:
 
 def wrong(results: list[Result]) -> list[str]:
     """What failed. Not all control planes have Discriminators under 16 bytes, who takes R04 literally reads nothing, a case of 2007
-    cannot go on where a device does what the draft alone permits, and some cases need more VIs than a small device has.
+    cannot go on where a device does what the draft alone permits, and some cases need more VIs than a small device has. A device
+    that resolves every address asks for its own, and one of class 2 need not take an answer in class 3.
     """
-    open_to = ("the control plane of the DUT takes no", "(R04)", "is no requirement of the draft", "(max_vis)")
+    open_to = ("the control plane of the DUT takes no", "(R04)", "is no requirement of the draft", "(max_vis)",
+               "takes its own Host Address for itself", "answers FARP in class 3 alone")
     return [f"{r.id}: {r.verdict.value}: {r.reason}" for r in results
             if r.verdict.value != "pass" and not (r.verdict.value == "inconclusive" and any(w in r.reason for w in open_to))]
 
@@ -134,7 +142,8 @@ def test_no_choice_fails(at: int, setting: str) -> None:
 @pytest.mark.parametrize("setting", READINGS)
 def test_the_other_reading_is_an_interpretation(setting: str) -> None:
     erratum, case = READINGS[setting]
-    results = run_all("--choose", setting, chosen=[(c, v) for c, v in variants() if c.id == case])
+    chosen = [(c, v) for c, v in variants() if c.id == case]
+    results = run_all(*(word for one in setting.split() for word in ("--choose", one)), chosen=chosen)
     assert wrong(results) == []
     assert any(r.qualifier == "interpretation" and erratum in r.errata for r in results), erratum
 
@@ -174,10 +183,7 @@ def test_its_own_row_catches_a_fault(fault: str, rows: set[str]) -> None:
 
 #: What is still to be done: "" is a fault that no case sees, "other" one that a case tells by another row than its own. Who adds a
 #: case or a label takes the fault off this list.
-MISSED = {
-    "takes-any-msg-id": "", "resp1-reason-byte-3": "other", "delivers-partial": "", "read-error-as-transport": "", "survives-errors": "",
-    "no-plogi-after-logo": "", "disconnect-resp-handle": "", "farp-reply-own-name": "", "resp1-response-as-request": "other",
-}  # fmt: skip
+MISSED: dict[str, str] = {}
 
 
 def main() -> int:
@@ -188,7 +194,8 @@ def main() -> int:
     for setting in settings() if "choices" in words else ():
         if names and not any(setting.startswith(n) for n in names):
             continue
-        results = run_all("--choose", setting)
+        left_out = _NOT_IN_CLASS_2.get(setting)
+        results = run_all("--choose", setting, chosen=[(c, v) for c, v in variants() if c.variant_id(v) != left_out])
         taken = sorted({f.erratum for r in results if r.qualifier for f in r.findings if f.erratum})
         print(f"{setting}: {len(results)} run, {len(wrong(results))} wrong, readings {taken}", flush=True)
         for line in wrong(results):
