@@ -1,11 +1,12 @@
 """The cases of FC-VI Rev 1.0 against the independent endpoint: it passes with each choice, and most faults fail by their own row.
 
 The tests try a share of the variants with each choice. Run as a program it tries all of them and counts:
-python3 -m harness.tests.test_independent_rev1 [choices] [faults] [NAME...]
+python3 -m harness.tests.test_independent_rev1 [choices] [mixtures] [faults] [NAME...]
 """
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 from typing import Any, Iterator, Optional
@@ -66,13 +67,40 @@ def run_all(*options: str, chosen: Optional[list[tuple[Any, Any]]] = None) -> li
     return results
 
 
+#: Choices that are numbers: examples.
+_NUMBERS = {"message_ius": (2, 8), "read_ius": (2, 8), "vis": (2,), "resp1_delay": (9_400_000,), "resp2_delay": (9_400_000,),
+            "disconnect_resp_delay": (9_400_000,)}
+#: So many devices that choose several things otherwise are tried here; the program tries ten times as many.
+_MIXTURES = 10
+
+
+def others(name: str) -> list[str]:
+    """The values of a choice but the default, numbers by example."""
+    values = CHOICES[name][0]
+    return [str(n) for n in _NUMBERS[name]] if values.startswith(N) else values.split("|")[1:]
+
+
 def settings() -> Iterator[str]:
-    """Each value of each choice but the default, numbers by example."""
-    numbers = {"message_ius": (2, 8), "read_ius": (2, 8), "vis": (2,), "resp1_delay": (9_400_000,), "resp2_delay": (9_400_000,),
-               "disconnect_resp_delay": (9_400_000,)}
-    for name, (values, _) in CHOICES.items():
-        found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
-        yield from (f"{name}={value}" for value in found)
+    """Each value of each choice but the default."""
+    for name in CHOICES:
+        yield from (f"{name}={value}" for value in others(name))
+
+
+def mixture(seed: int) -> list[str]:
+    """A third of the choices, otherwise than by default."""
+    draw = random.Random(seed)
+    return [f"{name}={draw.choice(others(name))}" for name in CHOICES if draw.random() < 1 / 3]
+
+
+def choosing(chosen: list[str]) -> list[str]:
+    """These choices as options."""
+    return [word for one in chosen for word in ("--choose", one)]
+
+
+def possible(*chosen: str) -> list[tuple[Any, Any]]:
+    """The variants but for those that a choice rules out."""
+    left_out = {_NOT_IN_CLASS_2[one] for one in chosen if one in _NOT_IN_CLASS_2}
+    return [(c, v) for c, v in variants() if c.variant_id(v) not in left_out]
 
 
 #: Another SEQ_ID for each second Sequence uses one that is open again where ACKs are held back (5.4): a choice of class 3 alone.
@@ -139,11 +167,17 @@ def test_no_choice_fails(at: int, setting: str) -> None:
     assert wrong(run_all("--choose", setting, chosen=chosen)) == []
 
 
+@pytest.mark.parametrize("seed", range(_MIXTURES))
+def test_no_mixture_of_choices_fails(seed: int) -> None:
+    chosen = mixture(seed)
+    assert wrong(run_all(*choosing(chosen), chosen=possible(*chosen)[seed % _SHARE :: _SHARE // 2])) == [], chosen
+
+
 @pytest.mark.parametrize("setting", READINGS)
 def test_the_other_reading_is_an_interpretation(setting: str) -> None:
     erratum, case = READINGS[setting]
     chosen = [(c, v) for c, v in variants() if c.id == case]
-    results = run_all(*(word for one in setting.split() for word in ("--choose", one)), chosen=chosen)
+    results = run_all(*choosing(setting.split()), chosen=chosen)
     assert wrong(results) == []
     assert any(r.qualifier == "interpretation" and erratum in r.errata for r in results), erratum
 
@@ -190,19 +224,24 @@ def main() -> int:
     """Try what is asked for with every variant, and count."""
     register(PROTOCOL)
     words = sys.argv[1:]
-    names = [w for w in words if w not in ("choices", "faults")]
+    names = [w for w in words if w not in ("choices", "mixtures", "faults")]
     for setting in settings() if "choices" in words else ():
         if names and not any(setting.startswith(n) for n in names):
             continue
-        left_out = _NOT_IN_CLASS_2.get(setting)
-        results = run_all("--choose", setting, chosen=[(c, v) for c, v in variants() if c.variant_id(v) != left_out])
-        taken = sorted({f.erratum for r in results if r.qualifier for f in r.findings if f.erratum})
-        print(f"{setting}: {len(results)} run, {len(wrong(results))} wrong, readings {taken}", flush=True)
-        for line in wrong(results):
-            print("   ", line[:240], flush=True)
+        _try(setting)
+    for seed in range(10 * _MIXTURES) if "mixtures" in words else ():
+        _try(*mixture(seed))
     if "faults" in words:
         _faults(names)
     return 0
+
+
+def _try(*chosen: str) -> None:
+    results = run_all(*choosing([*chosen]), chosen=possible(*chosen))
+    taken = sorted({f.erratum for r in results if r.qualifier for f in r.findings if f.erratum})
+    print(f"{' '.join(chosen)}: {len(results)} run, {len(wrong(results))} wrong, readings {taken}", flush=True)
+    for line in wrong(results):
+        print("   ", line[:240], flush=True)
 
 
 def _faults(names: list[str]) -> None:
