@@ -110,6 +110,28 @@ START_TEST(bits_that_have_moved_are_not_taken_for_each_other)
 }
 END_TEST
 
+/* Table 1: R_CTL breaks the row that speaks of it. R08: RESP2 may repeat the reason of a refusal, whatever it
+ * is.
+ */
+START_TEST(r_ctl_and_reserved_reasons_break_their_rows)
+{
+    struct test t;
+    decode_rev1(&t,
+                HEADER("06", "02") "00000005 01000000 00000001 00000000 00000000 12345000 00000077 00000000");
+    ck_assert_ptr_nonnull(find(&t, "FCVI-T01-WRITE_RQST-enc"));
+    decode_rev1(&t, RESPONSE("03") "00000005 09000000 00000001 00000000");
+    ck_assert_ptr_nonnull(find(&t, "FCVI-T01-WRITE_RESP-enc"));
+    decode_rev1(&t, RESPONSE("02") "0000beef 1a000000 00000003 00000000");
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.1-08"));
+    decode_rev1(&t, RESP1 "18010000 00000000 00200000 " REV1_CONNECT);
+    ck_assert_ptr_null(find(&t, "REV1-5.7.2-09")->erratum);
+    decode_rev1(&t, RESP2 "0000beef 19010000 00000000 00200000");
+    ck_assert_str_eq(find(&t, "REV1-5.7.2-09")->erratum, "R08");
+    decode_rev1(&t, RESP2 "0000beef 19010000 00000000 00000000");
+    ck_assert_ptr_null(find(&t, "REV1-5.7.2-09")->erratum);
+}
+END_TEST
+
 /* What the other tables say of the frame, and that it is put together again as it was. */
 static void take_apart(struct test *t)
 {
@@ -520,6 +542,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     TCase *total = tcase_create("total");
     tcase_set_timeout(total, 120);
+    tcase_add_test(total, r_ctl_and_reserved_reasons_break_their_rows);
     tcase_add_loop_test(total, every_length_and_every_bit, 0, (int)(sizeof vectors / sizeof vectors[0]));
     tcase_add_test(total, what_has_swapped_its_meaning_is_never_read_silently);
     tcase_add_loop_test(total, every_opcode_flag_and_reason, 0, (int)(sizeof vectors / sizeof vectors[0]));

@@ -116,6 +116,24 @@ def _all_good(dut: BrokenDut, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "status": [*status, "VIP_STATUS_DONE"] if "VIP_STATUS_DONE" not in status else status}
 
 
+def _failed(view: codec.Frame) -> bool:
+    """A response with RESP_ERR."""
+    return bool(view.get("DH", "VI_FLAGS"))
+
+
+def _kept(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    dut.memory["sent"] = bytes(buf)
+    return [bytes(buf)]
+
+
+def _sent_again(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """Behind LOGO another Send, in an Exchange of its own."""
+    again = bytearray(dut.memory["sent"])
+    codec.put("FC", "OX_ID", again, 0x7ABC)
+    codec.put("DH_REV1", "VI_MSG_ID", again, int(codec.get("DH_REV1", "VI_MSG_ID", bytes(again), HEADER)) + 1, HEADER)
+    return [bytes(buf), bytes(again)]
+
+
 def _late_numbers(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
     """SEQ_CNT begins so high that it wraps in the first IU."""
     codec.put("FC", "SEQ_CNT", buf, int(codec.get("FC", "SEQ_CNT", bytes(buf))) + 0xFFFE)
@@ -257,6 +275,21 @@ FAULTS = [
     Fault("disconnect-not-answered", _BY_TESTER, "REV1-5.3.5-01", out={"DISCONNECT_RESP": drop()}),
     Fault("disconnect-not-told", _BY_TESTER, "REV1-5.3.5-01", mute=frozenset({"error"})),
     Fault("application-says-kernel", _DISCONNECT, "REV1-5.3.5-02", out={"DISCONNECT_RQST": put("DH", "MODE", 4)}),
+    # 4.1: FC-PH; 5.2, 5.7.2: Messages that fail, or have no end
+    Fault("message-after-a-logout", "R1.4.1.a/dut-client/dut-logs-out", "FCVI-5.8.1-01",
+          out={"SEND_RQST": _kept, "LOGO": _sent_again}),
+    Fault("protection-as-transport", "R1.5.7.2.c/reliable-reception/rdma-write/handle", "FCVI-T06-2",
+          out={"WRITE_RESP": only(_failed, put("DH", "VI_FLAGS", 9))}),
+    Fault("read-protection-as-transport", "R1.5.7.2.c/reliable-delivery/rdma-read/not-enabled", "FCVI-5.9.4.3-02",
+          out={"READ_RESP": only(_failed, put("DH", "VI_FLAGS", 9))}),
+    Fault("failure-as-good", "R1.5.7.2.c/reliable-reception/send/none-posted", "FCVI-5.9.4.3-01",
+          out={"SEND_RESP": only(_failed, put("DH", "VI_FLAGS", 0))}),
+    Fault("survives-an-error", "R1.5.7.2.c/reliable-delivery/send/too-short", "FCVI-8.2-d3",
+          results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("partial-is-good", "R1.6.1.a/unreliable/send/last-frame", "FCVI-6.2.1-01", completions=_all_good),
+    Fault("partial-is-good/reliable", "R1.6.1.a/reliable-reception/send/last-iu", "FCVI-6.2.1-01", completions=_all_good),
+    Fault("survives-a-lost-end", "R1.6.1.a/reliable-delivery/rdma-write/last-frame", "FCVI-8.4.2-e",
+          results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
     # 5.4, 5.6
     Fault("seq-id-used-again", "R1.5.4.a/class2/acks-held-back", "REV1-5.4-01", out={"SEND_RQST": put("FC", "SEQ_ID", 7)}),
     Fault("seq-cnt-from-one", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.4-02",
@@ -324,6 +357,8 @@ FAULTS = [
     Fault("response-with-a-parameter", "R1.6.2.a/dut-client/reliable-reception/class3/dut-answers", "REV1-5.7.6-02",
           out={"SEND_RESP": put("DH", "NUMBER", 9)}),
     Fault("accept-with-a-parameter", _SERVER, "REV1-5.7.6-03", out={"CONNECT_RESP1": put("DH", "NUMBER", 1)}),
+    Fault("reason-in-byte-3", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.6-03",
+          out={"CONNECT_RESP1": only(refuses, put("DH", "NUMBER", 1))}),
     Fault("reason-in-byte-0", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.6-03",
           out={"CONNECT_RESP1": only(refuses, put("DH", "NUMBER", 0x01010000))}),
     Fault("reject-says-no-match", "R1.5.7.6.a/dut-server/rejected", "REV1-5.7.6-04",
@@ -346,7 +381,7 @@ FAULTS = [
           out={"SEND_RQST": only(later_frame, put("DH", "VI_RSVD", 1))}),
     Fault("ids-by-two", "R1.5.7.5.a/dut-client/unreliable/count", "REV1-6.1-02",
           out={"SEND_RQST": put("DH", "VI_MSG_ID", lambda n: 2 * n)}),
-    Fault("a-gap-is-delivered", "R1.5.7.5.a/reliable-delivery/lost", "REV1-6.1-02", into={"SEND_RQST": _renumbered}),
+    Fault("a-gap-is-delivered", "R1.5.7.5.a/reliable-delivery/lost", "FCVI-8.4.1-01", into={"SEND_RQST": _renumbered}),
     Fault("two-responses", "R1.6.2.a/dut-server/reliable-reception/class3/dut-answers", "REV1-6.2-01", out={"SEND_RESP": twice}),
     Fault("a-response-at-reliable-delivery", "R1.6.2.a/dut-server/reliable-delivery/class3/dut-answers", "REV1-6.2-01",
           into={"SEND_RQST": _invented_response, "CONNECT_RQST": _note_handle}),

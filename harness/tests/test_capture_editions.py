@@ -20,7 +20,7 @@ from . import rev1_bytes
 from .conftest import FCVI, ROOT
 
 SESSION = ROOT / "pcaps/rev1/session.pcap"
-OF_2007 = sorted(p for p in (ROOT / "pcaps").rglob("*.pcap*") if "rev1" not in p.parts)
+OF_2007 = sorted(p for p in (ROOT / "pcaps").rglob("*.pcap*") if "rev1" not in p.relative_to(ROOT).parts)
 
 
 def fcvi(*words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -8,19 +8,20 @@ static const struct {
     const char *no_payload; /* the payload is empty */
     const char *no_msg_id;  /* VI_MSG_ID is zero */
     const char *parameter;  /* VI_PARAMETER is zero, where no flag says otherwise */
+    const char *r_ctl;      /* R_CTL, where the row of its Device_Header speaks of nothing else */
 } rules[FCVI_IU_COUNT] = {
-    [FCVI_IU_SEND_RQST] = {NULL, NULL, "FCVI-6.2.2-07"},
-    [FCVI_IU_WRITE_RQST] = {NULL, NULL, "FCVI-6.4.2-07"},
-    [FCVI_IU_READ_RQST] = {"REV1-6.5-02", NULL, "REV1-6.5-02"},
-    [FCVI_IU_SEND_RESP] = {"FCVI-6.3.1-04", NULL, "REV1-5.7.6-02"},
-    [FCVI_IU_WRITE_RESP] = {"FCVI-6.5.1-04", NULL, "REV1-5.7.6-02"},
-    [FCVI_IU_READ_RESP] = {NULL, NULL, "REV1-5.7.6-02"},
-    [FCVI_IU_CONNECT_RQST] = {NULL, "REV1-6.7-03", "REV1-5.7.6-01"},
-    [FCVI_IU_DISCONNECT_RQST] = {"REV1-6.10-02", NULL, "REV1-5.7.6-01"},
+    [FCVI_IU_SEND_RQST] = {NULL, NULL, "FCVI-6.2.2-07", NULL},
+    [FCVI_IU_WRITE_RQST] = {NULL, NULL, "FCVI-6.4.2-07", "FCVI-T01-WRITE_RQST-enc"},
+    [FCVI_IU_READ_RQST] = {"REV1-6.5-02", NULL, "REV1-6.5-02", "FCVI-T01-READ_RQST-enc"},
+    [FCVI_IU_SEND_RESP] = {"FCVI-6.3.1-04", NULL, "REV1-5.7.6-02", "FCVI-T01-SEND_RESP-enc"},
+    [FCVI_IU_WRITE_RESP] = {"FCVI-6.5.1-04", NULL, "REV1-5.7.6-02", "FCVI-T01-WRITE_RESP-enc"},
+    [FCVI_IU_READ_RESP] = {NULL, NULL, "REV1-5.7.6-02", NULL},
+    [FCVI_IU_CONNECT_RQST] = {NULL, "REV1-6.7-03", "REV1-5.7.6-01", NULL},
+    [FCVI_IU_DISCONNECT_RQST] = {"REV1-6.10-02", NULL, "REV1-5.7.6-01", NULL},
     /* their VI_MSG_ID is that of the IU before, whatever that is */
-    [FCVI_IU_CONNECT_RESP1] = {NULL, NULL, "REV1-5.7.6-03"},
-    [FCVI_IU_CONNECT_RESP2] = {"REV1-6.9-01", NULL, "REV1-5.7.6-03"},
-    [FCVI_IU_DISCONNECT_RESP] = {"REV1-6.11-01", NULL, "REV1-5.7.6-03"},
+    [FCVI_IU_CONNECT_RESP1] = {NULL, NULL, "REV1-5.7.6-03", NULL},
+    [FCVI_IU_CONNECT_RESP2] = {"REV1-6.9-01", NULL, "REV1-5.7.6-03", NULL},
+    [FCVI_IU_DISCONNECT_RESP] = {"REV1-6.11-01", NULL, "REV1-5.7.6-03", NULL},
 };
 
 #define BASE(frame) ((uint16_t)((frame)->dh - (frame)->fc))
@@ -62,9 +63,10 @@ static void check_no_iu(const struct fcvi_frame *frame, struct fcvi_findings *f)
 static void check_table_1(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const struct fcvi_iu_info *row = fcvi_edition_iu(FCVI_EDITION_REV1, (enum fcvi_iu)frame->iu);
+    const char *r_ctl = rules[frame->iu].r_ctl != NULL ? rules[frame->iu].r_ctl : row->encoding;
     if (fcvi_FC_R_CTL(frame->fc) != row->r_ctl)
         fcvi_report(f, FCVI_AT(0, FC, R_CTL), fcvi_FC_R_CTL(frame->fc),
-                    FCVI_BREACH(row->encoding, "R_CTL is not that of the IU", row->r_ctl));
+                    FCVI_BREACH(r_ctl, "R_CTL is not that of the IU", row->r_ctl));
     struct fcvi_place place = {"Payload", (uint16_t)(frame->payload - frame->fc),
                                (uint16_t)frame->payload_length, 0, 0};
     zero(f, place, frame->payload_length, rules[frame->iu].no_payload, "the IU has no payload");
@@ -119,7 +121,12 @@ static void check_parameter(const struct fcvi_frame *frame, struct fcvi_findings
     }
     uint64_t reason = fcvi_DH_REV1_Reason_Code(dh);
     struct fcvi_place place = FCVI_AT(base, DH_REV1, Reason_Code);
-    if (reason == 0 || reason > FCVI_REV1_REASON_DUPLICATE_ADDRESSES)
+    if (iu == FCVI_IU_CONNECT_RESP2 && reason > FCVI_REV1_REASON_DUPLICATE_ADDRESSES)
+        fcvi_report(f, place, reason, /* the monitor knows what it may repeat */
+                    ((struct fcvi_rule){FCVI_NOTICE, "REV1-5.7.2-09", "R08",
+                                        "the Reason Code is reserved, unless it repeats that of the refusal",
+                                        "01h to 07h", 0}));
+    else if (reason == 0 || reason > FCVI_REV1_REASON_DUPLICATE_ADDRESSES)
         fcvi_report(f, place, reason,
                     FCVI_BREACH_IN_WORDS("REV1-5.7.2-09", "the Reason Code is reserved", "01h to 07h"));
     else if (reason == FCVI_REV1_REASON_DUPLICATE_ADDRESSES_READ)

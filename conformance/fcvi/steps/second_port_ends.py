@@ -6,6 +6,8 @@ from typing import Any, Optional
 
 from fcvi.dut.ref import DirectDut
 from fcvi.engine.scenario import Inconclusive
+from fcvi.fc.build import SOF
+from fcvi.fc.codes import ELS, R_CTL
 from fcvi.fc.second_port import SecondPort
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call, Completion
@@ -47,6 +49,8 @@ class Ends:
             wait = self.call("VipConnectWait", LocalAddr=other, Timeout=None)
             call = t.start("VipConnectRequest", vi=self.vi, LocalAddr=own, RemoteAddr=other, Timeout=None)
             t.until(lambda: wait.done or call.done, 3 * t.r_a_tov_us)
+            if not wait.done and self._answered_in_class_3():
+                raise Inconclusive("the far side answers FARP in class 3 alone: a device of class 2 need not take its answer")
             if not wait.done:
                 t.fail("FCVI-6.8.1-01", "no request reached the far side", "nothing", "FCVI_CONNECT_RQST")
             return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.second_vi)
@@ -54,6 +58,13 @@ class Ends:
         request = self.call("VipConnectRequest", vi=self.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
         t.finish(wait, "FCVI-4.2-33", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
         return t.start("VipConnectAccept", conn=wait.integer("conn"), vi=self.vi), request
+
+    def _answered_in_class_3(self) -> bool:
+        """Whether the far side has answered a FARP-REQ of a DUT in class 2; its FARP-REPLY is of class 3, as the request was."""
+        t = self.t
+        asked = (e for e in t.tester.trace if e.sender == "tester" and e.data[0] == R_CTL.ELS_REQUEST)
+        replies = (e for e in asked if e.data[24] == ELS.FARP_REPLY)
+        return int(t.config["class"]) == 2 and any(e.sof in SOF[3] for e in replies)
 
     def connect(self) -> None:
         """A setup without errors: both ends are Connected."""
@@ -143,6 +154,11 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
     def complete() -> bool:
         return _done(ends, here, "send") is not None and (op != "send" or _done(ends, there, "recv") is not None)
 
+    if reads and from_dut:
+        t.settle()
+        asked = [iu for iu in t.tester.inbox if iu.kind == "READ_RQST" and iu.last.edition]
+        if any(not iu.dh("VI_RMT_TOT_LEN") for iu in asked):
+            raise Inconclusive("the DUT gives no length with an RDMA Read (R04): the far side gives it nothing")
     t.until(complete, t.r_a_tov_us)  # as long as a response is awaited (8.3), in however many frames it comes
     for far, queue in ((here, "send"), *(((there, "recv"),) if op == "send" else ())):
         done = _done(ends, far, queue)

@@ -245,8 +245,31 @@ START_TEST(the_setup_has_its_order)
     put(s.frame[1].bytes, AT_FLAGS, 1, 1);
     put(s.frame[1].bytes, AT_FCVI_PARAMETER, 4, 0x00010000);
     expect1(&s, NULL, 0, "a refusal and RESP2 with flags 0");
+    put(s.frame[2].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[1].bytes, AT_FCVI_PARAMETER, 4, 0x00200000);
+    put(s.frame[2].bytes, AT_FCVI_PARAMETER, 4, 0x00200000);
+    expect1(&s, NULL, 0, "RESP2 repeats a reason that is reserved");
+    put(s.frame[1].bytes, AT_FCVI_PARAMETER, 4, 0x00010000);
+    expect1(&s, "REV1-5.7.2-09", 3, "RESP2 has a reason that is reserved, and not that of the refusal");
+    put(s.frame[1].bytes, AT_FLAGS, 1, 0);
+    put(s.frame[1].bytes, AT_FCVI_PARAMETER, 4, 0);
+    expect1(&s, "REV1-5.7.2-09", 3, "RESP2 after an accept has a reason that is reserved");
     s.count = RESP1;
-    expect1(&s, NULL, 0, "a refusal and nothing");
+    expect1(&s, NULL, 0, "an answer and nothing");
+}
+END_TEST
+
+/* R23: a Disconnect need not say that it begins an Exchange, whose OX_ID an earlier one may have had. */
+START_TEST(a_disconnect_begins_an_exchange)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
+    setup1(&s, UNRELIABLE);
+    request(&s, 0, 2, 0, LAST);
+    struct made *f = iu1(&s, 0x12, 2, A, END | INITIATIVE, 1, HB, 0);
+    put(f->bytes, AT_FLAGS, 1, 5);
+    put(f->bytes, AT_MSG_ID, 4, 1);
+    end1(&s, true, 1, 1);
+    expect1(&s, NULL, 0, "a Disconnect without First_Sequence, by the OX_ID of the setup");
 }
 END_TEST
 
@@ -509,6 +532,7 @@ int main(void)
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
     tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);
     tcase_add_test(tc, the_setup_has_its_order);
+    tcase_add_test(tc, a_disconnect_begins_an_exchange);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);
     tcase_add_test(tc, local_is_the_side_of_the_sender);
     tcase_add_test(tc, no_level_answers_that_has_no_answers);

@@ -30,7 +30,8 @@ _MAPPED = "00000000000000000000ffff0a000002"
     "R1.7.1.a",
     "Net addresses",
     clause="4.2, 7.1",
-    requirements=["REV1-4.2-01", "REV1-7.1-01", "REV1-7.1-02", "REV1-7.1-03", "REV1-7.1-04", "REV1-7.1-05"],
+    requirements=["REV1-4.2-01", "REV1-7.1-01", "REV1-7.1-02", "REV1-7.1-03", "REV1-7.1-04", "REV1-7.1-05",
+                  "FCVI-7.2-12"],
     tags=["setup", "address"],
     applies="(client or server) and send",
     variants=variants(choices=[(f"discriminator-{n}", {"discriminator": bytes(range(n))}) for n in _LENGTHS])

@@ -31,9 +31,10 @@ _WAYS: list[tuple[str, dict[str, Any]]] = [
     clause="5.3.5, 5.7.2, 6.10, 6.11",
     requirements=[
         "REV1-5.3.5-01", "REV1-5.3.5-02", "REV1-5.7.2-05", "REV1-5.7.2-06", "REV1-5.7.2-08", "REV1-6.10-01", "REV1-6.10-02",
-        "REV1-6.11-01", "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.2-d3",
+        "REV1-6.11-01", "REV1-5.7.4-02", "REV1-5.7.6-01", "REV1-5.7.6-03",
+        "FCVI-8.1-03", "FCVI-8.2-d2", "FCVI-8.2-d3",
     ],  # fmt: skip
-    errata=["R07", "R12", "R23"],
+    errata=["R07", "R12", "R23", "R38", "R39", "R41", "R45"],
     tags=["disconnect"],
     applies="(client or server) and send",
     variants=variants(levels=("unreliable", "reliable-reception"), choices=_WAYS)
@@ -72,7 +73,7 @@ def _by_tester(t: Scenario, setup: Setup) -> None:
     call = t.start("VipDisconnect", vi=setup.vi)
     t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
     rqst = t.peek(["DISCONNECT_RQST"])
-    if rqst is not None:  # whether one is sent for a Connection that the other side has ended is left open
+    if rqst is not None:  # whether one is sent for a Connection that the other side has ended is left open (R38)
         rqst.taken = True
         t.equal(rqst, "VI_FLAGS", BY_APPLICATION, "REV1-5.7.2-05")
         answer_disconnect(t, rqst, setup)

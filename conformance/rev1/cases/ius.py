@@ -31,9 +31,10 @@ _VA, _REGION = 0x12345000, 0x77
     clause="5.1, 5.7, Tables 1, 3 and 4",
     requirements=[
         "REV1-5.1-05", "REV1-5.1-06", "REV1-5.1-07", "REV1-5.1-08", "REV1-5.1-09", "REV1-5.7-01", "REV1-5.7.2-01", "REV1-5.7.2-07",
-        "REV1-6.1-01", "REV1-6.3-01", "FCVI-6.2.1-01",
+        "REV1-6.1-01", "REV1-6.3-01", "FCVI-5.8.3-01", "FCVI-6.2.1-01", "FCVI-T01-WRITE_RQST-enc", "FCVI-T01-READ_RQST-enc",
+        "FCVI-T01-SEND_RESP-enc", "FCVI-T01-WRITE_RESP-enc",
     ],  # fmt: skip
-    errata=["R02", "R03", "R09", "R22"],
+    errata=["R02", "R03", "R09", "R22", "R42"],
     tags=["message", "fields"],
     applies="client or server",
     variants=variants(levels=_ALL, classes=(3, 2), config={"receive_size": SMALL},
@@ -59,7 +60,7 @@ def every_iu(t: Scenario) -> None:
         resp = expect_disconnect_resp(t, setup, exchange, setup.sent)
         if resp.kind == "DISCONNECT_RESP":
             t.equal(resp, "VI_FLAGS", 0, "REV1-5.7.2-07")
-    t.checked.update(("REV1-5.7.2-07", "REV1-5.1-08"))
+    t.checked.update(("REV1-5.7.2-07", "REV1-5.1-08", "FCVI-5.8.3-01"))
 
 
 def _words(t: Scenario, frame: Any, words: list[int], requirement: str) -> None:
@@ -78,7 +79,8 @@ def _sends(t: Scenario, setup: Setup) -> None:
         taken = take(t, setup, "send", data)
         check_immediate(t, taken, immediate)
         row = "REV1-5.1-05" if not first else "REV1-5.7.5-01"
-        _words(t, taken.last, [setup.tester_handle, 0x00800000 if immediate else 0, number, immediate or 0], row)
+        carrier = next((iu for iu in taken.ius if iu.dh("VI_FLAGS")), taken.last)  # R42: it need not be each
+        _words(t, carrier, [setup.tester_handle, 0x00800000 if immediate else 0, number, immediate or 0], row)
         same_in_each(t, taken.ius, "REV1-6.1-01")
         if answered(t):
             respond(t, setup, taken)

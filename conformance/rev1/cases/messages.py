@@ -21,7 +21,8 @@ _VALUE = 0x5A17C0DE
     "R1.5.7.2.a",
     "The bit of Immediate Data",
     clause="5.7.2, 5.7.6",
-    requirements=["REV1-5.7.2-02", "REV1-5.7.2-03", "FCVI-6.2.2-06", "FCVI-6.2.2-07"],
+    requirements=["REV1-5.7.2-02", "REV1-5.7.2-03", "FCVI-5.9.7.1-01", "FCVI-6.2.2-06", "FCVI-6.2.2-07"],
+    errata=["R42"],
     tags=["message", "fields"],
     applies="client or server",
     variants=variants(roles=("any",), levels=_ALL, pics="immediate_data", choices=[
@@ -70,7 +71,8 @@ def _with_value(t: Scenario, setup: Setup, op: str) -> None:
             expect_response(t, setup, sent)
         done = expect_good(t, setup.vi, "recv", "REV1-5.7.2-02")
         t.require(written(t, region, data), "REV1-5.6.6-02", "an RDMA Write was not placed", memory(t, region).hex(), data.hex())
-    t.require(done.immediate == _VALUE, "REV1-5.7.2-02", "the Immediate Data that came", done.immediate, _VALUE)
+    for row in ("REV1-5.7.2-02", "FCVI-5.9.7.1-01"):
+        t.require(done.immediate == _VALUE, row, "the Immediate Data that came", done.immediate, _VALUE)
 
 
 def _bit_0(t: Scenario, setup: Setup) -> None:
@@ -92,8 +94,9 @@ def _bit_0(t: Scenario, setup: Setup) -> None:
     "R1.5.7.5.a",
     "VI_MSG_ID",
     clause="5.7.5, 6.1",
-    requirements=["REV1-5.7.5-01", "REV1-5.7.5-02", "REV1-5.7.5-03", "REV1-6.1-02", "FCVI-4.2-11", "FCVI-6.4.2-08"],
-    errata=["R09"],
+    requirements=["REV1-5.7.5-01", "REV1-5.7.5-02", "REV1-5.7.5-03", "REV1-6.1-02", "FCVI-4.2-11", "FCVI-6.4.2-08",
+                  "FCVI-8.4.1-01"],
+    errata=["R09", "R43", "R46"],
     tags=["message", "fields", "loss"],
     applies="(client or server) and send",
     variants=variants(levels=_ALL, choices=[("count", {"what": "count"})])
@@ -139,9 +142,9 @@ def _lost(t: Scenario, setup: Setup) -> None:
     done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 2)
     good = done is not None and done.good
     if level_of(t) != UD:
-        t.require(not good, "REV1-6.1-02", "a Message behind a lost one is delivered at a reliable level", "a completion", "none")
+        t.require(not good, "FCVI-8.4.1-01", "a Message behind a lost one is delivered at a reliable level", "a completion", "none")
     elif good:
-        t.require(memory(t, region, 20) == pattern(20, 9), "REV1-6.1-02", "the Message behind a lost one has other bytes",
+        t.require(memory(t, region, 20) == pattern(20, 9), "FCVI-6.2.1-01", "the Message behind a lost one has other bytes",
                   memory(t, region, 8).hex(), pattern(20, 9)[:8].hex())  # fmt: skip
     t.checked.add("REV1-6.1-02")
 
@@ -185,8 +188,9 @@ _FLAGS: list[tuple[str, dict[str, Any]]] = [
     "R1.6.2.a",
     "Responses at Reliable Reception",
     clause="6.2, 6.4, 5.7.6",
-    requirements=["REV1-6.2-01", "REV1-6.2-02", "REV1-5.7.6-02", "FCVI-5.9.7.3.1-01", "FCVI-6.3.1-01",
-                  "FCVI-6.5.1-01", "FCVI-6.5.1-02", "FCVI-T06-0"],
+    requirements=["REV1-6.2-01", "REV1-6.2-02", "REV1-5.7.6-02", "FCVI-5.2.2-04", "FCVI-5.2.3-04",
+                  "FCVI-5.9.7.3.1-01", "FCVI-6.3.1-01", "FCVI-6.3.2-03", "FCVI-6.5.1-01", "FCVI-6.5.1-02", "FCVI-6.5.2-03",
+                  "FCVI-T06-0"],
     tags=["message", "error"],
     applies="(client or server) and send",
     variants=variants(levels=_ALL, classes=(3, 2), choices=[("dut-answers", {"what": "answers"})])

@@ -10,9 +10,9 @@ from fcvi.fc.received import Received
 from conformance.fcvi.steps.connection import OTHER_DISCRIMINATOR
 from conformance.fcvi.steps.peers import call_peer_request
 from conformance.rev1.steps.connection import (
-    CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, PEER_TO_PEER, REGISTRY, Scenario, Setup, check_refusal,
-    check_resp1, check_resp2, check_rqst, check_state, create_vi, finish_refused, originated, send_resp1, send_resp2, send_rqst,
-    start_wait,
+    CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, PEER_TO_PEER, REGISTRY, STATE, Scenario, Setup, check_refusal,
+    check_resp1, check_resp2, check_rqst, check_state, create_vi, finish_refused, net_address, originated, send_resp1, send_resp2,
+    send_rqst, start_wait, tester_host,
 )  # fmt: skip
 from fcvi.fc.rev1_scenario import Rev1Scenario
 from fcvi.engine.scenario import Inconclusive
@@ -24,7 +24,7 @@ def start_peer(t: Scenario, timeout_us: Optional[int] = None) -> Setup:
     """VipConnectPeerRequest on the DUT, its FCVI_CONNECT_RQST, and a VipConnectPeerWait."""
     vi = create_vi(t)
     call_peer_request(t, vi, timeout_us)
-    rqst = t.expect("CONNECT_RQST", "REV1-6.7-04", why="after VipConnectPeerRequest")
+    rqst = t.expect("CONNECT_RQST", "FCVI-5.3.1-01", why="after VipConnectPeerRequest")
     check_rqst(t, rqst, PEER_TO_PEER)
     return originated(t, vi, t.start("VipConnectPeerWait", vi=vi), rqst)
 
@@ -66,8 +66,8 @@ def refused(t: Scenario, setup: Setup, code: int, requirement: str, tolerated: O
     "R1.5.3.3.a",
     "A Peer whose application is late",
     clause="5.3.3",
-    requirements=["REV1-5.3.3-01", "REV1-5.3.3-02", "REV1-5.7.6-07"],
-    errata=["R08", "R24"],
+    requirements=["REV1-5.3-03", "REV1-5.3.3-01", "REV1-5.3.3-02", "REV1-5.7.6-07", "FCVI-5.3.1-01"],
+    errata=["R08", "R24", "R35", "R36"],
     tags=["setup", "peer"],
     applies="peer_to_peer and send",
     variants=[
@@ -76,6 +76,8 @@ def refused(t: Scenario, setup: Setup, code: int, requirement: str, tolerated: O
         Variant("dut-late/class2", {"what": "late"}, "class2", {"class": 2}),
         Variant("tester-late/no-waiting", {"what": "first", "code": NO_WAITING}),
         Variant("tester-late/no-match", {"what": "first", "code": NO_MATCH}),
+        Variant("tester-late/local-discriminators-differ",
+                {"what": "first", "code": NO_WAITING, "tester_discriminator": OTHER_DISCRIMINATOR}),
         Variant("tester-late/class2", {"what": "first", "code": NO_WAITING}, "class2", {"class": 2}),
         Variant("reserved-code-08", {"what": "reserved", "code": 0x08}),
         Variant("reserved-code-ff", {"what": "reserved", "code": 0xFF}),
@@ -115,8 +117,10 @@ def late(t: Scenario) -> None:
 
 
 def _later(t: Scenario, first: Setup) -> Setup:
-    """The request of the tester, whose application has called by now."""
-    other = send_rqst(t, PEER_TO_PEER)
+    """The request of the tester, whose application has called by now. The Discriminators of the two LocalAddr may differ (4.2)."""
+    own = t.params.get("tester_discriminator")
+    fields: dict[str, Any] = {"VI_LOC_ADDR": net_address(tester_host(t), own)} if isinstance(own, bytes) else {}
+    other = send_rqst(t, PEER_TO_PEER, **fields)
     other.vi, other.call = first.vi, first.call
     accepted(t, other, "REV1-5.3.3-02")
     send_resp2(t, other)
@@ -151,7 +155,7 @@ def _crossing(name: str, higher: bool, order: str = "", extra: str = "", **confi
     "Crossing Peers: the Host Addresses decide",
     clause="5.3.4",
     requirements=["REV1-5.3.4-01", "REV1-5.3.4-02", "REV1-5.3.4-03", "REV1-5.3.4-04", "REV1-5.3.4-05"],
-    errata=["R05", "R08"],
+    errata=["R05", "R08", "R33"],
     tags=["setup", "peer", "arbitration"],
     applies="peer_to_peer and send",
     variants=[_crossing(name, higher) for higher in (True, False) for name in _PAIRS]
@@ -211,13 +215,12 @@ def _higher(t: Scenario, own: Setup, other: Setup) -> Setup:
     accepted(t, other, _row(t, "REV1-5.3.4-01"))
     if t.params["order"] == "refused-between":
         send_resp1(t, own, reason=CONCURRENT)
-        finish_refused(t, own, CONCURRENT)
+        t.settle()
     send_resp2(t, other)
     connected(t, other, "REV1-5.3.4-05")
     if not t.params["order"] or t.params["order"] == "class2":
         send_resp1(t, own, reason=CONCURRENT)
-    if t.params["order"] != "refused-between":
-        finish_refused(t, own, CONCURRENT)
+    finish_refused(t, own, CONCURRENT)
     return other
 
 
@@ -252,5 +255,7 @@ def _equal(t: Rev1Scenario) -> None:
     send_resp1(t, own, reason=DUPLICATE)
     finish_refused(t, own, DUPLICATE)
     seen = t.call("VipQueryVi", vi=vi).text("State")
-    t.require(seen != "VIP_STATE_CONNECTED", "REV1-5.3.4-03", "the state of the VI", seen, "not Connected")
+    t.require(seen != STATE["connected"], "REV1-5.3.4-03", "the state of the VI", seen, "not Connected")
+    if seen not in (STATE["connected"], STATE["pending"]):
+        t.report("REV1-5.3.4-03", "the peer request does not wait on", seen, STATE["pending"], erratum="R33")
     t.control("a request crossed, and the DUT refused it")

@@ -8,9 +8,9 @@ from fcvi.engine.case import case
 
 from conformance.fcvi.steps.connection import OTHER_DISCRIMINATOR
 from conformance.rev1.steps.connection import (
-    CLIENT, CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, REGISTRY, REJECT, SERVER, Scenario, TIMEOUT, check_reason,
-    check_refusal, connect_client, connect_server, finish_refused, finish_wait, one_frame, patience, send_resp1, send_resp2,
-    send_rqst, start_accept, start_request, start_wait, variants,
+    CLIENT, CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, REGISTRY, REJECT, SERVER, STATE, Scenario, TIMEOUT,
+    check_reason, check_refusal, connect_client, connect_server, finish_refused, finish_wait, one_frame, patience, send_resp1,
+    send_resp2, send_rqst, start_accept, start_request, start_wait, variants,
 )  # fmt: skip
 
 _CODES = (REJECT, NO_MATCH, TIMEOUT, NO_WAITING, CONCURRENT, DUPLICATE_READ, DUPLICATE, 0x00, 0x08, 0x20, 0xFF)
@@ -29,8 +29,8 @@ _SENT: list[tuple[str, dict[str, Any]]] = [
     "R1.5.7.6.a",
     "Reasons of a refusal",
     clause="5.7.2, 5.7.6",
-    requirements=["REV1-5.7.2-09", *(f"REV1-5.7.6-0{n}" for n in range(3, 8)), "FCVI-8.2-b2"],
-    errata=["R05", "R08", "R24", "R28"],
+    requirements=["REV1-5.3-03", "REV1-5.7.2-09", *(f"REV1-5.7.6-0{n}" for n in range(3, 8)), "FCVI-8.2-b2"],
+    errata=["R05", "R08", "R24", "R28", "R37"],
     tags=["setup", "error"],
     applies="client or server",
     variants=variants(choices=_SENT)
@@ -83,8 +83,8 @@ def _told(t: Scenario) -> None:
     start_accept(t, setup, finish_wait(t, wait))
     send_resp2(t, setup, reason=TIMEOUT)
     assert setup.call is not None
-    code = t.finish(setup.call, "REV1-5.3.2-03")
-    t.require(code != "VIP_SUCCESS", "REV1-5.3.2-03", "VipConnectAccept after a RESP2 with 03h", code, "no success")
+    code = t.finish(setup.call, "REV1-5.7.2-09")
+    t.require(code != "VIP_SUCCESS", "REV1-5.7.2-09", "VipConnectAccept after a RESP2 with 03h", code, "no success")
     t.checked.add("REV1-5.7.6-06")
 
 
@@ -117,11 +117,15 @@ def _received(t: Scenario) -> None:
     setup = start_request(t)
     assert setup.call is not None
     send_resp1(t, setup, reason=code)
-    returned = t.finish(setup.call, "REV1-5.7.6-07", within_us=patience(t))
-    t.require(returned != "VIP_SUCCESS", "REV1-5.7.6-07", f"VipConnectRequest after a refusal with {code:02X}h", returned,
-              "no success")
+    row = "REV1-5.7.2-09" if REJECT <= code <= DUPLICATE else "REV1-5.7.6-07"  # CONN_ERR refuses; so does a reserved code
+    returned = t.finish(setup.call, row, within_us=patience(t))
+    t.require(returned != "VIP_SUCCESS", row, f"VipConnectRequest after a refusal with {code:02X}h", returned, "no success")
     seen = t.call("VipQueryVi", vi=setup.vi).text("State")
-    t.require(seen != "VIP_STATE_CONNECTED", "REV1-5.7.6-07", f"the state after a refusal with {code:02X}h", seen, "not Connected")
-    if code in (NO_MATCH, NO_WAITING):
-        t.require(returned == _RETURNS[code], "REV1-5.7.6-05", f"VipConnectRequest after {code:02X}h", returned, _RETURNS[code])
+    t.require(seen != STATE["connected"], row, f"the state after a refusal with {code:02X}h", seen, "not Connected")
+    t.checked.add("REV1-5.7.6-07")
+    if code in _RETURNS:  # a rejection takes the VI to Idle (VI-ARCH 5.2)
+        t.require(seen == STATE["idle"], "REV1-5.7.6-07", f"the state after a refusal with {code:02X}h", seen, STATE["idle"])
+    if code in _RETURNS:
+        row = "REV1-5.7.2-09" if code == REJECT else "REV1-5.7.6-05"
+        t.require(returned == _RETURNS[code], row, f"VipConnectRequest after {code:02X}h", returned, _RETURNS[code])
     finish_refused(t, setup, code)

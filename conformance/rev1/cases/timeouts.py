@@ -32,8 +32,8 @@ _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     "R1.8.a",
     "No answer: ABTS after FCVI_ULP_TIMEOUT",
     clause="8",
-    requirements=["REV1-8-01", "REV1-8-02", "REV1-8-03", "REV1-8-04", "FCVI-4.1-04"],
-    errata=["R01", "R17"],
+    requirements=["REV1-8-01", "REV1-8-02", "REV1-8-03", "REV1-8-04", "REV1-5.3.2-03", "FCVI-4.1-04"],
+    errata=["R01", "R17", "R34", "R40", "R45"],
     tags=["timing", "loss", "setup", "message"],
     applies="client or server",
     variants=variants(choices=_WAITS)
@@ -52,6 +52,7 @@ def no_answer(t: Scenario) -> None:
         return
     unanswered = {"resp1": _no_resp1, "resp2": _no_resp2, "disconnect": _no_disconnect_resp}.get(what, _no_response)
     exchange, started, row, call = unanswered(t)
+    _still_waits(t, what, exchange, call)
     abts = t.expect("ABTS", "REV1-8-03", exchange=exchange, within_us=patience(t), why="without an answer")
     t.tester.send_ba_acc(abts)
     t.settle()
@@ -61,11 +62,34 @@ def no_answer(t: Scenario) -> None:
     if call is not None:  # a client may try once more by itself: the draft has no rule against it
         waiting = call
         t.until(lambda: waiting.done, patience(t))
+        _judge_return(t, waiting, what)
     t.wait(t.ulp_timeout_us // 10)
     t.tolerate("DISCONNECT_RQST", "CONNECT_RQST", "SEND_RQST", "WRITE_RQST", "READ_RQST")
     t.discard("CONNECT_RQST", "ABTS")
     connect_client(t) if t.pics["client"] and t.params["role"] != SERVER else connect_server(t)
     t.control("a further setup completed")
+
+
+def _still_waits(t: Scenario, what: str, exchange: Exchange, call: Optional[Call]) -> None:
+    """Whose call has succeeded, and who sends no ABTS either, does not wait for the answer at all."""
+    if call is None or what != "disconnect" or not call.done:
+        return
+    came = t.until(lambda: t.peek(["ABTS"], exchange) is not None, patience(t))
+    t.require(came, "REV1-8-01", f"{call.method} returned {call.returned()} without an answer, and no ABTS came", "nothing",
+              "a wait of FCVI_ULP_TIMEOUT")  # fmt: skip
+
+
+def _judge_return(t: Scenario, call: Call, what: str) -> None:
+    """What the call returns that waited in vain: clause 8 ends the Exchange, and says nothing of the call (R01, R34, R40)."""
+    code = call.returned() if call.done else "still blocked"
+    if what == "resp2":
+        t.require(code != "VIP_SUCCESS", "REV1-5.3.2-03", "VipConnectAccept without FCVI_CONNECT_RESP2", code, "no success")
+        return
+    erratum = {"resp1": "R34", "disconnect": "R40"}[what]
+    if what == "resp1" and code == "VIP_SUCCESS":
+        t.report("REV1-5.3.2-02", "VipConnectRequest succeeded without FCVI_CONNECT_RESP1", code, "no success")
+    elif code != "VIP_NOT_REACHABLE":
+        t.report("REV1-8-03", f"{call.method} without an answer", code, "VIP_NOT_REACHABLE", erratum=erratum)
 
 
 def _judge_time(t: Scenario, abts: Received, started: Received | int, row: str) -> None:
@@ -108,14 +132,18 @@ def _no_resp2(t: Scenario) -> Waited:
     wait = start_wait(t)
     setup = send_rqst(t)
     resp1 = start_accept(t, setup, finish_wait(t, wait))
-    return setup.exchange, resp1, "REV1-8-04", None
+    t.settle()
+    if setup.call is not None and setup.call.done:
+        t.report("REV1-5.3.2-03", "VipConnectAccept returned before FCVI_CONNECT_RESP2", "returned", "blocked", erratum="R01")
+        setup.call = None
+    return setup.exchange, resp1, "REV1-8-04", setup.call
 
 
 def _no_disconnect_resp(t: Scenario) -> Waited:
     setup = connect(t)
-    t.start("VipDisconnect", vi=setup.vi)
+    call = t.start("VipDisconnect", vi=setup.vi)
     rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
-    return rqst.exchange, rqst, "REV1-8-01", None
+    return rqst.exchange, rqst, "REV1-8-01", call
 
 
 def _no_response(t: Scenario) -> Waited:

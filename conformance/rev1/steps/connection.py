@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
 from fcvi.engine.case import Registry, Variant
+from fcvi.engine.scenario import Failed
 from fcvi.engine.upper import Call
 from fcvi.fc.build import UNASSIGNED, structure
 from fcvi.fc.received import Exchange, Received
@@ -37,6 +38,11 @@ _HEADER_ROWS = {
     0x00: (16, "REV1-5.1-05"), 0x01: (32, "REV1-5.7-01"), 0x02: (32, "REV1-5.7-01"), 0x08: (16, "REV1-5.7-01"),
     0x09: (16, "REV1-5.7-01"), 0x0A: (16, "REV1-5.1-06"), 0x10: (16, "REV1-5.1-07"), 0x12: (16, "REV1-5.1-07"),
     0x18: (16, "REV1-5.1-07"), 0x19: (16, "REV1-5.1-07"), 0x1A: (16, "REV1-5.1-07"),
+}  # fmt: skip
+#: R_CTL by opcode, where the rows of 2007 hold (Table 1).
+_R_CTL_ROWS = {
+    0x01: (0x01, "FCVI-T01-WRITE_RQST-enc"), 0x02: (0x06, "FCVI-T01-READ_RQST-enc"), 0x08: (0x07, "FCVI-T01-SEND_RESP-enc"),
+    0x09: (0x07, "FCVI-T01-WRITE_RESP-enc"),
 }  # fmt: skip
 #: Bits of VI_FLAGS that an IU may set (Tables 5 to 8).
 _FLAGS = {0x00: 0x80, 0x01: 0x80, 0x02: 0, 0x08: 0x0F, 0x09: 0x0F, 0x0A: 0x0F, 0x10: 7, 0x12: 7, 0x18: 1, 0x19: 1, 0x1A: 1}
@@ -139,6 +145,10 @@ def check_header(t: Scenario, iu: Received) -> None:
         for requirement in (row, "REV1-5.7-01"):
             t.require(size == (1 if wanted == 16 else 2), requirement, f"size of the Device_Header of frame {number}",
                       {0: "none", 1: 16, 2: 32, 3: 64}[size], wanted, at=iu, byte=13, bits="1-0")  # fmt: skip
+        if opcode in _R_CTL_ROWS:
+            r_ctl, of_r_ctl = _R_CTL_ROWS[opcode]
+            t.require(frame.data[0] == r_ctl, of_r_ctl, f"R_CTL of frame {number}", f"{frame.data[0]:02X}h", f"{r_ctl:02X}h", at=iu,
+                      byte=0)  # fmt: skip
         t.require(not flags & ~_FLAGS[opcode], "REV1-5.7.2-01", f"reserved bits of VI_FLAGS in frame {number}", f"{flags:02X}h",
                   f"only {_FLAGS[opcode]:02X}h", at=iu, byte=29)  # fmt: skip
     t.checked.update(("REV1-5.1-09", "REV1-5.7.2-01"))
@@ -160,14 +170,20 @@ def empty(t: Scenario, iu: Received, requirement: str) -> None:
     t.require(not iu.payload, requirement, f"{iu.kind} has a payload", f"{len(iu.payload)} bytes", "none", at=iu)
 
 
-def check_reason(t: Scenario, iu: Received) -> None:
-    """VI_PARAMETER of a response to a connection request: zero, or with CONN_ERR as Tables 9 and 10 have it."""
+def check_reason(t: Scenario, iu: Received, repeats: Optional[int] = None) -> None:
+    """VI_PARAMETER of a response to a connection request: zero, or with CONN_ERR as Tables 9 and 10 have it. repeats: the code that
+    RESP2 may repeat, whatever it is (R08).
+    """
     if not iu.dh("CONN_ERR"):
         t.equal(iu, "NUMBER", 0, "REV1-5.7.6-03")
         return
     t.require(iu.dh("NUMBER") >> 24 == 0, "REV1-5.7.6-03", "byte 0 of VI_PARAMETER", f"{iu.dh('NUMBER'):08X}h", "00h", at=iu)
     code = iu.dh("REASON")
-    t.require(REJECT <= code <= DUPLICATE, "REV1-5.7.2-09", "the Reason Code", f"{code:02X}h", "one of Table 10", at=iu)
+    moved = not code and iu.dh("NUMBER") & 0xFFFF
+    t.require(not moved, "REV1-5.7.6-03", "byte 1 of VI_PARAMETER is empty, and others are not", f"{iu.dh('NUMBER'):08X}h",
+              "a Reason Code in byte 1", at=iu)  # fmt: skip
+    known = REJECT <= code <= DUPLICATE or (code == repeats and code)
+    t.require(bool(known), "REV1-5.7.2-09", "the Reason Code", f"{code:02X}h", "one of Table 10", at=iu)
 
 
 def _check_address(t: Scenario, iu: Received, name: str, host: str, requirement: str) -> None:
@@ -177,6 +193,8 @@ def _check_address(t: Scenario, iu: Received, name: str, host: str, requirement:
     wanted = net_address(host, discriminator_of(t))
     used = 20 + len(discriminator_of(t))
     t.require(seen[2:4] == wanted[2:4], "REV1-7.1-05", f"DISCRIM_LEN in {name}", seen[2:4].hex(), wanted[2:4].hex(), at=iu)
+    backwards = seen[4:20] == wanted[4:20][::-1] != wanted[4:20]
+    t.require(not backwards, "FCVI-7.2-12", f"HOST_IP_ADDR in {name} is backwards", seen[4:20].hex(), wanted[4:20].hex(), at=iu)
     t.require(seen[4:20] == wanted[4:20], "REV1-4.2-01", f"HOST_IP_ADDR in {name}", seen[4:20].hex(), wanted[4:20].hex(), at=iu)
     t.require(seen[:used] == wanted[:used], requirement, f"{name} is not the address of the call", seen[:used].hex(),
               wanted[:used].hex(), at=iu)  # fmt: skip
@@ -234,8 +252,15 @@ def check_resp1(t: Scenario, resp1: Received, setup: Setup) -> None:
     handle = resp1.conn_int("VI_RQST_HANDLE")
     t.require(handle != UNASSIGNED, "REV1-6.8-02", "the handle of the responder", f"{handle:08X}h", "a handle", at=resp1)
     _check_address(t, resp1, "VI_LOC_ADDR", dut_host(t), "REV1-6.8-03")
-    _check_address(t, resp1, "VI_REM_ADDR", tester_host(t), "REV1-6.8-03")
+    if not _as_asked(t, resp1):
+        _check_address(t, resp1, "VI_REM_ADDR", tester_host(t), "REV1-6.8-03")
     check_attributes(t, resp1)
+
+
+def _as_asked(t: Scenario, resp1: Received) -> bool:
+    """VI_REM_ADDR is that of the request, whose Discriminator the DUT's own call does not have: R36 permits it."""
+    other = t.params.get("tester_discriminator")
+    return isinstance(other, bytes) and resp1.conn("VI_REM_ADDR") == net_address(tester_host(t), other)
 
 
 def _of_resp1(t: Scenario, resp1: Received, setup: Setup) -> None:
@@ -256,6 +281,7 @@ def check_refusal(
     _of_resp1(t, resp1, setup)
     t.require(len(resp1.payload) == PAYLOAD, "REV1-6.8-02", "length of the payload of a refusal", len(resp1.payload), PAYLOAD,
               at=resp1, erratum="R11")  # fmt: skip
+    t.equal(resp1, "CONN_ERR", 1, "REV1-5.7.2-09")
     if t.equal(resp1, "CONN_ERR", 1, requirement):
         t.equal(resp1, "REASON", code, requirement, tolerated)
 
@@ -316,12 +342,23 @@ def send_resp1(t: Scenario, setup: Setup, reason: Optional[int] = None, **dh: in
 
 def finish_request(t: Scenario, setup: Setup) -> None:
     """After an accept: RESP2 and VIP_SUCCESS; the client is Connected (R01)."""
-    resp2 = t.expect("CONNECT_RESP2", "REV1-5.3.2-02", exchange=setup.exchange, why="after an accepting RESP1")
+    try:
+        resp2 = t.expect("CONNECT_RESP2", "REV1-5.3.2-02", exchange=setup.exchange, why="after an accepting RESP1")
+    except Failed:
+        _check_opcode(t, setup)
+        raise
     check_resp2(t, resp2, setup)
     t.equal(resp2, "VI_FLAGS", 0, "REV1-5.3.2-02")
     assert setup.call is not None
     t.finish(setup.call, "REV1-5.3.2-02", returns="VIP_SUCCESS")
     check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+
+
+def _check_opcode(t: Scenario, setup: Setup) -> None:
+    """What came in the place of FCVI_CONNECT_RESP2 has another opcode than 19h."""
+    seen = t.peek(["DISCONNECT_RESP", "UNKNOWN_IU"], setup.exchange)
+    if seen is not None:
+        t.report("REV1-6.9-01", "opcode of the answer to FCVI_CONNECT_RESP1", f"{seen.last.data[28]:02X}h", "19h", at=seen, byte=28)
 
 
 def start_wait(t: Scenario, timeout_us: Optional[int] = None, discriminator: Optional[bytes] = None) -> Call:
@@ -424,7 +461,7 @@ def finish_refused(t: Scenario, setup: Setup, code: int) -> None:
         t.settle()
         return
     one_frame(t, end, "REV1-6.9-01", ends=True)
-    check_reason(t, end)
+    check_reason(t, end, code)
     if end.dh("CONN_ERR"):
         t.equal(end, "REASON", code, "REV1-5.7.2-09", {c: "R08" for c in range(REJECT, DUPLICATE + 1)})
 

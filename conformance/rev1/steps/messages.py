@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Optional, Sequence
 
+from fcvi.engine.scenario import Failed
 from fcvi.engine.upper import Completion
-from fcvi.fc.build import RawFrame
+from fcvi.fc.build import SOF, RawFrame
 from fcvi.fc.message import Cut, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
 
@@ -20,6 +21,8 @@ _NEXT = {"SEND_RQST": "REV1-6.1-02", "WRITE_RQST": "FCVI-6.4.2-08", "READ_RQST":
 _PRESENT = {"SEND_RQST": "FCVI-6.2.1-01", "WRITE_RQST": "FCVI-6.4.1-01", "READ_RQST": "FCVI-6.6.1-01"}
 _DATA = {"SEND_RQST": "FCVI-6.2.1-01", "WRITE_RQST": "FCVI-6.4.1-01", "READ_RESP": "FCVI-6.7.1-02"}
 _RESPONSE = {"SEND_RESP": "FCVI-6.3.1-01", "WRITE_RESP": "FCVI-6.5.1-01"}
+_REQUIRED = {"SEND_RESP": "FCVI-5.2.2-04", "WRITE_RESP": "FCVI-5.2.3-04"}
+_OPCODE = {"SEND_RESP": "FCVI-6.3.2-03", "WRITE_RESP": "FCVI-6.5.2-03"}
 _WRAP = 0xFFFFFFFF
 FILL = b"\xa5"
 
@@ -86,7 +89,15 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     """The DUT's SEND_RESP or WRITE_RESP; flags None: any that says RESP_ERR."""
     kind = "SEND_RESP" if sent.op == "send" else "WRITE_RESP"
     row = _RESPONSE[kind]
-    resp = t.expect(kind, row, exchange=sent.exchange, why="after the Message")
+    t.checked.update((_OPCODE[kind], _REQUIRED[kind]))
+    try:
+        resp = t.expect(kind, row, exchange=sent.exchange, why="after the Message")
+    except Failed:
+        other = t.peek(["SEND_RESP", "WRITE_RESP", "READ_RESP"], sent.exchange)
+        if other is not None:
+            t.report(_OPCODE[kind], "a response of another operation", str(other), kind, at=other, byte=28)
+        t.report(_REQUIRED[kind], f"no {kind} to a Message of Reliable Reception", "nothing", "one")
+        raise
     check_header(t, resp)
     t.require(len(resp.frames) == 1, row, "the response has several frames", len(resp.frames), 1, at=resp)
     t.equal(resp, "VI_HANDLE", setup.tester_handle, "REV1-5.7.4-02")
@@ -152,12 +163,17 @@ def take(t: Scenario, setup: Setup, op: str, data: Optional[bytes], *, within_us
     length = 0
     while True:
         on = ius[0].exchange if ius else None
-        iu = t.expect(kind, _PRESENT[kind], exchange=on, within_us=within_us, why=f"number {setup.got}")
+        try:
+            iu = t.expect(kind, _PRESENT[kind], exchange=on, within_us=within_us, why=f"number {setup.got}")
+        except Failed:
+            _one_exchange(t, kind, on, setup.got)
+            raise
         ius.append(iu)
         length += len(iu.payload)
         if iu.fc("Last_Sequence") or iu.fc("Sequence_Initiative") or (data is not None and length >= len(data) > 0):
             break
     taken = Taken(ius[0].exchange, ius, b"".join(i.payload for i in ius))
+    t.checked.add("FCVI-4.2-02")
     for iu in ius:
         check_header(t, iu)
     in_all(t, ius, "VI_HANDLE", setup.tester_handle, "REV1-5.7.4-02")
@@ -172,6 +188,13 @@ def take(t: Scenario, setup: Setup, op: str, data: Optional[bytes], *, within_us
     _check_end(t, taken, op)
     setup.got = (setup.got + 1) & _WRAP
     return taken
+
+
+def _one_exchange(t: Scenario, kind: str, on: Optional[Exchange], number: int) -> None:
+    """The rest of a Message came on another Exchange than that which the Message began with (4.2, 5.2)."""
+    other = t.peek([kind])
+    if on is not None and other is not None and other.dh("VI_MSG_ID") == number:
+        t.report("FCVI-4.2-02", "a Message in two Exchanges", str(other.exchange), str(on), at=other)
 
 
 def _check_end(t: Scenario, taken: Taken, op: str) -> None:
@@ -217,12 +240,27 @@ def check_counts(t: Scenario, ius: Sequence[Received], starts: bool = True) -> N
     seen = [frame.fc("SEQ_CNT") for frame in frames]
     if starts:
         t.equal(frames[0], "SEQ_CNT", 0, "REV1-5.4-02")
+        t.equal(frames[0], "First_Sequence", 1, "FCVI-5.8.1-01")
+    check_delimiters(t, ius)
     wanted = [(seen[0] + i) & 0xFFFF for i in range(len(seen))]
     t.require(seen == wanted, "REV1-5.6.5-01", "SEQ_CNT", seen[:20], wanted[:20], at=frames[-1])
     for iu in ius:
         t.require(len(iu.frames) <= 65536, "REV1-5.6.5-02", "frames of a Sequence", len(iu.frames), "65536 at most", at=iu)
         counts = [frame.fc("SEQ_CNT") for frame in each_frame(iu)]
         t.require(counts == sorted(counts), "REV1-5.4-03", "SEQ_CNT wraps within an IU", counts[:20], "no wrap", at=iu)
+
+
+def check_delimiters(t: Scenario, ius: Sequence[Received]) -> None:
+    """SOFi begins each Sequence, and SOFn each further frame of it (FC-PH); a link that does not tell is not judged."""
+    t.checked.add("FCVI-5.8.1-01")
+    first = {begins for begins, _ in SOF.values()}
+    for iu in ius:
+        for at, (number, frame) in enumerate(zip(iu.numbers, each_frame(iu))):
+            sof = t.tester.trace[number - 1].sof
+            if sof and (sof in first) != (at == 0):
+                t.report("FCVI-5.8.1-01", f"SOF of frame {number}, the {at + 1}. of its Sequence", f"{sof:02X}h",
+                         "SOFi" if at == 0 else "SOFn", at=frame)  # fmt: skip
+                return
 
 
 def check_offsets(t: Scenario, ius: Sequence[Received], requirement: str = "REV1-5.6.6-01") -> None:
@@ -260,20 +298,46 @@ def _va_goes_on(ius: Sequence[Received], iu: Received, start: int) -> bool:
 def check_target(t: Scenario, taken: Taken, va: int, region: int) -> None:
     """VI_RMT_VA and VI_RMT_VA_HANDLE of an RDMA Message: with RLTV_OFF each frame goes where the Descriptor said (R02)."""
     in_all(t, taken.ius, "VI_RMT_VA_HANDLE", region, "REV1-5.7.8-01")
+    check_words(t, taken.ius[0], va, region)
     placed = 0
     for iu in taken.ius:
+        start = placed if iu.dh("VI_RMT_VA") == va + placed else 0  # an address that advances begins again (R02)
         for frame in each_frame(iu):
-            offset = frame.fc("Parameter") if frame.fc("Relative_Offset_Present") else placed
+            offset = frame.fc("Parameter") if frame.fc("Relative_Offset_Present") else placed - start
             seen = (frame.dh("VI_RMT_VA") + offset) & (2**64 - 1)
             t.require(seen == va + placed, "REV1-5.7.7-01", "VI_RMT_VA and RLTV_OFF", f"{seen:016X}h", f"{va + placed:016X}h",
                       at=frame)
             placed += len(frame.last.payload)
 
 
+def check_words(t: Scenario, iu: Received, va: int, region: int) -> None:
+    """Table 3: the address takes words 4 and 5, most significant byte first, and its handle word 6."""
+    seen, handle = iu.dh("VI_RMT_VA"), iu.dh("VI_RMT_VA_HANDLE")
+    swapped = (va & 0xFFFFFFFF) << 32 | va >> 32
+    for row in ("FCVI-5.9.8-03", "FCVI-T04-w4"):
+        t.require(seen != swapped or seen == va, row, "the words of VI_RMT_VA are exchanged", f"{seen:016X}h", f"{va:016X}h", at=iu,
+                  byte=40)  # fmt: skip
+    moved = region << 32 | va >> 32
+    t.require(seen != moved or handle != va & 0xFFFFFFFF, "FCVI-T04-w4", "the handle stands before VI_RMT_VA", f"{seen:016X}h",
+              f"{va:016X}h", at=iu, byte=40)  # fmt: skip
+
+
 def check_immediate(t: Scenario, taken: Taken, immediate: Optional[int], requirement: str = "REV1-5.7.2-02") -> None:
-    """IMM_DATA is bit 7, and VI_PARAMETER has the value; without Immediate Data both are zero."""
-    in_all(t, taken.ius, "VI_FLAGS", 0 if immediate is None else 0x80, requirement)
-    in_all(t, taken.ius, "NUMBER", immediate or 0, "FCVI-6.2.2-06" if immediate is not None else "FCVI-6.2.2-07")
+    """IMM_DATA is bit 7, and VI_PARAMETER has the value; without Immediate Data both are zero. Of several IUs the first or the last
+    alone may carry it, which is the other reading of R42.
+    """
+    ius, clause = taken.ius, "6.4.2" if taken.ius[0].kind == "WRITE_RQST" else "6.2.2"
+    value_row, none_row = (f"FCVI-{clause}-0{n}" for n in (6, 7))
+    carry = [iu for iu in ius if all(frame.dh("VI_FLAGS") == 0x80 for frame in each_frame(iu))]
+    if immediate is not None and len(ius) > 1 and len(carry) == 1 and (carry[0] is ius[0] or carry[0] is ius[-1]):
+        t.report(requirement, "one IU of several carries the Immediate Data", str(carry[0]), "each", at=carry[0], erratum="R42")
+        rest = [iu for iu in ius if iu is not carry[0]]
+        in_all(t, rest, "VI_FLAGS", 0, none_row)
+        in_all(t, rest, "NUMBER", 0, none_row)
+        ius = carry
+    t.checked.add(requirement)
+    in_all(t, ius, "VI_FLAGS", 0 if immediate is None else 0x80, none_row if immediate is None else requirement)
+    in_all(t, ius, "NUMBER", immediate or 0, none_row if immediate is None else value_row)
 
 
 def originate(
@@ -340,7 +404,8 @@ Check = Callable[[Scenario, Setup, Mapping[str, Any]], None]
 
 __all__ = [
     "Cut", "FILL", "IU", "OP_PICS", "Region", "Sent", "Taken", "answered", "build", "check_counts", "check_immediate",
-    "check_offsets", "check_state", "check_target", "completed", "deliver", "each_frame", "exchange_a_send", "expect_good",
-    "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "register", "respond",
-    "respond_with", "same_in_each", "state_of", "take", "take_read", "transmit", "until_completed", "untouched", "written",
+    "check_offsets", "check_state", "check_target", "check_words", "completed", "deliver", "each_frame", "exchange_a_send",
+    "expect_good", "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "register",
+    "respond", "respond_with", "same_in_each", "state_of", "take", "take_read", "transmit", "until_completed", "untouched",
+    "written",
 ]  # fmt: skip

@@ -61,9 +61,18 @@ class Rev1Scenario(Scenario):
         return holds
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Any = None) -> None:
+        self._judge_types()
         if self._counts(requirement):
             super().fail(requirement, message, seen, required, at)
         raise Failed(f"{message} ({requirement} is no requirement of the draft)")
+
+    def _judge_types(self) -> None:
+        """What was missed may have come with another TYPE: a frame that is an IU of Table 1 in all else (5.6.3)."""
+        for received in self.tester.inbox:
+            data = received.last.data
+            if received.kind == "OTHER" and not received.taken and rev1.would_be(data):
+                received.taken = True
+                self.report("FCVI-5.8.3-01", "TYPE of an IU", f"{data[8]:02X}h", "58h", at=received, byte=8)
 
     def equal(
         self, iu: Received, name: str, required: int, requirement: str, tolerated: Optional[Mapping[int, str]] = None

@@ -291,12 +291,15 @@ class Tester:
         originator = "tester" if view.get("FC", "Exchange_Context") else "dut"
         key = (originator, ox_id)
         known = self._exchanges.get(key)
-        starts = originator == "dut" and view.get("FC", "First_Sequence") and kind in codec.IUS
+        first = view.get("FC", "First_Sequence") or (self.edition and kind == "DISCONNECT_RQST")  # R23 of 1999
+        starts = originator == "dut" and first and kind in codec.IUS
         starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
         starts = starts and (known is None or 0 not in known.refused)
-        if known is None or (starts and known.dut_cnt not in (None, 0)):
-            port = view.get("FC", "D_ID")
-            assert isinstance(port, int)
+        port = view.get("FC", "D_ID")
+        assert isinstance(port, int)
+        # an Exchange of a link service may have had the OX_ID before, with another port
+        elsewhere = known is not None and known.dut_cnt is None and port in self.ports and port != known.port
+        if known is None or (starts and (elsewhere or known.dut_cnt not in (None, 0))):
             known = self._exchanges[key] = Exchange(originator, ox_id, port=port if port in self.ports else self.n_port_id)
         return known
 

@@ -111,9 +111,11 @@ static struct r1_exchange *begin(struct at_hand *s, struct r1_exchange *x)
     return x;
 }
 
+/* R23: a Disconnect begins an Exchange whether First_Sequence says so or not. */
 static bool looks_first(const struct at_hand *s)
 {
-    return s->who == 0 && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0;
+    const bool first = fcvi_FC_First_Sequence(s->fc) || s->iu == FCVI_IU_DISCONNECT_RQST;
+    return s->who == 0 && first && fcvi_FC_SEQ_CNT(s->fc) == 0;
 }
 
 /* A Fabric may deliver a frame twice, and class 2 may send it again: its Device_Header is that of the first.

@@ -159,6 +159,20 @@ static void take_answer(struct r1_at_hand *r)
              !fcvi_FC_Priority_Enable(s->fc));
 }
 
+/* R08: RESP2 has no reason of its own that is reserved; it may repeat that of the refusal. */
+static void check_repeated(struct r1_at_hand *r)
+{
+    const struct at_hand *s = r->s;
+    const uint64_t reason = fcvi_DH_REV1_Reason_Code(s->dh);
+    if (!fcvi_DH_REV1_CONN_ERR(s->dh) || reason <= FCVI_REV1_REASON_DUPLICATE_ADDRESSES || !r->x->answered ||
+        !mon_rev1_far_good(r))
+        return;
+    if (!fcvi_DH_REV1_CONN_ERR(r->far->dh) || fcvi_DH_REV1_Reason_Code(r->far->dh) != reason)
+        mon_rev1_report(r, DH1(r, Reason_Code), reason,
+                        FCVI_BREACH_IN_WORDS("REV1-5.7.2-09", "the Reason Code is reserved", "01h to 07h"),
+                        r->far->frame);
+}
+
 /* The client answers what it has: a timeout before RESP1 is told with CONN_ERR (5.7.6). */
 static void take_acknowledgement(struct r1_at_hand *r)
 {
@@ -167,6 +181,7 @@ static void take_acknowledgement(struct r1_at_hand *r)
     const uint64_t handle = fcvi_DH_REV1_VI_HANDLE(s->dh);
     if (x->answered)
         check_id(r, (uint32_t)fcvi_DH_REV1_VI_MSG_ID(r->far->dh));
+    check_repeated(r);
     if (!x->answered && !fcvi_DH_REV1_CONN_ERR(s->dh))
         mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
                         FCVI_BREACH_IN_WORDS("REV1-5.3-03", "FCVI_CONNECT_RESP2 without a FCVI_CONNECT_RESP1",

@@ -25,7 +25,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "priority": ("01|20|80", "the first byte of VIP_QOS for Priority (Annex B, R13; 20 and 80 may warn)"),
     "setup_pref": ("yes|no", "PREF of the setup IUs of a connection that uses it (5.6.2, R26; no may warn)"),
     "link_pref": (
-        "yes|no", "PREF of ABTS, BA_ACC and ACK of a connection that uses it (5.6.2): nothing says whether they are its frames"),
+        "yes|no", "PREF of ABTS, BA_ACC and ACK of a connection that uses it (5.6.2, R32)"),
     "cs_ctl_tolerance": ("yes|no", "bit 22 of word 0 of the class parameters in PLOGI (Annex A.3, R18)"),
     # Connection Setup
     "resp1_handle": ("ffffffff|requester", "VI_HANDLE in the Device_Header of RESP1 (R03)"),
@@ -35,7 +35,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "no_match": (
         "each|02|04", "Reason Code without a matching Connection Point (R24); a Peer without any answers 04h"),
     "duplicate_code": ("07|06", "Reason Code of Duplicate Addresses (R05; 06 may warn)"),
-    "duplicate": ("waits|fails", "what a peer request does after Duplicate Addresses: nothing says"),
+    "duplicate": ("waits|fails", "what a peer request does after Duplicate Addresses (R33; fails may warn)"),
     "attributes": ("exact|level", "what of VI_ATTRIBUTES has to be equal (R29; level may warn)"),
     "accept_mismatch": (
         "local|reject", "attributes that do not match: an error of VipConnectAccept, or RESP1 with 01h too (R16; may warn)"),
@@ -43,46 +43,49 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "malformed": ("silence|refuse|abts", "a CONNECT_RQST with another length, revision or mode (R27)"),
     "give_up": ("resp2|abts", "the application's Timeout: RESP2 with 03h to a late RESP1, or ABTS (R28)"),
     "lost_resp1": (
-        "unreachable|timeout|waits|again", "what VipConnectRequest does when RESP1 has not come: clause 8 ends the Exchange only"),
+        "unreachable|timeout|waits|again", "what VipConnectRequest does when RESP1 has not come (R34; all but the first may warn)"),
     "lost_peer_resp1": (
-        "waits|unreachable", "the same for a peer request, which the peer's own request may still fulfil"),
+        "waits|unreachable", "the same for a peer request, which the peer's own request may still fulfil (R35)"),
     "lost_resp2": ("error|idle", "the server's VI when RESP2 has not come (R01)"),
     "abts_after_resp2": (
         "lost|ignored", "the client takes the server's ABTS for the loss of its connection, or not (R01)"),
     "peer_resp1_addresses": (
-        "own|mirror", "VI_LOC_ADDR and VI_REM_ADDR of a peer's RESP1: its own, or the request's swapped (6.8)"),
-    "t1_flush": ("yes|no", "posted Descriptors are flushed when the application's Timeout ends a setup"),
+        "own|mirror", "VI_LOC_ADDR and VI_REM_ADDR of a peer's RESP1: its own, or the request's swapped (R36)"),
+    "t1_flush": ("yes|no", "posted Descriptors are flushed when the application's Timeout ends a setup (R37)"),
     # Disconnect
     "disconnect_unknown": ("zero|error", "VI_FLAGS of DISCONNECT_RESP for an unknown VI_HANDLE (R07)"),
     "disconnect_first": ("yes|no", "First_Sequence in DISCONNECT_RQST (R23)"),
     "disconnect_gone": (
-        "quiet|ask", "VipDisconnect after the peer's Disconnect: nothing on the wire, or a DISCONNECT_RQST"),
-    "disconnecting_state": ("connected|error", "state of the VI while VipDisconnect waits"),
+        "quiet|ask", "VipDisconnect after the peer's Disconnect: nothing on the wire, or a DISCONNECT_RQST (R38)"),
+    "disconnecting_state": ("connected|error", "state of the VI while VipDisconnect waits (R39)"),
     "lost_disconnect_resp": (
-        "error|idle|success", "what VipDisconnect does when DISCONNECT_RESP has not come: clause 8 ends the Exchange only"),
+        "error|idle|success", "what VipDisconnect does when DISCONNECT_RESP has not come (R40; success may warn)"),
     "error_disconnect": (
-        "reliable|never|always", "the provider disconnects, kernel initiated, when an error breaks a connection"),
+        "reliable|never|always", "the provider disconnects, kernel initiated, when an error breaks a connection (R41)"),
     # Messages
     "reliable_reception": ("yes|no", "the optional Reliability Level (5.1)"),
     "rdma_read": ("yes|no", "the optional operation (5.1)"),
+    "unreliable_reads": ("no|yes", "RDMA Read at Unreliable Delivery, which 6.6 seems to permit (R14; yes may warn)"),
     "reception": (
         "streams|one", "Messages of Reliable Reception are streamed, or sent one at a time (R25; one may warn)"),
     "message_ius": (f"{N}:1:8:1", "most SEND_RQST or WRITE_RQST IUs of a Message (6.1, 6.3)"),
     "read_ius": (f"{N}:1:8:1", "most READ_RESP IUs of a Message (6.6)"),
     "multi_iu_offset": (
         "continues|restart", "RLTV_OFF over the IUs of a Message, with an advanced VI_RMT_VA (R02; restart may warn)"),
-    "immediate_ius": ("all|last|first", "which IUs of a Message carry Immediate Data: nothing says"),
+    "immediate_ius": ("all|last|first", "which IUs of a Message carry Immediate Data (R42; last and first may warn)"),
     "read_length": ("length|zero", "VI_RMT_TOT_LEN of READ_RQST (R04; zero may warn, and reads nothing)"),
     "write_length": ("zero|length", "VI_RMT_TOT_LEN of WRITE_RQST (R09; length may warn)"),
-    "old_message": ("discard|error", "a VI_MSG_ID that has been there, on a reliable VI: nothing says"),
+    "old_message": ("discard|error", "a VI_MSG_ID that has been there, on a reliable VI (R43)"),
     "partial_message": (
-        "error|drop", "a Message of Unreliable Delivery that stays incomplete: its Descriptor in error, or kept (VI-ARCH 2.5.1)"),
+        "error|drop", "a Message of Unreliable Delivery that stays incomplete: its Descriptor in error, or kept (R44)"),
     "lost_end": ("next|timeout", "a Message without its end is given up at the next Message, or at FCVI_ULP_TIMEOUT too (R09)"),
     "abandoned": (
-        "timeout|abts", "Requests whose connection ends before their Response: ABTS at FCVI_ULP_TIMEOUT, or at once"),
+        "timeout|abts", "Requests whose connection ends before their Response: ABTS at FCVI_ULP_TIMEOUT, or at once (R45)"),
+    "response_id": ("compared|ignored", "a Response with another VI_MSG_ID is no Response, or is taken (R46)"),
     # Addresses
     "resolve": ("unknown|always", "whether the Host Addresses of the peer are known from the configuration (7.3)"),
     "farp_match": ("value|bit", "Match Address Code Points 05h to 07h are not answered, or are (R15)"),
+    "farp_reply_name": ("port|zero", "Responding Port_Name of FARP-REPLY, which item 6 of 7.4 misprints (R15; zero may warn)"),
     "short_discriminator": (
         "refuse|accept", "Discriminators under 16 bytes: the DUT protocol refuses them, 7.1 has 0 to 128"),
     # Resources

@@ -95,8 +95,9 @@ class Resolver:
         if (wrong and not port.bad("answers-any-farp")) or port.bad("no-farp-reply"):
             return
         to = int.from_bytes(asker, "big")
+        own_name = port.port_name if port.choose("farp_reply_name") == "port" else bytes(8)
         payload = FARP.pack(FARP_REPLY, match, asker, action, self._id(port.n_port_id), port_name, node_name,
-                            port.port_name, port.node_name, asker_host, port.hosts[0] if wrong else host)
+                            own_name, port.node_name, asker_host, port.hosts[0] if wrong else host)
         exchange = port.open_exchange(peer=to)
         port.clock.after(port.r_a_tov, lambda: port.close(exchange))
         self._emit(Frame(ELS_RQST, to, port.n_port_id, TYPE_ELS, FIRST | END | INITIATIVE, port._new_seq_id(), 0,

@@ -52,8 +52,8 @@ class Waiting:
         self.timer: Timer = self.port.wait_response(self._expired)
 
     def _answered(self, iu: Iu) -> None:
-        bad = self.port.bad
-        if iu.opcode != self.opcode or (iu.msg_id != self.msg_id and not bad("takes-any-msg-id")) or iu.handle != self.handle:
+        bad, compared = self.port.bad, self.port.choose("response_id") == "compared"
+        if iu.opcode != self.opcode or (iu.msg_id != self.msg_id and compared) or iu.handle != self.handle:
             self.port.log(f"opcode {iu.opcode:02x} answers nothing")
             return
         self.timer.cancel()
@@ -110,7 +110,7 @@ class Sender:
             self._transmit(vi, descriptor)
 
     def _objection(self, vi: Rev1Vi, descriptor: Rev1Descriptor) -> Optional[str]:
-        can_read = self.port.choose.yes("rdma_read") and (vi.reliable or self.port.bad("reads-unreliably"))
+        can_read = self.port.choose.yes("rdma_read") and (vi.reliable or self.port.choose.yes("unreliable_reads"))
         rdma_wrong = descriptor.op != "send" and descriptor.remote is None
         if descriptor.op not in OPCODES or rdma_wrong or (descriptor.op == "rdma-read" and not can_read):
             return FORMAT

@@ -1,0 +1,252 @@
+"""Clauses 5.2, 5.7.2 and 6.2 to 6.6 with VI-ARCH 2.5: Messages that fail at the DUT, and Messages that stay without their end."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.engine.case import case
+
+from conformance.rev1.steps.connection import (
+    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, level_of, patience,
+    variants, with_rdma,
+)  # fmt: skip
+from conformance.rev1.steps.messages import (
+    Cut, FILL, Region, Sent, answered, build, deliver, expect_response, in_all, memory, pattern, post, register, state_of,
+    take_read, transmit, until_completed, written,
+)  # fmt: skip
+
+_RELIABLE = ("reliable-delivery", "reliable-reception")
+_ALL = ("unreliable", *_RELIABLE)
+_LENGTH = 64
+_WRONG: list[tuple[str, dict[str, Any]]] = [
+    (f"{op}/{fault}", {"op": op, "fault": fault, "applies": pics, **({"only": "reliable-reception"} if op == "rdma-write" else {})})
+    for op, pics in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
+    for fault in ("handle", "address", "beyond-the-end", "not-enabled")
+]  # fmt: skip
+_SENDS: list[tuple[str, dict[str, Any]]] = [
+    ("send/none-posted", {"op": "send", "posted": None, "applies": "send"}),
+    ("send/too-short", {"op": "send", "posted": 16, "applies": "send"}),
+]
+
+
+@case(
+    REGISTRY,
+    "R1.5.7.2.c",
+    "Messages that fail at the DUT",
+    clause="5.2.3, 5.7.2, 6.2, 6.4, 6.6",
+    requirements=["FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-04",
+                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3"],
+    tags=["message", "rdma", "error"],
+    applies="client or server",
+    variants=variants(roles=("any",), levels=_RELIABLE, choices=[*_WRONG, *_SENDS]),
+)  # fmt: skip
+def failures(t: Scenario) -> None:
+    """An RDMA operation at memory that it may not touch writes nothing and gives nothing away, and its response says RESP_ERR with
+    PROT_ERR; a Send without a fitting Descriptor says DESC_ERR. An error of a Send breaks a reliable Connection (VI-ARCH 2.5).
+    """
+    with_rdma(t)
+    setup = connect(t)
+    op = str(t.params["op"])
+    _good(t, setup, op)
+    if op == "send":
+        _no_descriptor(t, setup)
+    else:
+        _protected(t, setup, op, str(t.params["fault"]))
+
+
+def _good(t: Scenario, setup: Setup, op: str) -> None:
+    """The first Message of this operation is answered without error."""
+    data = pattern(_LENGTH)
+    if op == "send":
+        deliver(t, setup, data)
+    elif op == "rdma-write":
+        region = register(t, _LENGTH, write=True)
+        sent = build(t, setup, data, op, va=region.va, region=region.handle)
+        transmit(t, sent)
+        if answered(t, op):
+            expect_response(t, setup, sent)
+        t.require(written(t, region, data), "FCVI-6.4.1-01", "an RDMA Write was not placed", memory(t, region, 16).hex(),
+                  data[:16].hex())
+    else:
+        region = register(t, _LENGTH, read=True, data=data)
+        sent = _read_of(t, setup, region.va, region.handle)
+        transmit(t, sent)
+        seen = b"".join(iu.payload for iu in take_read(t, sent, _LENGTH))
+        t.require(seen == data, "FCVI-6.7.1-02", "an RDMA Read got other bytes", seen[:16].hex(), data[:16].hex())
+    t.control("a Message of the same operation succeeded")
+
+
+def _read_of(t: Scenario, setup: Setup, va: int, handle: int) -> Sent:
+    return build(t, setup, b"", "rdma-read", va=va, region=handle, VI_RMT_TOT_LEN=_LENGTH)
+
+
+def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
+    """Memory of the DUT, and the address and handle of an operation that is wrong in one point."""
+    allowed = fault != "not-enabled"
+    region = register(t, _LENGTH, write=allowed and op == "rdma-write", read=allowed and op == "rdma-read")
+    va, handle = region.va, region.handle
+    if fault == "handle":
+        handle ^= 0x5A5A
+    elif fault == "address":
+        va += 1 << 40
+    elif fault == "beyond-the-end":
+        va += _LENGTH * 3 // 4
+    return region, va, handle
+
+
+def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
+    region, va, handle = _target(t, op, fault)
+    sent = _read_of(t, setup, va, handle) if op == "rdma-read" else build(t, setup, pattern(_LENGTH), op, va=va, region=handle)
+    t.tolerate("ABTS")
+    transmit(t, sent)
+    if op == "rdma-read":
+        _refused_read(t, setup, sent)
+    else:
+        resp = expect_response(t, setup, sent, None)
+        t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
+        t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
+    inside = _LENGTH * 3 // 4  # of an operation that leaves the region a part may have been done
+    seen = memory(t, region, inside)
+    t.require(seen == FILL * inside, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
+    _provider(t, setup)
+
+
+def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
+    """FCVI_READ_RESP with RESP_ERR; a provider that ends the Connection at Reliable Delivery has nothing more to answer."""
+    kinds = ["READ_RESP", "DISCONNECT_RQST"] if level_of(t) == RD else ["READ_RESP"]
+    t.until(lambda: t.peek(kinds) is not None, t.ulp_timeout_us)
+    early = t.peek(["DISCONNECT_RQST"])
+    if early is not None and t.peek(["READ_RESP"], sent.exchange) is None:
+        return
+    given = b""
+    while True:  # it may find the error when it has sent a part
+        resp = t.expect("READ_RESP", "FCVI-5.9.4.3-01", exchange=sent.exchange, why="to a Read of memory that may not be read")
+        given += resp.payload
+        if resp.fc("Last_Sequence") or resp.dh("RESP_ERR"):
+            break
+    t.equal(resp, "RESP_ERR", 1, "FCVI-5.9.4.3-01")
+    t.equal(resp, "RESP_ERR", 1, "FCVI-T06-0")
+    t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
+    t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
+    in_all(t, [resp], "VI_MSG_ID", sent.number, "REV1-6.6-03")
+    if t.params["fault"] != "beyond-the-end":  # of which a part may be read
+        t.require(FILL * 8 not in given, "FCVI-5.9.7.3.1-04", "memory was given away in spite of its protection", given[:16].hex(),
+                  "nothing of it")  # fmt: skip
+
+
+def _no_descriptor(t: Scenario, setup: Setup) -> None:
+    """The Descriptor that a Send needs is missing, or too short: at the reliable levels the Connection is broken."""
+    if t.params["posted"]:
+        post(t, setup.vi, "recv", register(t, int(t.params["posted"])))
+    sent = build(t, setup, pattern(_LENGTH, 2))
+    t.tolerate("ABTS")
+    transmit(t, sent)
+    if level_of(t) == RR:
+        resp = expect_response(t, setup, sent, None)
+        t.equal(resp, "DESC_ERR", 1, "FCVI-T06-1")
+        t.equal(resp, "DESC_ERR", 1, "FCVI-5.9.4.3-02")
+    _broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
+    good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
+    t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
+    _provider(t, setup)
+
+
+def _broken(t: Scenario, setup: Setup, requirement: str, why: str) -> None:
+    """The VI is in Error; when it goes there is the implementation's (clause 8)."""
+    t.until(lambda: state_of(t, setup.vi) == STATE["error"], patience(t))
+    seen = state_of(t, setup.vi)
+    t.require(seen == STATE["error"], requirement, f"the state of the VI {why}", seen, STATE["error"])
+
+
+def _provider(t: Scenario, setup: Setup) -> None:
+    """A provider may end the Connection by itself (5.3.5, 5.7.2)."""
+    t.wait(t.ulp_timeout_us // 10)
+    rqst = t.peek(["DISCONNECT_RQST"])
+    if rqst is not None:
+        rqst.taken = True
+        check_disconnect(t, rqst, setup, BY_KERNEL)
+        answer_disconnect(t, rqst, setup)
+
+
+# ---- a Message without its end ----
+
+_CUTS: list[tuple[str, dict[str, Any]]] = [
+    ("send/last-frame", {"op": "send", "ius": 1, "applies": "send"}),
+    ("send/first-frame", {"op": "send", "ius": 1, "first": True, "applies": "send"}),
+    ("send/last-iu", {"op": "send", "ius": 2, "applies": "send"}),
+    ("rdma-write/last-frame", {"op": "rdma-write", "ius": 1, "applies": "rdma_write and immediate_data"}),
+    ("rdma-write/last-iu", {"op": "rdma-write", "ius": 2, "applies": "rdma_write and immediate_data"}),
+]
+
+
+@case(
+    REGISTRY,
+    "R1.6.1.a",
+    "A Message without its end",
+    clause="5.2, 5.7.5, 6.1, 6.3",
+    requirements=["FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-8.4.1-01", "FCVI-8.4.2-e"],
+    errata=["R09", "R44"],
+    tags=["message", "loss"],
+    applies="(client or server) and send",
+    variants=variants(roles=("any",), levels=_ALL, choices=_CUTS),
+)  # fmt: skip
+def without_end(t: Scenario) -> None:
+    """A frame of a Message is lost, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
+    neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept.
+    """
+    with_rdma(t)
+    setup = connect(t)
+    deliver(t, setup, pattern(40))
+    t.control("a Message was delivered")
+    length, op = 300, str(t.params["op"])
+    first, second = register(t, length), register(t, length)
+    for region in (first, second):
+        post(t, setup.vi, "recv", region)
+    target = register(t, length, write=True) if op == "rdma-write" else first
+    extra: dict[str, Any] = {"va": target.va, "region": target.handle, "immediate": 7} if op == "rdma-write" else {}
+    cut = build(t, setup, pattern(length, 5), op, cut=Cut(frame=100, ius=int(t.params["ius"])), **extra)
+    del cut.frames[0 if t.params.get("first") else -1]
+    behind = build(t, setup, pattern(80, 9))
+    t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
+    transmit(t, cut)
+    transmit(t, behind)
+    row = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
+    if level_of(t) == UD:
+        _dropped_or_in_error(t, setup, row, (first, second))
+    else:
+        _nothing_good(t, setup, row, cut, behind)
+
+
+def _dropped_or_in_error(t: Scenario, setup: Setup, row: str, regions: tuple[Region, Region]) -> None:
+    """One completion at least may be good: that of the next Message, with all of its bytes."""
+    wanted = pattern(80, 9)
+    for region in regions:
+        done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 4)
+        if done is None:
+            break
+        if done.good:
+            seen = memory(t, region, len(wanted))
+            whole = done.length == len(wanted) and seen == wanted and done.immediate is None
+            t.require(whole, row, "a Message without its end is delivered as good", f"{done.length} bytes {seen[:8].hex()}",
+                      f"an error, or the next Message: {len(wanted)} bytes {wanted[:8].hex()}")  # fmt: skip
+    t.checked.add(row)
+    _provider(t, setup)
+
+
+def _nothing_good(t: Scenario, setup: Setup, row: str, cut: Sent, behind: Sent) -> None:
+    _broken(t, setup, "FCVI-8.4.2-e", "after a Message without its end")
+    good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
+    t.require(not good, row, "a Message without its end is delivered as good, or the one behind it", len(good), "none")
+    t.checked.update((row, "FCVI-8.4.1-01"))
+    for sent in (cut, behind):
+        resp = _response_on(t, sent)
+        if resp is not None:
+            t.equal(resp, "RESP_ERR", 1, "FCVI-5.9.4.3-01")
+    _provider(t, setup)
+
+
+def _response_on(t: Scenario, sent: Sent) -> Optional[Any]:
+    resp = t.peek(["SEND_RESP", "WRITE_RESP"], sent.exchange)
+    if resp is not None:
+        resp.taken = True
+    return resp
