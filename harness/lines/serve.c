@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16 };
+enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_IDLE_S = 86400 };
 
 static int64_t now_ms(void)
 {
@@ -253,10 +253,11 @@ enum serve_option serve_option(struct serve *s, const char *name, const char *va
         return SERVE_WRONG;
     }
     if (strcmp(name, "--idle") == 0) {
-        s->idle_ms = strtol(value, &end, 10) * 1000;
-        if (*end == '\0' && s->idle_ms > 0 && s->idle_ms <= 86400000)
+        long seconds = strtol(value, &end, 10);
+        s->idle_ms = seconds > 0 && seconds <= MOST_IDLE_S ? seconds * 1000 : 0;
+        if (*end == '\0' && s->idle_ms > 0)
             return SERVE_TAKEN;
-        fprintf(stderr, "%s: --idle must be 1 to 86400 seconds\n", s->program);
+        fprintf(stderr, "%s: --idle must be 1 to %d seconds\n", s->program, MOST_IDLE_S);
         return SERVE_WRONG;
     }
     return SERVE_UNKNOWN;

@@ -323,7 +323,7 @@ static void take_line(struct client *c, const char *line, size_t length)
         return;
     const json_t *id = json_object_get(message, "id");
     const char *method = json_string_value(json_object_get(message, "method"));
-    bool stranger = !c->spoken && method == NULL; /* no client of ours: nothing of it is taken */
+    bool stranger = !c->spoken && method == NULL; /* it speaks another protocol, so it is let go */
     c->spoken = c->spoken || method != NULL;
     if (json_is_object(message) && json_is_null(json_object_get(message, "params")))
         json_object_del(message, "params");
@@ -371,8 +371,10 @@ struct verbs *verbs_new(int sink, const struct layer *layer, const struct device
 
 void verbs_free(struct verbs *v)
 {
-    if (!verbs_end_calls(v) || verbs_destroy_all(v) != NULL)
-        return; /* a thread is caught, or something is left: they keep what they use */
+    if (!verbs_end_calls(v) || verbs_destroy_all(v) != NULL) {
+        v->client.failed = true; /* the next client may get the same descriptor: nothing more goes there */
+        return;                  /* a thread is caught, or something is left: they keep what they use */
+    }
     verbs_unwatch(v);
     pthread_mutex_lock(&v->lock);
     bool ran[VERBS_LANES];
