@@ -46,7 +46,8 @@ static void send_away(int listening)
 
 enum event { READY, SILENT, ENDED };
 
-/* Until the client has said something; others are sent away meanwhile. With no client, until one comes. */
+/* Waits until the client has said something, and sends others away meanwhile. Without a client it waits for
+ * one. */
 static enum event await(const struct serve *o, int source, int64_t until)
 {
     bool served = o->listening >= 0 && source != o->listening;
