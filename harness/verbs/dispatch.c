@@ -248,14 +248,14 @@ static json_t *reset(struct verbs *v, struct params *p)
         return NULL;
     v->started = false;
     if (!verbs_end_calls(v)) {
-        params_no_room(p, "resets: a call of the provider's has not returned");
+        params_cannot(p, "nothing can be reset: a call of the provider's has not returned");
         return NULL;
     }
     const char *left = verbs_destroy_all(v);
     if (left != NULL) {
-        char words[96];
-        snprintf(words, sizeof words, "resets: this cannot be destroyed: %s", left);
-        params_no_room(p, words);
+        char words[sizeof p->why];
+        snprintf(words, sizeof words, "the reset could not destroy everything: %s", left);
+        params_cannot(p, words);
         return NULL;
     }
     verbs_unwatch(v);
