@@ -232,16 +232,20 @@ static int serve_all(struct serve *o)
     return 0;
 }
 
+/* A longer line is no token: a client that names all of it would be refused. */
 static bool read_token(const char *path, char *token)
 {
     FILE *file = fopen(path, "re");
     size_t length = 0;
+    int behind = EOF;
     if (file != NULL && fgets(token, SERVE_MOST_TOKEN + 1, file) != NULL)
         length = strcspn(token, "\r\n");
+    if (length == SERVE_MOST_TOKEN)
+        behind = fgetc(file);
     if (file != NULL)
         fclose(file);
     token[length] = '\0';
-    return length >= LEAST_TOKEN;
+    return length >= LEAST_TOKEN && (behind == EOF || behind == '\r' || behind == '\n');
 }
 
 enum serve_option serve_option(struct serve *s, const char *name, const char *value)
