@@ -12,7 +12,7 @@
 
 enum { AGAIN_US = 20 * 1000 };
 
-/* An object is destroyed before those that it uses. */
+/* What is asked for first stands on what is asked for later. */
 static const enum kind order[] = {KIND_LOOP, KIND_REQUEST, KIND_QP,      KIND_LISTENER, KIND_MW,   KIND_MR,
                                   KIND_SRQ,  KIND_CQ,      KIND_HANDLER, KIND_PD,       KIND_RNIC, KIND_MEM};
 
