@@ -1,5 +1,5 @@
-/* What happens between two NICs that are joined: the next message of one is lost, damaged or cut short, or
- * the link is cut. It stands below the port, where a lab's injector stands beside a vendor's NIC. */
+/* Faults between two NICs that are joined: the next message of one is lost, damaged or cut short, or the link
+ * is cut. It is below the port, in the place that a laboratory's injector has beside a vendor's NIC. */
 #ifndef FCVI_AGENT_PROVIDER_INJECT_H
 #define FCVI_AGENT_PROVIDER_INJECT_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* INJECT_ALTER is damage with a CRC that fits: no conforming port can notice it, so it stands for one that
- * does not look. */
+/* INJECT_ALTER is damage with a CRC that fits. No port can notice it, so with it a conforming provider
+ * behaves as one that does not compare the CRC. */
 enum inject_fault {
     INJECT_NOTHING,
     INJECT_LOSE,
@@ -23,7 +23,7 @@ enum inject_fault {
 struct inject {
     enum inject_fault armed[2]; /* by the NIC that sends */
     bool begun[2], down;
-    uint16_t exchange[2]; /* OX_ID of the message that it has met */
+    uint16_t exchange[2]; /* OX_ID of the message that the fault has met */
     uint32_t hits;        /* messages that were met */
 };
 

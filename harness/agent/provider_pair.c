@@ -2,9 +2,9 @@
  * vendor's is, with devices VINIC0 and VINIC1 from the moment it is loaded. The plain agent, and programs of
  * one's own, are tried with it where there is no hardware.
  *
- * With FCVI_PAIR_INJECT=PATH it listens there for what is to happen between the two
- * (harness/shims/inject_pair.py): a line "FAULT [FROM]" is answered by the number of messages that were met,
- * -1 for a fault that is none. */
+ * With FCVI_PAIR_INJECT=PATH it listens at a Unix socket of that name for faults between the two
+ * (harness/shims/inject_pair.py). A client sends one line, "FAULT [FROM]". The answer is the number of
+ * messages that faults have met so far, or -1 when there is no such fault. */
 #include "provider.h"
 
 #include <pthread.h>
@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,8 +21,10 @@ void agent_waits(void) {} /* nobody asks */
 
 static void serve(int client)
 {
+    const struct timeval patience = {.tv_sec = 5}; /* a client that says nothing keeps no other one away */
     char line[64], fault[16];
     unsigned from = 0;
+    setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ssize_t n = recv(client, line, sizeof line - 1, 0);
     line[n > 0 ? n : 0] = '\0';
     int hits = sscanf(line, "%15s %u", fault, &from) >= 1 && from < 2 ? provider_inject(fault, from) : -1;
@@ -40,6 +44,14 @@ static void *listen_for_faults(void *context)
     return NULL;
 }
 
+/* A socket that an earlier process left there may go; any other file is somebody's. */
+static void remove_old(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        (void)unlink(path);
+}
+
 static void take_faults(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -47,7 +59,7 @@ static void take_faults(const char *path)
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (strlen(path) < sizeof address.sun_path)
         memcpy(address.sun_path, path, strlen(path));
-    (void)unlink(path);
+    remove_old(path);
     if (listener < 0 || address.sun_path[0] == '\0' ||
         bind(listener, (const struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0 ||
         pthread_create(&thread, NULL, listen_for_faults, (void *)(intptr_t)listener) != 0) {

@@ -1,5 +1,5 @@
-/* A client of an agent: what is said to it, a line each, and whether it may say anything. Any thread may say
- * something. */
+/* A client of an agent: the lines that it is sent, and whether it may ask for anything. Any thread may send
+ * it a line. */
 #ifndef FCVI_LINES_CLIENT_H
 #define FCVI_LINES_CLIENT_H
 

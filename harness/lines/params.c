@@ -18,6 +18,14 @@ void params_no_room(struct params *p, const char *what)
     p->room = true;
 }
 
+void params_cannot(struct params *p, const char *why)
+{
+    if (p->why[0] != '\0')
+        return;
+    snprintf(p->why, sizeof p->why, "%s", why);
+    p->room = true;
+}
+
 bool params_has(const struct params *p, const char *name)
 {
     const json_t *value = json_object_get(p->object, name);

@@ -24,7 +24,9 @@ bool params_is_hex(const json_t *value, size_t least, size_t most);
 size_t params_hex(struct params *p, const char *name, unsigned char *out, size_t least, size_t most);
 struct params params_table(struct params *p, const char *name);
 void params_wrong(struct params *p, const char *name, const char *wanted);
-/** The agent itself cannot: told as LINE_ROOM. */
+/** The agent has no room for more of these: told as LINE_ROOM. */
 void params_no_room(struct params *p, const char *what);
+/** The agent itself cannot do it, for the reason in `why`: told as LINE_ROOM. */
+void params_cannot(struct params *p, const char *why);
 
 #endif

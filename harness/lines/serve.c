@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16 };
+enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_IDLE_S = 86400 };
 
 static int64_t now_ms(void)
 {
@@ -46,7 +46,8 @@ static void send_away(int listening)
 
 enum event { READY, SILENT, ENDED };
 
-/* Until the client has said something; others are sent away meanwhile. With no client, until one comes. */
+/* Waits until the client has said something, and sends others away meanwhile. Without a client it waits for
+ * one. */
 static enum event await(const struct serve *o, int source, int64_t until)
 {
     bool served = o->listening >= 0 && source != o->listening;
@@ -231,16 +232,20 @@ static int serve_all(struct serve *o)
     return 0;
 }
 
+/* A longer line is no token: a client that names all of it would be refused. */
 static bool read_token(const char *path, char *token)
 {
     FILE *file = fopen(path, "re");
     size_t length = 0;
+    int behind = EOF;
     if (file != NULL && fgets(token, SERVE_MOST_TOKEN + 1, file) != NULL)
         length = strcspn(token, "\r\n");
+    if (length == SERVE_MOST_TOKEN)
+        behind = fgetc(file);
     if (file != NULL)
         fclose(file);
     token[length] = '\0';
-    return length >= LEAST_TOKEN;
+    return length >= LEAST_TOKEN && (behind == EOF || behind == '\r' || behind == '\n');
 }
 
 enum serve_option serve_option(struct serve *s, const char *name, const char *value)
@@ -253,10 +258,11 @@ enum serve_option serve_option(struct serve *s, const char *name, const char *va
         return SERVE_WRONG;
     }
     if (strcmp(name, "--idle") == 0) {
-        s->idle_ms = strtol(value, &end, 10) * 1000;
-        if (*end == '\0' && s->idle_ms > 0 && s->idle_ms <= 86400000)
+        long seconds = strtol(value, &end, 10);
+        s->idle_ms = seconds > 0 && seconds <= MOST_IDLE_S ? seconds * 1000 : 0;
+        if (*end == '\0' && s->idle_ms > 0)
             return SERVE_TAKEN;
-        fprintf(stderr, "%s: --idle must be 1 to 86400 seconds\n", s->program);
+        fprintf(stderr, "%s: --idle must be 1 to %d seconds\n", s->program, MOST_IDLE_S);
         return SERVE_WRONG;
     }
     return SERVE_UNKNOWN;

@@ -2,7 +2,7 @@
 """An injector for ``fcvi run --dut api --inject``, as a laboratory would write one: it tells libvipl-pair.so what to do.
 
 ``inject_pair.py PATH FAULT [FROM]`` connects to PATH, which FCVI_PAIR_INJECT named to the library. It prints how many messages
-were met so far. The exit status is 0 when the fault was armed, and 4 when it is none that can be made.
+were met so far. The exit status is 0 when the fault was armed, and 4 when there is no such fault.
 """
 
 from __future__ import annotations

@@ -52,7 +52,10 @@ def test_a_device_is_not_run_with_the_cases_of_the_other_edition(options: tuple[
     assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1 and done.stdout == ""
 
 
-@pytest.mark.parametrize("other", [("--wire", "tcp"), ("--dut", "api", "--agent", "exec:x"), ("--dut", "ref:vitcp")])
+@pytest.mark.parametrize(
+    "other",
+    [("--wire", "tcp"), ("--dut", "api", "--agent", "exec:x"), ("--dut", "verbs", "--agent", "exec:x"), ("--dut", "ref:vitcp")],
+)
 def test_it_is_an_edition_of_frames(other: tuple[str, ...]) -> None:
     done = fcvi("run", "--revision", "rev1", *other)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "leave out --wire tcp" in done.stderr

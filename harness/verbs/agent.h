@@ -1,8 +1,8 @@
 /* fcvi-verbs-agent: the wire "verbs" of the DUT protocol over libibverbs and librdmacm.
  *
- * `lock` guards the table of things, the calls on their way and what connections have said; no call of a
- * provider is made under it. A thing is held while a call uses it, and is destroyed only when nobody holds
- * it. */
+ * `lock` guards the table of things, the calls that have not returned and the events of connections; no call
+ * of a provider is made under it. A thing is held while a call uses it, and is destroyed only when nobody
+ * holds it. */
 #ifndef FCVI_VERBS_AGENT_H
 #define FCVI_VERBS_AGENT_H
 
@@ -21,7 +21,7 @@ enum {
     VERBS_SGES = 1024,          /* of a WR */
     VERBS_PRIVATE = 255,        /* bytes that rdma_conn_param has room for */
     VERBS_CONNECTIONS = 4096,   /* that stand, begin or are asked for */
-    VERBS_CLEAN_MS = 10 * 1000, /* for a reset to end calls, and again to destroy what is left */
+    VERBS_CLEAN_MS = 10 * 1000, /* for a reset to end calls, and as long again to destroy what is left */
 };
 
 enum kind {
@@ -65,7 +65,7 @@ struct thing {
     };
     const struct device *device; /* of an RNIC and of a QP; NULL: none that the agent serves */
     struct connection *to;       /* of a QP; NULL: none */
-    bool moved;                  /* QP: out of RESET, as far as the agent knows */
+    bool moved;                  /* QP: out of RESET, as far as the agent knows; RNIC: its events ended */
     bool read_only;              /* memory */
     bool init_by_agent;          /* QP: the agent chose the rights of its INIT */
     unsigned char *pages;        /* of memory, with a page before and behind */

@@ -33,6 +33,13 @@ static bool hold(struct verbs *v, struct params *p, size_t length)
     return room;
 }
 
+static void give_back(struct verbs *v, size_t length)
+{
+    pthread_mutex_lock(&v->lock);
+    v->memory -= length;
+    pthread_mutex_unlock(&v->lock);
+}
+
 /* A page before and one behind that nobody may touch: what is aimed there hits nobody's memory. */
 static bool make(struct thing *t, size_t align, const unsigned char *pattern, size_t period)
 {
@@ -61,11 +68,14 @@ json_t *verb_mem_new(struct verbs *v, struct params *p)
     const char *pages = params_has(p, "pages") ? params_choice(p, "pages", kinds) : kinds[0];
     if (params_has(p, "fill"))
         period = params_hex(p, "fill", pattern, 1, sizeof pattern);
-    if (p->why[0] != '\0' || !hold(v, p, length + 3 * (size_t)PAGE))
+    const size_t cost = length + 3 * (size_t)PAGE;
+    if (p->why[0] != '\0' || !hold(v, p, cost))
         return NULL;
     struct thing *t = things_new(v, p, KIND_MEM);
-    if (t == NULL)
+    if (t == NULL) {
+        give_back(v, cost);
         return NULL;
+    }
     t->length = length;
     t->read_only = pages == kinds[1];
     outcome_begin(&o);
@@ -73,6 +83,7 @@ json_t *verb_mem_new(struct verbs *v, struct params *p)
         if (t->pages != NULL)
             munmap(t->pages, t->pages_length);
         things_forget(v, t);
+        give_back(v, cost);
         params_no_room(p, "memory");
         return NULL;
     }

@@ -248,14 +248,14 @@ static json_t *reset(struct verbs *v, struct params *p)
         return NULL;
     v->started = false;
     if (!verbs_end_calls(v)) {
-        params_no_room(p, "resets: a call of the provider's has not returned");
+        params_cannot(p, "nothing can be reset: a call of the provider's has not returned");
         return NULL;
     }
     const char *left = verbs_destroy_all(v);
     if (left != NULL) {
-        char words[96];
-        snprintf(words, sizeof words, "resets: this cannot be destroyed: %s", left);
-        params_no_room(p, words);
+        char words[sizeof p->why];
+        snprintf(words, sizeof words, "the reset could not destroy everything: %s", left);
+        params_cannot(p, words);
         return NULL;
     }
     verbs_unwatch(v);
@@ -323,7 +323,7 @@ static void take_line(struct client *c, const char *line, size_t length)
         return;
     const json_t *id = json_object_get(message, "id");
     const char *method = json_string_value(json_object_get(message, "method"));
-    bool stranger = !c->spoken && method == NULL; /* no client of ours: nothing of it is taken */
+    bool stranger = !c->spoken && method == NULL; /* it speaks another protocol, so it is let go */
     c->spoken = c->spoken || method != NULL;
     if (json_is_object(message) && json_is_null(json_object_get(message, "params")))
         json_object_del(message, "params");
@@ -371,8 +371,10 @@ struct verbs *verbs_new(int sink, const struct layer *layer, const struct device
 
 void verbs_free(struct verbs *v)
 {
-    if (!verbs_end_calls(v) || verbs_destroy_all(v) != NULL)
-        return; /* a thread is caught, or something is left: they keep what they use */
+    if (!verbs_end_calls(v) || verbs_destroy_all(v) != NULL) {
+        v->client.failed = true; /* the next client may get the same descriptor: nothing more goes there */
+        return;                  /* a thread is caught, or something is left: they keep what they use */
+    }
     verbs_unwatch(v);
     pthread_mutex_lock(&v->lock);
     bool ran[VERBS_LANES];

@@ -62,7 +62,7 @@ static bool destroy(struct verbs *v, struct thing *t)
     return returned == 0;
 }
 
-/* The next of a kind that nobody uses, taken out; NULL: none. */
+/* The next of a kind, when nobody uses it any more, taken out; NULL: none. */
 static struct thing *next_free(struct verbs *v, enum kind kind, size_t *at)
 {
     pthread_mutex_lock(&v->lock);
@@ -77,7 +77,7 @@ static struct thing *next_free(struct verbs *v, enum kind kind, size_t *at)
     return t;
 }
 
-/* Once through all of a kind; how many stay. */
+/* Tries to destroy each object of a kind once. Returns how many are left. */
 static size_t pass(struct verbs *v, enum kind kind)
 {
     size_t stay = 0, at = 0;

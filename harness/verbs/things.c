@@ -64,7 +64,7 @@ struct thing *things_take_out(struct verbs *v, struct params *p, const char *nam
         if (t->users > 0) {
             t->going = false;
             t = NULL;
-            params_no_room(p, "calls: one with this thing has not returned");
+            params_cannot(p, "the object is in use: a call with it has not returned");
         }
     }
     pthread_mutex_unlock(&v->lock);

@@ -77,7 +77,7 @@ static void tell(struct verbs *v, const struct thing *rnic, const struct ibv_asy
     client_notify(&v->client, "async", said);
 }
 
-/* A device that is gone says nothing more. */
+/* A channel of events that fails belongs to a device that is gone: it is not read again. */
 static void read_async(struct verbs *v, struct thing *rnic)
 {
     struct ibv_async_event e;

@@ -225,7 +225,8 @@ static bool receives(struct verbs *v, struct params *p, struct recv_list *out)
 
 /* ---- posts ---- */
 
-/* How many WRs stand before the bad one; 0 when the provider named none of the list, which `named` tells. */
+/* How many WRs are before the bad one. When the provider named no WR of the list, it is 0, and `named` is
+ * false. */
 static void posted(json_t *result, const void *bad, const void *wrs, size_t count, size_t size)
 {
     for (size_t i = 0; i <= count; i++)

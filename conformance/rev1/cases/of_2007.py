@@ -15,7 +15,7 @@ from fcvi.engine.catalogue import load_errata, not_held
 from conformance.fcvi.cases import all_cases as all_of_2007
 from conformance.rev1.book import NAME, PROTOCOL
 
-#: All that they demand holds, and they are left out: why. What R1 cases cover stands with them.
+#: Cases of 2007 that are left out although all that they demand holds, each with the reason. There is none today.
 CANNOT: Mapping[str, str] = {}
 
 #: The least Data_Field in which a connect IU has one frame (6.7, 6.8): variants with a smaller one cannot be.

@@ -196,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
-    if args.revision == "rev1" and (args.wire == "tcp" or args.dut == "api" or "vitcp:" in args.dut + ":"):
+    if args.revision == "rev1" and (args.wire == "tcp" or args.dut in CALLS_ALONE or "vitcp:" in args.dut + ":"):
         complain("--revision rev1 is an edition of FC-VI over Fibre Channel: leave out --wire tcp, and name no device of VI/TCP or "
                  "of calls alone")  # fmt: skip
         return 2

@@ -18,10 +18,11 @@ from .inject import Injector
 from .planes import Control, monotonic_us
 
 _ANSWER_US = 300  # a call that does not block is answered within this time, mostly
-#: Claims about a wire of TCP. Here the wire is the agents' affair, but for which one it is.
+#: Claims about TCP streams, which no case looks at here: the wire is the agents' own. `tcp`, which names the wire, is kept.
 _OF_STREAMS = frozenset(("ipv6", "flow_control"))
-_GATHER_US = 200  # what belongs to something follows so soon
+_GATHER_US = 200  # what belongs together follows within this time
 _END_US = 10_000_000  # a process that is told to end has ended within this time
+_END_STEP_S = 0.005
 
 _USUAL = {"api": "fcvi-agent", "verbs": "fcvi-verbs-agent"}
 
@@ -35,7 +36,7 @@ class ApiDut(Dut):
         self._injector = injector  # without one, faults are asked of the first agent
         self.spec, self.clock = wire, "real"
         self._agents = agents
-        self._open: list[Reply] = []
+        self._open: list[tuple[Reply, Control]] = []  # what has not been answered, and whose answer it is
         self._config: dict[str, Any] = {}
         self._latest: Optional[tuple[Reply, Control]] = None
         self._since = monotonic_us()
@@ -60,56 +61,70 @@ class ApiDut(Dut):
         return max(0, monotonic_us() - self._since)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
-        """``end`` says whose agent it is. Which devices there are, and in how many processes, nobody else can say."""
+        """``end`` says whose agent it is. Three methods are not an agent's alone: ``agent.devices`` speaks of all agents, and
+        ``agent.restart`` (VIPL) and ``agent.exit`` (verbs) put a new process into the place of one.
+        """
         if method == "agent.devices":
             addresses = {"addresses": self.addresses} if self.addresses else {}
             told = {"devices": self.devices, "agents": len(self._agents), **addresses}
             return Reply(method, True, told, time_us=self._now())
         if method == "agent.restart":
-            return self._end_process(params.get("end", 0))
+            return self._restarted(params.get("end", 0))
         if method == "inject" and self._injector is not None:
             result = self._injector(params)
             return Reply(method, True, result, time_us=self._now())
         end = params.get("end", 0)
         agent = self._agents[end if isinstance(end, int) and 0 <= end < len(self._agents) else 0]
         if method == "agent.exit":
-            return self._ended(agent)
+            return self._exited(agent)
         reply = agent.request(method, {name: value for name, value in params.items() if name != "end"})
         if reply.done:
             reply.time_us = self._now()
         else:
-            self._open.append(reply)
+            self._open.append((reply, agent))
         self._latest = (reply, agent)
         return reply
 
-    def _end_process(self, end: Any) -> Reply:
-        """End the agent of this end, which is not the only one, and start it anew: what the process held is no more."""
+    def _restarted(self, end: Any) -> Reply:
+        """End the process of the second end from outside, by closing its input or by force. Only what the suite has started
+        can be started anew, and the first agent is the one that goes on."""
         if end not in range(1, len(self._agents)) or not self._specs[end].startswith("exec:"):
             return Reply("agent.restart", True, error=(METHOD_NOT_FOUND, "no process of its own"), time_us=self._now())
-        self._latest = None
         self._agents[end].restart()
-        self._agents[end].reset({**self._config, "end": end})
+        self._begin_anew(self._agents[end])
         return Reply("agent.restart", True, {}, time_us=self._now())
 
-    def _ended(self, agent: Control) -> Reply:
-        """The process of an agent ends at once; a new one takes its place, with nothing open. What was open there is lost."""
-        try:
-            agent.request("agent.exit", {})
-            limit = monotonic_us() + _END_US
-            while monotonic_us() < limit:
-                agent.pump()
-                time.sleep(0.005)
-            raise Unavailable("the agent goes on after agent.exit")
-        except DutError:
-            pass  # it has ended
+    def _exited(self, agent: Control) -> Reply:
+        """Have an agent end its own process at once: the agent may run on another host, where only it can do so."""
+        self._await_end(agent)
         try:
             agent.restart()
         except DutError as error:
             raise Unavailable(f"the agent ended and cannot be attached again: {error}") from error
+        self._begin_anew(agent)
+        return Reply("agent.exit", True, {}, time_us=self._now())
+
+    def _await_end(self, agent: Control) -> None:
+        """Raises Unavailable when the agent refuses to end, or goes on."""
+        try:
+            reply = agent.request("agent.exit", {})
+            limit = monotonic_us() + _END_US
+            while monotonic_us() < limit:
+                agent.pump()
+                if reply.error is not None:
+                    raise Unavailable(f"the agent answered agent.exit with error {reply.error[0]} ({reply.error[1]})")
+                time.sleep(_END_STEP_S)
+        except DutError:
+            return  # the connection is closed: it has ended
+        raise Unavailable("the agent goes on after agent.exit")
+
+    def _begin_anew(self, agent: Control) -> None:
+        """Set up the process that took the place of one that has ended. Nobody answers what was open in that one."""
+        self._open = [(reply, whose) for reply, whose in self._open if whose is not agent]
+        if self._latest is not None and self._latest[1] is agent:
+            self._latest = None
         end = self._agents.index(agent)
         agent.reset({**self._config, "end": end} if len(self._agents) > 1 else self._config)
-        self._open = [reply for reply in self._open if reply.done] if len(self._agents) > 1 else []
-        return Reply("agent.exit", True, {}, time_us=self._now())
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         raise Unavailable(f"--dut {self.spec} has no wire: the case needs {method}")
@@ -124,9 +139,9 @@ class ApiDut(Dut):
                 self.inbox.append(Notification(method, {**params, "end": end} if end else params, time_us, time_us))
             found = found or bool(agent.inbox)
             agent.inbox.clear()
-            for reply in [r for r in self._open if r.done]:
+            for reply in [r for r, _ in self._open if r.done]:
                 reply.time_us, found = now, True
-            self._open = [r for r in self._open if not r.done]
+            self._open = [(r, whose) for r, whose in self._open if not r.done]
         return found
 
     def _listen(self, us: int, latest: Optional[Reply] = None) -> None:

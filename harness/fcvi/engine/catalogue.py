@@ -126,7 +126,7 @@ def _errata(protocol: Protocol) -> dict[str, Erratum]:
 
 
 def load_requirements(protocols: Chosen = None) -> tuple[Requirement, ...]:
-    """Every requirement of these standards (of all that are registered), in their order; one that two have once."""
+    """Every requirement of these standards (of all that are registered), in their order; one that two share is there once."""
     return tuple({r.id: r for p in _chosen(protocols) for r in _requirements(p)}.values())
 
 

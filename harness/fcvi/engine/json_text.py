@@ -1,6 +1,6 @@
 """JSON as text, in a part of the time that ``json.dumps`` takes: evidence and report are tens of thousands of short values.
 
-What JSONEncoder.encode makes anew for every value is made once, where this Python has it in C.
+JSONEncoder.encode builds an encoder for every value. This module builds one for all of them, where Python has it in C.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def _text(data: Any, line: str, ascii_only: bool) -> str:
 def indented(data: Any, ascii_only: bool = True) -> str:
     """As ``json.dumps(data, indent=1)``, byte for byte. Names of members are strings.
 
-    The encoder in C does not indent; it gets the line breaks of what has no object and no array in it as separators.
+    The encoder in C does not indent. So it writes only runs of members without members of their own, and gets their line break
+    and indent as the separator.
     """
     return _text(data, "\n ", ascii_only)

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* Each WR of a list is changed before it is posted, and put back after it. */
+/* Each WR of a list is changed before it is posted, and stays so: agent.loop, which posts one WR again and
+ * again, changes it each time. */
 #define CHANGE(name, condition, change)                                                                      \
     static int name(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)                     \
     {                                                                                                        \
@@ -165,15 +166,13 @@ static void install_bad_is_first(struct layer *layer)
     layer->post_send = bad_is_first;
 }
 
-/* A queue that takes four WRs, whatever was granted: counted by QP until a WC of it is polled. */
-static struct {
-    uint32_t qp_num;
-    unsigned posted;
-} counted[FAULTS_KNOWN];
+/* A queue that takes four WRs, whatever was granted: they are counted by QP number, until a WC of the QP is
+ * polled. */
+static unsigned counted[FAULTS_KNOWN];
 
 static int small_queue(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-    unsigned *posted = &counted[qp->qp_num % FAULTS_KNOWN].posted;
+    unsigned *posted = &counted[qp->qp_num % FAULTS_KNOWN];
     for (; wr != NULL; wr = wr->next) {
         struct ibv_send_wr one = *wr, *ignored = NULL;
         one.next = NULL;
@@ -191,7 +190,7 @@ static int small_queue_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
     int got = layer_plain.poll_cq(cq, count, wc);
     for (int i = 0; i < got; i++)
-        counted[wc[i].qp_num % FAULTS_KNOWN].posted = 0;
+        counted[wc[i].qp_num % FAULTS_KNOWN] = 0;
     return got;
 }
 

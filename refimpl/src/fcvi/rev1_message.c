@@ -1,7 +1,8 @@
-/* Rev 1.0 (1999): Messages at the receiver. Nobody tells the length of a Send or an RDMA Write (R09): it is
- * known when the last frame has come, and `total` is what is known of it. Over several IUs RLTV_OFF goes on,
- * or begins again, with a VI_RMT_VA that goes on instead or with nothing but the order of the IUs (5.6.6,
- * R02). The clauses in this file are the draft's. */
+/* Rev 1.0 (1999): Messages at the receiver. No field tells the length of a Send or an RDMA Write (R09). It is
+ * known when the last frame has come; until then `total` is the length that has been seen. In a Message of
+ * several IUs RLTV_OFF may go on from IU to IU, or begin again in each. Where it begins again, VI_RMT_VA goes
+ * on instead, or for a Send nothing but the order of the IUs tells the place (5.6.6, R02). The clauses in
+ * this file are the draft's. */
 #include "message.h"
 
 static bool is_request(const struct message *m, const struct fcvi_frame *f)
@@ -24,8 +25,8 @@ static bool grow(struct message *m, uint64_t end)
     return true;
 }
 
-/* In order: whether the frame goes on from the one before, and which place that gives its data. Of a Message
- * Request, or of the FCVI_READ_RESP to an own one. */
+/* Frames in order: whether this one follows the one before, by the place that it gives its data. It is a
+ * frame of a Message Request, or of the FCVI_READ_RESP to a request of ours. */
 bool fcvi_rev1_message_next(struct message *m, const struct fcvi_frame *f)
 {
     uint32_t at = (uint32_t)fcvi_FC_Parameter(f->fc);
@@ -50,8 +51,8 @@ bool fcvi_rev1_message_next(struct message *m, const struct fcvi_frame *f)
     return true;
 }
 
-/* Out of order: whether the frame can belong to the Message. What began again could not be told from what was
- * sent before, so only RLTV_OFF that goes on is taken here. */
+/* Frames out of order: whether this one can belong to the Message. A frame whose RLTV_OFF began again looks
+ * like one that was sent before, so RLTV_OFF has to go on here. */
 bool fcvi_rev1_message_fits(struct message *m, const struct fcvi_frame *f)
 {
     bool known = m->ended || m->final_seen; /* total is the length */
@@ -66,7 +67,7 @@ bool fcvi_rev1_message_fits(struct message *m, const struct fcvi_frame *f)
     return grow(m, end);
 }
 
-/* A Send has become longer than its Descriptor can take. */
+/* A frame has made the Send longer: it may not fit into its Descriptor any more. */
 void fcvi_rev1_message_grown(struct fcvi_port *p, const struct vi *vi, struct message *m)
 {
     if (m->op != FCVI_SEND || m->entry == NONE || m->fault != FAULT_NONE)

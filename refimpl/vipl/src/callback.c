@@ -73,9 +73,9 @@ static void run(struct device *d, struct callback *c)
     d->dispatched_nic = NULL;
 }
 
-/* VI-DG 3.1.2: when the NIC is closed the program may take away what its handlers use. One that closes the
- * NIC itself does not wait for its own end. A handler runs in another thread, which needs the lock to come to
- * its end: the host's pump need not release it, and at the end of a world it does not. */
+/* VI-DG 3.1.2: when the NIC is closed the program may take away what its handlers use. A handler that closes
+ * the NIC itself is not waited for. Any other one runs in another thread and needs the lock to come to its
+ * end, so the lock is released here, whatever the host's pump does. */
 void vipl_callbacks_await(struct device *d, const void *nic)
 {
     static const struct timespec look = {.tv_nsec = 100000};

@@ -1,9 +1,9 @@
 /* Rev 1.0, 5.6.5, 5.6.6 and clause 6: what goes on from frame to frame of one side of an Exchange. */
 #include "rev1.h"
 
-/* R06: each side counts its own, or goes on from the other's count where its Sequence begins. Whose other
- * side does not count so goes on from the other's number, or from the number of frames that the Exchange had.
- */
+/* R06: a side counts its own frames from 0, or goes on from the count of the other side where its Sequence
+ * begins. If the other side counts its own frames alone, going on can mean two numbers: the one behind the
+ * other side's last, or the number of frames that both have sent in the Exchange. */
 static bool continues(const struct r1_at_hand *r, uint16_t cnt)
 {
     if (r->own->frame != 0 && cnt == (uint16_t)(r->own->cnt + 1))

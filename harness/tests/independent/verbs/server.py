@@ -288,7 +288,7 @@ class Server:
             return {}
         held = memory.data[offset:offset + length]
         wrong = [index for index in range(length) if held[index] != data[index]] if held != data else []
-        return {"wrong": len(wrong), "first": offset + wrong[0] if wrong else None}
+        return {"wrong": len(wrong), "first": wrong[0] if wrong else None}
 
     def _mem_poll(self, params: Params) -> Wait:
         places = params.get("places")
