@@ -281,7 +281,7 @@ def many(t: Verbs) -> None:
     elif what == "faults":
         for turn in range(6):
             q = pair(t, sq_size=64, rq_size=64)
-            got = receives(q.b, q.mb, 20)
+            got = receives(q.b, q.mb, 40)  # one for each Send: a sender that waits for a Receive owes nothing (B21)
             wrs_: list[dict[str, Any]] = [{"opcode": "SEND", "sges": [q.ma.sge(0, 8)]} for _ in range(30)]
             wrs_[5 * turn + 2] = {"opcode": "SEND", "sges": [unknown(t, q.ma)]}
             made = q.a.post(wrs_, must=False).wrs
