@@ -20,7 +20,7 @@ from conformance.verbs.steps.windows import bind, invalidate, kind, per_qp, wind
 @verbs(67, "Send with Invalidate", "7.4.2-10 7.8-02 7.8-06..07 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64", variants=each("what", [
            "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region"],
-           {"local-rights": IWARP, "bound-region": MW}))  # fmt: skip
+           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]

@@ -272,7 +272,7 @@ FAULTS: List[Fault] = [
     Fault("send-inv-plain", "VERBS-9.3.1.1-02", BOTH, "Send with Invalidate is sent as a Send"),
     Fault("send-inv-not-told", "VERBS-9.3.2.1-05", BOTH, "the WC does not tell of the invalidation"),
     Fault("send-inv-tells-other", "VERBS-9.3.2.1-05", BOTH, "the WC tells of another STag"),
-    Fault("send-inv-local-rights", "VERBS-7.8-06", BOTH, "an STag with local rights is invalidated by the peer"),
+    Fault("send-inv-local-rights", "VERBS-7.8-06", IWARP, "an STag with local rights is invalidated by the peer"),
     Fault("send-inv-error-ignored", "VERBS-8.3.2-06", BOTH, "a remote invalidation that fails is told as success"),
     Fault("event-never", "VERBS-8.2.5-04", BOTH, "an armed CQ makes no event"),
     Fault("event-only-first", "VERBS-8.2.5-04", BOTH, "a CQ makes an event for its first entry alone"),
