@@ -14,7 +14,7 @@ from conformance.verbs.steps.sets import INVALIDATE, SUCCESS
 from conformance.verbs.steps.session import (
     LOCAL_WRITE, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives, returned, said,
 )  # fmt: skip
-from conformance.verbs.steps.windows import bind, invalidate, kind, per_qp, window
+from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
 
 @verbs(67, "Send with Invalidate", "7.4.2-10 7.8-02 7.8-06..07 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
@@ -135,7 +135,7 @@ def still(t: Verbs, mem: Mem) -> None:
        errata="B54 B64 B65 B68", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "unknown", "bound-region", "other-qp", "other-pd", "rebind",
-                          "list", "fence", "loop"], {"loop": MT})])  # fmt: skip
+                          "list", "fence", "loop"], {"loop": MT, "other-qp": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
     what = t.params["what"]
@@ -181,8 +181,6 @@ def by_oneself(t: Verbs) -> None:
         key = {"key": made.rkey ^ 0x15, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey}[what]
         bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.8-05"] if what == "key" else [])], what)
     elif what == "other-qp":
-        if not per_qp(t):
-            t.skip("windows of this device belong to a PD, or to a QP number alone (B65)")
         q = pair(t)
         bad(t, q, made.rkey, ["7.10.4-01", "8.3.2-10"], what)
         allowed(t, p, "write", view, "7.10.4-01")
