@@ -135,17 +135,21 @@ def still(t: Verbs, mem: Mem) -> None:
        errata="B54 B64 B65 B68", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "unknown", "bound-region", "other-qp", "other-pd", "rebind",
-                          "list", "fence", "loop"], {"loop": MT, "other-qp": IWARP})])  # fmt: skip
+                          "list", "fence", "fence-region", "loop"], {"loop": MT, "other-qp": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
     what = t.params["what"]
     if kind(t) == 1 and not t.iwarp:
         t.skip("windows of type 1 are not invalidated (B65)")
-    if what == "plain" and t.params["op"] == "read" or what == "fence":
+    if what == "plain" and t.params["op"] == "read" or what.startswith("fence"):
         need_read(t)
     p, mem = pair(t), region(t)
     if what in ("new", "other-pd"):
         new_window(t, p, what)
+        alive(t)
+        return
+    if what == "fence-region":
+        fenced_region(t, p)
         alive(t)
         return
     mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
@@ -256,3 +260,18 @@ def fenced(t: Verbs, p: Pair, mem: Mem, rkey: int) -> None:
                     {"opcode": "LOCAL_INV", "sges": [], "invalidate": rkey, "flags": ["SIGNALED", "FENCE"]}]).wrs  # fmt: skip
     good(wrs, "8.2.2.2-04", "a Read and an Invalidate with a fence behind it")
     t.require(mem.wrong(19, 0, 1024) == 0, "8.2.2.2-04", "the sink of the Read", "wrong", "what the peer has")
+
+
+def fenced_region(t: Verbs, p: Pair) -> None:
+    """A Read of one's own, and with a fence behind it an Invalidate of its sink, which a provider may not take for a region.
+
+    Where the Invalidate is an error, the Read before it may be flushed (B14). An error of the Read says that it came too late.
+    """
+    sink = p.b.node.mem(65536)
+    p.ma.pattern(20)
+    reads = [{"opcode": "RDMA_READ", "sges": [sink.sge(k * 4096, 4096)], "remote": p.ma.remote(0)} for k in range(4)]
+    made = p.b.post([*reads, {"opcode": "LOCAL_INV", "sges": [], "invalidate": sink.rkey, "flags": ["SIGNALED", "FENCE"]}],
+                    must=False).wrs  # fmt: skip
+    t.reap(made)
+    bad = [wr.status for wr in made[:4] if not wr.good and not (wr.flushed and not (len(made) > 4 and made[4].good))]
+    t.require(not bad, "8.2.2.2-04", "Reads whose sink is invalidated by a WR with a fence behind them", bad, SUCCESS)

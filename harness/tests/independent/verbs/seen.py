@@ -4,7 +4,7 @@ from typing import Dict
 
 SEEN: Dict[str, str] = {
     "query-refused": "cq_sizes",
-    "query-cqe-limit-high": "cq_sizes",
+    "query-cqe-limit-low": "cq_sizes",
     "query-max-sge-three": "pd_in_use",
     "query-no-pds": "limits_are_true",
     "query-srq-wr-not-told": "limits_are_true",
@@ -130,9 +130,8 @@ SEEN: Dict[str, str] = {
     "srq-limit-arms-once": "srq_limit",
     "srq-limit-unchecked": "srq_limit",
     "query-srq-no-limit": "srq_limit",
-    "query-wr-limit-high": "limits_are_true",
+    "query-wr-limit-low": "limits_are_true",
     "query-sge-limit-high": "limits_are_true",
-    "query-reads-few": "limits_are_true",
     "query-srq-not-told": "limits_are_true",
     "pd-freed-with-qp": "pd_in_use",
     "pd-freed-with-mr": "pd_in_use",
@@ -258,7 +257,6 @@ SEEN: Dict[str, str] = {
     "idle-to-terminate": "idle_moves",
     "idle-sends-complete": "idle_sends_wait",
     "connect-clears-sends": "idle_sends_wait",
-    "terminate-with-event": "terminate_by_modify",
     "closing-receives-succeed": "orderly_close",
     "close-complete-silent": "orderly_close",
     "closed-peer-stays": "orderly_close",
