@@ -309,7 +309,7 @@ def at_once(t: Verbs) -> None:
         p.a.read(p.mb.remote(0), p.ma.sge(0, 1 << 18))
         wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 18)], "remote": p.mb.remote(0), "flags": ["SIGNALED", "FENCE"]}
     elif what == "full":
-        wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 18)], "remote": p.mb.remote(0), "times": p.a.size("sq") + 1}
+        wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 15)], "remote": p.mb.remote(0), "times": p.a.size("sq") + 1}
     posted = p.a.post([wr], queue=queue, must=False)
     took = posted.call.result().get("us")
     quick = not isinstance(took, int) or took <= t.bound_us
