@@ -4,10 +4,10 @@ Neither is an oracle. Where one is known to do other than the text, its `rdma-KI
 and reason; the run notices a deviation that is gone as well as one that is new. The two lanes are never added up.
 A lane boots one guest for two Queue Pairs on one device; `--pair` boots two, joined by a private socket, for an agent in each.
 
-Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded deviations.
-With it those that end the guest's kernel are run as well, each in a boot of its own.
-`rdma_choose.py` writes that list from the report of a run of all. `--boots N` boots a lane N times and prints each variant whose verdict
-was not the same every time.
+Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded
+deviations. `rdma_choose.py` writes that list from the report of a run of all. With `--all` those that end the guest's kernel are
+run as well, each in a boot of its own. `--boots N` boots a lane N times and prints each variant whose verdict was not the same
+every time.
 
 Exit status: 0 all as recorded, 1 not, 3 it cannot be run here (the reason is said: skipped, because ...).
 """
@@ -50,8 +50,8 @@ ENDS_THE_GUEST = {
 }
 #: Those two are not run with the others, and neither are the variants of VERBS.2 that end as its first does.
 LEFT_OUT = {kind: ("VERBS.2",) * (kind == "siw") + (*ENDS_THE_AGENT.get(kind, ()), *ENDS_THE_GUEST[kind]) for kind in KINDS}
-#: Variants without one verdict: those that need a process for each end, what another case judges already, and a race of siw, in which
-#: a Read that is outstanding at the peer's close is flushed once or twice (VERBS-8.2.4-04).
+#: Variants without one verdict: those that need a process for each end, what another case judges already, and a race of siw, in
+#: which a Read that is outstanding at the peer's close is flushed once or twice (VERBS-8.2.4-04).
 UNDECIDED = {
     "rxe": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"),
     "siw": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed", "VERBS.8/illegal", "VERBS.15/peer-read"),
@@ -144,7 +144,8 @@ def ends_the_guest(images: Path, kind: str, overlay: str) -> int:
     for case, (row, reason) in ENDS_THE_GUEST.get(kind, {}).items():
         with guests(images, kind, 1, overlay) as (guest,):
             relay = rdma_vm.Relay(guest, guest.where / "agent")
-            words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", case, "--agent", f"unix:{guest.where}/agent", "--quiet"]
+            agent = f"unix:{guest.where}/agent"
+            words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", case, "--agent", agent, "--quiet"]
             subprocess.run(words, timeout=_CASES_S, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             ended = guest.has_ended()
             relay.close()
