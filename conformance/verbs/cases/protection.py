@@ -214,6 +214,7 @@ def local_rights(t: Verbs) -> None:
         wrs = [p.a.send(source.sge(0, LENGTH)), p.a.write(p.mb.remote(512), source.sge(0, LENGTH))]
         row = "7.4.1-01" if what == "send-from-none" else "7.4.1-03"
         good([*wrs, got], row, f"a Send and a Write from memory with {'+'.join(rights) or 'no rights'}")
+        t.require(got.good, "7.4.1-04", "a Receive into memory with local write alone", got.status, SUCCESS)
         behind = p.b.recv(p.mb.sge(0, 8))
         good([p.a.send(source.sge(0, 8)), behind], row, "a Send behind them")
         for mem, at in ((sink, 0), (p.mb, 512)):
@@ -336,9 +337,10 @@ def remote_gone(t: Verbs, p: Pair, mem: Mem, op: str) -> None:
     t.require(all(wr.status in wanted for wr in made), "7.9-01", f"a {op} by an rkey that is gone", [wr.status for wr in made],
               " or ".join(sorted(wanted)))  # fmt: skip
     t.wait(t.quiet_us // 2)
-    t.require(mem.untouched(), "7.9-01", f"memory that was deregistered ({op})", "changed", "as it was")
-    if op == "read":
-        t.require(p.ma.untouched(16, LENGTH - 16), "7.9-01", "the sink of a Read by an rkey that is gone", "filled", "as it was")
+    for row in ("7.9-01", "7.9-04"):
+        t.require(mem.untouched(), row, f"memory that was deregistered ({op})", "changed", "as it was")
+        if op == "read":
+            t.require(p.ma.untouched(16, LENGTH - 16), row, "the sink of a Read by an rkey that is gone", "filled", "as it was")
 
 
 def in_a_loop(t: Verbs, p: Pair, op: str) -> None:
@@ -468,6 +470,9 @@ def lengths(t: Verbs) -> None:
                   " or ".join(sorted(TOO_SHORT)))  # fmt: skip
         sender(t, out)
         flushed(wrs[1:], "8.1.2.1-03", "the Receive behind it")
+        beyond = sink.read(sink.length, 64)
+        t.require(set(beyond) == {sink.fill}, "8.1.2.1-03", "bytes beyond the buffer of a message that was too long", "changed",
+                  "as they were")  # fmt: skip
     alive(t)
 
 
