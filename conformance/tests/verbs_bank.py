@@ -2,12 +2,16 @@
 
 Usage: make verbs-bank, or python3 -m conformance.tests.verbs_bank [--flavour ib] [--jobs N] [FAULT...]. It prints each fault, its
 row and what came of it: "own" (a case failed by that row), "case" (a case that lists the row failed by another), "unseen" or
-"error". The exit status is 1 when fewer than 95 of 100 are caught.
+"error". The exit status is 1 when fewer than 95 of 100 are caught by their own row.
+
+A few variants of each case are tried first, and the others only while the fault's own row has not been broken. Times are 2/5 of
+those of a run (`--r-a-tov`): the model answers within milliseconds, and a fault is not accused wrongly.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -23,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL = f"{sys.executable} -m harness.tests.independent.verbs.agent"
 _ENOUGH = 0.95
 _LONGEST_S = 900
+_PARTS = (6, 18)  # variants of the first and the second try; the third has the rest
+_TIMES = ("--r-a-tov", "200")
 
 
 class Fault(NamedTuple):
@@ -67,13 +73,25 @@ def run(agent: str, select: str, report: Path, *more: str) -> list[dict[str, Any
     return results
 
 
+def parts(row: str) -> list[list[str]]:
+    """The variants of the cases that list a row, in the order in which they are tried: one of each case in turn."""
+    cases = [[case.variant_id(variant) for variant in case.variants] for case in all_cases() if row in case.requirements]
+    every = [variant for turn in itertools.zip_longest(*cases) for variant in turn if variant]
+    first, second = _PARTS
+    return [part for part in (every[:first], every[first : first + second], every[first + second :]) if part]
+
+
 def outcome(fault: Fault, flavour: str, folder: Path, *more: str) -> Outcome:
     """Try one."""
-    select = ",".join(case.id for case in all_cases() if fault.row in case.requirements)
-    try:
-        results = run(f"{MODEL} --flavour {flavour} --fault {fault.name}", select, folder / fault.name, *more) if select else []
-    except subprocess.TimeoutExpired:
-        results = []
+    results: list[dict[str, Any]] = []
+    for number, part in enumerate(parts(fault.row)):
+        try:
+            results += run(f"{MODEL} --flavour {flavour} --fault {fault.name}", ",".join(part), folder / f"{fault.name}-{number}",
+                           *_TIMES, *more)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            continue
+        if any(r["verdict"] == "fail" and fault.row in r.get("broken", []) for r in results):
+            break
     failed = [r for r in results if r["verdict"] == "fail"]
     own = [r["id"] for r in failed if fault.row in r.get("broken", [])]
     broke = not results or any(r["verdict"] == "error" for r in results)
@@ -92,9 +110,9 @@ def main() -> int:
     caught = 0
     with tempfile.TemporaryDirectory(prefix="fcvi-verbs-bank.") as folder, ThreadPoolExecutor(args.jobs) as pool:
         for got in pool.map(lambda fault: outcome(fault, args.flavour, Path(folder)), chosen):
-            caught += got.kind in ("own", "case")
+            caught += got.kind == "own"
             print(got.kind, got.fault.name, got.fault.row, " ".join(got.variants[:3]), sep="\t", flush=True)
-    print(f"{caught} of {len(chosen)} caught ({args.flavour})")
+    print(f"{caught} of {len(chosen)} caught by their own row ({args.flavour})")
     return 0 if caught >= _ENOUGH * len(chosen) else 1
 
 

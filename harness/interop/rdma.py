@@ -4,6 +4,11 @@ Neither is an oracle. Where one is known to do other than the text, its `rdma-KI
 and reason; the run notices a deviation that is gone as well as one that is new. The two lanes are never added up.
 A lane boots one guest for two Queue Pairs on one device; `--pair` boots two, joined by a private socket, for an agent in each.
 
+Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded
+deviations. `rdma_choose.py` writes that list from the report of a run of all. With `--all` those that end the guest's kernel are
+run as well, each in a boot of its own. `--boots N` boots a lane N times and prints each variant whose verdict was not the same
+every time.
+
 Exit status: 0 all as recorded, 1 not, 3 it cannot be run here (the reason is said: skipped, because ...).
 """
 
@@ -11,12 +16,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from . import rdma_smoke, rdma_vm
 
@@ -24,18 +30,36 @@ KINDS = ("rxe", "siw")
 ROOT = Path(__file__).resolve().parents[2]
 _HERE = Path(__file__).resolve().parent
 _IMAGE_S = 1200
-_CASES_S = 900
+_CASES_S = 2400
 _MB, _SAN_MB = 256, 768
 _RPC_S = 20  # a CQ of the largest size takes seconds under emulation
 #: Cases that end the agent's process, with the row and the reason: they run by themselves, and have to end it still.
+_OWN_RQ = ("VERBS-6.3-09", "libsiw follows a null pointer when a Receive is posted to a QP that has an SRQ")
 ENDS_THE_AGENT = {
-    "siw": {"VERBS.2/sq": ("VERBS-5.3.4-02", "libsiw unmaps a CQ before the kernel refuses to destroy it; the next poll faults")},
+    "siw": {
+        "VERBS.2/sq": ("VERBS-5.3.4-02", "libsiw unmaps a CQ before the kernel refuses to destroy it; the next poll faults"),
+        "VERBS.51/post-idle": _OWN_RQ, "VERBS.51/post-rts": _OWN_RQ,
+    },
+}  # fmt: skip
+#: Cases that end the guest's kernel: each has a guest of its own, which has to end still.
+_NULL = ("VERBS-7.8-04", "rxe follows a null pointer when a window that is not bound is invalidated")
+_ZERO = ("VERBS-8.1.3.2-04", "siw follows a null pointer for an element of length zero between others")
+ENDS_THE_GUEST = {
+    "rxe": dict.fromkeys(("VERBS.65/independent", "VERBS.68/twice", "VERBS.68/new", "VERBS.68/other-pd"), _NULL),
+    "siw": {"VERBS.59/sum": _ZERO},
 }
-#: Cases that the first of ENDS_THE_AGENT stands for, and that are not run.
-LEFT_OUT = {"siw": ("VERBS.2",)}
+#: Those two are not run with the others, and neither are the variants of VERBS.2 that end as its first does.
+LEFT_OUT = {kind: ("VERBS.2",) * (kind == "siw") + (*ENDS_THE_AGENT.get(kind, ()), *ENDS_THE_GUEST[kind]) for kind in KINDS}
+#: Variants without one verdict: those that need a process for each end, what another case judges already, and a race of siw, in
+#: which a Read that is outstanding at the peer's close is flushed once or twice (VERBS-8.2.4-04).
+UNDECIDED = {
+    "rxe": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"),
+    "siw": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed", "VERBS.8/illegal", "VERBS.15/peer-read"),
+}
 #: The status of a program that a segmentation fault ended.
 _SEGMENTATION = 139
 DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
+CASES = {kind: _HERE / f"rdma-{kind}.cases" for kind in KINDS}
 
 
 class Skipped(Exception):
@@ -74,11 +98,24 @@ def guests(
                 guest.end()
 
 
-def cases(paths: list[Path], kind: str, select: str, report: Path) -> int:
+def chosen(kind: str) -> str:
+    """The variants of a lane that does not run all."""
+    lines = (line.partition("#")[0].strip() for line in CASES[kind].read_text().splitlines())
+    return ",".join(line for line in lines if line)
+
+
+def verdicts(report: Path) -> dict[str, str]:
+    """What each variant of a run came to."""
+    found = json.loads((report / "report.json").read_text())["results"]
+    return {one["id"]: " ".join(filter(None, (one["verdict"], one.get("qualifier")))) for one in found}
+
+
+def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = ()) -> int:
     """The cases of verbs through these agents. The status of the run."""
-    select = ",".join([select, *(f"not {case}" for case in LEFT_OUT.get(kind, ()))])
+    left_out = (*LEFT_OUT[kind], *(UNDECIDED[kind] if len(paths) == 1 else ()))
+    select = ",".join([select, *(f"not {case}" for case in left_out)])
     words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", select, "--report", str(report), "--progress", "never",
-             "--rpc-timeout", str(_RPC_S)]  # fmt: skip
+             "--rpc-timeout", str(_RPC_S), *more]  # fmt: skip
     for option, path in zip(("--agent", "--agent2"), paths):
         words += [option, f"unix:{path}"]
     if DEVIATIONS[kind].exists():
@@ -90,16 +127,32 @@ def cases(paths: list[Path], kind: str, select: str, report: Path) -> int:
         return 1
 
 
-def ends_the_agent(relay: rdma_vm.Relay, path: Path, kind: str) -> int:
-    """The cases that are known to end the agent. 0 when each does."""
+def ends_the_agent(relay: rdma_vm.Relay, path: Path, kind: str, every: bool) -> int:
+    """The cases that are known to end the agent, or the first of them. 0 when each does."""
     status = 0
-    for case, (row, reason) in ENDS_THE_AGENT.get(kind, {}).items():
+    for case, (row, reason) in list(ENDS_THE_AGENT.get(kind, {}).items())[: None if every else 1]:
         before = len(relay.statuses)
         words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", case, "--agent", f"unix:{path}", "--quiet"]
         subprocess.run(words, timeout=_CASES_S, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ended = _SEGMENTATION in relay.statuses[before:]
         print(f"interop-rdma: {kind}: {case} {'ends' if ended else 'does not end'} the agent ({row}: {reason})")
         del relay.statuses[before:]
+        status |= not ended
+    return status
+
+
+def ends_the_guest(images: Path, kind: str, overlay: str) -> int:
+    """The cases that are known to end the guest. 0 when each does."""
+    status = 0
+    for case, (row, reason) in ENDS_THE_GUEST.get(kind, {}).items():
+        with guests(images, kind, 1, overlay) as (guest,):
+            relay = rdma_vm.Relay(guest, guest.where / "agent")
+            agent = f"unix:{guest.where}/agent"
+            words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", case, "--agent", agent, "--quiet"]
+            subprocess.run(words, timeout=_CASES_S, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ended = guest.has_ended()
+            relay.close()
+        print(f"interop-rdma: {kind}: {case} {'ends' if ended else 'does not end'} the kernel ({row}: {reason})", flush=True)
         status |= not ended
     return status
 
@@ -125,9 +178,11 @@ def show(images: Path, kind: str) -> int:
     return worst
 
 
-def lane(images: Path, kind: str, count: int, select: str, overlay: str = "programs.gz") -> int:
+def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, report: Path) -> int:
     """One boot: what has to work at all, then the cases. 0 when all is as recorded."""
+    count = 2 if args.pair else 1
     name = f"{kind}, {count} guest{'s' * (count > 1)}"
+    select = args.select if args.select is not None else "VERBS.*" if args.all or args.pair else chosen(kind)
     began = time.monotonic()
     with guests(images, kind, count, overlay, _SAN_MB if overlay == "san.gz" else _MB) as running:
         where = running[0].where
@@ -141,9 +196,9 @@ def lane(images: Path, kind: str, count: int, select: str, overlay: str = "progr
             print(f"interop-rdma: {name}: {error!r}\n{running[0].console()}", file=sys.stderr)
             return 1
         sys.stdout.flush()
-        status = cases(paths, kind, select, images / f"report-{kind}-{count}") if select else 0
+        status = cases(paths, kind, select, report, ["--r-a-tov", args.r_a_tov] if args.r_a_tov else []) if select else 0
         if select and count == 1:
-            status = ends_the_agent(relays[0], paths[0], kind) or status
+            status = ends_the_agent(relays[0], paths[0], kind, args.all) or status
         for guest in running:
             (images / f"{kind}-{count}-{guest.name}.pcap").write_bytes((where / f"{guest.name}.pcap").read_bytes())
         for relay in relays:
@@ -156,15 +211,45 @@ def lane(images: Path, kind: str, count: int, select: str, overlay: str = "progr
         return 0 if status == 0 else 1
 
 
+def flickered(boots: list[dict[str, str]]) -> list[str]:
+    """A line for each variant that did not come to the same in every boot."""
+    lines = []
+    for variant in dict.fromkeys(name for boot in boots for name in boot):
+        came = [boot.get(variant, "not run") for boot in boots]
+        if len(set(came)) > 1:
+            lines.append(f"{variant}: " + ", ".join(f"{came.count(word)} times {word}" for word in dict.fromkeys(came)))
+    return lines
+
+
+def lane(images: Path, kind: str, args: argparse.Namespace, overlay: str) -> int:
+    """As many boots as are wanted. 0 when each is as recorded and all have the same verdicts."""
+    boots, status = [], 0
+    report = images / f"report-{kind}-{2 if args.pair else 1}"
+    for number in range(args.boots):
+        status = max(status, one_boot(images, kind, args, overlay, report))
+        if args.all and not args.pair:
+            status = max(status, ends_the_guest(images, kind, overlay))
+        if args.boots > 1:
+            boots.append(verdicts(report))
+            lines = flickered(boots)
+            print(f"interop-rdma: {kind}: {len(lines)} of {len(boots[-1])} variants flickered in {number + 1} boots", flush=True)
+            for line in lines:
+                print(f"    {line}", flush=True)
+    return max(status, 1 if boots and flickered(boots) else 0)
+
+
 def main() -> int:
     """A lane that is not as recorded counts more than one that was skipped."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("images", type=Path)
     parser.add_argument("kinds", nargs="*", choices=[[], *KINDS], help="default: both")
-    parser.add_argument("--pair", action="store_true", help="two guests, joined by a private socket")
+    parser.add_argument("--all", action="store_true", help="every variant, not those of rdma-KIND.cases alone")
+    parser.add_argument("--boots", type=int, default=1, metavar="N", help="boot so often, and compare the verdicts")
+    parser.add_argument("--pair", action="store_true", help="two guests, joined by a private socket, and every variant")
     parser.add_argument("--shows", action="store_true", help="the programs that show the deviations without the suite, and no case")
     parser.add_argument("--san", action="store_true", help="the agent that is built with ASan and UBSan")
-    parser.add_argument("--select", default="VERBS.*", help="the cases; '' for none")
+    parser.add_argument("--select", help="these cases; '' for none")
+    parser.add_argument("--r-a-tov", metavar="MS", help="as that of fcvi run; then no case is tried again, however busy the host")
     args = parser.parse_args()
     status, skipped = 0, False
     try:
@@ -176,10 +261,7 @@ def main() -> int:
         return 3
     for kind in args.kinds or KINDS:
         try:
-            if args.shows:
-                status = max(status, show(args.images, kind))
-            else:
-                status = max(status, lane(args.images, kind, 2 if args.pair else 1, args.select, overlay))
+            status = max(status, show(args.images, kind) if args.shows else lane(args.images, kind, args, overlay))
         except (Skipped, rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
             print(f"interop-rdma: {kind}: skipped, because {why}", file=sys.stderr)
             skipped = True

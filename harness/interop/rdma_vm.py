@@ -41,7 +41,7 @@ class Guest:
         command = [
             "qemu-system-x86_64", "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(initrd),
-            "-append", f"console=ttyS0 quiet panic=-1 fcvi.kind={kind} fcvi.address={self.address}",
+            "-append", f"console=ttyS0 quiet oops=panic panic=-1 fcvi.kind={kind} fcvi.address={self.address}",
             "-netdev", net, "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:fc:01:0{end or 0}",
             "-object", f"filter-dump,id=f0,netdev=n0,file={where}/{self.name}.pcap,maxlen=65535",
             "-chardev", f"file,id=c0,path={where}/{self.name}.log", "-serial", "chardev:c0",
@@ -139,6 +139,14 @@ class Guest:
     def console(self) -> str:
         """What the kernel said."""
         return self._said("log")
+
+    def has_ended(self, seconds: float = _EXIT_S) -> bool:
+        """Whether QEMU ends by itself in time, as it does when the kernel cannot go on (panic=-1, -no-reboot)."""
+        try:
+            self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def end(self) -> None:
         """No guest any more."""

@@ -10,6 +10,8 @@ import pytest
 
 from fcvi.engine import jitter, runner
 from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.declaration import Declaration
+from fcvi.engine.deviation import Deviation
 from fcvi.engine.attachment import SETTLE_US, Dut, HostError, Notification, Reply
 from fcvi.dut.planes import Frames, NoControl, PlaneDut
 from fcvi.engine.pixit import Pixit, pixit_for
@@ -125,10 +127,11 @@ class Tries:
         t.control("in time")
 
 
-def work(body: Tries, monkeypatch: pytest.MonkeyPatch, busy: bool, own_timers: bool = True, times: int = 1) -> Result:
+def work(body: Tries, monkeypatch: pytest.MonkeyPatch, busy: bool, own_timers: bool = True, times: int = 1,
+         known: tuple[Deviation, ...] = ()) -> Result:  # fmt: skip
     """What the engine makes of it, on a host that is busy or not."""
     monkeypatch.setattr(runner.HostWatch, "busy", lambda self: busy)
-    options = runner.RunOptions(r_a_tov_us=None if own_timers else PIXIT.r_a_tov_us)
+    options = runner.RunOptions(r_a_tov_us=None if own_timers else PIXIT.r_a_tov_us, declaration=Declaration(deviations=known))
     worker = runner._Worker(Host(0), {}, PIXIT, LEVELS, options)
     case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body)
     return [worker.run(case, case.variants[0]) for _ in range(times)][-1]
@@ -163,6 +166,16 @@ def test_what_came_too_soon_on_a_busy_host_is_tried_again_like_what_came_late(mo
 def test_what_fails_with_all_timers_is_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     body = Tries(99)
     assert work(body, monkeypatch, busy=True).verdict is Verdict.FAIL and body.seen == [1, 2, 4]
+
+
+def test_what_the_lab_declared_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that is known to be silent there is silent with longer timers, too."""
+    body = Tries(99)
+    result = work(body, monkeypatch, busy=True, known=(Deviation("known", REQUIREMENT),))
+    assert result.verdict is Verdict.FAIL and result.broken == [REQUIREMENT] and body.seen == [1]
+    body = Tries(99)
+    work(body, monkeypatch, busy=True, known=(Deviation("elsewhere", REQUIREMENT, case="Y"), Deviation("another", "FCVI-1-01")))
+    assert body.seen == [1, 2, 4]
 
 
 def test_an_idle_host_spoils_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,8 @@ struct thing {
     bool moved;                  /* QP: out of RESET, as far as the agent knows; RNIC: its events ended */
     bool read_only;              /* memory */
     bool init_by_agent;          /* QP: the agent chose the rights of its INIT */
+    uint64_t bind;               /* of a window: the wr_id of the last bind that was posted */
+    uint32_t bind_rkey;          /* and its rkey, which is that of the window once its WC says success */
     unsigned char *pages;        /* of memory, with a page before and behind */
     size_t pages_length, length;
 };
@@ -148,6 +150,10 @@ void things_forget(struct verbs *v, struct thing *t);
 /** The number of what the provider named, or null. */
 json_t *things_number(struct verbs *v, enum kind kind, const void *native);
 json_t *things_number_of_qp(struct verbs *v, const struct ibv_context *context, uint32_t qp_num);
+/** A program tells a window of type 2 its rkey when the bind is done: libibverbs does so for type 1 alone,
+ * and a provider may compare it at the next bind. */
+void things_post_bind(struct verbs *v, const struct ibv_send_wr *wr);
+void things_end_bind(struct verbs *v, uint64_t wr_id);
 /** The next of a kind from `from` on, under the lock; NULL: none. */
 struct thing *things_next(struct verbs *v, enum kind kind, size_t *from);
 extern const char *const kind_names[KINDS];

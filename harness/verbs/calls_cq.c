@@ -202,8 +202,11 @@ static bool poll_once(struct verbs *v, const struct thing *t, struct polled *s)
     int left = s->wanted - (int)json_array_size(s->said);
     memset(s->wcs, WC_FILL, sizeof s->wcs);
     s->got = v->layer->poll_cq(t->cq, left, s->wcs);
-    for (int i = 0; i < s->got && i < left; i++)
+    for (int i = 0; i < s->got && i < left; i++) {
+        if (s->wcs[i].status == IBV_WC_SUCCESS && s->wcs[i].opcode == IBV_WC_BIND_MW)
+            things_end_bind(v, s->wcs[i].wr_id);
         json_array_append_new(s->said, work_wc_json(v, t->cq->context, &s->wcs[i]));
+    }
     return s->got >= 0 && s->got <= left;
 }
 

@@ -135,12 +135,23 @@ void connection_tell(struct verbs *v, uint64_t qp, const struct said *s)
                             "at_us", (json_int_t)verbs_now_us()));
 }
 
+/* With InfiniBand each end has to answer the other's disconnection. Until it does, its connection manager
+ * takes every new request of that QP number for a stale one. */
+static void answer_disconnection(const struct rdma_cm_event *event)
+{
+    const struct ibv_context *context = event->id->verbs;
+    if (event->event == RDMA_CM_EVENT_DISCONNECTED && context != NULL &&
+        context->device->transport_type == IBV_TRANSPORT_IB)
+        (void)rdma_disconnect(event->id);
+}
+
 struct rdma_cm_id *connection_event(struct verbs *v, const struct rdma_cm_event *event)
 {
     if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && event->listen_id != NULL)
         return requested(v, event);
     struct connection *c = event->id->context;
     struct said s = said_of(event);
+    answer_disconnection(event);
     pthread_mutex_lock(&v->lock);
     uint64_t qp = c != NULL ? c->qp : 0;
     bool taken = c != NULL && c->attempting;

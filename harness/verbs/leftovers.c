@@ -12,9 +12,10 @@
 
 enum { AGAIN_US = 20 * 1000 };
 
-/* What is asked for first stands on what is asked for later. */
-static const enum kind order[] = {KIND_LOOP, KIND_REQUEST, KIND_QP,      KIND_LISTENER, KIND_MW,   KIND_MR,
-                                  KIND_SRQ,  KIND_CQ,      KIND_HANDLER, KIND_PD,       KIND_RNIC, KIND_MEM};
+/* What is asked for first stands on what is asked for later. Windows go before the QPs that they were bound
+ * through: a QP with a bound window need not go (6.1.4), and rxe waits for the window meanwhile. */
+static const enum kind order[] = {KIND_LOOP, KIND_REQUEST, KIND_MW,      KIND_QP, KIND_LISTENER, KIND_MR,
+                                  KIND_SRQ,  KIND_CQ,      KIND_HANDLER, KIND_PD, KIND_RNIC,     KIND_MEM};
 
 static bool destroy(struct verbs *v, struct thing *t)
 {

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char usage[] =
     "usage: fcvi-verbs-agent [--device NAME] [--address ADDR] [--token FILE] [--idle SECONDS] [unix:PATH | "
@@ -90,6 +91,17 @@ static bool read_options(int argc, char **argv, struct serve *s, struct options 
     return true;
 }
 
+/* Providers count what is registered against what a process may lock. */
+static void lock_as_much_as_may_be(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return;
+    const struct rlimit most = {limit.rlim_max, limit.rlim_max}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_MEMLOCK, &all) != 0)
+        (void)setrlimit(RLIMIT_MEMLOCK, &most);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.count = 0};
@@ -115,6 +127,7 @@ int main(int argc, char **argv)
         return 2;
     }
     serve_prepare(&s);
+    lock_as_much_as_may_be();
     if (!o.without && !devices_find(&o.devices, o.names, o.count, o.address, why, sizeof why)) {
         fprintf(stderr, "fcvi-verbs-agent: %s\n", why);
         devices_free(&o.devices);

@@ -171,3 +171,35 @@ json_t *things_number_of_qp(struct verbs *v, const struct ibv_context *context, 
     pthread_mutex_unlock(&v->lock);
     return number != NULL ? number : json_null();
 }
+
+void things_post_bind(struct verbs *v, const struct ibv_send_wr *wr)
+{
+    pthread_mutex_lock(&v->lock);
+    for (size_t at = 0; wr->opcode == IBV_WR_BIND_MW;) {
+        struct thing *t = things_next(v, KIND_MW, &at);
+        if (t == NULL)
+            break;
+        if (t->mw == wr->bind_mw.mw) {
+            t->bind = wr->wr_id;
+            t->bind_rkey = wr->bind_mw.rkey;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&v->lock);
+}
+
+void things_end_bind(struct verbs *v, uint64_t wr_id)
+{
+    pthread_mutex_lock(&v->lock);
+    for (size_t at = 0;;) {
+        struct thing *t = things_next(v, KIND_MW, &at);
+        if (t == NULL)
+            break;
+        if (t->mw != NULL && t->bind_rkey != 0 && t->bind == wr_id) {
+            t->mw->rkey = t->bind_rkey;
+            t->bind_rkey = 0;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&v->lock);
+}

@@ -246,6 +246,8 @@ json_t *verb_post_sq(struct verbs *v, struct params *p)
     json_t *result = NULL;
     struct thing *qp = things_take(v, p, "qp", KIND_QP);
     if (qp != NULL && work_sends(v, p, json_object_get(p->object, "wrs"), &list)) {
+        for (size_t i = 0; i < list.count; i++)
+            things_post_bind(v, &list.wrs[i]);
         outcome_begin(&o);
         outcome_int(&o, v->layer->post_send(qp->qp, list.wrs, &bad));
         result = outcome_json(&o);

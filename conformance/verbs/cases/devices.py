@@ -108,7 +108,7 @@ def several(t: Verbs, node: Node) -> None:
 def elements(t: Verbs, count: int, row: str) -> None:
     """So many elements in a Send and in its Receive."""
     count = min(count, nodes(t)[1].attr("max_sge"), 30)
-    p = pair(t, sq_size=1, rq_size=1, sq_sges=count, rq_sges=count)
+    p = pair(t, sq_size=1, rq_size=1, sq_sges=count, rq_sges=count, row=row)
     p.ma.pattern(6, 0, 16 * count)
     got = p.b.recv(*[p.mb.sge(1024 + 16 * k, 16) for k in range(count)])
     good([p.a.send(*[p.ma.sge(16 * k, 16) for k in range(count)]), got], row, f"a Send and a Receive of {count} elements each")
@@ -174,7 +174,7 @@ def takes(t: Verbs, a: Qp, b: Qp) -> None:
     good(wrote.wrs, "6.2.2-04", "Writes that fill a send queue")
 
 
-@verbs(89, "Queue sizes that are changed", "6.1.3-03 6.1.3-05..08", errata="B36 B55", variants=each("way", ["up", "below"]))
+@verbs(89, "Queue sizes that are changed", "6.1.3-03 6.1.3-05..09", errata="B36 B55", variants=each("way", ["up", "below"]))
 def resize(t: Verbs) -> None:
     """Where the device says so, with WRs outstanding and without loss; where it does not, nothing changes."""
     way = t.params["way"]
@@ -194,7 +194,8 @@ def resize(t: Verbs) -> None:
     elif way == "up":
         t.require(returned(call), "6.1.3-06", "a QP made larger with WRs outstanding", said(call), OK)
         if returned(call) and isinstance(after, int):
-            t.require(after >= asked, "6.1.3-05", f"the receive queue after a resize to {asked}", after, f"at least {asked}")
+            for of in ("6.1.3-05", "6.1.3-09"):
+                t.require(after >= asked, of, f"the receive queue after a resize to {asked}", after, f"at least {asked}")
             extra = receives(qp, p.mb, min(asked, after) - 16, start=2048, length=8)
             theirs += extra
     elif returned(call):
@@ -308,7 +309,7 @@ def at_once(t: Verbs) -> None:
         p.a.read(p.mb.remote(0), p.ma.sge(0, 1 << 18))
         wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 18)], "remote": p.mb.remote(0), "flags": ["SIGNALED", "FENCE"]}
     elif what == "full":
-        wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 18)], "remote": p.mb.remote(0), "times": p.a.size("sq") + 1}
+        wr = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(0, 1 << 15)], "remote": p.mb.remote(0), "times": p.a.size("sq") + 1}
     posted = p.a.post([wr], queue=queue, must=False)
     took = posted.call.result().get("us")
     quick = not isinstance(took, int) or took <= t.bound_us

@@ -14,13 +14,13 @@ from conformance.verbs.steps.sets import INVALIDATE, SUCCESS
 from conformance.verbs.steps.session import (
     LOCAL_WRITE, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives, returned, said,
 )  # fmt: skip
-from conformance.verbs.steps.windows import bind, invalidate, kind, per_qp, window
+from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
 
 @verbs(67, "Send with Invalidate", "7.4.2-10 7.8-02 7.8-06..07 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64", variants=each("what", [
            "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region"],
-           {"local-rights": IWARP, "bound-region": MW}))  # fmt: skip
+           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -135,17 +135,21 @@ def still(t: Verbs, mem: Mem) -> None:
        errata="B54 B64 B65 B68", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "unknown", "bound-region", "other-qp", "other-pd", "rebind",
-                          "list", "fence", "loop"], {"loop": MT})])  # fmt: skip
+                          "list", "fence", "fence-region", "loop"], {"loop": MT, "other-qp": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
     what = t.params["what"]
     if kind(t) == 1 and not t.iwarp:
         t.skip("windows of type 1 are not invalidated (B65)")
-    if what == "plain" and t.params["op"] == "read" or what == "fence":
+    if what == "plain" and t.params["op"] == "read" or what.startswith("fence"):
         need_read(t)
     p, mem = pair(t), region(t)
     if what in ("new", "other-pd"):
         new_window(t, p, what)
+        alive(t)
+        return
+    if what == "fence-region":
+        fenced_region(t, p)
         alive(t)
         return
     mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
@@ -181,8 +185,6 @@ def by_oneself(t: Verbs) -> None:
         key = {"key": made.rkey ^ 0x15, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey}[what]
         bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.8-05"] if what == "key" else [])], what)
     elif what == "other-qp":
-        if not per_qp(t):
-            t.skip("windows of this device belong to a PD, or to a QP number alone (B65)")
         q = pair(t)
         bad(t, q, made.rkey, ["7.10.4-01", "8.3.2-10"], what)
         allowed(t, p, "write", view, "7.10.4-01")
@@ -258,3 +260,18 @@ def fenced(t: Verbs, p: Pair, mem: Mem, rkey: int) -> None:
                     {"opcode": "LOCAL_INV", "sges": [], "invalidate": rkey, "flags": ["SIGNALED", "FENCE"]}]).wrs  # fmt: skip
     good(wrs, "8.2.2.2-04", "a Read and an Invalidate with a fence behind it")
     t.require(mem.wrong(19, 0, 1024) == 0, "8.2.2.2-04", "the sink of the Read", "wrong", "what the peer has")
+
+
+def fenced_region(t: Verbs, p: Pair) -> None:
+    """A Read of one's own, and with a fence behind it an Invalidate of its sink, which a provider may not take for a region.
+
+    Where the Invalidate is an error, the Read before it may be flushed (B14). An error of the Read says that it came too late.
+    """
+    sink = p.b.node.mem(65536)
+    p.ma.pattern(20)
+    reads = [{"opcode": "RDMA_READ", "sges": [sink.sge(k * 4096, 4096)], "remote": p.ma.remote(0)} for k in range(4)]
+    made = p.b.post([*reads, {"opcode": "LOCAL_INV", "sges": [], "invalidate": sink.rkey, "flags": ["SIGNALED", "FENCE"]}],
+                    must=False).wrs  # fmt: skip
+    t.reap(made)
+    bad = [wr.status for wr in made[:4] if not wr.good and not (wr.flushed and not (len(made) > 4 and made[4].good))]
+    t.require(not bad, "8.2.2.2-04", "Reads whose sink is invalidated by a WR with a fence behind them", bad, SUCCESS)

@@ -173,7 +173,8 @@ def holds(t: Verbs, one: Node, other: Node, cq: Cq, count: int) -> None:
     good(wrs, "5.3.1-03", f"{count} entries that waited in a CQ of {count}")
 
 
-@verbs(4, "Resize a CQ", "5.3.3-01..05 8.3.1-02", errata="B63", variants=each("way", ["up", "down", "below", "over", "idle"]))
+@verbs(4, "Resize a CQ", "5.3.3-01..05 8.2.5-04 8.3.1-02", errata="B63",
+       variants=each("way", ["up", "down", "below", "over", "idle"]))  # fmt: skip
 def resize(t: Verbs) -> None:
     """A resize with entries waiting and WRs outstanding loses nothing, and happens whole or not at all."""
     one, other = nodes(t)

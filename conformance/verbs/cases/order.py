@@ -125,8 +125,10 @@ def read_behind(t: Verbs) -> None:
         late = sum(not wr.wcs for wr in got)
         t.require(not late, "6.6.2.5-01", "Receives without a WC though the Read behind them is done", late, "none")
         good(got, "6.6.2.5-01", "Receives ahead of a Read that is done")
-        if not t.require(sink.wrong(1000 * turn + 7) == 0, "8.2.2-11", f"the data of Reads behind a {op}, round {turn}", "old",
-                         "what was just brought"):  # fmt: skip
+        right = sink.wrong(1000 * turn + 7) == 0
+        for row in ("8.2.2-06", "8.2.2-11"):
+            t.require(right, row, f"the data of Reads behind a {op}, round {turn}", "old", "what was just brought")
+        if not right:
             break
         there_now = p.mb.wrong(1000 * turn + 7) == 0
         t.require(there_now, "6.6.2.5-01", f"the bytes of a {op} ahead of a Read that is done", "old", "there")

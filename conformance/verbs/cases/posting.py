@@ -281,7 +281,7 @@ def many(t: Verbs) -> None:
     elif what == "faults":
         for turn in range(6):
             q = pair(t, sq_size=64, rq_size=64)
-            got = receives(q.b, q.mb, 20)
+            got = receives(q.b, q.mb, 40)  # one for each Send: a sender that waits for a Receive owes nothing (B21)
             wrs_: list[dict[str, Any]] = [{"opcode": "SEND", "sges": [q.ma.sge(0, 8)]} for _ in range(30)]
             wrs_[5 * turn + 2] = {"opcode": "SEND", "sges": [unknown(t, q.ma)]}
             made = q.a.post(wrs_, must=False).wrs
@@ -413,6 +413,8 @@ def long_messages(t: Verbs) -> None:
     length = min(length, limit)
     row = "8.1.3.2-06" if length == 0 else "8.1.2.1-06"
     p = pair(t, max(length, 4096))
+    if not length:
+        empty_posts(t, p, op)
     (p.mb if op == "read" else p.ma).pattern(17, 0, length or 64)
     if op == "send":
         got = p.b.recv(p.mb.sge(0, length))
@@ -429,6 +431,16 @@ def long_messages(t: Verbs) -> None:
     if length:
         t.require(sink.wrong(17, 0, length) == 0, row, f"the bytes of a {op} of {length}", "wrong", "all right")
     alive(t)
+
+
+def empty_posts(t: Verbs, p: Pair, op: str) -> None:
+    """Whether an operation of length zero is taken at all."""
+    names = {"send": "SEND", "write": "RDMA_WRITE", "read": "RDMA_READ"}
+    got = [p.b.recv(p.mb.sge(0, 8))] if op == "send" else []
+    made = p.a.post([{"opcode": names[op], "sges": [p.ma.sge(0, 0)], **({} if got else {"remote": p.mb.remote(0)})}], must=False)
+    if not t.require(made.whole, "8.1.3.2-06", f"a {op} of length zero", made.said, OK):
+        t.lack("nothing of length zero can be posted")
+    good([*made.wrs, *got], "8.1.3.2-06", f"a {op} of length zero")
 
 
 @verbs(82, "A Read of length zero as fence", "6.6.2.5-01 8.2.2.2-05", variants=each("rkey", ["good", "unknown"]))

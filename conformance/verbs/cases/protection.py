@@ -57,7 +57,7 @@ _OF_RECEIVES = {"flipped": "8.3.2-03", "deregistered": "8.3.2-03", "beyond": "8.
 
 
 @verbs(24, "A local buffer that may not be used",
-       "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-04 8.3.2-01..05 8.3.2-07..08",
+       "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-04..05 8.3.2-01..05 8.3.2-07..08",
        errata="B30 B44 B54 B69", variants=[
            *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "recv"])),
            Variant("domains", {"fault": "domains"})])  # fmt: skip
@@ -89,6 +89,7 @@ def bad_source(t: Verbs, fault: str, op: str) -> None:
     if made.wrs:
         t.reap(made.wrs)
         failed(t, row, made.wrs[0], f"a {op} from memory that may not be used ({fault})")
+        bounded(t, fault, made.wrs[0], f"a {op} of 64 bytes, one of which lies outside the region ({fault})")
         late = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH)]}], must=False, row="6.2.4-06")
         flushed(late.wrs, "8.3.2-02", "a Send behind the error")
     t.reap(got, t.quiet_us)
@@ -102,6 +103,12 @@ def failed(t: Verbs, row: str, wr: Wr, what: str, also: frozenset[str] = frozens
     wanted = " or ".join(sorted(LOCAL | also))
     t.require(wr.status in LOCAL | also, row, what, wr.status, wanted)
     t.require(wr.status in LOCAL | also, "6.2.2.3-03", what, wr.status, wanted)
+
+
+def bounded(t: Verbs, fault: str, wr: Wr, what: str, also: frozenset[str] = frozenset()) -> None:
+    """The region lies within a page, so that only a check of each byte finds the one outside (7.5.1)."""
+    if fault in ("beyond", "before"):
+        t.require(wr.status in LOCAL | also, "7.6.3-05", what, wr.status, " or ".join(sorted(LOCAL | also)))
 
 
 def bad_receive(t: Verbs, fault: str) -> None:
@@ -118,6 +125,7 @@ def bad_receive(t: Verbs, fault: str) -> None:
     sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH)]}], must=False)
     t.reap(made.wrs)
     failed(t, row, made.wrs[0], f"a Receive into memory that may not be used ({fault})", TOO_SHORT)
+    bounded(t, fault, made.wrs[0], f"a Receive of 64 bytes, one of which lies outside the region ({fault})", TOO_SHORT)
     flushed(made.wrs[1:], "8.3.2-02", "the Receive behind it")
     sender(t, sent.wrs)
     regions = [m for m in t.account.mems if m.node is p.b.node and m not in (p.mb, p.ma)]
@@ -206,6 +214,7 @@ def local_rights(t: Verbs) -> None:
         wrs = [p.a.send(source.sge(0, LENGTH)), p.a.write(p.mb.remote(512), source.sge(0, LENGTH))]
         row = "7.4.1-01" if what == "send-from-none" else "7.4.1-03"
         good([*wrs, got], row, f"a Send and a Write from memory with {'+'.join(rights) or 'no rights'}")
+        t.require(got.good, "7.4.1-04", "a Receive into memory with local write alone", got.status, SUCCESS)
         behind = p.b.recv(p.mb.sge(0, 8))
         good([p.a.send(source.sge(0, 8)), behind], row, "a Send behind them")
         for mem, at in ((sink, 0), (p.mb, 512)):
@@ -328,9 +337,10 @@ def remote_gone(t: Verbs, p: Pair, mem: Mem, op: str) -> None:
     t.require(all(wr.status in wanted for wr in made), "7.9-01", f"a {op} by an rkey that is gone", [wr.status for wr in made],
               " or ".join(sorted(wanted)))  # fmt: skip
     t.wait(t.quiet_us // 2)
-    t.require(mem.untouched(), "7.9-01", f"memory that was deregistered ({op})", "changed", "as it was")
-    if op == "read":
-        t.require(p.ma.untouched(16, LENGTH - 16), "7.9-01", "the sink of a Read by an rkey that is gone", "filled", "as it was")
+    for row in ("7.9-01", "7.9-04"):
+        t.require(mem.untouched(), row, f"memory that was deregistered ({op})", "changed", "as it was")
+        if op == "read":
+            t.require(p.ma.untouched(16, LENGTH - 16), row, "the sink of a Read by an rkey that is gone", "filled", "as it was")
 
 
 def in_a_loop(t: Verbs, p: Pair, op: str) -> None:
@@ -460,6 +470,9 @@ def lengths(t: Verbs) -> None:
                   " or ".join(sorted(TOO_SHORT)))  # fmt: skip
         sender(t, out)
         flushed(wrs[1:], "8.1.2.1-03", "the Receive behind it")
+        beyond = sink.read(sink.length, 64)
+        t.require(set(beyond) == {sink.fill}, "8.1.2.1-03", "bytes beyond the buffer of a message that was too long", "changed",
+                  "as they were")  # fmt: skip
     alive(t)
 
 

@@ -66,6 +66,14 @@ def poll_arm_poll(t: Verbs) -> None:
         if seen is not None and not t.iwarp:
             t.notice("8.2.5-04", "an event for entries that were there when the CQ was armed", seen, "none", "B40")
         t.require(seen is None, "8.2.5-03", "an event for entries that were there when the CQ was armed", seen, "none")
+        if seen is None:
+            late = send(p)
+            good(late[:1], "6.2.2-04", "a Send to an armed CQ that is not empty")
+            seen = event_of(other, handler, t.bound_us)
+            t.require(seen == cq.cq, "8.2.5-04", "the event of the next entry of an armed CQ with entries", seen, f"cq {cq.cq}")
+            good([*wrs, *late], "6.2.2-04", "messages")
+            arm(t, cq)
+            seen = None
         good(wrs, "6.2.2-04", "messages")
         if seen is None:
             good(send(p), "6.2.2-04", "a message to an armed CQ")

@@ -58,11 +58,14 @@ def mixture(t: Verbs) -> None:
     wrong = [k for k in range(rounds) if p.mb.wrong(100 + k, k * length, length)]
     t.require(not wrong, "8.2.2-08", "Receives that do not have the message of their place", wrong, "none")
     t.require(not wrong, "6.2.2-03", "Sends that arrived in another place", wrong, "none")
+    t.require(not wrong, "9.5.2-02", "Sends that succeeded and whose bytes are not those sent", wrong, "none")
     wrong = [k for k in range(rounds) if p.mb.wrong(100 + k, (rounds + k) * slot, length)]
-    t.require(not wrong, "8.2.2-01", "Writes whose bytes are not there when the Send behind them has arrived", wrong, "none")
+    for row in ("8.2.2-01", "9.5.2-02"):
+        t.require(not wrong, row, "Writes whose bytes are not there when the Send behind them has arrived", wrong, "none")
     if reads:
         wrong = [k for k in range(rounds) if sink.wrong(100 + k, k * slot, length)]
-        t.require(not wrong, "6.2.2-04", "Reads that did not bring what was written before them", wrong, "none")
+        for row in ("6.2.2-04", "9.5.2-02"):
+            t.require(not wrong, row, "Reads that did not bring what was written before them", wrong, "none")
     settled(p)
     p.b.recv_cq.empty()
     t.require(not any(wr.wcs for wr in left), "8.1.2.1-01", "Receives that no Send was for", [w.status for w in left], "unused")

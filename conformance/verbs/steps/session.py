@@ -589,7 +589,7 @@ class Joined:
 
 def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int, int]] = None,
          access: Optional[Sequence[str]] = None) -> Joined:  # fmt: skip
-    """a is the active side, b the passive one; answer: ORD and IRD of the passive side, else those that its request names."""
+    """a is the active side, b the passive one; answer: ORD and IRD of the passive side, else those that its request offers it."""
     t = a.t
     if not t.pics["cm"]:
         t.lack("the agent has no librdmacm to connect by")
@@ -609,8 +609,8 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
     if not found:
         t.finished(asking)
         return Joined(asking, None, None)
-    offered = answer or (min(_count(found[0], "ird"), b.node.attr("max_qp_init_rd_atom")),
-                         min(_count(found[0], "ord"), b.node.attr("max_qp_rd_atom")))  # fmt: skip
+    offered = answer or (min(_count(found[0], "ord"), b.node.attr("max_qp_init_rd_atom")),
+                         min(_count(found[0], "ird"), b.node.attr("max_qp_rd_atom")))  # fmt: skip
     taken = {"request": found[0].get("request"), "qp": b.qp, "ord": offered[0], "ird": offered[1]}
     taking = b.node.start("Accept", **taken, Timeout=limit, **rights)
     t.finished(asking, 2 * limit)

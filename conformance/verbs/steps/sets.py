@@ -21,7 +21,7 @@ INVALIDATE = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR MW_BIND_ERR GE
 SINK = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR REM_ACCESS_ERR WR_FLUSH_ERR".split())
 #: Of the initiator of an access that the target refuses, of Writes and Sends; a Read never has SUCCESS.
 REFUSED_IWARP = frozenset(
-    "SUCCESS WR_FLUSH_ERR REM_ACCESS_ERR REM_OP_ERR REM_ABORT_ERR RETRY_EXC_ERR GENERAL_ERR FATAL_ERR".split()
+    "SUCCESS WR_FLUSH_ERR LOC_QP_OP_ERR REM_ACCESS_ERR REM_OP_ERR REM_ABORT_ERR RETRY_EXC_ERR GENERAL_ERR FATAL_ERR".split()
 )
 REFUSED_IB = frozenset("REM_ACCESS_ERR REM_OP_ERR REM_INV_REQ_ERR".split())
 #: Of the initiator of a Send that the peer's Receive cannot take, on IB.

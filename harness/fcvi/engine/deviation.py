@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from .results import Result, RunReport, Verdict
 
@@ -53,6 +53,11 @@ class Outcome:
     def as_json(self) -> dict[str, Any]:
         """As report.json has it."""
         return {**self.deviation.as_json(), "status": self.status, "occurred": self.occurred}
+
+
+def declared(result: Result, deviations: Sequence[Deviation]) -> bool:
+    """Whether a case failed by nothing but what was declared."""
+    return bool(result.broken) and all(any(d.covers(result, r) for d in deviations) for r in result.broken)
 
 
 def apply(report: RunReport, declared: list[Deviation]) -> None:

@@ -211,6 +211,8 @@ class _Worker:
         self._recording = dut if isinstance(dut, RecordingDut) else None
         self._errors_in_a_row = self._in_vain = 0
         self._broken = False
+        #: What is known to break a rule breaks it with more time as well.
+        self._declared = options.declaration.deviations
         #: Timers that the lab has set are not ours to change.
         self._slower = _SLOWER if _own_timers(options) else (1,) * len(_SLOWER)
 
@@ -249,7 +251,8 @@ class _Worker:
         watch = HostWatch()
         result = self._try(case, variant)
         for slower in self._slower:
-            if not (result.disturbed or (result.untimely and watch.busy())):
+            late = result.untimely and watch.busy() and not deviation.declared(result, self._declared)
+            if not (result.disturbed or late):
                 return result
             if result.verdict is Verdict.ERROR:
                 try:

@@ -185,7 +185,7 @@ class QpCalls(Caller):
         elif after == "SQD":
             connections.close(qp)
         elif after == "SQE":
-            qp.stop("term", event="QP_FATAL" if fault == "terminate-with-event" else "")
+            qp.stop("term")
         elif after in IDLE and fault == "rts-to-idle":
             qp.stop("rst")
             qp.to_idle(after)

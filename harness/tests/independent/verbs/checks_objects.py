@@ -148,6 +148,8 @@ def limits_are_true(make: Make) -> None:
     agent.verb("CreateQp", sq_size=told_of["max_qp_wr"], rq_size=told_of["max_qp_wr"], sq_sges=told_of["max_sge"],
                rq_sges=told_of["max_sge"], **common)
     agent.verb("CreateCq", rnic=end.rnic, entries=told_of["max_cqe"])
+    if pair.agent.server.model.choose.beyond == "refused":
+        agent.refused("CreateQp", sq_size=told_of["max_qp_wr"] + 1, rq_size=1, sq_sges=1, rq_sges=1, **common)
     same((told_of["max_srq"] > 0, told_of["max_srq_wr"] > 0), (pics["srq"], pics["srq"]))
     assert told_of["max_res_rd_atom"] == 0 or told_of["max_res_rd_atom"] >= told_of["max_qp"] or not told_of["max_qp_rd_atom"]
 

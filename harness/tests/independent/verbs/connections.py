@@ -372,7 +372,8 @@ def close(qp: "Qp") -> None:
             qp.state, qp.finishing = "RTS", True
             return
         qp.state = "SQD"
-        qp.stop("rst", event="" if model.fault == "bad-close-silent" else "QP_FATAL")
+        silent = model.fault == "bad-close-silent"  # neither of the two ways that there are (B53)
+        qp.stop("rst", event="" if silent else "QP_FATAL", told=not silent)
         return
     _begin_close(qp)
 

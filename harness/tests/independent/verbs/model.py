@@ -78,9 +78,9 @@ class Device:
     def shown(self) -> Dict[str, Any]:
         """What Query RNIC tells."""
         found, fault = dict(self.attributes), self.model.fault
-        lies = {"query-wr-limit-high": ("max_qp_wr", 4 * LIMITS["max_qp_wr"]), "query-cqe-limit-high": ("max_cqe",
-                                                                                                        4 * LIMITS["max_cqe"]),
-                "query-sge-limit-high": ("max_sge", LIMITS["max_sge"] + 2), "query-reads-few": ("max_res_rd_atom", 1),
+        lies = {"query-wr-limit-low": ("max_qp_wr", LIMITS["max_qp_wr"] // 2),
+                "query-cqe-limit-low": ("max_cqe", LIMITS["max_cqe"] // 2),
+                "query-sge-limit-high": ("max_sge", LIMITS["max_sge"] + 2),
                 "query-no-pds": ("max_pd", 0), "query-srq-not-told": ("max_srq", 0), "query-srq-wr-not-told": ("max_srq_wr", 0)}
         if fault in lies:
             name, value = lies[fault]

@@ -372,7 +372,7 @@ def _rresp(qp: "Qp", what: Message) -> None:
             _bad_sink(qp, wqe)
             return
         if fault == "read-places-one-more":
-            data += b"\x5a"
+            data += b"\xc7"  # not what the suite fills memory with
         target.write(addr, data if fault != "read-places-none" else b"")
     wqe.done = True
     qp.inflight.remove(wqe)
