@@ -12,6 +12,9 @@
 
 enum { BUFFER = 1 << 16 /* bytes for libpcap at a time */, LINKTYPE_RAW = 101 };
 
+/* Apart from the usual path, which would save their registers for each record and guard their buffers. */
+#define RARE __attribute__((noinline, cold))
+
 struct capture {
     struct source *source;
     struct classic classic;
@@ -28,7 +31,7 @@ struct capture {
     bool gap;                   /* the capture says that frames are missing before the record last read */
     struct classic_record read; /* last */
     uint64_t number, time_us;
-    char why[PCAP_ERRBUF_SIZE];
+    char why[PCAP_ERRBUF_SIZE]; /* it failed. A buffer on the stack would cost each record its guard. */
 };
 
 /* ---- libpcap, on the bytes of the source ---- */
@@ -160,7 +163,7 @@ static void stamp(struct capture *c, struct capture_record *out)
 }
 
 /* A segment of FCIP. */
-static int take_segment(struct capture *c, struct capture_record *out, char *why, size_t size)
+RARE static int take_segment(struct capture *c, struct capture_record *out, char *why, size_t size)
 {
     if (c->fcip == NULL && (c->fcip = fcvi_fcip_open(why, size)) == NULL)
         return -1;
@@ -192,16 +195,13 @@ static int at_end(struct capture *c, struct capture_record *out, char *why, size
 }
 
 /* No record came. */
-static int without(struct capture *c, int status, struct capture_record *out, char *why, char *error,
-                   size_t size)
+RARE static int without(struct capture *c, int status, struct capture_record *out, char *error, size_t size)
 {
     if (status == 0)
-        status = at_end(c, out, why, PCAP_ERRBUF_SIZE);
+        status = at_end(c, out, c->why, sizeof c->why);
     if (status >= 0)
         return status;
     /* Who reads in batches hears of it at the next call: it must not pass for a record that was not there. */
-    if (!c->broken)
-        snprintf(c->why, sizeof c->why, "%s", why);
     c->broken = c->rare = true;
     snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, c->why);
     return status;
@@ -210,7 +210,7 @@ static int without(struct capture *c, int status, struct capture_record *out, ch
 /* What is not read in place, and what a stream still has. As fcvi_capture_next, or: the record is still to be
  * read in place, or it is in out already. */
 enum { USUAL = 3, GIVEN = 4 };
-static int rare_next(struct capture *c, struct capture_record *out, char *why, size_t size)
+RARE static int rare_next(struct capture *c, struct capture_record *out)
 {
     c->gap = false;
     if (c->broken)
@@ -220,25 +220,24 @@ static int rare_next(struct capture *c, struct capture_record *out, char *why, s
         return GIVEN;
     }
     c->streamed = false;
-    return c->usual ? USUAL : next_other(c, &c->read, &c->gap, why, size);
+    return c->usual ? USUAL : next_other(c, &c->read, &c->gap, c->why, sizeof c->why);
 }
 
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     const struct classic_record *r = &c->read;
-    char why[PCAP_ERRBUF_SIZE];
-    int status = c->rare ? rare_next(c, out, why, sizeof why) : USUAL;
+    int status = c->rare ? rare_next(c, out) : USUAL;
     if (status == GIVEN)
         return 1;
     if (status == USUAL)
-        status = fcvi_classic_next(&c->classic, c->source, &c->read, why, sizeof why);
+        status = fcvi_classic_next(&c->classic, c->source, &c->read, c->why, sizeof c->why);
     if (status != 1)
-        return without(c, status, out, why, error, size);
+        return without(c, status, out, error, size);
     out->number = ++c->number;
     out->time_us = c->time_us = r->time_us;
     fcvi_envelope_open(&c->envelope, c->linktype, r->bytes, r->length, r->original, out);
-    if (out->kind == CAPTURE_PART && take_segment(c, out, why, sizeof why) < 0)
-        return without(c, -1, out, why, error, size);
+    if (out->kind == CAPTURE_PART && take_segment(c, out, c->why, sizeof c->why) < 0)
+        return without(c, -1, out, error, size);
     if (c->gap)
         out->unusual |= CAPTURE_GAP;
     return 1;

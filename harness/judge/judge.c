@@ -341,19 +341,27 @@ static void take_usual(struct judge *j, struct judge_tally *t)
     j->usual = 0;
 }
 
+/* Up to the first record that is to be seen, which is the one before what is returned, or to the end. */
+static struct judge_entry *judge_entries(struct judge *j, struct judge_entry *e,
+                                         const struct judge_entry *end, bool *shown)
+{
+    const struct judge_call c = j->call; /* a copy: nothing that is written can change it */
+    note_first(j, e);
+    while (e < end && !*shown)
+        *shown = judge_entry(j, e++, c.findings, c.monitor, c.breaches, c.tally);
+    return e;
+}
+
 /* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
 static size_t take(void *context, struct judge_entry *first, size_t count, bool *shown)
 {
     struct judge *j = context;
-    const struct judge_call *c = &j->call;
-    struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH), *e = first;
-    note_first(j, first);
-    for (struct judge_entry *f = first; c->monitor != NULL && f < end; f++)
+    const struct fcvi_monitor *monitor = j->call.monitor;
+    const struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH);
+    for (const struct judge_entry *f = first; monitor != NULL && f < end; f++)
         if (f->record.kind == CAPTURE_FRAME)
-            fcvi_monitor_fetch(c->monitor, f->hint);
-    while (e < end && !*shown)
-        *shown = judge_entry(j, e++, c->findings, c->monitor, c->breaches, c->tally);
-    return (size_t)(e - first);
+            fcvi_monitor_fetch(monitor, f->hint);
+    return (size_t)(judge_entries(j, first, end, shown) - first);
 }
 
 bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
@@ -366,14 +374,14 @@ bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
 /* As fcvi_ahead_next, by this thread alone. */
 static int next_here(struct judge *j, struct judge_entry **shown, char *error, size_t size)
 {
-    const struct judge_call *c = &j->call;
-    for (unsigned step = 0; step < STEP; step++) {
-        int status = j->next < j->ready ? 1 : fill(j, c->monitor, error, size);
+    for (unsigned step = 0; step < STEP; step += JUDGE_BATCH) {
+        bool seen = false;
+        int status = j->next < j->ready ? 1 : fill(j, j->call.monitor, error, size);
         if (status != 1)
             return status;
-        note_first(j, j->next);
-        *shown = j->next++;
-        if (judge_entry(j, *shown, c->findings, c->monitor, c->breaches, c->tally))
+        j->next = judge_entries(j, j->next, j->ready, &seen);
+        *shown = j->next - 1;
+        if (seen)
             return 1;
     }
     return 2;
