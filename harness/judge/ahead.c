@@ -1,6 +1,6 @@
-/* Two threads that read and judge blocks of records in turn. A block stays with the thread that read it,
- * since what one core has written costs another as much to fetch as all else that is done with it. The only
- * place of the harness in C that starts a thread. */
+/* Two threads that read, watch and judge blocks of records in turn. A block stays with the thread that read
+ * it, since what one core has written costs another as much to fetch as all else that is done with it. The
+ * only place of the harness in C that starts a thread. */
 #include "ahead.h"
 
 #include <pthread.h>
@@ -18,16 +18,21 @@ enum {
     LONGEST = 1 << 18, /* of a record */
     SPINS = 4000,      /* looks at the other thread before one sleeps */
     PATIENCE = 64,     /* blocks without anything to show, before the caller hears of it */
+    FOUND = 64,        /* of one record that are kept */
     WHY = 512
 };
 
 struct block {
     unsigned count, next; /* next: the first that is not judged yet */
+    unsigned watched;     /* behind the last that was watched, or that was judged without */
+    bool begun;           /* to be watched */
     int status;           /* 1: more blocks follow */
     char why[WHY];
     uint64_t read, size;
     uint8_t *buffer[BUFFERS]; /* of the capture, in which the frames lie */
     size_t used;              /* of the arena */
+    struct fcvi_monitor_findings found;
+    struct fcvi_monitor_finding list[FOUND];
     struct judge_entry entry[MOST];
     uint8_t arena[ARENA];
 };
@@ -35,13 +40,14 @@ struct block {
 struct ahead {
     struct capture *capture;
     const struct fcvi_monitor *monitor;
+    fcvi_ahead_watch *watch;
     fcvi_ahead_take *take;
     void *context;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    atomic_ulong read, judged; /* blocks, since the beginning */
-    atomic_bool last;          /* none follows those that were read */
+    atomic_ulong read, watched, judged; /* blocks, since the beginning */
+    atomic_bool last;                   /* none follows those that were read */
     atomic_bool found; /* there is something to show in the thread's block, which is the caller's now */
     bool taken_over;   /* the caller has shown it, and judges what is left of that block */
     atomic_bool stop;
@@ -59,6 +65,11 @@ static bool can_read(const struct ahead *a, unsigned long block)
     return a->read >= block || a->last || a->stop;
 }
 
+static bool can_watch(const struct ahead *a, unsigned long block)
+{
+    return a->watched == block || a->stop;
+}
+
 static bool can_judge(const struct ahead *a, unsigned long block)
 {
     return a->judged == block || a->stop;
@@ -67,6 +78,11 @@ static bool can_judge(const struct ahead *a, unsigned long block)
 static bool is_handed_over(const struct ahead *a, unsigned long block)
 {
     return a->judged > block || a->found;
+}
+
+static bool can_watch_next(const struct ahead *a, unsigned long block)
+{
+    return can_watch(a, block + 1) || is_handed_over(a, block);
 }
 
 static bool is_over(const struct ahead *a, unsigned long block)
@@ -134,7 +150,8 @@ static bool read_buffer(struct ahead *a, struct block *b)
 
 static void read_block(struct ahead *a, struct block *b)
 {
-    b->count = b->next = 0;
+    b->count = b->next = b->watched = 0;
+    b->begun = false;
     b->used = 0;
     b->status = 1;
     bool more = true;
@@ -149,6 +166,7 @@ static void decode(const struct ahead *a, struct block *b)
 {
     for (struct judge_entry *e = b->entry; e < b->entry + b->count; e++) {
         fcvi_judge_decode(e);
+        e->watched = JUDGE_UNWATCHED;
         if (a->monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_where(a->monitor, &e->frame, e->record.network);
     }
@@ -172,14 +190,40 @@ static bool read_in_turn(struct ahead *a, unsigned long block)
     return true;
 }
 
+/* ---- watching ---- */
+
+/* Goes on to the next record that only `take` can judge, or that breaks something. The turn is the next
+ * block's when all of this one was watched. */
+static void watch_block(struct ahead *a, struct block *b, unsigned long block)
+{
+    b->begun = true;
+    b->found = (struct fcvi_monitor_findings){b->list, FOUND, 0};
+    b->watched += a->watch == NULL ? b->count - b->watched
+                                   : (unsigned)a->watch(a->context, &b->entry[b->watched],
+                                                        b->count - b->watched, &b->found);
+    if (b->watched < b->count)
+        return;
+    a->watched = block + 1;
+    tell(a);
+}
+
 /* ---- judging ---- */
 
 /* Whether there is something to show. */
-static bool judge(struct ahead *a, struct block *b)
+static bool judge(struct ahead *a, struct block *b, unsigned long block)
 {
     bool shown = false;
-    while (b->next < b->count && !shown)
-        b->next += (unsigned)a->take(a->context, &b->entry[b->next], b->count - b->next, &shown);
+    if (!b->begun)
+        watch_block(a, b, block);
+    while (b->next < b->count && !shown) {
+        const bool watched = b->next < b->watched;
+        const unsigned most = watched ? b->watched - b->next : 1;
+        b->next += (unsigned)a->take(a->context, &b->entry[b->next], most, &b->found, &shown);
+        if (watched)
+            continue;
+        b->watched = b->next;
+        watch_block(a, b, block);
+    }
     return shown;
 }
 
@@ -198,10 +242,14 @@ static void *run(void *context)
     struct ahead *a = context;
     for (unsigned long block = HELPER; read_in_turn(a, block); block += 2) {
         struct block *b = a->block[HELPER];
+        await(a, can_watch, block);
+        if (a->stop)
+            break;
+        watch_block(a, b, block);
         await(a, can_judge, block);
         if (a->stop)
             break;
-        if (judge(a, b)) {
+        if (judge(a, b, block)) {
             a->found = true;
             tell(a);
             await(a, is_over, block);
@@ -221,10 +269,17 @@ static int ended(const struct block *b, char *error, size_t size)
     return b->status;
 }
 
-/* The thread judges its block, and the caller reads its next one. Whether something is to be shown. */
+/* The thread judges its block, and the caller reads and watches its next one. Whether something is to be
+ * shown. */
 static bool let_judge(struct ahead *a, unsigned long block)
 {
-    (void)read_in_turn(a, block + 1);
+    if (read_in_turn(a, block + 1)) {
+        struct block *next = a->block[CALLER];
+        if (!next->begun)
+            await(a, can_watch_next, block);
+        if (!next->begun && can_watch(a, block + 1))
+            watch_block(a, next, block + 1);
+    }
     await(a, is_handed_over, block);
     a->taken_over = a->found;
     a->found = false;
@@ -243,7 +298,7 @@ int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, si
             return 2;
         if (block % 2 == CALLER)
             (void)read_in_turn(a, block); /* where it was not read while the thread judged */
-        if (others ? let_judge(a, block) : judge(a, b)) {
+        if (others ? let_judge(a, block) : judge(a, b, block)) {
             *shown = &b->entry[b->next - 1];
             return 1;
         }
@@ -304,13 +359,14 @@ static struct block *new_block(void)
 }
 
 struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor,
-                              fcvi_ahead_take *take, void *context)
+                              fcvi_ahead_watch *watch, fcvi_ahead_take *take, void *context)
 {
     struct ahead *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
     a->capture = capture;
     a->monitor = monitor;
+    a->watch = watch;
     a->take = take;
     a->context = context;
     pthread_mutex_init(&a->lock, NULL);

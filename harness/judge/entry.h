@@ -10,13 +10,17 @@
  * decoded. */
 enum { JUDGE_BATCH = 16 };
 
+/** Whether the monitor has seen a record before it is judged (ahead.h), and found something. */
+enum judge_watched { JUDGE_UNWATCHED, JUDGE_WATCHED, JUDGE_BROKEN };
+
 struct judge_entry {
     struct capture_record record;
     struct fcvi_frame frame; /* of a CAPTURE_FRAME */
     struct fcvi_monitor_hint hint;
-    uint32_t place; /* for flows.c */
-    bool fault;     /* the codec has findings */
-    bool message;   /* for flows.c */
+    uint32_t place;  /* for flows.c */
+    bool fault;      /* the codec has findings */
+    bool message;    /* for flows.c */
+    uint8_t watched; /* enum judge_watched */
 };
 
 /** The parts of a frame, once its record is there. */

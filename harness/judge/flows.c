@@ -10,6 +10,7 @@
 
 enum {
     STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
+    FETCHED = 8,    /* records before one is watched, what the monitor needs of it is fetched */
     LINE = 64,      /* of a cache */
     RING = 16,      /* Messages under way on one way at first, and at most */
     MOST = 4096,
@@ -39,6 +40,7 @@ struct fcvi_flows {
     struct fcvi_flow_tally tally;
     struct editions *editions;        /* NULL: all is of 2007 */
     struct ahead *ahead;              /* NULL: records are read as they are wanted */
+    struct fcvi_monitor *monitor;     /* that watches what is read ahead; NULL: none */
     struct flows_call call;           /* that has not returned yet */
     struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
     struct judge_entry batch[JUDGE_BATCH];
@@ -655,9 +657,7 @@ static void fetch_slots(const struct fcvi_flows *f, struct judge_entry *first, c
 static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
 {
     const bool frame = e->record.kind == CAPTURE_FRAME;
-    if (monitor != NULL && frame && f->ahead != NULL)
-        fcvi_monitor_fetch(monitor, e->hint);
-    else if (monitor != NULL && frame)
+    if (monitor != NULL && frame && f->ahead == NULL)
         e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
     e->message = frame && is_message(&e->frame);
     if (e->message)
@@ -818,6 +818,15 @@ static bool take_unusual(struct fcvi_flows *f, struct judge_entry *e, struct fcv
     return r->kind == CAPTURE_CUT && take_cut(f, e, seen, findings, monitor, breaches);
 }
 
+static void watch(const struct fcvi_flows *f, const struct judge_entry *e, bool broken,
+                  struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches)
+{
+    const struct capture_record *r = &e->record;
+    const struct fcvi_monitor_frame given = {&e->frame, f->before + r->number, r->time_us, r->network,
+                                             broken};
+    fcvi_monitor_expected(monitor, &given, e->hint, breaches);
+}
+
 static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
                  struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                  struct fcvi_monitor_findings *breaches)
@@ -839,13 +848,10 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
         fcvi_judge_fault(e, findings);
         seen->why |= FCVI_FLOW_FOUND;
     }
-    if (monitor != NULL) {
-        struct fcvi_monitor_frame given = {v, f->before + r->number, r->time_us, r->network,
-                                           findings->worst > 1u + FCVI_NOTICE};
-        fcvi_monitor_expected(monitor, &given, e->hint, breaches);
-        if (breaches->count > 0)
-            seen->why |= FCVI_FLOW_FOUND;
-    }
+    if (monitor != NULL && e->watched == JUDGE_UNWATCHED)
+        watch(f, e, findings->worst > 1u + FCVI_NOTICE, monitor, breaches);
+    if (monitor != NULL && breaches->count > 0)
+        seen->why |= FCVI_FLOW_FOUND;
     if (v->fc == NULL)
         return seen->why != 0;
     if (fcvi_judge_damaged(&r->frame)) {
@@ -860,8 +866,37 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
 }
 
+/* fcvi_ahead_watch: whole frames in which the codec finds nothing, of ports that speak the edition of 2007.
+ */
+static size_t watch_some(void *context, struct judge_entry *first, size_t count,
+                         struct fcvi_monitor_findings *found)
+{
+    const struct fcvi_flows *f = context;
+    for (struct judge_entry *e = first; e < first + count; e++) {
+        const bool frame = e->record.kind == CAPTURE_FRAME && e->record.unusual == 0;
+        if (!frame || e->fault || !is_usual(f, e))
+            return (size_t)(e - first);
+        if (e + FETCHED < first + count && e[FETCHED].record.kind == CAPTURE_FRAME)
+            fcvi_monitor_fetch(f->monitor, e[FETCHED].hint);
+        watch(f, e, false, f->monitor, found);
+        e->watched = found->count > 0 ? JUDGE_BROKEN : JUDGE_WATCHED;
+        if (found->count > 0)
+            return (size_t)(e - first) + 1;
+    }
+    return count;
+}
+
+static void take_found(const struct fcvi_monitor_findings *found, struct fcvi_monitor_findings *breaches)
+{
+    size_t kept = found->count < found->capacity ? found->count : found->capacity;
+    kept = kept < breaches->capacity ? kept : breaches->capacity;
+    memcpy(breaches->list, found->list, kept * sizeof *breaches->list);
+    breaches->count = found->count;
+}
+
 /* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
-static size_t take_some(void *context, struct judge_entry *first, size_t count, bool *shown)
+static size_t take_some(void *context, struct judge_entry *first, size_t count,
+                        const struct fcvi_monitor_findings *found, bool *shown)
 {
     struct fcvi_flows *f = context;
     const struct flows_call *c = &f->call;
@@ -869,15 +904,20 @@ static size_t take_some(void *context, struct judge_entry *first, size_t count, 
     for (struct judge_entry *n = first; n < end; n++)
         expect(f, c->monitor, n);
     fetch_slots(f, first, end);
-    while (e < end && !*shown)
-        *shown = take(f, e++, c->seen, c->findings, c->monitor, c->breaches);
+    for (; e < end && !*shown; e++) {
+        if (e->watched == JUDGE_BROKEN)
+            take_found(found, c->breaches);
+        *shown = take(f, e, c->seen, c->findings, c->monitor, c->breaches);
+    }
     return (size_t)(e - first);
 }
 
-bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor)
+bool fcvi_flows_ahead(struct fcvi_flows *flows, struct fcvi_monitor *monitor)
 {
+    flows->monitor = monitor;
     if (fcvi_capture_is_file(flows->capture))
-        flows->ahead = fcvi_ahead_open(flows->capture, monitor, take_some, flows);
+        flows->ahead =
+            fcvi_ahead_open(flows->capture, monitor, monitor != NULL ? watch_some : NULL, take_some, flows);
     return flows->ahead != NULL;
 }
 

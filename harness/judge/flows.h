@@ -115,7 +115,7 @@ void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions);
 /** A second thread takes its turns at reading and judging the capture that was taken, of a file on a disk;
  * what is found is the same. monitor: the one that fcvi_flows_next will get; NULL: none. False: there is no
  * thread. fcvi_flows_leave ends it, before the capture is closed. */
-bool fcvi_flows_ahead(struct fcvi_flows *flows, const struct fcvi_monitor *monitor);
+bool fcvi_flows_ahead(struct fcvi_flows *flows, struct fcvi_monitor *monitor);
 /** The capture that was taken is not read any more. */
 void fcvi_flows_leave(struct fcvi_flows *flows);
 

@@ -353,9 +353,11 @@ static struct judge_entry *judge_entries(struct judge *j, struct judge_entry *e,
 }
 
 /* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
-static size_t take(void *context, struct judge_entry *first, size_t count, bool *shown)
+static size_t take(void *context, struct judge_entry *first, size_t count,
+                   const struct fcvi_monitor_findings *found, bool *shown)
 {
     struct judge *j = context;
+    (void)found;
     const struct fcvi_monitor *monitor = j->call.monitor;
     const struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH);
     for (const struct judge_entry *f = first; monitor != NULL && f < end; f++)
@@ -367,7 +369,7 @@ static size_t take(void *context, struct judge_entry *first, size_t count, bool 
 bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor)
 {
     if (fcvi_capture_is_file(judge->capture))
-        judge->ahead = fcvi_ahead_open(judge->capture, monitor, take, judge);
+        judge->ahead = fcvi_ahead_open(judge->capture, monitor, NULL, take, judge);
     return judge->ahead != NULL;
 }
 

@@ -32,25 +32,29 @@ def records_of(capture: bytes) -> list[tuple[bytes, bytes]]:
     return found
 
 
-@pytest.fixture(name="damaged", scope="module")
-def _damaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Several blocks of records, among them cut ones, ones with other bits, and ones that are missing or come twice."""
-    path = tmp_path_factory.mktemp("ahead") / "a.pcap"
+def made(path: Path, damage: float) -> bytes:
+    """Several blocks of records; this share of them is missing, and half of it each is cut off, has another bit or comes twice."""
     bank.lost_response(Random("ahead")).capture(0, path)
     whole, random = path.read_bytes(), Random(331)
     out, records = [whole[:_HEADER]], records_of(whole)
     while sum(map(len, out)) < 1_500_000:
         for header, data in records:
             odd = random.random()
-            if odd < 0.01:
+            if odd < damage:
                 continue
-            if odd < 0.015:
+            if odd < 1.5 * damage:
                 at = random.randrange(4, len(data))
                 data = data[:at] + bytes((data[at] ^ 1 << random.randrange(8),)) + data[at + 1 :]
-            if odd > 0.99:
+            if odd > 1 - damage:
                 data = data[: random.randrange(1, len(data))]
-            out += [header[:8], struct.pack("<I", len(data)), header[12:], data] * (2 if odd > 0.985 else 1)
+            out += [header[:8], struct.pack("<I", len(data)), header[12:], data] * (2 if odd > 1 - 1.5 * damage else 1)
     return b"".join(out)
+
+
+@pytest.fixture(name="damaged", scope="module")
+def _damaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Among all blocks are records that the threads judge alone."""
+    return made(tmp_path_factory.mktemp("ahead") / "a.pcap", 0.01)
 
 
 def same(path: Path, *words: str) -> int:
@@ -65,6 +69,13 @@ def test_lint_and_flows_say_the_same_with_two_jobs(damaged: bytes, tmp_path: Pat
     path.write_bytes(damaged)
     assert same(path, "lint", "--json") == 1
     assert same(path, "lint", "--trust", "all,order") == 1
+    same(path, "flows", "--json")
+
+
+@pytest.mark.parametrize("damage", [0.0, 0.0001, 0.002])
+def test_what_one_thread_watches_while_the_other_judges_is_said_in_its_place(damage: float, tmp_path: Path) -> None:
+    path = tmp_path / "seldom.pcap"
+    path.write_bytes(made(tmp_path / "a.pcap", damage))
     same(path, "flows", "--json")
 
 
