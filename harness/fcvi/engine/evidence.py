@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from .json_text import indented
-from .record import Entry, text_of
+from .record import Entry, text_of, unfolded
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
 
@@ -26,7 +26,8 @@ FOLDER = "evidence"
 RUN = "run.json"
 JOURNAL = "cases.jsonl"
 CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
-_VERSION = 1
+_VERSION = 1  # of run.json
+_TRACE, _READ = 2, (1, 2)  # of a trace: as it is written, and those that can be read
 
 
 class EvidenceError(FileError):
@@ -47,7 +48,7 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 
 
 def _trace(result: Result) -> tuple[str, bytes]:
-    lines = [text_of({"trace": _VERSION, "case": result.id}), *(result.evidence or ()), ""]
+    lines = [text_of({"trace": _TRACE, "case": result.id}), *(result.evidence or ()), ""]
     return f"{FOLDER}/{stem(result.id)}.jsonl", "\n".join(lines).encode()
 
 
@@ -204,7 +205,10 @@ def load_trace(directory: Path, ident: str) -> list[Entry]:
         entry = parse_json(line, f"{path}: line {number}")
         if not isinstance(entry, dict):
             raise EvidenceError(f"{path}: line {number} is no object")
-        entries.append(entry)
-    if not entries or entries[0] != {"trace": _VERSION, "case": ident}:
+        try:
+            entries += unfolded(entry)
+        except ValueError as error:
+            raise EvidenceError(f"{path}: line {number}: {error}") from None
+    if not entries or entries[0] not in [{"trace": version, "case": ident} for version in _READ]:
         raise EvidenceError(f"{path}: line 1 does not say that this is the trace of {ident}")
     return entries[1:]
