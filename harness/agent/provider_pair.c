@@ -7,6 +7,7 @@
  * messages that faults have met so far, or -1 when there is no such fault. */
 #include "provider.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { PAUSE_MS = 20 };
 
 void agent_waits(void) {} /* nobody asks */
 
@@ -40,6 +43,8 @@ static void *listen_for_faults(void *context)
         int client = accept(listener, NULL, NULL);
         if (client >= 0)
             serve(client);
+        else
+            (void)poll(NULL, 0, PAUSE_MS); /* no descriptor is left, and the client waits */
     }
     return NULL;
 }

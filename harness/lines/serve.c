@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_IDLE_S = 86400 };
+enum { FIRST_LINE_MS = 10000, SEND_S = 30, LEAST_TOKEN = 16, MOST_IDLE_S = 86400, PAUSE_MS = 20 };
 
 static int64_t now_ms(void)
 {
@@ -31,12 +31,22 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* A client that comes, or -1. Where the process has no descriptors left it goes on waiting at the door, so
+ * that poll would return at once and again. */
+static int take_client(int listening, int flags)
+{
+    int client = accept4(listening, NULL, NULL, SOCK_CLOEXEC | flags);
+    if (client < 0 && errno != EINTR && errno != EAGAIN && errno != ECONNABORTED)
+        (void)poll(NULL, 0, PAUSE_MS);
+    return client;
+}
+
 /* Another client came while one is served. */
 static void send_away(int listening)
 {
     static const char words[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
                                 "\"another client is being served\"}}\n";
-    int client = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int client = take_client(listening, SOCK_NONBLOCK);
     if (client < 0)
         return;
     if (send(client, words, sizeof words - 1, MSG_NOSIGNAL) > 0)
@@ -217,7 +227,7 @@ static int serve_all(struct serve *o)
         enum event event = await(o, s, INT64_MAX);
         if (event == ENDED)
             break;
-        int client = accept4(s, NULL, NULL, SOCK_CLOEXEC);
+        int client = take_client(s, 0);
         if (client < 0)
             continue;
         setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

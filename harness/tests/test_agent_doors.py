@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -70,6 +73,27 @@ def ask(s: socket.socket, message: dict[str, Any]) -> dict[str, Any]:
     line = s.makefile("rb").readline()
     answer: dict[str, Any] = json.loads(line)
     return answer
+
+
+def cpu_s(pid: int) -> float:
+    """The CPU time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_without_descriptors_it_waits_and_spins_not() -> None:
+    port = free_port()
+    agent = Agent(f"tcp::{port}")
+    pid, open_now = agent.process.pid, len(list(Path(f"/proc/{agent.process.pid}/fd").iterdir()))
+    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now, most))
+    with client(port) as s:
+        before = cpu_s(pid)
+        time.sleep(1)
+        assert cpu_s(pid) - before < 0.3
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (64, most))
+        assert "result" in ask(s, HELLO)
+    assert agent.end() == 0
 
 
 def test_it_listens_on_loopback_alone(port: int) -> None:

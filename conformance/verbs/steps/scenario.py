@@ -136,19 +136,20 @@ class Verbs(Scenario):
         """What came of the case so far decides these requirements: each of its checks would have broken them."""
         self.checked |= {_full(row) for row in requirements.split() if self.judges(row)}
 
-    def _broken(self) -> bool:
-        return any(f.erratum is None and self._levels.get(f.requirement) in FAILING_LEVELS for f in self.findings)
+    def _end_where_broken(self) -> None:
+        """End the case at once when a breach was found; its words are those of the breach, whatever was noticed before it."""
+        for f in self.findings:
+            if f.erratum is None and self._levels.get(f.requirement) in FAILING_LEVELS:
+                raise Failed(f.message)
 
     def lack(self, why: str) -> NoReturn:
         """End the case inconclusive, unless a breach was found before."""
-        if self._broken():
-            raise Failed(self.findings[0].message)
+        self._end_where_broken()
         raise Inconclusive(why)
 
     def skip(self, why: str) -> NoReturn:
         """The provider does not have what the case is about, and need not: not applicable, unless a breach was found before."""
-        if self._broken():
-            raise Failed(self.findings[0].message)
+        self._end_where_broken()
         raise NotThere(why)
 
     def notice(self, requirement: str, message: str, seen: object, expected: object, erratum: str) -> None:

@@ -77,8 +77,9 @@ class Calls(CallScenario):
 
     def lack(self, why: str) -> NoReturn:
         """End the case inconclusive, unless a breach was found before."""
-        if any(f.erratum is None and self._levels.get(f.requirement) in FAILING_LEVELS for f in self.findings):
-            raise Failed(self.findings[0].message)
+        for f in self.findings:
+            if f.erratum is None and self._levels.get(f.requirement) in FAILING_LEVELS:
+                raise Failed(f.message)
         raise Inconclusive(why)
 
     def notice(self, requirement: str, message: str, seen: object, expected: object, erratum: str = "A17") -> None:
