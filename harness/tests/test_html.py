@@ -99,9 +99,23 @@ def test_every_case_and_requirement_is_there(failing: Path) -> None:
 
 
 def unpacked(text: str) -> list[list[str]]:
-    """The packed ladders."""
+    """The packed ladders, as the page shows them."""
     packs = re.findall(r'<script type="text/plain" class="pack">([A-Za-z0-9+/=]*)</script>', text)
-    return [zlib.decompress(base64.b64decode(pack)).decode().split("\0") for pack in packs]
+    said = re.search(r'<script type="application/json" id="fragments">(.*?)</script>', text, re.S)
+    fragments = json.loads(said[1]) if said else {}
+    found = [zlib.decompress(base64.b64decode(pack)).decode().split("\0") for pack in packs]
+    return [[re.sub(r"[\x01-\x08\x0e-\x1f]", lambda c: fragments[c[0]], ladder_of) for ladder_of in pack] for pack in found]
+
+
+def test_no_string_of_a_device_becomes_markup_of_the_page() -> None:
+    """Control characters stand for markup in a pack: those of a device are told as escapes."""
+    odd = "".join(map(chr, (*range(32), 127, 0x202E))) + "<b>&\"'"
+    result = Result("x/odd", "title", Verdict.PASS, protocol="fcvi", log=[odd], requirements=[odd])
+    report = RunReport("0", "0" * 64, "ref", "x", "1", {}, {}, 1, [result])
+    [[ladder_of]] = unpacked(html.render(report))
+    assert "<b>" not in ladder_of and "\\x01" in ladder_of and "\\u202e" in ladder_of
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", ladder_of.replace("\n", ""))
+    assert Page(ladder_of).problems == []
 
 
 def test_every_case_that_did_something_has_its_ladder(failing: Path) -> None:

@@ -252,7 +252,7 @@ def _margin(number: str) -> str:
 def _page(data: dict[str, Any]) -> str:
     first, _ = html.asset("certificate.css")
     style, style_hash = html.inline(str(first).replace("CERTIFICATE-NUMBER", _margin(data["number"])))
-    return html.harmless(html.environment().get_template("certificate.html.j2").render(
+    return words.harmless(html.environment().get_template("certificate.html.j2").render(
         c=data, style=style, style_hash=style_hash, lab_words=LAB, item_words=ITEM, clauses_of=_by_clause(data),
         verdicts=[v for v in html.VERDICTS if v in data["requirements"].values()], untested=_untested(data),
         groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),

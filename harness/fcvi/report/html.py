@@ -11,6 +11,7 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import json
 import re
 import zlib
 from pathlib import Path
@@ -50,14 +51,6 @@ def is_web(link: str) -> bool:
     return link.startswith(("https://", "http://"))
 
 
-_STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-def harmless(page: str) -> str:
-    """The page with control characters, and those that turn the direction of writing, as escapes: all of them are strangers'."""
-    return _STRANGE.sub(lambda match: ascii(match[0])[1:-1], page)
-
-
 @functools.cache
 def environment() -> Environment:
     """The templates; everything they print is escaped."""
@@ -92,10 +85,15 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
+def _packed(result: Result, fields: str) -> str:
+    """The ladder of a plain pass for a pack; fields: "set" (those that are not zero) or "none"."""
+    if result.findings:
+        return words.harmless(_ladder(result, fields))
+    return plain.render(result, fields == "set", explain.clauses())
+
+
 def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
     """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
-    if fields != "all" and not result.findings and explanation is None:
-        return plain.render(result, fields == "set", explain.clauses())
     rows = ladder.rows(result)
     page: str = environment().get_template("case.html.j2").render(
         r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
@@ -141,7 +139,7 @@ def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]
         if used >= _PACKED_ALL:
             break
         part = chosen[start : start + _IN_A_PACK]
-        texts = [_ladder(results[i], "set" if used < _PACKED_FULL else "none").replace("\0", "\\x00") for i in part]
+        texts = [_packed(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
         packs.append(base64.b64encode(zlib.compress(encoded("\0".join(texts)), 1)).decode())
         used += len(packs[-1])
         places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
@@ -228,7 +226,7 @@ def render(report: RunReport) -> str:
         entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
-    return harmless(env.get_template("report.html.j2").render(
+    return words.harmless(env.get_template("report.html.j2").render(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
@@ -236,6 +234,7 @@ def render(report: RunReport) -> str:
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,
         head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
+        fragments=Markup(json.dumps(plain.FRAGMENTS).replace("</", "<\\/")),
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,
     ))  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, Sequence
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError
 from fcvi.engine.words import printable
-from . import diff, html
+from . import diff, html, words
 
 ABSENT = ""  # the verdict of a case that a run does not have
 
@@ -160,7 +160,7 @@ def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
     counts = counted(table)
-    return html.harmless(html.environment().get_template("matrix.html.j2").render(
+    return words.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
         words=words_of(table), style=style, style_hash=style_hash,
     ))  # fmt: skip

@@ -1,6 +1,7 @@
 """The ladder of a plain pass as HTML, which is most of a report: the same rows as case.html.j2, written without a template.
 
-Every string that comes from a device or a file goes through ``escape``.
+Every string that comes from a device or a file goes through ``escape``. In the rows the markup that always comes again is one
+control character each time (FRAGMENTS), which the page replaces when it shows the ladder; ``escape`` lets none through.
 """
 
 from __future__ import annotations
@@ -17,15 +18,43 @@ from fcvi.engine.protocol import Line
 from fcvi.engine.results import Expectation, Result, TraceFrame
 from . import ladder, words
 
+_LEFT = '<span class="arrow left stimulus"><span class="sr">tester to DUT: </span>'
+_RIGHT = '<span class="arrow right"><span class="sr">DUT to tester: </span>'
+#: What each control character in a packed ladder stands for.
+FRAGMENTS = {
+    "\x01": '<tr><td class="t">',
+    "\x02": f'</td><td class="e">{_LEFT}',
+    "\x03": f'</span></td><td class="s">{_LEFT}',
+    "\x04": '</span></td><td class="s"><span class="arrow left stimulus lost"><span class="sr">tester to DUT: </span>',
+    "\x05": '</td><td class="e">',
+    "\x06": f'</td><td class="s">{_RIGHT}',
+    "\x07": '</td><td class="s"><span class="arrow right lost"><span class="sr">DUT to tester: </span>',
+    "\x08": '</span>\n<span class="mono small">',
+    "\x0e": "</span>",
+    "\x0f": '<details><summary class="small">frame ',
+    "\x10": ': fields that are not zero</summary><pre tabindex="0">',
+    "\x11": "</pre></details>",
+    "\x12": "</td></tr>",
+    "\x13": _RIGHT,
+    "\x14": '\n<span class="small">',
+    "\x15": '<span class="small">not awaited; held against the rules that always hold</span>',
+    "\x16": '<span class="small">continued</span>',
+    "\x17": '</td><td class="s">',
+}
 _HEAD = (
     '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th>'
     '<th scope="col">Seen</th></tr></thead><tbody>'
 )
 
 
+_KEPT_LEFT, _LOST_LEFT, _KEPT_RIGHT, _LOST_RIGHT = "\x03", "\x04", "\x06", "\x07"
+
+
 def escape(text: object) -> str:
     """Text for HTML; what has nothing to escape is left as it is."""
     plain = str(text)
+    if not plain.isprintable():
+        plain = words.harmless(plain)
     if "&" in plain or "<" in plain or ">" in plain or '"' in plain or "'" in plain:
         return str(markup(plain))
     return plain
@@ -35,11 +64,11 @@ def escape(text: object) -> str:
 def _awaited(what: str, requirement: str, clause: str, arrow: bool) -> str:
     """What a case waited for, with the requirement that it owes to."""
     if what == "continued":
-        return '<span class="small">continued</span>'
+        return "\x16"
     what = escape(what)
     if arrow:
-        what = f'<span class="arrow right"><span class="sr">DUT to tester: </span>{what}</span>'
-    return f'{what}\n<span class="small">{escape(requirement)}{f", clause {escape(clause)}" if clause else ""}</span>'
+        what = f"\x13{what}\x0e"
+    return f'{what}\x14{escape(requirement)}{f", clause {escape(clause)}" if clause else ""}\x0e'
 
 
 _time = functools.lru_cache(maxsize=4096)(words.duration)
@@ -79,39 +108,28 @@ def _rows(result: Result, fields: bool, clauses: Mapping[str, str]) -> tuple[lis
 def _of_silence(e: Expectation, clauses: Mapping[str, str]) -> str:
     what = _awaited(e.words, e.requirement, clauses.get(e.requirement, ""), not e.silence)
     seen = "none" if e.silence else "nothing"
-    return f'<tr><td class="t">{_time(e.time_us)}</td><td class="e">{what}</td><td class="s">{seen}</td></tr>'
+    return f"\x01{_time(e.time_us)}\x05{what}\x17{seen}\x12"
 
 
 def _of_frame(
     number: int, frame: TraceFrame, brief: tuple[str, str], owed: Optional[Expectation], fields: bool, clauses: Mapping[str, str]
 ) -> str:
     name, _, summary = brief[0].partition(" ")
-    lost = " lost" if frame.lost else ""
-    note = f' <span class="small">({escape(frame.note)})</span>' if frame.note else ""
-    shown = (
-        f'<details><summary class="small">frame {number}: fields that are not zero</summary>'
-        f'<pre tabindex="0">{brief[1]}</pre></details>'
-    ) if fields else ""
-    end = f'</span>\n<span class="mono small">{number}: {summary}</span>{note}{shown}</td></tr>'
+    note = f" \x14({escape(frame.note)})\x0e" if frame.note else ""
+    shown = f"\x0f{number}\x10{brief[1]}\x11" if fields else ""
+    end = f"\x08{number}: {summary}\x0e{note}{shown}\x12"
     if frame.sender == "tester":
-        return (
-            f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e"><span class="arrow left stimulus"><span class="sr">'
-            f'tester to DUT: </span>{name}</span></td><td class="s"><span class="arrow left stimulus{lost}"><span class="sr">'
-            f"tester to DUT: </span>{name}{end}"
-        )
+        return f"\x01{_time(frame.time_us)}\x02{name}{_LOST_LEFT if frame.lost else _KEPT_LEFT}{name}{end}"
     if owed is None:
-        what = '<span class="small">not awaited; held against the rules that always hold</span>'
+        what = "\x15"
     else:
         said = owed.words if number == owed.frames[0] else "continued"
         what = _awaited(said, owed.requirement, clauses.get(owed.requirement, ""), not owed.silence)
-    return (
-        f'<tr><td class="t">{_time(frame.time_us)}</td><td class="e">{what}</td><td class="s"><span class="arrow right{lost}">'
-        f'<span class="sr">DUT to tester: </span>{name}{end}'
-    )
+    return f"\x01{_time(frame.time_us)}\x05{what}{_LOST_RIGHT if frame.lost else _KEPT_RIGHT}{name}{end}"
 
 
 def render(result: Result, fields: bool, clauses: Mapping[str, str]) -> str:
-    """The body of a case without findings. fields: whether each frame shows its own."""
+    """The body of a case without findings, to be packed. fields: whether each frame shows its own."""
     rows, left_off = _rows(result, fields, clauses)
     ident = escape(result.id)
     name = stem(result.id) + ".pcapng"

@@ -8,6 +8,7 @@ import shlex
 from fcvi.engine.results import Finding, RunReport
 
 _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
+_STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
@@ -17,6 +18,11 @@ def duration(us: int) -> str:
         return f"{us} us"
     number, unit = (us / 1e6, "s") if abs(us) >= 1_000_000 else (us / 1e3, "ms")
     return f"{number:.6f}".rstrip("0").rstrip(".") + f" {unit}"
+
+
+def harmless(text: str) -> str:
+    """The text with control characters, and those that turn the direction of writing, as escapes: all of them are strangers'."""
+    return _STRANGE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def timed(text: str) -> str:
