@@ -221,7 +221,7 @@ def invalidated_region(make: Make) -> None:
 @check()
 def invalidations_refused(make: Make) -> None:
     """7.8, 7.10.6.3: key, QP, PD, bound windows."""
-    for what in ("key", "qp", "region-pd", "bound", "pd"):
+    for what in ("key", "qp", "region-pd", "bound", "pd", "zero"):
         window = Windows(make)
         if not (window.there and window.inv):
             return
@@ -230,6 +230,8 @@ def invalidations_refused(make: Make) -> None:
         other_pd = pair.agent.verb("AllocatePd", rnic=right.rnic)["pd"]
         if what == "key":
             key ^= 1
+        elif what == "zero":
+            key = 0
         elif what == "region-pd":
             key = Buffer(pair.agent, other_pd).rkey
         elif what == "pd":

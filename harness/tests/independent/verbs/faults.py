@@ -257,6 +257,7 @@ FAULTS: List[Fault] = [
     Fault("invalidate-no-effect", "VERBS-7.8-02", BOTH, "Local Invalidate succeeds and does nothing"),
     Fault("invalidate-error-ignored", "VERBS-8.3.2-10", BOTH, "a Local Invalidate that is not permitted is told as success"),
     Fault("invalidate-key-unchecked", "VERBS-7.8-05", BOTH, "the key of an invalidation is not checked"),
+    Fault("invalidate-stag-zero", "VERBS-7.2.1-05", IWARP, "STag zero can be invalidated"),
     Fault("invalidate-window-any-qp", "VERBS-7.10.4-01", IWARP, "a window is invalidated through another QP"),
     Fault("invalidate-window-any-pd", "VERBS-7.10.4-02", BOTH, "an Invalid window is invalidated through another PD"),
     Fault("invalidate-bound-region", "VERBS-8.3.2-10", BOTH, "a region with bound windows is invalidated"),

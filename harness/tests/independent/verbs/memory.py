@@ -282,10 +282,19 @@ class Stags:
             window.rights |= REMOTE_WRITE
         bind["mr"].windows.append(window)
 
+    def _named(self, key: int) -> Optional[Target]:
+        """What an invalidation names."""
+        found = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if found is None and self.model.choose.window_key == "unchecked":
+            found = next((one for stag, one in self.remote.items() if isinstance(one, Window) and stag >> 8 == key >> 8), None)
+        return found
+
     def invalidate_error(self, qp: "Qp", key: int, remote: bool) -> str:
         """7.8, 7.10.6.3."""
         fault = self.model.fault
-        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if not key and fault == "invalidate-stag-zero":
+            return ""
+        target = self._named(key)
         if target is None:
             return "stag"
         if isinstance(target, Window):
@@ -318,7 +327,7 @@ class Stags:
     def invalidate(self, qp: "Qp", key: int) -> None:
         """What an invalidation does; overlapping regions stay (7.8)."""
         fault = self.model.fault
-        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        target = self._named(key)
         if isinstance(target, Window):
             target.loose()
             target.pd = qp.pd

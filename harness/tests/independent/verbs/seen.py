@@ -225,6 +225,7 @@ SEEN: Dict[str, str] = {
     "window-lingers": "window_keeps_its_region",
     "sge-window-accepted": "window_in_sge",
     "invalidate-error-ignored": "invalidations_refused",
+    "invalidate-stag-zero": "invalidations_refused",
     "invalidate-window-any-qp": "invalidations_refused",
     "invalidate-twice-refused": "invalidated",
     "send-inv-no-effect": "send_with_invalidate",
