@@ -19,7 +19,8 @@ _POSITIVE = ("max_qp", "max_qp_wr", "max_sge", "max_cq", "max_cqe", "max_mr", "m
 
 
 @verbs(56, "What the device tells of itself", "5.1.2-01 5.1.3-01..03 5.2-01 6.5-01 6.5-11 8.1.3.2-08 8.1.3.2-10",
-       errata="B36 B47 B55 B66 B101", variants=each("what", ["attributes", "beyond", "many", "elements", "four", "reads"]))  # fmt: skip
+       errata="B36 B47 B55 B66 B101",
+       variants=each("what", ["attributes", "beyond", "many", "elements", "four", "reads"]))  # fmt: skip
 def attributes(t: Verbs) -> None:
     """The attributes can be had, are not zero, and are the limits of what can be made."""
     one, other = nodes(t)

@@ -21,7 +21,8 @@ from conformance.verbs.steps.windows import bind, invalidate, kind, window
 @verbs(67, "Send with Invalidate", "7.2.1-05 7.4.2-10 7.8-02 7.8-06..07 7.10.4-01 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64 B65 B106", variants=each("what", [
            "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero"],
-           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}", "zero": IWARP}))  # fmt: skip
+           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}",
+            "zero": IWARP}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -119,7 +120,8 @@ def told(t: Verbs, p: Pair, got: Any, rkey: int) -> None:
 
 def failing(t: Verbs, p: Pair, what: str, got: Any, rkey: int) -> None:
     """A Send whose invalidation is not allowed: no success with WITH_INV, and the stream ends."""
-    rows = ["7.8-07", "8.3.2-06", *{"no-right": ["7.8-06"], "local-rights": ["7.4.2-10"], "other-qp": ["7.10.4-01"], "zero": ["7.2.1-05"]}.get(what, [])]
+    own = {"no-right": ["7.8-06"], "local-rights": ["7.4.2-10"], "other-qp": ["7.10.4-01"], "zero": ["7.2.1-05"]}
+    rows = ["7.8-07", "8.3.2-06", *own.get(what, [])]
     words = f"the Receive of a Send with Invalidate that is not allowed ({what})"
     for row in rows:
         event = bool(t.events(p.b.end, p.b.qp))
@@ -144,8 +146,8 @@ def still(t: Verbs, mem: Mem) -> None:
        "7.2.1-05 7.8-01..05 7.8-07 7.10.4-01..03 7.10.4.1-01 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 8.3.2-10",
        applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
-           *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "other-qp",
-                          "other-pd", "rebind", "list", "fence", "fence-region", "loop"],
+           *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
+                          "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "loop"],
                  {"loop": MT, "other-qp": IWARP, "zero": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
@@ -174,7 +176,8 @@ def by_oneself(t: Verbs) -> None:
     gone = mem.remote(0, rkey=made.rkey)
     if what == "plain":
         done(t, p, made.rkey, "7.8-02")
-        denied(t, p, t.params["op"], gone, "7.8-02 7.8-03 7.10.4-03", "an access by an STag that was invalidated", region=mem)
+        denied(t, p, t.params["op"], gone, "7.8-02 7.8-03 7.10.4-03", "an access by an STag that was invalidated", event="7.8-03",
+               region=mem)  # fmt: skip
     elif what == "overlap":
         second = bind(p.b, window(p.b.node), mem, access=BOTH)
         t.require(second.good, "7.10.2-18", "a second window on one range", second.status, OK)
@@ -194,8 +197,9 @@ def by_oneself(t: Verbs) -> None:
         again(t, p, made.rkey, "invalidating a window twice")
     elif what == "key":
         window_key(t, p, made.rkey ^ 0x15)
-    elif what in ("zero", "unknown", "bound-region"):
-        key = {"zero": 0, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey}[what]
+    elif what in ("zero", "unknown", "bound-region", "region-pd"):
+        foreign = nodes(t)[1].mem(64, pd=nodes(t)[1].pd_new())
+        key = {"zero": 0, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey, "region-pd": foreign.rkey}[what]
         bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.2.1-05"] if what == "zero" else [])], what)
     elif what == "other-qp":
         q = pair(t)

@@ -43,6 +43,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "ord_zero": (("wc", "refused"), "B54: a Read with ORD zero"),
     "bind_error": (("wc", "refused"), "B12, B54: a bind that is not allowed"),
     "window_key": (("checked", "unchecked"), "B100: 7.8 has the key among the checks of a region's invalidation alone, may note"),
+    "region_invalidate": (("yes", "no"), "B106: InfiniBand need not invalidate a region that was registered by a call, ib"),
     "invalidate_wc": (("at-once", "late"), "B103: the WC of an Invalidate may take its time (2 ms), and the QP may end meanwhile"),
     "receive_sges": (("told", "one-more"), "B101: max_sge is the smaller of two numbers, may note"),
     "ird_granted": (("asked", "more"), "B104: 9.2.5.1 has no upper bound for IRD"),

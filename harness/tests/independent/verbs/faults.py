@@ -260,6 +260,7 @@ FAULTS: List[Fault] = [
     Fault("invalidate-stag-zero", "VERBS-7.2.1-05", IWARP, "STag zero can be invalidated"),
     Fault("invalidate-window-any-qp", "VERBS-7.10.4-01", IWARP, "a window is invalidated through another QP"),
     Fault("invalidate-window-any-pd", "VERBS-7.10.4-02", BOTH, "an Invalid window is invalidated through another PD"),
+    Fault("invalidate-region-any-pd", "VERBS-8.3.2-10", BOTH, "a region is invalidated through another PD"),
     Fault("invalidate-bound-region", "VERBS-8.3.2-10", BOTH, "a region with bound windows is invalidated"),
     Fault("invalidate-twice-refused", "VERBS-7.8-04", IWARP, "an Invalid STag cannot be invalidated"),
     Fault("send-inv-no-effect", "VERBS-7.8-02", BOTH, "Send with Invalidate leaves the STag Valid"),

@@ -309,6 +309,8 @@ class Stags:
             if remote and target.valid and not self._remote_right(qp, target.rights):
                 return "rights"
             return ""
+        if self.model.flavour == "ib" and self.model.choose.region_invalidate == "no":
+            return "type"
         if target.pd is not qp.pd and fault != "invalidate-region-any-pd":
             return "pd"
         if target.windows and fault != "invalidate-bound-region":

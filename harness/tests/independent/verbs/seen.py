@@ -107,6 +107,7 @@ SEEN: Dict[str, str] = {
     "invalidate-key-unchecked": "invalidations_refused",
     "invalidate-window-any-pd": "invalidations_refused",
     "invalidate-bound-region": "invalidations_refused",
+    "invalidate-region-any-pd": "invalidations_refused",
     "send-inv-late": "send_with_invalidate",
     "send-inv-not-told": "send_with_invalidate",
     "send-inv-local-rights": "send_with_invalidate",
