@@ -57,6 +57,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "limit_after": (("zero", "value"), "B26: what Query SRQ tells after the event"),
     "arm_old": (("no", "yes"), "B40: an event for old entries; ib only, may note"),
     "keys": (("same", "different"), "the lkey and the rkey of a region need not be one number"),
+    "zero_rkey": (("no", "yes"), "B105: InfiniBand has no STag zero, and the first region may have the R_Key 0, ib"),
     "rereg_key": (("same", "new"), "7.3.2.3: Reregister may return another STag Index"),
     "key_reuse": (("no", "yes"), "an STag Index that was deallocated may be given out anew"),
     "poll": (("all", "one"), "9.3.2.1: one entry, the one at the head; more in a call are the API's offer"),

@@ -117,6 +117,8 @@ class Stags:
         region.lkey = region.rkey = self.fresh()
         if self.model.choose.keys == "different":
             region.rkey = self.fresh()
+        if self.model.flavour == "ib" and self.model.choose.zero_rkey == "yes" and 0 not in self.remote:
+            region.rkey = 0
         self.local[region.lkey], self.remote[region.rkey] = region, region
 
     def take(self, target: Target) -> None:
