@@ -139,7 +139,12 @@ def life(t: Verbs) -> None:
 
 def numbers(t: Verbs, p: Pair) -> None:
     """Windows and regions have numbers of their own."""
-    made = [window(p.b.node) for _ in range(min(16, p.b.node.attr("max_mw")))]
+    made = [window(p.b.node)]
+    for _ in range(min(16, p.b.node.attr("max_mw")) - 1):
+        call = p.b.node.call("AllocateMw", pd=p.b.node.pd, type=made[0].kind)
+        if not returned(call):  # want of room is right at any number (5.1.3), and the number of the error says nothing (B36)
+            break
+        made.append(Window(p.b.node, call.integer("mw"), made[0].kind, call.integer("rkey")))
     indices = [mw.rkey >> 8 if mw.kind == 2 or t.iwarp else mw.rkey for mw in made]
     apart = len(set(indices)) == len(indices)
     t.require(apart, "7.2-03", "the STag indices of windows", [hex(n) for n in indices], "all different")
@@ -195,8 +200,7 @@ def many(t: Verbs, p: Pair, mem: Mem) -> None:
     for number in range(count):
         call = p.b.node.call("AllocateMw", pd=p.b.node.pd, type=kind(t))
         if not returned(call):
-            full = call.result().get("errno") == 12 and number > 1
-            t.require(full, "5.2-03", f"window {number + 1} of one PD, where {count} are told", said(call), OK)
+            t.require(number > 1, "5.2-03", f"window {number + 1} of one PD, where {count} are told", said(call), OK)
             break
         mw = Window(p.b.node, call.integer("mw"), kind(t), call.integer("rkey"))
         made = bind(p.b, mw, mem, number * 64 % mem.length, 64, access=BOTH)

@@ -12,13 +12,15 @@ from conformance.verbs.steps.session import (
 )  # fmt: skip
 
 _ENOMEM, _EOPNOTSUPP = 12, 95
+_OTHER = {"sq_sges": "rq_sges", "rq_sges": "sq_sges"}
 _NO_END = 2**31 - 1  # a maximum that cannot be passed
 _RESIZE_MAX_WR = 1 << 0
 _POSITIVE = ("max_qp", "max_qp_wr", "max_sge", "max_cq", "max_cqe", "max_mr", "max_pd")
 
 
 @verbs(56, "What the device tells of itself", "5.1.2-01 5.1.3-01..03 5.2-01 6.5-01 6.5-11 8.1.3.2-08 8.1.3.2-10",
-       errata="B36 B47 B55 B66", variants=each("what", ["attributes", "beyond", "many", "elements", "four", "reads"]))  # fmt: skip
+       errata="B36 B47 B55 B66 B101",
+       variants=each("what", ["attributes", "beyond", "many", "elements", "four", "reads"]))  # fmt: skip
 def attributes(t: Verbs) -> None:
     """The attributes can be had, are not zero, and are the limits of what can be made."""
     one, other = nodes(t)
@@ -78,6 +80,11 @@ def beyond(t: Verbs, node: Node, name: str, asked: str) -> None:
             t.named("9.2.5.1-01")
         return
     got = call.integer("entries") if asked == "entries" else call.table("cap").get(asked)
+    if asked.endswith("sges") and isinstance(got, int) and got > most and not _grants(node, name, _OTHER[asked]):
+        for row in ("5.1.3-02", "9.2.5.1-01", "8.1.3.2-09"):
+            t.notice(row, what, f"{got} granted, and no more than {most} in the other queue", REFUSED, "B101")
+        node.call("DestroyQp", qp=call.integer("qp"))
+        return
     if asked.endswith("_size") and isinstance(got, int) and got <= most:
         t.notice("5.1.3-02", what, f"{got} granted", REFUSED, "B55")
         t.notice("9.2.5.1-01", what, f"{got} granted", REFUSED, "B55")
@@ -87,6 +94,17 @@ def beyond(t: Verbs, node: Node, name: str, asked: str) -> None:
             t.report(row, what, f"{got} granted", REFUSED)
     if asked != "entries":
         node.call("DestroyQp", qp=call.integer("qp"))
+
+
+def _grants(node: Node, name: str, asked: str) -> bool:
+    """Whether one more than a maximum is granted."""
+    cq = node.cq()
+    call = node.qp_call(send_cq=cq, recv_cq=cq, **{asked: node.attr(name) + 1})
+    if not returned(call):
+        return False
+    got = call.table("cap").get(asked)
+    node.call("DestroyQp", qp=call.integer("qp"))
+    return isinstance(got, int) and got > node.attr(name)
 
 
 def several(t: Verbs, node: Node) -> None:
@@ -115,7 +133,7 @@ def elements(t: Verbs, count: int, row: str) -> None:
     t.require(p.mb.wrong(6, 1024, 16 * count) == 0, row, "its bytes", "wrong", "those sent")
 
 
-@verbs(58, "QPs of all sizes", "5.1.3-02 5.3.1-07 6.1.1-01..04 8.1.3.2-09 9.2.5.1-01..02", errata="B36 B55 B60", variants=[
+@verbs(58, "QPs of all sizes", "5.1.3-02 5.3.1-07 6.1.1-01..04 8.1.3.2-09 9.2.5.1-01..02", errata="B36 B55 B60 B101", variants=[
     *product(each("what", ["sizes"]), each("sizes", {"64-4": (64, 4), "4-64": (4, 64), "1-1": (1, 1), "33-7": (33, 7)})),
     *product(each("what", ["beyond"]), each("asked", ["sq_size", "rq_size", "sq_sges", "rq_sges"])),
     *each("what", ["type", "elements", "small-cq"])])  # fmt: skip

@@ -8,6 +8,7 @@ from conformance.verbs.cases.bound_windows import BOTH, under_way
 from conformance.verbs.cases.remote import access, allowed, denied
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.cases.windows import bound, region, seen
+from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import INVALIDATE, SUCCESS
@@ -17,10 +18,11 @@ from conformance.verbs.steps.session import (
 from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
 
-@verbs(67, "Send with Invalidate", "7.4.2-10 7.8-02 7.8-06..07 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
-       applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64", variants=each("what", [
-           "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region"],
-           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW}))  # fmt: skip
+@verbs(67, "Send with Invalidate", "7.2.1-05 7.4.2-10 7.8-02 7.8-06..07 7.10.4-01 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
+       applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64 B65 B106", variants=each("what", [
+           "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero"],
+           {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}",
+            "zero": IWARP}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -38,10 +40,15 @@ def by_the_peer(t: Verbs) -> None:
         return
     mem, rkey = target(t, p, what)
     if rkey is None:
-        t.skip("the device has no STag that a peer can invalidate")
+        t.skip("the device has no STag that a peer has to be able to invalidate (B106)")
+    bound_by, p = p, pair(t) if what == "other-qp" else p
     got = p.b.recv(p.mb.sge(0, 64))
     p.ma.pattern(13, 0, 64)
     made = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": rkey}], must=False)
+    if what == "zero" and not made.whole:  # stopped at its own end, which harms nobody
+        t.named("7.2.1-05")
+        alive(t)
+        return
     if not t.require(made.whole, "9.3.1.1-02", "a post of a Send with Invalidate", made.said, OK):
         return
     t.reap([got])
@@ -66,6 +73,8 @@ def by_the_peer(t: Verbs) -> None:
         failing(t, p, what, got, rkey)
         if what == "local-rights":
             still(t, mem)
+        elif what == "other-qp":
+            allowed(t, bound_by, "write", seen(mem, rkey, mem.va), "7.10.4-01")
     alive(t)
 
 
@@ -82,11 +91,13 @@ def target(t: Verbs, p: Pair, what: str) -> tuple[Mem, Optional[int]]:
             bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
         else:
             mem = other.mem(4096)
-        return mem, unknown(t, mem)["lkey"] if what == "unknown" else mem.rkey
+        if what in ("valid", "again") and not t.iwarp:
+            return mem, None
+        return mem, {"unknown": unknown(t, mem)["lkey"], "zero": 0}.get(what, mem.rkey)
     mem = region(t)
     _, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
-    if what == "unknown":
-        return mem, unknown(t, mem)["lkey"]
+    if what in ("unknown", "zero"):
+        return mem, unknown(t, mem)["lkey"] if what == "unknown" else 0
     if what == "no-right":
         call = p.b.modify(access=[])
         if not returned(call):
@@ -109,7 +120,8 @@ def told(t: Verbs, p: Pair, got: Any, rkey: int) -> None:
 
 def failing(t: Verbs, p: Pair, what: str, got: Any, rkey: int) -> None:
     """A Send whose invalidation is not allowed: no success with WITH_INV, and the stream ends."""
-    rows = ["7.8-07", "8.3.2-06", *{"no-right": ["7.8-06"], "local-rights": ["7.4.2-10"]}.get(what, [])]
+    own = {"no-right": ["7.8-06"], "local-rights": ["7.4.2-10"], "other-qp": ["7.10.4-01"], "zero": ["7.2.1-05"]}
+    rows = ["7.8-07", "8.3.2-06", *own.get(what, [])]
     words = f"the Receive of a Send with Invalidate that is not allowed ({what})"
     for row in rows:
         event = bool(t.events(p.b.end, p.b.qp))
@@ -131,11 +143,12 @@ def still(t: Verbs, mem: Mem) -> None:
 
 
 @verbs(68, "Invalidate Local STag",
-       "7.8-01..05 7.8-07 7.10.4-01..03 7.10.4.1-01 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 8.3.2-10", applies=f"{MW} and local_inv",
-       errata="B54 B64 B65 B68", variants=[
+       "7.2.1-05 7.8-01..05 7.8-07 7.10.4-01..03 7.10.4.1-01 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 8.3.2-10",
+       applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
-           *each("what", ["overlap", "order", "twice", "new", "key", "unknown", "bound-region", "other-qp", "other-pd", "rebind",
-                          "list", "fence", "fence-region", "loop"], {"loop": MT, "other-qp": IWARP})])  # fmt: skip
+           *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
+                          "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "loop"],
+                 {"loop": MT, "other-qp": IWARP, "zero": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
     what = t.params["what"]
@@ -148,8 +161,8 @@ def by_oneself(t: Verbs) -> None:
         new_window(t, p, what)
         alive(t)
         return
-    if what == "fence-region":
-        fenced_region(t, p)
+    if what in ("fence-region", "region-key"):
+        (fenced_region if what == "fence-region" else region_key)(t, p)
         alive(t)
         return
     mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
@@ -163,7 +176,8 @@ def by_oneself(t: Verbs) -> None:
     gone = mem.remote(0, rkey=made.rkey)
     if what == "plain":
         done(t, p, made.rkey, "7.8-02")
-        denied(t, p, t.params["op"], gone, "7.8-02 7.8-03 7.10.4-03", "an access by an STag that was invalidated", region=mem)
+        denied(t, p, t.params["op"], gone, "7.8-02 7.8-03 7.10.4-03", "an access by an STag that was invalidated", event="7.8-03",
+               region=mem)  # fmt: skip
     elif what == "overlap":
         second = bind(p.b, window(p.b.node), mem, access=BOTH)
         t.require(second.good, "7.10.2-18", "a second window on one range", second.status, OK)
@@ -181,9 +195,12 @@ def by_oneself(t: Verbs) -> None:
     elif what == "twice":
         done(t, p, made.rkey, "7.8-02")
         again(t, p, made.rkey, "invalidating a window twice")
-    elif what in ("key", "unknown", "bound-region"):
-        key = {"key": made.rkey ^ 0x15, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey}[what]
-        bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.8-05"] if what == "key" else [])], what)
+    elif what == "key":
+        window_key(t, p, made.rkey ^ 0x15)
+    elif what in ("zero", "unknown", "bound-region", "region-pd"):
+        foreign = nodes(t)[1].mem(64, pd=nodes(t)[1].pd_new())
+        key = {"zero": 0, "unknown": unknown(t, mem)["lkey"], "bound-region": mem.rkey, "region-pd": foreign.rkey}[what]
+        bad(t, p, key, ["8.3.2-10", "7.8-07", *(["7.2.1-05"] if what == "zero" else [])], what)
     elif what == "other-qp":
         q = pair(t)
         bad(t, q, made.rkey, ["7.10.4-01", "8.3.2-10"], what)
@@ -206,8 +223,9 @@ def by_oneself(t: Verbs) -> None:
 
 
 def _worked(p: Pair, rkey: int) -> bool:
+    """The peer's Write that is refused then may end the QP before the WC is there, which is flushed in that case (B103)."""
     wr = invalidate(p.b, rkey)
-    return wr is not None and wr.good
+    return wr is not None and (wr.good or wr.flushed)
 
 
 def done(t: Verbs, p: Pair, rkey: int, row: str) -> None:
@@ -231,9 +249,33 @@ def again(t: Verbs, p: Pair, rkey: int, what: str) -> None:
         t.named("7.8-04")
 
 
-def bad(t: Verbs, p: Pair, key: int, rows: list[str], what: str) -> None:
-    """An Invalidate that is an error or refused; what stands behind the error is flushed."""
+def window_key(t: Verbs, p: Pair, key: int) -> None:
+    """A bound window by another key: what has to be checked of it does not name the key (B100)."""
     wr = invalidate(p.b, key)
+    if wr is not None and wr.good:
+        t.notice("7.8-05", "an Invalidate of a window by another key", wr.status, "an error", "B100")
+    else:
+        judged(t, p, wr, ["8.3.2-10", "7.8-07", "7.8-05"], "key")
+
+
+def region_key(t: Verbs, p: Pair) -> None:
+    """A region by another key, where one can be invalidated by its own."""
+    one = p.b.node
+    wr = invalidate(p.b, one.mem(256).rkey)
+    if wr is None or not wr.good:
+        t.skip("regions are not invalidated by a WR, so that their key cannot be tried (B106)")
+    mem = one.mem(256)
+    bad(t, p, mem.rkey ^ 0x15, ["8.3.2-10", "7.8-07", "7.8-05"], "region-key")
+    allowed(t, pair(t), "write", mem, "7.8-05")
+
+
+def bad(t: Verbs, p: Pair, key: int, rows: list[str], what: str) -> None:
+    """An Invalidate that is not allowed."""
+    judged(t, p, invalidate(p.b, key), rows, what)
+
+
+def judged(t: Verbs, p: Pair, wr: Optional[Wr], rows: list[str], what: str) -> None:
+    """It is an error or refused; what stands behind the error is flushed."""
     status = wr.status if wr else "refused"
     for row in rows:
         t.require(status in INVALIDATE or wr is None, row, f"an Invalidate that is not allowed ({what})", status,

@@ -22,6 +22,7 @@ from conformance.verbs.steps.session import (
 
 _BOTH = (REMOTE_READ, REMOTE_WRITE)
 _GUARD, _ENOMEM = 64, 12
+_BEYOND = 1 << 16  # bytes from memory of 256: a page behind it is not mapped (mem.new)
 _TIMES, _FAILURES = 1000, 10_000
 _CMD = (-4, -5)  # IBV_REREG_MR_ERR_CMD, IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW
 
@@ -265,11 +266,17 @@ def sums(t: Verbs, node: Node) -> None:
 
 
 def failures(t: Verbs, node: Node) -> None:
-    """Refused over and over; then a good one works, and the one from before as well."""
+    """Refused over and over, by its rights and by memory that is not there; then a good one works, and the one from before."""
     before, raw = node.mem(256), node.raw(256)
+    ways = [(256, (REMOTE_WRITE,)), (_BEYOND, ALL)]
     for number in range(_FAILURES):
-        call = node.register_call(raw, 0, 256, access=(REMOTE_WRITE,))
-        if returned(call):
+        length, access = ways[number % len(ways)]
+        call = node.register_call(raw, 0, length, access=access)
+        if returned(call) and length == _BEYOND:
+            t.notice("9.2.6.2-01", "registering memory of which a page is not mapped", OK, REFUSED, "B36")
+            node.call("DeregisterMr", mr=call.integer("mr"))
+            del ways[1]
+        elif returned(call):
             t.require(False, "7.4.2-01", "a region with remote write alone", OK, REFUSED)
             return
     call = node.register_call(raw, 0, 256, access=ALL)

@@ -12,17 +12,17 @@ INV_EEC_STATE_ERR FATAL_ERR RESP_TIMEOUT_ERR GENERAL_ERR
 
 # Of the WR at fault (B54).
 LOCAL = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR LOC_LEN_ERR GENERAL_ERR FATAL_ERR".split())
-TOO_SHORT = frozenset("LOC_LEN_ERR LOC_QP_OP_ERR LOC_PROT_ERR REM_INV_REQ_ERR GENERAL_ERR".split())
+TOO_SHORT = LOCAL | {"REM_INV_REQ_ERR"}
 TOO_LARGE = frozenset("LOC_LEN_ERR LOC_QP_OP_ERR LOC_PROT_ERR".split())
 UNSUPPORTED = frozenset("LOC_QP_OP_ERR GENERAL_ERR".split())
-ORD_ZERO = frozenset("LOC_QP_OP_ERR REM_INV_RD_REQ_ERR REM_INV_REQ_ERR GENERAL_ERR".split())
-BIND = frozenset("MW_BIND_ERR LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR".split())
-INVALIDATE = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR MW_BIND_ERR GENERAL_ERR".split())
-SINK = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR REM_ACCESS_ERR WR_FLUSH_ERR".split())
+ORD_ZERO = LOCAL | {"REM_INV_RD_REQ_ERR", "REM_INV_REQ_ERR"}
+BIND = INVALIDATE = LOCAL | {"MW_BIND_ERR"}
 #: Of the initiator of an access that the target refuses, of Writes and Sends; a Read never has SUCCESS.
 REFUSED_IWARP = frozenset(
     "SUCCESS WR_FLUSH_ERR LOC_QP_OP_ERR REM_ACCESS_ERR REM_OP_ERR REM_ABORT_ERR RETRY_EXC_ERR GENERAL_ERR FATAL_ERR".split()
 )
+#: Of a Read whose sink may not be written: the error is found at its own end, and ends the stream.
+SINK = LOCAL | REFUSED_IWARP - {SUCCESS}
 REFUSED_IB = frozenset("REM_ACCESS_ERR REM_OP_ERR REM_INV_REQ_ERR".split())
 #: Of the initiator of a Send that the peer's Receive cannot take, on IB.
 UNFIT_IB = frozenset("REM_OP_ERR REM_INV_REQ_ERR".split())

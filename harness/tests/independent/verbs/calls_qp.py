@@ -38,7 +38,8 @@ class QpCalls(Caller):
             if model.choose.beyond == "refused":
                 raise Refused(EINVAL)
             sizes = [min(size, top) for size in sizes]
-        if max(sges) > device.attributes["max_sge"] and fault != "qp-sges-unchecked" or inline > 64:
+        more = model.choose.receive_sges == "one-more"
+        if max(sges[0], sges[1] - more) > device.attributes["max_sge"] and fault != "qp-sges-unchecked" or inline > 64:
             raise Refused(EINVAL)
         if (fault == "pd-one-qp" and any(qp.pd is pd for qp in device.qps.values())) or (
                 fault == "cq-one-qp" and (cqs[0].users or cqs[1].users)) or (fault == "cq-not-both" and cqs[0] is cqs[1]) or (

@@ -230,6 +230,7 @@ class Conn:
 
     def _granted(self, their_ird: int) -> None:
         self.ord = min(self.ord, their_ird)
+        self.ird += self.model.choose.ird_granted == "more"
         if self.model.fault == "ord-granted-zero":
             self.ord = 0
         elif self.model.fault == "ord-granted-more":

@@ -117,6 +117,8 @@ class Stags:
         region.lkey = region.rkey = self.fresh()
         if self.model.choose.keys == "different":
             region.rkey = self.fresh()
+        if self.model.flavour == "ib" and self.model.choose.zero_rkey == "yes" and 0 not in self.remote:
+            region.rkey = 0
         self.local[region.lkey], self.remote[region.rkey] = region, region
 
     def take(self, target: Target) -> None:
@@ -282,10 +284,19 @@ class Stags:
             window.rights |= REMOTE_WRITE
         bind["mr"].windows.append(window)
 
+    def _named(self, key: int) -> Optional[Target]:
+        """What an invalidation names."""
+        found = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if found is None and self.model.choose.window_key == "unchecked":
+            found = next((one for stag, one in self.remote.items() if isinstance(one, Window) and stag >> 8 == key >> 8), None)
+        return found
+
     def invalidate_error(self, qp: "Qp", key: int, remote: bool) -> str:
         """7.8, 7.10.6.3."""
         fault = self.model.fault
-        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        if not key and fault == "invalidate-stag-zero":
+            return ""
+        target = self._named(key)
         if target is None:
             return "stag"
         if isinstance(target, Window):
@@ -300,6 +311,8 @@ class Stags:
             if remote and target.valid and not self._remote_right(qp, target.rights):
                 return "rights"
             return ""
+        if self.model.flavour == "ib" and self.model.choose.region_invalidate == "no":
+            return "type"
         if target.pd is not qp.pd and fault != "invalidate-region-any-pd":
             return "pd"
         if target.windows and fault != "invalidate-bound-region":
@@ -318,7 +331,7 @@ class Stags:
     def invalidate(self, qp: "Qp", key: int) -> None:
         """What an invalidation does; overlapping regions stay (7.8)."""
         fault = self.model.fault
-        target = self.find(self.remote, key, "invalidate-key-unchecked") or self.local.get(key)
+        target = self._named(key)
         if isinstance(target, Window):
             target.loose()
             target.pd = qp.pd

@@ -19,7 +19,7 @@ STATUS = {
               "lost": "RETRY_EXC_ERR"},
     "odd": {"local": "GENERAL_ERR", "short": "LOC_PROT_ERR", "length": "LOC_QP_OP_ERR", "op": "GENERAL_ERR",
             "ord": "REM_INV_RD_REQ_ERR",
-            "bind": "LOC_ACCESS_ERR", "inv": "MW_BIND_ERR", "send-inv": "REM_INV_REQ_ERR", "sink": "LOC_PROT_ERR",
+            "bind": "LOC_ACCESS_ERR", "inv": "MW_BIND_ERR", "send-inv": "REM_INV_REQ_ERR", "sink": "GENERAL_ERR",
             "access": "REM_OP_ERR", "receive": "REM_OP_ERR", "rnr": "RNR_RETRY_EXC_ERR",
             "lost": "RETRY_EXC_ERR"},
 }
@@ -200,7 +200,18 @@ def _invalidate(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         return
     if fault != "invalidate-no-effect":
         qp.device.stags.invalidate(qp, wqe.key)
-    wqe.done = True
+    if qp.model.choose.invalidate_wc == "late":
+        qp.model.engine.after(2_000, _invalidated, qp, wqe)
+    else:
+        wqe.done = True
+
+
+def _invalidated(qp: "Qp", wqe: Wqe) -> None:
+    """Its WC, unless the QP has ended meanwhile."""
+    if wqe in qp.sq.items and qp.state == "RTS":
+        wqe.done = True
+        qp.retire()
+        pump(qp)
 
 
 def _bind(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
