@@ -130,6 +130,8 @@ def read_behind(t: Verbs) -> None:
             t.require(right, row, f"the data of Reads behind a {op}, round {turn}", "old", "what was just brought")
         if not right:
             break
+        if op == "write" and not good([p.b.recv(p.b.node.mem(8).sge()), p.a.send(p.ma.sge(0, 8))], "6.2.2-04", "a Send"):
+            break  # what a Write brought may be looked at when a later Send is done (8.2.2, rule 6)
         there_now = p.mb.wrong(1000 * turn + 7) == 0
         t.require(there_now, "6.6.2.5-01", f"the bytes of a {op} ahead of a Read that is done", "old", "there")
     t.named("8.2.2-06")
