@@ -46,7 +46,7 @@ def close_with_work(t: Verbs) -> None:
         mine = receives(p.a, p.ma, 2)
         wrs = outstanding(p, op)
         call = (p.a if who == "local" else p.b).disconnect()
-        t.require(returned(call), "6.2.2.2-05", "rdma_disconnect of a connected QP", said(call), OK)
+        t.require(returned(call), "6.2.2.2-07", "rdma_disconnect while there is work", said(call), OK)
         row = "6.2.2.2-07" if who == "local" else "6.2.2.2-03"
         each_has_one(t, p, wrs, row, f"{op} outstanding when the stream was closed ({who})")
         told = t.until(lambda: bool(t.cms(p.a.end, p.a.qp) or t.events(p.a.end, p.a.qp)), t.close_us)
