@@ -12,7 +12,7 @@ from conformance.verbs.steps.declare import CM, IWARP, SRQ, each, pairwise, prod
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import NO_RECEIVE_IB, ORD_ZERO, REFUSED_IB, REFUSED_IWARP, SUCCESS
 from conformance.verbs.steps.session import (
-    Pair, alive, connect, flushed, good, join, message, need_read, nodes, pair, receives, start,
+    Pair, alive, connect, ending, flushed, good, join, message, need_read, nodes, pair, receives, start,
 )  # fmt: skip
 
 MIB = 1 << 20
@@ -223,6 +223,7 @@ def no_receive(t: Verbs) -> None:
         over = t.until(lambda: bool(t.cms(b.end, b.qp) or t.cms(a.end, a.qp)), t.bound_us)
         t.require(over, "8.1.2.1-02", "a message without a Receive", "lost, and the stream goes on", "delivered later, or the end")
         if over:
+            ending(t, [lost], "8.1.2.1-02", "the Send without a Receive")
             t.require(bool(b.told(t.bound_us)), "8.3.3-07", "what the receiver is told of a message without a Receive", "nothing",
                       "an asynchronous event of its QP")  # fmt: skip
             t.require(lost.status in REFUSED_IWARP, "9.3.2.1-04", "the Send without a Receive", lost.status, "a status of the set")

@@ -12,7 +12,7 @@ from conformance.verbs.steps.declare import each, pairwise, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, connect, flushed, good, has_read, nodes, pair, receives, settled,
+    OK, REFUSED, Pair, alive, connect, ending, flushed, good, has_read, nodes, pair, receives, settled,
 )  # fmt: skip
 
 SLOT = 64
@@ -237,7 +237,7 @@ def quiet_behind(t: Verbs, p: Pair, op: str) -> None:
     wrs[0]["flags"] = ["SIGNALED"]
     made = p.a.post(wrs, must=False).wrs
     if len(made) > 1:
-        t.reap(made)
+        ending(t, made, "8.1.3.1-04", "unsignaled WRs behind one that failed")
         missing = [wr.status for wr in made[1:] if not wr.flushed]
         t.require(not missing, "8.1.3.1-04", "unsignaled WRs behind one that failed",
                   f"{len(missing)} of {len(made) - 1}: {missing}", FLUSHED)  # fmt: skip
