@@ -180,11 +180,10 @@ def creation(t: Verbs) -> None:
 def takes(t: Verbs, a: Qp, b: Qp) -> None:
     """Each queue takes as many WRs as were granted."""
     ma, mb = a.node.mem(64), b.node.mem(64)
-    a.idle()
+    connect(a, b)
     rq = min(a.size("rq"), 512)
     posted = a.post([{"sges": [ma.sge()], "times": rq}], queue="rq", must=False)
     t.require(posted.whole, "6.1.1-03", f"{rq} Receives on a queue of {a.size('rq')}", posted.said, OK)
-    connect(a, b)
     sq = min(a.size("sq"), 512)
     wr = {"opcode": "RDMA_WRITE", "sges": [ma.sge(0, 8)], "remote": mb.remote(0), "times": sq}
     wrote = a.post([wr], must=False)
@@ -256,27 +255,45 @@ def read_limits(t: Verbs) -> None:
         theirs = other.a.post([{**wr, "sges": [other.ma.sge(0, 4096)], "remote": other.mb.remote(0)}]).wrs
         mine = p.a.post([wr]).wrs
         p.a.modify(max_rd_atomic=1)
+        for qp in (p.a, p.b):
+            qp.abandon()  # what becomes of this QP is open
         good(theirs, "6.5-07", "Reads of another QP while ORD is changed")
         t.reap(mine)
         reads(t, other, 4, "6.5-07")
         alive(t)
         return
-    call = p.a.modify(max_rd_atomic=1 if what == "less" else min(8, one.attr("max_qp_init_rd_atom")))
+    if what == "more":
+        more(t, p)
+        reads(t, other, 4, "6.5-07")
+        alive(t)
+        return
+    call = p.a.modify(max_rd_atomic=1)
     if what == "less":
         if returned(call):
             t.named("6.1.3-02 6.5-08")
+            reads(t, p, 4, "6.1.3-02")
         elif call.result().get("errno") == _EOPNOTSUPP:
             t.notice("6.1.3-02", "a smaller ORD in RTS", said(call), OK, "B28")
         else:
             for row in ("6.1.3-02", "6.5-08"):
                 t.report(row, "a smaller ORD in RTS", said(call), OK)
-    p.b.modify(max_dest_rd_atomic=2 if what == "less" else min(8, p.b.node.attr("max_qp_rd_atom")))
-    if what == "more":
-        reads(t, p, 8, "6.5-09")
+    p.b.modify(max_dest_rd_atomic=2)
     t.named("6.2.2.1-02 6.5-06")
     message(p, 64, 4, row="6.2.2.1-02")
     reads(t, other, 4, "6.5-07")
     alive(t)
+
+
+def more(t: Verbs, p: Pair) -> None:
+    """The target's IRD first: more Reads under way than it takes would end the stream, and neither change has to be taken (6.5)."""
+    ird = min(8, p.b.node.attr("max_qp_rd_atom"))
+    wider = returned(p.b.modify(max_dest_rd_atomic=ird))
+    now = (p.b.query().result().get("attributes") or {}).get("max_dest_rd_atomic")
+    if wider and now == ird:  # a query that tells the old value, or none, does not say that it was changed
+        p.a.modify(max_rd_atomic=min(ird, p.a.node.attr("max_qp_init_rd_atom")))
+    reads(t, p, 8, "6.5-09")
+    t.named("6.2.2.1-02 6.5-06")
+    message(p, 64, 4, row="6.2.2.1-02")
 
 
 def reads(t: Verbs, p: Pair, count: int, row: str) -> None:

@@ -13,7 +13,7 @@ from conformance.verbs.steps.declare import CM, IWARP, SRQ, each, pairwise, prod
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import NO_RECEIVE_IB, ORD_ZERO, REFUSED_IB, REFUSED_IWARP, SUCCESS
 from conformance.verbs.steps.session import (
-    Pair, alive, connect, flushed, good, join, message, need_read, nodes, pair, receives, start,
+    Pair, alive, connect, ending, flushed, good, join, message, need_read, nodes, pair, receives, start,
 )  # fmt: skip
 
 MIB = 1 << 20
@@ -131,6 +131,8 @@ def read_behind(t: Verbs) -> None:
             t.require(right, row, f"the data of Reads behind a {op}, round {turn}", "old", "what was just brought")
         if not right:
             break
+        if op == "write" and not good([p.b.recv(p.b.node.mem(8).sge()), p.a.send(p.ma.sge(0, 8))], "6.2.2-04", "a Send"):
+            break  # what a Write brought may be looked at when a later Send is done (8.2.2, rule 6)
         there_now = p.mb.wrong(1000 * turn + 7) == 0
         t.require(there_now, "6.6.2.5-01", f"the bytes of a {op} ahead of a Read that is done", "old", "there")
     t.named("8.2.2-06")
@@ -226,6 +228,7 @@ def no_receive(t: Verbs) -> None:
             return
         t.require(over, "8.1.2.1-02", "a message without a Receive", "lost, and the stream goes on", "delivered later, or the end")
         if over:
+            ending(t, [lost], "8.1.2.1-02", "the Send without a Receive")
             t.require(bool(b.told(t.bound_us)), "8.3.3-07", "what the receiver is told of a message without a Receive", "nothing",
                       "an asynchronous event of its QP")  # fmt: skip
             t.require(lost.status in REFUSED_IWARP, "9.3.2.1-04", "the Send without a Receive", lost.status, "a status of the set")

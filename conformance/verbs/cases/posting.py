@@ -10,7 +10,7 @@ from conformance.verbs.steps.declare import each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, STATUSES, TOO_LARGE, UNSUPPORTED
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Cq, Pair, alive, flushed, good, has_read, message, need_read, nodes, pair, receives, returned, settled,
+    OK, REFUSED, Cq, Pair, alive, ending, flushed, good, has_read, message, need_read, nodes, pair, receives, returned, settled,
 )  # fmt: skip
 
 SLOT = 64
@@ -286,7 +286,7 @@ def many(t: Verbs) -> None:
             wrs_[5 * turn + 2] = {"opcode": "SEND", "sges": [unknown(t, q.ma)]}
             made = q.a.post(wrs_, must=False).wrs
             late = q.a.post([{"opcode": "SEND", "sges": [q.ma.sge(0, 8)], "times": 10}], must=False, row="6.2.3-05").wrs
-            t.reap(made + late)
+            ending(t, made + late, "6.2.4-02", f"WRs around a fault (round {turn})")
             missing = sum(not wr.wcs for wr in made + late)
             t.require(not missing, "6.2.4-02", f"WRs around a fault that have no WC (round {turn})", missing, 0)
             del got
@@ -459,9 +459,9 @@ def zero_fence(t: Verbs) -> None:
         ]).wrs  # fmt: skip
         if not good(made, "8.2.2.2-05", f"a Read of length zero with {'a good' if rkey == p.mb.rkey else 'an unknown'} STag"):
             break
-        t.require(p.mb.wrong(turn + 3, 0, 32768) == 0, "6.6.2.5-01", "a Write before a Read that is done", "not there", "there")
         t.reap([got], t.bound_us // 4)
         t.require(got.good, "6.6.2.5-01", "the Receive of a Send before a Read that is done", got.status, "success")
+        t.require(p.mb.wrong(turn + 3, 0, 32768) == 0, "6.6.2.5-01", "a Write before a Read that is done", "not there", "there")
     t.named("8.2.2.2-05")
     alive(t)
 

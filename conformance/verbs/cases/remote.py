@@ -13,7 +13,7 @@ from conformance.verbs.steps.declare import IWARP, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, flushed, good, message, need_read, nodes, pair,
+    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, message, need_read, nodes, pair,
     receives, returned, said, unused_key,
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, wha
     theirs = receives(p.b, p.mb, 3, start=p.mb.length - 256)
     mine = receives(p.a, p.ma, 2, start=p.ma.length - 256)
     wrs = access(p, op, remote, p.ma.sge(0, length))
-    t.reap(wrs)
+    ending(t, wrs, first, what)
     wanted = (REFUSED_IWARP if op == "write" else REFUSED_IWARP - {SUCCESS}) if t.iwarp else REFUSED_IB
     wanted = wanted | LOCAL if local else wanted
     judged = [ib if ib and not t.iwarp else first]
@@ -225,7 +225,7 @@ def sink(t: Verbs) -> None:
     local = one.mem(length, access=(LOCAL_WRITE,))
     made = p.a.post([{"opcode": "RDMA_READ", "sges": [local.sge()], "remote": p.mb.remote(0)}], must=False)
     t.require(made.whole, "7.4.2-09", "posting a Read into a sink without remote write", made.said, OK)
-    t.reap(made.wrs)
+    ending(t, made.wrs, "7.4.2-08", "a Read into a sink without remote write")
     for wr in made.wrs:
         t.require(wr.status in SINK, "7.4.2-08", "a Read into a sink without remote write", wr.status, " or ".join(sorted(SINK)))
     alive(t)

@@ -12,7 +12,7 @@ from conformance.verbs.steps.declare import each, pairwise, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, connect, flushed, good, has_read, nodes, pair, receives, settled,
+    OK, REFUSED, Pair, alive, connect, ending, flushed, good, has_read, nodes, pair, receives, settled,
 )  # fmt: skip
 
 SLOT = 64
@@ -88,7 +88,7 @@ def shared(t: Verbs, size: int) -> Pair:
 
 
 @verbs(18, "An error in front, in the middle and at the end", "6.2.2.3-02..03 6.2.3-01..04 6.2.3-07 6.2.4-03..04 8.3.2-01..02",
-       errata="B14 B15 B54 B59 B69",
+       errata="B14 B15 B54 B59 B69 B80",
        variants=product(each("queue", ["sq", "rq"]), each("place", {"front": 0, "middle": 4, "end": 7})))  # fmt: skip
 def error_in_a_queue(t: Verbs) -> None:
     """One WC tells the error. WRs ahead succeed or are flushed, those behind are flushed, and nothing of them is carried out."""
@@ -121,7 +121,10 @@ def in_the_sq(t: Verbs, p: Pair, place: int) -> None:
     flushed(mine, "6.2.2.3-02", "Receives of the QP with the error")
     took = t.now_us - began
     done = all(wr.wcs for wr in (*made.wrs, *mine))
-    t.require(not done or took <= 2 * t.bound_us, "6.2.3-04", "time until all is flushed", f"{took} us", f"{t.bound_us} us")
+    limit = t.close_us + 4 * t.bound_us
+    t.require(not done or took <= limit, "6.2.3-04", "time until all is flushed", f"{took} us", f"{t.close_us} us")
+    if done and took > 2 * t.bound_us:
+        t.notice("6.2.3-04", "time until all is flushed", f"{took} us", f"{t.bound_us} us", "B80")
     t.reap(got, t.quiet_us)
     arrived = [k for k, wr in enumerate(got) if wr.good]
     t.require(len(arrived) <= place, "6.2.3-01", "Sends that arrived though they stand at or behind the error", len(arrived),
@@ -234,7 +237,7 @@ def quiet_behind(t: Verbs, p: Pair, op: str) -> None:
     wrs[0]["flags"] = ["SIGNALED"]
     made = p.a.post(wrs, must=False).wrs
     if len(made) > 1:
-        t.reap(made)
+        ending(t, made, "8.1.3.1-04", "unsignaled WRs behind one that failed")
         missing = [wr.status for wr in made[1:] if not wr.flushed]
         t.require(not missing, "8.1.3.1-04", "unsignaled WRs behind one that failed",
                   f"{len(missing)} of {len(made) - 1}: {missing}", FLUSHED)  # fmt: skip

@@ -190,13 +190,16 @@ class Account:
         last = self._last.get((qp, wr.queue), -1)
         t.require(wr.place > last, "8.2.2-02", f"success of WR {wr.place} of the {wr.queue}", f"behind that of WR {last}", "before")
         self._last[qp, wr.queue] = max(last, wr.place)
-        if wr.queue == "rq" and qp in self._flushed:
+        first = self._flushed.get(qp) if wr.queue == "rq" else None
+        if first is not None and wr.place > first:
             t.report("6.4-02", "a Receive that succeeded", "behind one that was flushed", "none behind it")
+        elif first is not None:
+            t.notice("8.2.2-02", "the WC of a successful Receive", "behind that of a later one that was flushed", "ahead", "B14")
 
     def _flush(self, wr: Wr, qp: Qp) -> None:
         """Flushed WCs may come in another order than their WRs (B14)."""
         if wr.queue == "rq":
-            self._flushed.setdefault(qp, wr.place)
+            self._flushed[qp] = min(wr.place, self._flushed.get(qp, wr.place))
         last = self._last_flush.get((qp, wr.queue), -1)
         if wr.place < last and wr.queue != "srq" and (qp, wr.queue) not in self._odd:
             self._odd.add((qp, wr.queue))
@@ -227,8 +230,8 @@ class Account:
         t = self._t
         for qp in [q for q in self.qps if not q.gone]:
             if self.owed(qp):
-                qp.flush()
-                t.reap(self.owed(qp))
+                limit = qp.ends_within()
+                t.reap(self.owed(qp), limit)
                 missing = self.owed(qp)
                 for row in dict.fromkeys(wr.row for wr in missing):
                     of_row = [wr for wr in missing if wr.row == row]

@@ -363,6 +363,10 @@ def _post(node: Node, qp: Optional[Qp], srq: Optional[Srq], queue: str, wrs: Seq
     which = {"qp": qp.qp} if isinstance(owner, Qp) and qp is not None else {"srq": srq.srq if srq is not None else -1}
     call = node.call(method, **which, wrs=sent, **({} if thread is None else {"thread": thread}))
     whole = returned(call)
+    first = t.iwarp and queue == "rq" and qp is not None and not qp.connected and not qp.places["rq"]
+    if must and first and not whole and not call.result().get("posted") and qp is not None and qp.to("INIT"):
+        call = node.call(method, **which, wrs=sent)  # Idle is RESET or INIT, and only one of them may take Receives (B18)
+        whole = returned(call)
     count = call.integer("posted") if "posted" in call.result() or not whole else len(made)
     if not 0 <= count <= len(made) or (whole and count != len(made)):
         t.report("8.2.1-05", f"posted of a list of {len(made)}", f"{said(call)} and {count}", "all of them on success, else the "
@@ -379,6 +383,8 @@ def _post(node: Node, qp: Optional[Qp], srq: Optional[Srq], queue: str, wrs: Seq
         t.account.add(one)
         accepted.append(one)
     t.account.refused |= {(node.end.number, wr_id) for wr_id, _, _ in made[count:]}
+    if must and not whole and first and not count:
+        t.lack("no Receive can be posted before the stream is there, so that nothing can safely be sent (B18)")
     if must and not whole:
         t.fail("9.3.1.1-01" if queue == "sq" else "8.2.1-01", f"a post of {len(made)} {made[0][1]} to a queue with room",
                said(call), OK)  # fmt: skip
@@ -399,6 +405,7 @@ class Qp:
     signal_all: bool
     pd: int
     gone: bool = False
+    connected: bool = False  # it has or had a stream since it was last in Idle
     places: dict[str, int] = field(default_factory=lambda: {"sq": 0, "rq": 0})
 
     def __post_init__(self) -> None:
@@ -475,10 +482,16 @@ class Qp:
         """To Error. A QP that was closed in good order is Idle, and a move from there to Error is legal, too."""
         return self.to("ERR")
 
+    def ends_within(self) -> int:
+        """Move it to Error; how long its flush, and what follows, may take. A close that goes on refuses the move (B80)."""
+        moved = self.flush() or not self.t.iwarp or self.state() == "ERR"
+        return self.t.bound_us if moved else self.t.close_us
+
     def reset(self, within_us: Optional[int] = None) -> bool:
         """Back to Idle, tried until it works or the time is up. What it had is no longer owed anything."""
         worked = self.t.until(lambda: self.to("RESET"), self.t.bound_us if within_us is None else within_us)
         if worked:
+            self.connected = False
             self.t.account.forget(self)
         return worked
 
@@ -548,7 +561,9 @@ def settled(p: Pair) -> None:
     """Time for everything that a sent before to be completed at b: a Read comes behind it where there are Reads (6.6.2.5)."""
     if has_read(p.t):
         p.t.reap([p.a.read(p.mb.remote(0), p.ma.sge(0, 8))])
-    p.t.wait(p.t.quiet_us // 5)
+        p.t.wait(p.t.quiet_us // 5)
+    else:  # nothing tells when the messages have arrived
+        p.t.wait(p.t.quiet_us)
 
 
 def ended(p: Pair, row: str, what: str, wrs: Iterable[Wr]) -> None:
@@ -615,6 +630,7 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
     taking = b.node.start("Accept", **taken, Timeout=limit, **rights)
     t.finished(asking, 2 * limit)
     t.finished(taking, 2 * limit)
+    a.connected = b.connected = True
     return Joined(asking, taking, found[0])
 
 
@@ -712,12 +728,39 @@ def flushed(wrs: Iterable[Wr], row: str, what: str, also: Iterable[str] = ()) ->
     if not found:
         return True
     t = _scenario(found[0])
-    t.reap(found)
+    ending(t, found, row, what)
     silent = [wr for wr in found if not wr.wcs and wr.row not in (row, "6.2.4-02")]
     for late in dict.fromkeys(wr.row for wr in silent):  # what a post in Error is owed has a row of its own
         t.require(False, late, what, f"{len(silent)} of {len(found)} without a WC", FLUSHED)
     bad = [wr.status for wr in found if wr not in silent and wr.status != FLUSHED and wr.status not in set(also)]
     return t.require(not bad, row, what, f"{len(bad)} of {len(found)}: {', '.join(sorted(set(bad)))}", FLUSHED) and not silent
+
+
+def ending(t: Verbs, wrs: Iterable[Wr], row: str, what: str) -> bool:
+    """Poll for the WCs of a QP that dies, as long as the end of its stream may last; whether all of them came."""
+    found = list(wrs)
+    return t.reap(found) or overdue(t, found, row, what)
+
+
+def overdue(t: Verbs, wrs: Iterable[Wr], row: str, what: str) -> bool:
+    """Wait for what is flushed only when the close of the stream is done; whether all of it came.
+
+    Terminate and Closing last as long as the LLP Close does, and a move to Error is refused in them, which is how they are known.
+    Where the move is taken there is nothing to wait for (B80).
+    """
+    left = [wr for wr in wrs if not wr.wcs and wr.qp is not None and not wr.qp.gone] if t.iwarp else []
+    closing = [qp for qp in dict.fromkeys(wr.qp for wr in left if wr.qp is not None) if not qp.flush()]
+    left = [wr for wr in left if wr.qp in closing]
+    limit = t.bound_us if all(qp.state() == "ERR" for qp in closing) else t.close_us
+    if not left or not t.reap(left, limit):
+        return False
+    t.notice(row, f"{what}: the time until they are flushed", f"over {t.bound_us} us", "sooner", "B80")
+    return True
+
+
+def to_idle(t: Verbs, qp: Qp) -> bool:
+    """Back to Idle: at once, by way of Error, or when the close of the stream is done (B80)."""
+    return qp.reset(t.bound_us) or qp.reset(qp.ends_within())
 
 
 def _scenario(wr: Wr) -> Verbs:
@@ -728,8 +771,8 @@ def _scenario(wr: Wr) -> Verbs:
 
 __all__ = [
     "ALL", "Cq", "Joined", "LOCAL_WRITE", "MW_BIND", "Mem", "Node", "OK", "Pair", "Posted", "Qp", "REFUSED", "REMOTE_READ",
-    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "ended",
+    "REMOTE_WRITE", "Srq", "Wc", "Wr", "alive", "connect", "ended", "ending",
     "event_of", "flushed", "good", "has_read", "hex64", "join", "message",
-    "need_read", "nodes", "pair", "prime", "receives", "returned", "said", "settled", "start",
-    "unused_key",
+    "need_read", "nodes", "overdue", "pair", "prime", "receives", "returned", "said", "settled", "start",
+    "to_idle", "unused_key",
 ]  # fmt: skip

@@ -111,8 +111,9 @@ class Shared:
         return bool(self.node.attr("device_cap_flags") & (_SRQ_RESIZE | _RESIZE_MAX_WR))
 
     def must_resize(self) -> bool:
-        """Whether it has to: it does so for QPs."""
-        return bool(self.node.attr("device_cap_flags") & _RESIZE_MAX_WR)
+        """Whether it has to: it does so for QPs. InfiniBand tells of the two apart (B81)."""
+        needed = _RESIZE_MAX_WR if self.t.iwarp else _RESIZE_MAX_WR | _SRQ_RESIZE
+        return self.node.attr("device_cap_flags") & needed == needed
 
     def resize(self, size: int) -> bool:
         """Modify SRQ with a size; on success the size is that of Query SRQ."""

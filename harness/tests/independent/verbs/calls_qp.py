@@ -123,6 +123,8 @@ class QpCalls(Caller):
         ord_, ird = numbers["max_rd_atomic"], numbers["max_dest_rd_atomic"]
         if (ord_ is not None and ord_ > top) or (ird is not None and ird > top):
             raise Refused(EINVAL)
+        if choose.ord_increase == "ord" and ird is not None and ird > qp.ird:
+            raise Refused(EOPNOTSUPP)
         if choose.ord_increase == "no" and ((ord_ is not None and ord_ > qp.ord) or (ird is not None and ird != qp.ird)):
             raise Refused(EOPNOTSUPP)
         if fault == "ord-reduction-refused" and ord_ is not None and ord_ < qp.ord:

@@ -381,7 +381,8 @@ def close(qp: "Qp") -> None:
 
 def _begin_close(qp: "Qp") -> None:
     qp.state = "SQD"
-    qp.flush_receives()
+    if qp.model.choose.close != "time-wait":
+        qp.flush_receives()
     if qp.model.fault == "close-with-error-event":
         qp.model.tell("QP_FATAL", qp=qp)
     assert qp.conn
@@ -410,6 +411,7 @@ def _closed(qp: "Qp") -> None:
         model.engine.after(1_000, _closed, qp)
         return
     qp.conn = None
+    qp.flush_receives()
     if model.choose.after_close == "error":
         qp.to_error()
     else:

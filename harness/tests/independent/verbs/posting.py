@@ -125,10 +125,10 @@ def _state_error(qp: Qp, send: bool) -> bool:
     if state == "SQD":
         return bool(choose.closing_posts == "refuse")
     if model.flavour == "iwarp":
-        return send and choose.idle_sends == "refuse"
+        return choose.idle_sends == "refuse" if send else state == "RESET" and choose.idle_receives == "only-init"
     if send:
         return True
-    if state == "RESET" and choose.idle_receives == "init":
+    if state == "RESET" and choose.idle_receives != "any":
         qp.state = "INIT"
     return False
 

@@ -164,7 +164,7 @@ class Qp:
         if conn and model.flavour == "iwarp":
             self.conn = None
             conn.close(how, told, fault)
-        self._fall(wqe if not receive else None, status, model.choose.terminate == "slow" and how == "term")
+        self._fall(wqe if not receive else None, status, how == "term" and model.choose.terminate != "at-once")
 
     def _mute(self, fault: Optional[str], event: str) -> bool:
         return fault == "access-event-missing" and event == self.model.choose.access_event
@@ -177,7 +177,7 @@ class Qp:
         if slowly and self.model.flavour == "iwarp":
             self.state = "SQE"
             self._first_error(wqe, status)
-            self.model.engine.after(4_000, self._enter_error, None, "")
+            self.model.engine.after(900_000 if self.model.choose.terminate == "time-wait" else 4_000, self._enter_error, None, "")
         else:
             self._enter_error(wqe, status)
 

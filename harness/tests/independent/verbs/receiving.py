@@ -74,13 +74,14 @@ def _fin(qp: "Qp") -> None:
         qp.state = "SQD"
         qp.flush_receives()
     if qp.conn:
-        qp.conn.send(("finack",), 10_000 if model.choose.close == "slow" else 0)
-        model.closed(qp, 10_000 if model.choose.close == "slow" else 0)
+        late = {"slow": 10_000, "time-wait": 10_000}.get(model.choose.close, 0)
+        qp.conn.send(("finack",), late)
+        model.closed(qp, late)
 
 
 def _finack(qp: "Qp") -> None:
     if qp.state == "SQD" and qp.model.fault != "closing-for-ever":
-        qp.model.closed(qp, 0)
+        qp.model.closed(qp, 900_000 if qp.model.choose.close == "time-wait" else 0)
 
 
 _END = {"term": _term, "rst": _rst, "fin": _fin, "finack": _finack}
