@@ -62,7 +62,10 @@ def faults(names: Sequence[str], said: str | None = None) -> list[Fault]:
     """The faults, or those that are named. KeyError: a name that is none."""
     if said is None:
         said = subprocess.run([str(AGENT), "--faults"], capture_output=True, text=True, check=True).stdout
-    every = {fault.name: fault for fault in (Fault(*line.split("\t")) for line in said.splitlines())}
+    every = {}
+    for line in said.splitlines():
+        name, row, text = line.split("\t")
+        every[name] = Fault(name, row, text)
     return [every[name] for name in names] if names else list(every.values())
 
 
