@@ -1,14 +1,13 @@
 /* Memory: registered as the client says, also wrongly, and looked at from outside the provider. */
+#include "../lines/memory.h"
 #include "api.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MOST_PATTERN = 4096, MOST_POLLED = 64 };
+enum { PAGE = 4096, MOST_PATTERN = 4096 };
 
 struct wanted {
     size_t length, align;
@@ -243,90 +242,40 @@ json_t *api_mem_write(struct api *api, struct params *p)
     return json_object();
 }
 
-json_t *api_mem_pattern(struct api *api, struct params *p)
+/* ---- what the agents have in common ---- */
+
+static unsigned char *range_of(void *context, struct params *p, size_t length, bool to_write)
 {
-    size_t length = (size_t)params_number(p, "length", UINT32_MAX, false, 0), wrong = 0, first = 0;
-    uint32_t seed = (uint32_t)params_number(p, "seed", UINT32_MAX, false, 0);
-    bool check = params_flag(p, "check");
+    struct api *api = context;
+    (void)to_write;
     pthread_mutex_lock(&api->lock);
     unsigned char *bytes = range(api, p, length);
     pthread_mutex_unlock(&api->lock);
-    if (bytes == NULL)
-        return NULL;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)(((uint32_t)i + seed) * 2654435761u >> 24);
-        if (!check)
-            bytes[i] = byte;
-        else if (bytes[i] != byte && wrong++ == 0)
-            first = i;
-    }
-    return check ? json_pack("{s:I, s:o}", "wrong", (json_int_t)wrong, "first",
-                             wrong > 0 ? json_integer((json_int_t)first) : json_null())
-                 : json_object();
+    return bytes;
 }
 
-struct poll {
-    const uint32_t *at[MOST_POLLED];
-    bool met[MOST_POLLED];
-    size_t count, left;
-    uint32_t mask, value;
-};
-
-/* One look at every word, the last first. */
-static void look(struct api *api, struct poll *poll, uint64_t round, json_t *said)
+static uint64_t now_us(void *context)
 {
-    for (size_t i = poll->count; i > 0; i--) {
-        if (poll->met[i - 1] ||
-            (__atomic_load_n(poll->at[i - 1], __ATOMIC_ACQUIRE) & poll->mask) != poll->value)
-            continue;
-        poll->met[i - 1] = true;
-        poll->left--;
-        json_array_append_new(said, json_pack("{s:I, s:I, s:I}", "place", (json_int_t)(i - 1), "round",
-                                              (json_int_t)round, "us", (json_int_t)api_now_us(api)));
-    }
+    return api_now_us(context);
 }
 
-static void places_of(struct api *api, struct params *p, struct poll *poll)
+static bool is_ending(void *context)
 {
-    const json_t *places = json_object_get(p->object, "places");
-    poll->count = poll->left = json_array_size(places);
-    if (poll->count < 1 || poll->count > MOST_POLLED)
-        params_wrong(p, "places", "1 to 64 places");
-    for (size_t i = 0; p->why[0] == '\0' && i < poll->count; i++) {
-        struct params place = {.object = json_array_get(places, i)};
-        const unsigned char *at = range(api, &place, sizeof(uint32_t));
-        memcpy(p->why, place.why, sizeof p->why);
-        if (at != NULL && (uintptr_t)at % sizeof(uint32_t) != 0)
-            params_wrong(p, "places", "at multiples of 4");
-        poll->at[i] = (const uint32_t *)(const void *)at;
-    }
+    struct api *api = context;
+    pthread_mutex_lock(&api->lock);
+    bool closing = api->closing;
+    pthread_mutex_unlock(&api->lock);
+    return closing;
+}
+
+json_t *api_mem_pattern(struct api *api, struct params *p)
+{
+    const struct memory_owner owner = {api, range_of, now_us, is_ending};
+    return memory_pattern(&owner, p);
 }
 
 json_t *api_mem_poll(struct api *api, struct params *p)
 {
-    const struct timespec nap = {.tv_nsec = 20000};
-    struct poll poll = {.count = 0};
-    uint64_t timeout = params_number(p, "Timeout", (1ull << 53) - 1, true, UINT64_MAX / 2);
-    poll.mask = (uint32_t)params_number(p, "mask", UINT32_MAX, false, 0);
-    poll.value = (uint32_t)params_number(p, "value", UINT32_MAX, false, 0);
-    pthread_mutex_lock(&api->lock);
-    places_of(api, p, &poll);
-    pthread_mutex_unlock(&api->lock);
-    if (p->why[0] != '\0')
-        return NULL;
-    json_t *said = json_array();
-    uint64_t until = api_now_us(api) + timeout;
-    for (uint64_t round = 0;; round++) {
-        look(api, &poll, round, said);
-        pthread_mutex_lock(&api->lock);
-        bool closing = api->closing;
-        pthread_mutex_unlock(&api->lock);
-        if (poll.left == 0 || closing || api_now_us(api) >= until)
-            break;
-        if (round > 1000)
-            nanosleep(&nap, NULL);
-        else
-            sched_yield();
-    }
-    return json_pack("{s:o}", "met", said);
+    const struct memory_owner owner = {api, range_of, now_us, is_ending};
+    return memory_poll(&owner, p, params_number(p, "Timeout", (1ull << 53) - 1, true, UINT64_MAX / 2));
 }

@@ -7,9 +7,10 @@ A lane boots one guest for two Queue Pairs on one device; `--pair` boots two, jo
 Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded
 deviations. `rdma_choose.py` writes that list from the report of a run of all. With `--all` those that end the guest's kernel are
 run as well, each in a boot of its own. `--boots N` boots a lane N times and prints each variant whose verdict was not the same
-every time.
+every time; `IMAGES/boots-KIND-GUESTS.json` has the verdicts of every variant, and is written after each boot.
 
-Exit status: 0 all as recorded, 1 not, 3 it cannot be run here (the reason is said: skipped, because ...).
+Exit status: 0 all as recorded, 1 not, or a guest died, 3 it cannot be run here: QEMU, a module or a download is missing (the reason
+is said: skipped, because ...).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,18 +73,23 @@ def image(images: Path, *programs: Path, overlay: str = "programs.gz") -> None:
     for program in programs:
         if not program.exists():
             raise Skipped(f"{program} is not built: libibverbs-dev and librdmacm-dev are needed")
-    if subprocess.run([str(_HERE / "rdma_image.sh"), str(images)], timeout=_IMAGE_S, check=False).returncode != 0:
-        raise Skipped("there is no kernel to boot")
-    words = [str(_HERE / "rdma_programs.sh"), str(images / overlay), *map(str, programs)]
-    if subprocess.run(words, timeout=60, check=False).returncode != 0:
-        raise Skipped("the agent cannot be laid over the initial file system")
+    try:
+        if subprocess.run([str(_HERE / "rdma_image.sh"), str(images)], timeout=_IMAGE_S, check=False).returncode != 0:
+            raise Skipped("there is no kernel to boot")
+        words = [str(_HERE / "rdma_programs.sh"), str(images / overlay), *map(str, programs)]
+        if subprocess.run(words, timeout=60, check=False).returncode != 0:
+            raise Skipped("the agent cannot be laid over the initial file system")
+    except (subprocess.TimeoutExpired, OSError) as why:
+        raise Skipped(f"what is booted cannot be made: {why}") from why
 
 
 @contextlib.contextmanager
 def guests(
     images: Path, kind: str, count: int, overlay: str = "programs.gz", memory_mb: int = 256
 ) -> Iterator[list[rdma_vm.Guest]]:
-    """So many guests that are up."""
+    """So many guests that are up. GuestError: one did not come up."""
+    if shutil.which(rdma_vm.QEMU) is None:
+        raise Skipped(f"there is no {rdma_vm.QEMU}")
     if kind == "siw" and not list(images.glob("siw-*.ko")):
         raise Skipped(f"there is no siw module: remove {images} to build it again")
     running: list[rdma_vm.Guest] = []
@@ -105,8 +112,9 @@ def chosen(kind: str) -> str:
 
 
 def verdicts(report: Path) -> dict[str, str]:
-    """What each variant of a run came to."""
-    found = json.loads((report / "report.json").read_text())["results"]
+    """What each variant of a run came to; nothing when it had no report."""
+    file = report / "report.json"
+    found = json.loads(file.read_text())["results"] if file.exists() else []
     return {one["id"]: " ".join(filter(None, (one["verdict"], one.get("qualifier")))) for one in found}
 
 
@@ -196,7 +204,8 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
             print(f"interop-rdma: {name}: {error!r}\n{running[0].console()}", file=sys.stderr)
             return 1
         sys.stdout.flush()
-        status = cases(paths, kind, select, report, ["--r-a-tov", args.r_a_tov] if args.r_a_tov else []) if select else 0
+        more = [*(("--r-a-tov", args.r_a_tov) if args.r_a_tov else ()), *(("--quiet",) if args.boots > 1 else ())]
+        status = cases(paths, kind, select, report, more) if select else 0
         if select and count == 1:
             status = ends_the_agent(relays[0], paths[0], kind, args.all) or status
         for guest in running:
@@ -211,60 +220,88 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
         return 0 if status == 0 else 1
 
 
-def flickered(boots: list[dict[str, str]]) -> list[str]:
-    """A line for each variant that did not come to the same in every boot."""
-    lines = []
+def counted(boots: list[dict[str, str]]) -> dict[str, dict[str, int]]:
+    """For each variant how often it came to what."""
+    counts: dict[str, dict[str, int]] = {}
     for variant in dict.fromkeys(name for boot in boots for name in boot):
         came = [boot.get(variant, "not run") for boot in boots]
-        if len(set(came)) > 1:
-            lines.append(f"{variant}: " + ", ".join(f"{came.count(word)} times {word}" for word in dict.fromkeys(came)))
-    return lines
+        counts[variant] = {word: came.count(word) for word in dict.fromkeys(came)}
+    return counts
+
+
+def flickered(boots: list[dict[str, str]]) -> list[str]:
+    """A line for each variant that did not come to the same in every boot."""
+    return [f"{variant}: " + ", ".join(f"{times} times {word}" for word, times in came.items())
+            for variant, came in counted(boots).items() if len(came) > 1]  # fmt: skip
+
+
+def compare(kind: str, boots: list[dict[str, str]], file: Path) -> None:
+    """Say and keep what the boots so far have in common."""
+    counts, lines = counted(boots), flickered(boots)
+    file.write_text(json.dumps({"boots": len(boots), "verdicts": counts}, indent=1) + "\n")
+    same = len(counts) - len(lines)
+    print(f"interop-rdma: {kind}: {same} of {len(counts)} variants had the same verdict in all {len(boots)} boots", flush=True)
+    for line in lines:
+        print(f"    {line}", flush=True)
 
 
 def lane(images: Path, kind: str, args: argparse.Namespace, overlay: str) -> int:
     """As many boots as are wanted. 0 when each is as recorded and all have the same verdicts."""
-    boots, status = [], 0
-    report = images / f"report-{kind}-{2 if args.pair else 1}"
-    for number in range(args.boots):
-        status = max(status, one_boot(images, kind, args, overlay, report))
-        if args.all and not args.pair:
-            status = max(status, ends_the_guest(images, kind, overlay))
+    boots: list[dict[str, str]] = []
+    status, count = 0, 2 if args.pair else 1
+    report = images / f"report-{kind}-{count}"
+    for _ in range(args.boots):
+        shutil.rmtree(report, ignore_errors=True)  # a boot that makes none must not be told by that of another
+        try:
+            status = max(status, one_boot(images, kind, args, overlay, report))
+            if args.all and not args.pair:
+                status = max(status, ends_the_guest(images, kind, overlay))
+        except (rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
+            print(f"interop-rdma: {kind}: error: {why}", file=sys.stderr)
+            status = 1
+        boots.append(verdicts(report))
         if args.boots > 1:
-            boots.append(verdicts(report))
-            lines = flickered(boots)
-            print(f"interop-rdma: {kind}: {len(lines)} of {len(boots[-1])} variants flickered in {number + 1} boots", flush=True)
-            for line in lines:
-                print(f"    {line}", flush=True)
-    return max(status, 1 if boots and flickered(boots) else 0)
+            compare(kind, boots, images / f"boots-{kind}-{count}.json")
+    return max(status, 1 if flickered(boots) else 0)
 
 
-def main() -> int:
+def positive(text: str) -> int:
+    """A number of boots."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("one boot at least")
+    return int(text)
+
+
+def main(words: Sequence[str] | None = None) -> int:
     """A lane that is not as recorded counts more than one that was skipped."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("images", type=Path)
     parser.add_argument("kinds", nargs="*", choices=[[], *KINDS], help="default: both")
     parser.add_argument("--all", action="store_true", help="every variant, not those of rdma-KIND.cases alone")
-    parser.add_argument("--boots", type=int, default=1, metavar="N", help="boot so often, and compare the verdicts")
+    parser.add_argument("--boots", type=positive, default=1, metavar="N", help="boot so often, and compare the verdicts")
     parser.add_argument("--pair", action="store_true", help="two guests, joined by a private socket, and every variant")
     parser.add_argument("--shows", action="store_true", help="the programs that show the deviations without the suite, and no case")
     parser.add_argument("--san", action="store_true", help="the agent that is built with ASan and UBSan")
     parser.add_argument("--select", help="these cases; '' for none")
     parser.add_argument("--r-a-tov", metavar="MS", help="as that of fcvi run; then no case is tried again, however busy the host")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     status, skipped = 0, False
     try:
         overlay = "san.gz" if args.san else "programs.gz"
         if not args.shows:
             image(args.images, ROOT / ("build/san/fcvi-verbs-agent" if args.san else "build/fcvi-verbs-agent"), overlay=overlay)
-    except (Skipped, subprocess.TimeoutExpired, OSError) as why:
+    except Skipped as why:
         print(f"interop-rdma: skipped, because {why}", file=sys.stderr)
         return 3
     for kind in args.kinds or KINDS:
         try:
             status = max(status, show(args.images, kind) if args.shows else lane(args.images, kind, args, overlay))
-        except (Skipped, rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
+        except Skipped as why:
             print(f"interop-rdma: {kind}: skipped, because {why}", file=sys.stderr)
             skipped = True
+        except (rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
+            print(f"interop-rdma: {kind}: error: {why}", file=sys.stderr)
+            status = 1
     return status or (3 if skipped else 0)
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 READY = b"fcvi-guest ready "
+QEMU = "qemu-system-x86_64"
 _MEMORY_MB = 256
 _BOOT_S = 300  # under emulation, on a loaded machine; usually ten
 _EXIT_S = 20  # for an agent to end, when it is told to
@@ -39,7 +40,7 @@ class Guest:
         if end is not None:
             net = f"dgram,id=n0,local.type=unix,local.path={where}/net{end},remote.type=unix,remote.path={where}/net{1 - end}"
         command = [
-            "qemu-system-x86_64", "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config",
+            QEMU, "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(initrd),
             "-append", f"console=ttyS0 quiet oops=panic panic=-1 fcvi.kind={kind} fcvi.address={self.address}",
             "-netdev", net, "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:fc:01:0{end or 0}",

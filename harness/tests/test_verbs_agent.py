@@ -197,3 +197,34 @@ def test_every_fault_names_a_row_of_the_book() -> None:
     assert len({name for name, _, _ in faults}) == len(faults)
     assert [fault for fault in faults if fault[1] not in rows | {"-"}] == []
     assert sum(row != "-" for _, row, _ in faults) >= 60 and sum(row == "-" for _, row, _ in faults) >= 10
+
+
+_NO_ROOM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* No room for what the watcher of events keeps: the only thing of one piece between 4096 and 8192 bytes. */
+void *calloc(size_t count, size_t size)
+{
+    static void *(*real)(size_t, size_t);
+    if (count == 1 && size > 4096 && size < 8192)
+        return NULL;
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "calloc");
+    return real(count, size);
+}
+"""
+
+
+def test_an_agent_that_cannot_watch_for_events_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would go on without ever telling an event, and the provider would be blamed."""
+    source, library = tmp_path / "no_room.c", tmp_path / "no_room.so"
+    source.write_text(_NO_ROOM)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    agent = Agent(BUILDS["plain"], "--without-device")
+    monkeypatch.delenv("LD_PRELOAD")
+    agent.ask("hello", protocol=2)
+    assert agent.code("reset", wire="verbs", seed=1) == _ROOM
+    agent.end()

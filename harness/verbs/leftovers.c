@@ -12,8 +12,9 @@
 
 enum { AGAIN_US = 20 * 1000 };
 
-/* What is asked for first stands on what is asked for later. Windows go before the QPs that they were bound
- * through: a QP with a bound window need not go (6.1.4), and rxe waits for the window meanwhile. */
+/* An object is destroyed before those that it was made of: a QP before its CQs, a region before its PD.
+ * Windows go before QPs: a provider may refuse to destroy a QP while a window is bound through it (6.1.4),
+ * and rxe does not return from the call before the window is gone. */
 static const enum kind order[] = {KIND_LOOP, KIND_REQUEST, KIND_MW,      KIND_QP, KIND_LISTENER, KIND_MR,
                                   KIND_SRQ,  KIND_CQ,      KIND_HANDLER, KIND_PD, KIND_RNIC,     KIND_MEM};
 

@@ -12,6 +12,7 @@
 enum { WATCHED = 256 }; /* RNICs, the first of those that are open */
 
 struct watched {
+    struct verbs *v;
     struct pollfd fds[WATCHED + 2]; /* the wake, the connections, the RNICs */
     struct thing *rnics[WATCHED];
     size_t count;
@@ -102,8 +103,9 @@ static void read_connections(struct verbs *v)
     }
 }
 
-static void choose(struct verbs *v, struct watched *w)
+static void choose(struct watched *w)
 {
+    struct verbs *v = w->v;
     w->count = 0;
     pthread_mutex_lock(&v->lock);
     w->fds[0] = (struct pollfd){.fd = v->wake, .events = POLLIN};
@@ -123,11 +125,11 @@ static void choose(struct verbs *v, struct watched *w)
 
 static void *watch(void *context)
 {
-    struct verbs *v = context;
-    struct watched *w = calloc(1, sizeof *w);
-    while (w != NULL && !v->watch_ends) {
+    struct watched *w = context;
+    struct verbs *v = w->v;
+    while (!v->watch_ends) {
         uint64_t woken;
-        choose(v, w);
+        choose(w);
         int n = poll(w->fds, (nfds_t)(2 + w->count), -1);
         if (n > 0 && w->fds[0].revents != 0)
             (void)!read(v->wake, &woken, sizeof woken);
@@ -143,12 +145,18 @@ static void *watch(void *context)
     return NULL;
 }
 
+/* What the thread needs is there before it is: an agent that cannot watch has to say so. */
 bool verbs_watch(struct verbs *v)
 {
+    struct watched *w = calloc(1, sizeof *w);
     v->watch_ends = false;
     if (v->wake < 0)
         v->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    v->watched = v->wake >= 0 && pthread_create(&v->watcher, NULL, watch, v) == 0;
+    if (w != NULL)
+        w->v = v;
+    v->watched = w != NULL && v->wake >= 0 && pthread_create(&v->watcher, NULL, watch, w) == 0;
+    if (!v->watched)
+        free(w);
     return v->watched;
 }
 

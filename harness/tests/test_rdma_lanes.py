@@ -1,0 +1,178 @@
+"""The lanes of RDMA verbs in guests, without a guest: what a death, a flicker and a faulty provider come to."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.interop import rdma, rdma_faults, rdma_vm
+
+
+@pytest.fixture(autouse=True)
+def _no_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdma, "image", lambda *_, **__: None)
+    monkeypatch.setattr(rdma, "guests", None)
+
+
+def _report(report: Path, verdicts: dict[str, str]) -> None:
+    report.mkdir()
+    results = [{"id": name, "verdict": verdict, "qualifier": None} for name, verdict in verdicts.items()]
+    (report / "report.json").write_text(json.dumps({"results": results}))
+
+
+def test_a_guest_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is no reason to skip: it was there."""
+
+    def dies(*_: object) -> int:
+        raise rdma_vm.GuestError("guest0: the guest is gone")
+
+    monkeypatch.setattr(rdma, "one_boot", dies)
+    assert rdma.main([str(tmp_path), "rxe"]) == 1
+    monkeypatch.setattr(rdma, "show", dies)
+    assert rdma.main([str(tmp_path), "--shows"]) == 1
+
+
+def test_what_is_missing_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """QEMU, a module, a download."""
+
+    def lacks(*_: object, **__: object) -> int:
+        raise rdma.Skipped("there is no QEMU")
+
+    monkeypatch.setattr(rdma, "one_boot", lacks)
+    assert rdma.main([str(tmp_path)]) == 3
+    assert capsys.readouterr().err.count("skipped, because there is no QEMU") == 2
+    monkeypatch.setattr(rdma, "image", lacks)
+    assert rdma.main([str(tmp_path)]) == 3
+
+
+def test_a_lane_that_is_not_as_recorded_counts_more_than_one_that_was_skipped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Status 1."""
+
+    def lane(_: Path, kind: str, *__: object) -> int:
+        if kind == "siw":
+            raise rdma.Skipped("there is no siw module")
+        return 1
+
+    monkeypatch.setattr(rdma, "lane", lane)
+    assert rdma.main([str(tmp_path)]) == 1
+
+
+def test_each_variant_has_its_verdicts_of_all_boots(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One flickers, one was not run in a boot that died, and one is the same; a report is never that of another boot."""
+    same = {"VERBS.1": "pass", "VERBS.3": "pass"}
+    boots: list[dict[str, str] | None] = [same | {"VERBS.2": "pass"}, same | {"VERBS.2": "fail"}, None]
+
+    def boot(_: Path, __: str, ___: argparse.Namespace, ____: str, report: Path) -> int:
+        came = boots.pop(0)
+        if came is None:
+            raise rdma_vm.GuestError("guest0: no answer")
+        _report(report, came)
+        return 0
+
+    monkeypatch.setattr(rdma, "one_boot", boot)
+    assert rdma.main([str(tmp_path), "rxe", "--boots", "2"]) == 1
+    said = capsys.readouterr().out
+    assert "2 of 3 variants had the same verdict in all 2 boots\n    VERBS.2: 1 times pass, 1 times fail\n" in said
+    boots[:0] = [{"VERBS.1": "pass"}]
+    assert rdma.main([str(tmp_path), "rxe", "--boots", "2"]) == 1
+    kept = json.loads((tmp_path / "boots-rxe-1.json").read_text())
+    assert kept == {"boots": 2, "verdicts": {"VERBS.1": {"pass": 1, "not run": 1}}}
+
+
+def test_the_same_in_every_boot_is_a_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And so is one boot, which has nothing to be compared with."""
+    monkeypatch.setattr(rdma, "one_boot", lambda *words: _report(words[-1], {"VERBS.1": "pass"}) or 0)
+    assert rdma.main([str(tmp_path), "siw", "--boots", "3"]) == 0
+    assert rdma.main([str(tmp_path), "siw"]) == 0
+
+
+@pytest.mark.parametrize("words", [["--boots", "0"], ["--boots", "x"], ["ib"]])
+def test_usage(words: list[str], tmp_path: Path) -> None:
+    """No boot is no run."""
+    with pytest.raises(SystemExit) as ended:
+        rdma.main([str(tmp_path), *words])
+    assert ended.value.code == 2
+
+
+# ---- faulty providers ----
+
+_SAID = "a\tVERBS-1-01\tIt does.\nb\tVERBS-1-02\tIt does not.\nodd\t-\tIt may.\n"
+
+
+def _fault(row: str = "VERBS-1-01") -> rdma_faults.Fault:
+    return rdma_faults.Fault("a", row, "It does.")
+
+
+def test_without_arguments_there_is_a_usage_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """No traceback."""
+    with pytest.raises(SystemExit) as ended:
+        rdma_faults.main([])
+    assert ended.value.code == 2 and capsys.readouterr().err.startswith("usage: rdma_faults")
+
+
+def test_the_faults_are_those_that_are_named() -> None:
+    """All without a name; a name that is none is told."""
+    assert [fault.name for fault in rdma_faults.faults([], _SAID)] == ["a", "b", "odd"]
+    assert [fault.odd for fault in rdma_faults.faults(["odd", "a"], _SAID)] == [True, False]
+    with pytest.raises(KeyError):
+        rdma_faults.faults(["c"], _SAID)
+
+
+@pytest.mark.parametrize(
+    "row, results, verdict",
+    [
+        ("VERBS-1-01", {"C": ("fail", {"VERBS-1-01", "VERBS-1-02"})}, "its row"),
+        ("VERBS-1-01", {"C": ("fail", {"VERBS-1-02"})}, "another row"),
+        ("VERBS-1-01", {"C": ("fail", {"VERBS-9-09"})}, "missed"),  # the provider does that without the fault
+        ("VERBS-1-01", {"C": ("pass", {"VERBS-1-01"})}, "missed"),  # a deviation of a row that is declared for one case
+        ("VERBS-1-01", {"C": ("pass", set())}, "missed"),
+        ("VERBS-1-01", {"C": ("error", set())}, "no verdict"),
+        ("VERBS-1-03", {"C": ("not-applicable", set())}, "row does not hold"),
+        ("VERBS-1-03", {"C": ("fail", {"VERBS-1-02"})}, "another row"),
+        ("-", {"C": ("fail", {"VERBS-1-02"})}, "accused"),
+        ("-", {"C": ("inconclusive", set())}, "no verdict"),
+        ("-", {"C": ("pass", set()), "D": ("not-applicable", set())}, "conforms"),
+    ],
+)
+def test_what_a_fault_comes_to(row: str, results: dict[str, tuple[str, set[str]]], verdict: str) -> None:
+    """By the rows that failed variants name, without those of recorded deviations."""
+    fault = _fault(row)
+    rdma_faults.judge(fault, results, {"VERBS-9-09"}, {"VERBS-1-03"})
+    assert fault.verdict == verdict
+
+
+def test_a_few_variants_come_first_and_then_all_of_the_row() -> None:
+    """Each variant once."""
+    rows = {"VERBS-1-01": [["C/1", "C/2", "C/3"], ["D/1"], ["E/1"]]}
+    assert rdma_faults.rounds(_fault(), rows, "rxe") == ["C/1,C/2,D/1", "C/3,E/1"]
+    assert not rdma_faults.rounds(_fault("VERBS-1-02"), rows, "rxe")
+    assert rdma_faults.rounds(_fault("-"), rows, "rxe") == [rdma.chosen("rxe")]
+
+
+def test_a_run_that_was_cut_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was written is not tried again, and what was not tried is no green."""
+    tried: list[str] = []
+
+    def run(args: argparse.Namespace, chosen: list[rdma_faults.Fault]) -> list[rdma_faults.Fault]:
+        done = chosen[: int(args.minutes)]
+        for fault in done:
+            fault.verdict = "conforms" if fault.odd else "its row"
+            tried.append(fault.name)
+        return done
+
+    every = rdma_faults.Fault("a", "VERBS-1-01", ""), rdma_faults.Fault("b", "VERBS-1-02", ""), rdma_faults.Fault("odd", "-", "")
+    monkeypatch.setattr(rdma_faults, "faults", lambda _: [rdma_faults.Fault(one.name, one.row, one.text) for one in every])
+    monkeypatch.setattr(rdma_faults, "run", run)
+    assert rdma_faults.main([str(tmp_path), "rxe", "--minutes", "2"]) == 1
+    assert rdma_faults.main([str(tmp_path), "rxe", "--resume"]) == 0
+    assert tried == ["a", "b", "odd"]
+    assert [json.loads(line)["name"] for line in (tmp_path / "faults-rxe.jsonl").read_text().splitlines()] == ["a", "b", "odd"]
+    assert rdma_faults.main([str(tmp_path), "rxe", "--odd"]) == 0
+    assert tried == ["a", "b", "odd", "odd"]
