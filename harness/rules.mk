@@ -177,7 +177,7 @@ RDMA_FAULTS ?=
 .PHONY: interop-rdma rdma-faults
 interop-rdma: all $(VERBS_SAN) ## the cases of RDMA verbs against rxe and siw of the Debian kernel in QEMU (needs apt); RDMA_ARGS=... as verbs.md says
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma $(BUILD)/interop-rdma $(RDMA_ARGS)
-rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each against the cases of its row; RDMA_KIND=rxe or siw, RDMA_FAULTS=names (an hour)
+rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each against the cases of its row; RDMA_KIND=rxe or siw, RDMA_FAULTS=names or options (half an hour)
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma_faults $(BUILD)/interop-rdma $(RDMA_KIND) $(RDMA_FAULTS)
 
 DIFFERENTIAL_FRAMES ?= 2000000

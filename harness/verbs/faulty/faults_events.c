@@ -167,7 +167,7 @@ const struct fault faults_events[] = {
      install_other_word},
     {"async-event-twice", "VERBS-6.3.8-04", "Each asynchronous event is told twice.", install_twice},
     {"never-armed", "VERBS-8.2.5-04", "Arming a CQ does nothing.", install_never_armed},
-    {"armed-for-all", "VERBS-8.2.5-08", "Armed for solicited, any completion raises the event.",
+    {"odd-armed-for-all", NULL, "Armed for solicited, any completion raises the event.",
      install_armed_for_all},
     {"armed-for-solicited", "VERBS-8.2.5-09", "Armed for the next, only a solicited one does.",
      install_armed_for_solicited},

@@ -248,7 +248,7 @@ const struct fault faults_memory[] = {
     {"index-zero", "VERBS-7.2.1-01", "The STag index that is told is 0.", install_index_zero},
     {"pd-unchecked", "VERBS-7.6.3-02", "All regions have the PD of the first.", install_other_pd},
     {"region-lives-on", "VERBS-7.9-04", "A deallocated STag gives access.", install_lives_on},
-    {"region-stays", "VERBS-7.9-07", "No region can be deallocated.", install_stays},
+    {"region-stays", "VERBS-7.9-06", "No region can be deallocated.", install_stays},
     {"window-too-long", "VERBS-7.10.2-09", "A window has eight bytes too many.", install_long_window},
     {"window-has-all-rights", "VERBS-7.10.2-11", "Each window has both rights.", install_window_rights},
     {"window-beside", "VERBS-7.10.2-07", "A window begins eight bytes further.", install_window_beside},

@@ -311,7 +311,8 @@ const struct fault faults_objects[] = {
     {"srq-in-use-destroyed", "VERBS-6.3.3-01", "An SRQ in use is told as destroyed.", install_destroy_srq},
     {"pd-stays", "VERBS-5.2.2-06", "No PD can be deallocated.", install_pd_stays},
     {"cq-stays", "VERBS-5.3.4-03", "No CQ can be destroyed.", install_cq_stays},
-    {"no-reads-told", "VERBS-6.5-10", "The query tells of no Read, and of one SGE.", install_query_device},
+    {"no-reads-told", "VERBS-8.1.3.2-10", "The query tells of no Read, and of one SGE.",
+     install_query_device},
     {"maxima-too-small", "VERBS-5.1.3-02", "More is given than the query says.", install_small_maxima},
     {"cq-cut", "VERBS-5.3.1-04", "A CQ that is too large is cut down.", install_cut_cq},
     {"cq-too-small", "VERBS-5.3.1-03", "A CQ has an entry less than was asked for.", install_small_cq},
@@ -341,7 +342,7 @@ const struct fault faults_objects[] = {
     {"srq-query-empty", "VERBS-9.2.4.2-01", "The query of an SRQ tells nothing.", install_query_srq},
     {"srq-limit-forgotten", "VERBS-6.3.8-03", "The limit of an SRQ is not kept.", install_no_limit},
     {"srq-limit-unchecked", "VERBS-6.3.8-07", "A limit that is too large is accepted.", install_any_limit},
-    {"disconnect-does-nothing", "VERBS-6.2.2.2-05", "A connection is not ended.", install_disconnect},
+    {"disconnect-does-nothing", "VERBS-6.2.5-06", "A connection is not ended.", install_disconnect},
     {"reads-never-granted", "VERBS-9.2.5.1-03", "ORD and IRD are always 0.", install_no_reads},
     {"never-accepts", "VERBS-6.2.1.2-01", "What is accepted is refused.", install_not_accepted},
     {NULL, NULL, NULL, NULL}};

@@ -294,7 +294,7 @@ const struct fault faults_post[] = {
     {"unsignaled-has-wc", "VERBS-8.1.3.1-01", "Each send WR is signaled.", install_all_signaled},
     {"signaled-has-no-wc", "VERBS-8.2.4-05", "No send WR is signaled.", install_none_signaled},
     {"solicited-lost", "VERBS-8.2.5-06", "No Send is solicited.", install_none_solicited},
-    {"all-solicited", "VERBS-8.2.5-08", "Each Send is solicited.", install_all_solicited},
+    {"odd-all-solicited", NULL, "Each Send is solicited.", install_all_solicited},
     {"one-sge-used", "VERBS-8.1.3.2-05", "Only the first SGE is sent.", install_one_sge},
     {"send-short-by-one", "VERBS-8.1.3.2-05", "A Send lacks its last byte.", install_short_by_one},
     {"send-begins-late", "VERBS-6.2.2-04", "A Send lacks its first byte.", install_send_beside},
