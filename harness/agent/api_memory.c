@@ -268,14 +268,19 @@ static bool is_ending(void *context)
     return closing;
 }
 
+static struct memory_owner owner_of(struct api *api)
+{
+    return (struct memory_owner){api, range_of, now_us, is_ending};
+}
+
 json_t *api_mem_pattern(struct api *api, struct params *p)
 {
-    const struct memory_owner owner = {api, range_of, now_us, is_ending};
+    const struct memory_owner owner = owner_of(api);
     return memory_pattern(&owner, p);
 }
 
 json_t *api_mem_poll(struct api *api, struct params *p)
 {
-    const struct memory_owner owner = {api, range_of, now_us, is_ending};
+    const struct memory_owner owner = owner_of(api);
     return memory_poll(&owner, p, params_number(p, "Timeout", (1ull << 53) - 1, true, UINT64_MAX / 2));
 }

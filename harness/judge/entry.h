@@ -57,6 +57,16 @@ static inline void fcvi_judge_believe(const struct fcvi_input *f, struct fcvi_fi
     findings->count = kept != 0 ? kept : findings->count;
 }
 
+/** A frame to the monitor, which was told of its hint before. number: over all captures of a stream. broken:
+ * the codec found a breach in it. */
+static inline void fcvi_judge_watch(struct fcvi_monitor *monitor, uint64_t number,
+                                    const struct judge_entry *e, bool broken,
+                                    struct fcvi_monitor_findings *breaches)
+{
+    const struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
+    fcvi_monitor_expected(monitor, &seen, e->hint, breaches);
+}
+
 /** What the codec finds in a frame with a fault. */
 static inline void fcvi_judge_fault(const struct judge_entry *e, struct fcvi_findings *findings)
 {

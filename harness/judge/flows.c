@@ -818,15 +818,6 @@ static bool take_unusual(struct fcvi_flows *f, struct judge_entry *e, struct fcv
     return r->kind == CAPTURE_CUT && take_cut(f, e, seen, findings, monitor, breaches);
 }
 
-static void watch(const struct fcvi_flows *f, const struct judge_entry *e, bool broken,
-                  struct fcvi_monitor *monitor, struct fcvi_monitor_findings *breaches)
-{
-    const struct capture_record *r = &e->record;
-    const struct fcvi_monitor_frame given = {&e->frame, f->before + r->number, r->time_us, r->network,
-                                             broken};
-    fcvi_monitor_expected(monitor, &given, e->hint, breaches);
-}
-
 static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
                  struct fcvi_findings *findings, struct fcvi_monitor *monitor,
                  struct fcvi_monitor_findings *breaches)
@@ -849,7 +840,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
         seen->why |= FCVI_FLOW_FOUND;
     }
     if (monitor != NULL && e->watched == JUDGE_UNWATCHED)
-        watch(f, e, findings->worst > 1u + FCVI_NOTICE, monitor, breaches);
+        fcvi_judge_watch(monitor, f->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
     if (monitor != NULL && breaches->count > 0)
         seen->why |= FCVI_FLOW_FOUND;
     if (v->fc == NULL)
@@ -878,7 +869,7 @@ static size_t watch_some(void *context, struct judge_entry *first, size_t count,
             return (size_t)(e - first);
         if (e + FETCHED < first + count && e[FETCHED].record.kind == CAPTURE_FRAME)
             fcvi_monitor_fetch(f->monitor, e[FETCHED].hint);
-        watch(f, e, false, f->monitor, found);
+        fcvi_judge_watch(f->monitor, f->before + e->record.number, e, false, found);
         e->watched = found->count > 0 ? JUDGE_BROKEN : JUDGE_WATCHED;
         if (found->count > 0)
             return (size_t)(e - first) + 1;

@@ -105,13 +105,6 @@ static void note_first(struct judge *j, const struct judge_entry *e)
     j->first_us = e->record.time_us;
 }
 
-static void watch(struct fcvi_monitor *monitor, uint64_t number, const struct judge_entry *e, bool broken,
-                  struct fcvi_monitor_findings *breaches)
-{
-    struct fcvi_monitor_frame seen = {&e->frame, number, e->record.time_us, e->record.network, broken};
-    fcvi_monitor_expected(monitor, &seen, e->hint, breaches);
-}
-
 /* A connect IU in several frames is put together and checked by the caller. */
 static bool is_part(const struct fcvi_frame *f)
 {
@@ -300,7 +293,7 @@ judge_rev1(struct judge *j, struct judge_entry *e, struct fcvi_findings *finding
     classify(j, e, tally);
     if (monitor == NULL)
         return findings->count != 0;
-    watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    fcvi_judge_watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
     return findings->count != 0 || breaches->count > 0;
 }
 
@@ -328,7 +321,7 @@ static bool judge_entry(struct judge *j, struct judge_entry *e, struct fcvi_find
     const bool shown = e->fault || is_part(&e->frame);
     if (monitor == NULL)
         return shown;
-    watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
+    fcvi_judge_watch(monitor, j->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
     return shown || breaches->count > 0;
 }
 

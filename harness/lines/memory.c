@@ -1,3 +1,4 @@
+/* See memory.h. */
 #include "memory.h"
 
 #include <sched.h>

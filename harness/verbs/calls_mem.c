@@ -146,14 +146,19 @@ static bool is_ending(void *context)
     return ((const struct verbs *)context)->ending;
 }
 
+static struct memory_owner owner_of(struct verbs *v)
+{
+    return (struct memory_owner){v, range_of, now_us, is_ending};
+}
+
 json_t *verb_mem_pattern(struct verbs *v, struct params *p)
 {
-    const struct memory_owner owner = {v, range_of, now_us, is_ending};
+    const struct memory_owner owner = owner_of(v);
     return memory_pattern(&owner, p);
 }
 
 json_t *verb_mem_poll(struct verbs *v, struct params *p)
 {
-    const struct memory_owner owner = {v, range_of, now_us, is_ending};
+    const struct memory_owner owner = owner_of(v);
     return memory_poll(&owner, p, params_timeout(p, 0));
 }

@@ -751,8 +751,7 @@ def overdue(t: Verbs, wrs: Iterable[Wr], row: str, what: str) -> bool:
     left = [wr for wr in wrs if not wr.wcs and wr.qp is not None and not wr.qp.gone] if t.iwarp else []
     closing = [qp for qp in dict.fromkeys(wr.qp for wr in left if wr.qp is not None) if not qp.flush()]
     left = [wr for wr in left if wr.qp in closing]
-    limit = t.bound_us if all(qp.state() == "ERR" for qp in closing) else t.close_us
-    if not left or not t.reap(left, limit):
+    if not left or not t.reap(left, max(qp.ends_within() for qp in closing)):
         return False
     t.notice(row, f"{what}: the time until they are flushed", f"over {t.bound_us} us", "sooner", "B80")
     return True

@@ -21,7 +21,7 @@ Entry = dict[str, Any]
 
 
 text_of = encoder(",", ":")  # JSON without white space
-_MOST_IDLE = 10_000  # operations that one entry stands for
+_MOST_IDLE = 100  # operations that one entry stands for: a trace may be a stranger's
 
 
 def entries_of(lines: Iterable[str]) -> list[Entry]:
@@ -30,14 +30,14 @@ def entries_of(lines: Iterable[str]) -> list[Entry]:
 
 
 def unfolded(entry: Entry) -> list[Entry]:
-    """An entry of a line, and those that its ``idle`` stands for. Raises ValueError when that is no count."""
+    """An entry of a line, and those that its ``idle`` stands for, which are one object. Raises ValueError when that is no count."""
     idle = entry.pop("idle", 0)
     if type(idle) is not int or not 0 <= idle <= _MOST_IDLE:
         raise ValueError("its idle is no count of operations")
     if not idle:
         return [entry]
     after = {"op": "advance", "us": 0, **{name: entry[name] for name in ("now", "next") if name in entry}}
-    return [entry, *[dict(after) for _ in range(idle)]]
+    return [entry, *[after] * idle]
 
 
 class RecordingDut(Dut):
@@ -131,17 +131,12 @@ class RecordingDut(Dut):
         self._end(asked)
 
     def advance(self, us: int) -> None:
-        inner = self._inner
-        self._known = len(self.inbox)
-        try:
-            inner.advance(us)
-        except (DutError, Unavailable) as error:
-            self._failed(f'{{"op":"advance","us":{us}', error)
-            raise
+        asked = f'{{"op":"advance","us":{us}'
+        self._do(asked, self._inner.advance, us)
         if us == 0 and self._is_as_before():
             self._idle += 1
         else:
-            self._end(f'{{"op":"advance","us":{us}')
+            self._end(asked)
 
     def _is_as_before(self) -> bool:
         """Whether nothing happened since the last entry."""
