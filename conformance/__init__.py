@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import json
 import os
-import pkgutil
-import re
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Sequence
 
 from fcvi.engine.words import UsageError
 
+TYPE_CHECKING = False  # a command that reads a capture needs no book: what only the books need is loaded with them
 if TYPE_CHECKING:
+    from typing import Sequence
+
     from fcvi.engine.protocol import Protocol
 
 #: Folders of more standards that are not in this tree, separated by colons.
@@ -21,13 +18,13 @@ VARIABLE = "FCVI_STANDARDS"
 #: Folders here that the command line (see asked_for) or FCVI_STANDARDS brings in: most runs are about a wire, and have no use
 #: for their cases, their items of the PICS and their register of errata.
 _ON_REQUEST = frozenset({"rev1", "verbs", "vipl", "vitcp"})
-_OF_TCP = re.compile(r"(^|,)TCP\.")  # a case of VI/TCP in a selection
-_OF_REV1 = re.compile(r"(^|,) *R1\.")  # a case of FC-VI Rev 1.0 in a selection
+_OF_TCP = r"(^|,)TCP\."  # a case of VI/TCP in a selection
+_OF_REV1 = r"(^|,) *R1\."  # a case of FC-VI Rev 1.0 in a selection
 #: What `fcvi show` is asked for: an erratum by its letter.
-_SHOWN = {"verbs": re.compile(r"B[0-9]{2}"), "vipl": re.compile(r"A[0-9]{2,3}"), "vitcp": re.compile(r"V[0-9]{2}")}
+_SHOWN = {"verbs": "B[0-9]{2}", "vipl": "A[0-9]{2,3}", "vitcp": "V[0-9]{2}"}
 #: An edition that takes the place of another book: the requirements of that which hold are its own, too.
 _INSTEAD = {"rev1": "fcvi"}
-_SHOWN_REV1 = re.compile(r"REV1-\S+|R[0-9]{2}")
+_SHOWN_REV1 = r"REV1-\S+|R[0-9]{2}"
 _TCP_DEVICE = "--dut=vitcp:"
 _RUN, _LONGEST_RUN = "evidence/run.json", 8 << 20
 
@@ -41,6 +38,8 @@ def asked_for(words: Sequence[str]) -> set[str]:
     (``--dut api``, ``--dut verbs``, ``--wire tcp``, ``--dut ref:vitcp``, ``--dut vitcp:HOST:PORT``, ``--revision rev1``), or the
     report of such a run.
     """
+    import re
+
     said = {f"{before}={word}" for before, word in zip(("", *words), words)} | set(words)
     found = {_reported(folder) for word in words for folder in (word, *_above(word))} - {""}
     if "--dut=api" in said or any("VIPL" in word for word in words):
@@ -48,15 +47,15 @@ def asked_for(words: Sequence[str]) -> set[str]:
     if "--dut=verbs" in said or any("VERBS" in word for word in words):
         found.add("verbs")
     of_tcp = said & {"--wire=tcp", "--dut=ref:vitcp"} or any(word.startswith(_TCP_DEVICE) for word in said)
-    if of_tcp or any("VITCP" in word or _OF_TCP.search(word) for word in words):
+    if of_tcp or any("VITCP" in word or re.search(_OF_TCP, word) for word in words):
         found.add("vitcp")
-    if said & {"--revision=rev1", "--dut=ref:rev1"} or any(_OF_REV1.search(word) for word in words):
+    if said & {"--revision=rev1", "--dut=ref:rev1"} or any(re.search(_OF_REV1, word) for word in words):
         found.add("rev1")
     if words and words[0] == "show":
-        if "--diff" not in words and any(_SHOWN_REV1.fullmatch(word) for word in words[1:]):
+        if "--diff" not in words and any(re.fullmatch(_SHOWN_REV1, word) for word in words[1:]):
             found.add("rev1")
         found |= {"verbs"} if "--map" in words else set()
-        found |= {book for book, name in _SHOWN.items() if any(name.fullmatch(word) for word in words[1:])}
+        found |= {book for book, name in _SHOWN.items() if any(re.fullmatch(name, word) for word in words[1:])}
     return found
 
 
@@ -71,6 +70,8 @@ def _above(word: str) -> tuple[str, ...]:
 def _reported(word: str) -> str:
     """The folder that a report is about, when this is the directory of one; "" for FC-VI, and for what is none. What cannot be
     read is found wanting later."""
+    import json
+
     path = os.path.join(word, _RUN)
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > _LONGEST_RUN:
@@ -95,6 +96,10 @@ def protocols(words: Sequence[str] = ()) -> list[Protocol]:
 
     FC-VI comes first, the others follow by name. Raises NoStandard for a folder that is no standard.
     """
+    import importlib
+    import pkgutil
+    from pathlib import Path
+
     here = Path(__file__).resolve().parent
     names = [m.name for m in pkgutil.iter_modules([str(here)]) if m.ispkg and (here / m.name / "book.py").is_file()]
     asked = asked_for(words)

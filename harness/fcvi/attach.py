@@ -32,7 +32,7 @@ def attach(
     if agent2:
         raise AttachError(f"--agent2 {agent2}: only for --dut api and verbs, whose other end it is")
     if spec.partition(":")[0] in ("fcoe", "frames", "vitcp"):
-        from fcvi.live import attach_live
+        from fcvi.live.attach import attach_live
 
         return attach_live(spec, agent, identity.as_json(), rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
     return dut.attach(spec, agent=agent, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)

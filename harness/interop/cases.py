@@ -17,7 +17,7 @@ from conformance import register_all
 from fcvi.fc import codec, els
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.attachment import AttachError, Dut, DutError
-from fcvi.live import attach_live
+from fcvi.live.attach import attach_live
 from fcvi.engine.pixit import Identity, Pixit
 from fcvi.fc.received import Received
 from fcvi.engine.results import Result, Verdict

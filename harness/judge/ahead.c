@@ -48,8 +48,7 @@ struct ahead {
     pthread_cond_t changed;
     atomic_ulong read, watched, judged; /* blocks, since the beginning */
     atomic_bool last;                   /* none follows those that were read */
-    atomic_bool found; /* there is something to show in the thread's block, which is the caller's now */
-    bool taken_over;   /* the caller has shown it, and judges what is left of that block */
+    atomic_bool found; /* there is something to show in the thread's block, and the thread waits */
     atomic_bool stop;
     struct block *block[2];
     const struct block *end; /* the last one, when it was judged */
@@ -85,9 +84,10 @@ static bool can_watch_next(const struct ahead *a, unsigned long block)
     return can_watch(a, block + 1) || is_handed_over(a, block);
 }
 
-static bool is_over(const struct ahead *a, unsigned long block)
+static bool may_go_on(const struct ahead *a, unsigned long block)
 {
-    return a->judged > block || a->stop;
+    (void)block;
+    return !a->found || a->stop;
 }
 
 /* The other thread is soon done as a rule: to sleep and to be woken takes as long as many frames. */
@@ -249,13 +249,12 @@ static void *run(void *context)
         await(a, can_judge, block);
         if (a->stop)
             break;
-        if (judge(a, b, block)) {
+        while (!a->stop && judge(a, b, block)) {
             a->found = true;
             tell(a);
-            await(a, is_over, block);
-        } else {
-            end_block(a, b);
+            await(a, may_go_on, block);
         }
+        end_block(a, b);
     }
     return NULL;
 }
@@ -269,8 +268,8 @@ static int ended(const struct block *b, char *error, size_t size)
     return b->status;
 }
 
-/* The thread judges its block, and the caller reads and watches its next one. Whether something is to be
- * shown. */
+/* The thread judges its block, or goes on with it when the caller comes back, and the caller reads and watches
+ * its next one. Whether something is to be shown. */
 static bool let_judge(struct ahead *a, unsigned long block)
 {
     if (read_in_turn(a, block + 1)) {
@@ -281,19 +280,21 @@ static bool let_judge(struct ahead *a, unsigned long block)
             watch_block(a, next, block + 1);
     }
     await(a, is_handed_over, block);
-    a->taken_over = a->found;
-    a->found = false;
-    return a->taken_over;
+    return a->found;
 }
 
 int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
 {
+    if (a->found) { /* and was shown: what the thread has read, it judges for less */
+        a->found = false;
+        tell(a);
+    }
     for (unsigned blocks = 0;; blocks++) {
         const unsigned long block = a->judged;
         struct block *b = a->block[block % 2];
         if (a->end != NULL)
             return ended(a->end, error, size);
-        const bool others = block % 2 == HELPER && !a->taken_over;
+        const bool others = block % 2 == HELPER;
         if (!others && blocks > PATIENCE)
             return 2;
         if (block % 2 == CALLER)
@@ -302,10 +303,8 @@ int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, si
             *shown = &b->entry[b->next - 1];
             return 1;
         }
-        if (others)
-            continue;
-        a->taken_over = false;
-        end_block(a, b);
+        if (!others)
+            end_block(a, b);
     }
 }
 

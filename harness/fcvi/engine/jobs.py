@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import pickle
-import shutil
 import signal
 import sys
-import tempfile
-from typing import IO, Any, Callable, Iterator, Sequence
 
 from . import interrupt
 from .output import lost
 from .words import complain, number, why
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any, Callable, Iterator, Sequence
 
 
 def number_of_jobs(value: str) -> int:
@@ -28,6 +28,8 @@ class _Child:
     """One file under way. What it prints and what it returns go to unnamed files."""
 
     def __init__(self, work: Callable[[str], Any], path: str) -> None:
+        import tempfile
+
         self._printed: IO[bytes] = tempfile.TemporaryFile()
         self._returned: IO[bytes] = tempfile.TemporaryFile()
         sys.stdout.flush()
@@ -36,6 +38,8 @@ class _Child:
             self._be(work, path)
 
     def _be(self, work: Callable[[str], Any], path: str) -> None:
+        import pickle
+
         status = 1
         try:
             os.dup2(self._printed.fileno(), 1)
@@ -52,6 +56,9 @@ class _Child:
 
     def end(self) -> Any:
         """Wait for it, print what it printed, and give what it returned; None when it failed."""
+        import pickle
+        import shutil
+
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0
         self._printed.seek(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
@@ -17,11 +19,34 @@ NONE = 0xFFFFFFFF
 _ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 
 
+def _members(kind: str, *names: str) -> Struct:
+    """What unpacks these members of a structure in C at once, in the order in which they lie in it. All are unsigned."""
+    codes, end = "=", 0
+    for name in names:
+        path, member = name.split("."), ffi.typeof(kind)
+        for part in path:
+            member = dict(member.fields)[part].type
+        at = ffi.offsetof(kind, *path)
+        assert at >= end
+        codes += f"{at - end}x{'BHIQ'[ffi.sizeof(member).bit_length() - 1]}"
+        end = at + ffi.sizeof(member)
+    return Struct(codes)
+
+
+_RECORD = _members("struct capture_record", "number", "time_us", "network", "kind", "frame.bytes", "frame.length").unpack_from
+_SEEN = _members("struct fcvi_flow_seen", "why", "flow", "other", "missing", "earlier").unpack_from
+_FRAME = _members("struct fcvi_frame", "fc", "dh").unpack_from
+
+
 class Scan:
-    """Captures as one stream. After each step ``record``, ``frame`` and ``seen`` describe the record.
+    """Captures as one stream. After each step the members are those of the record: its ``number`` in its file, ``time_us`` and
+    ``network`` (struct capture_record), and ``why``, ``flow``, ``other``, ``missing`` and ``earlier`` (struct fcvi_flow_seen).
 
     ahead: a second thread takes turns at reading and judging.
     """
+
+    time_us = network = why = missing = earlier = _number = _kind = _bytes = _length = 0
+    flow = other = NONE
 
     def __init__(
         self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False, edition: str = "auto"
@@ -33,8 +58,9 @@ class Scan:
         self._watch = Watch(0, r_a_tov_us) if monitor else None
         self._editions = Editions(edition)
         lib.fcvi_flows_editions(self._flows, self._editions.pointer)
-        self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
-        self.seen = ffi.new("struct fcvi_flow_seen *")
+        self._record, self._frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
+        self._seen = ffi.new("struct fcvi_flow_seen *")
+        self._in_c = ffi.buffer(self._record), ffi.buffer(self._seen), ffi.buffer(self._frame)
         self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
         self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
         self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
@@ -57,11 +83,14 @@ class Scan:
             lib.fcvi_flows_ahead(self._flows, watch)
         try:
             while status := lib.fcvi_flows_next(
-                self._flows, self.record, self.frame, self.seen, self._list, watch, self._breaches, error, _ERROR
+                self._flows, self._record, self._frame, self._seen, self._list, watch, self._breaches, error, _ERROR
             ):
                 if status < 0:
                     raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
                 if status == 1:
+                    record, seen, _ = self._in_c
+                    self._number, self.time_us, self.network, self._kind, self._bytes, self._length = _RECORD(record)
+                    self.why, self.flow, self.other, self.missing, self.earlier = _SEEN(seen)
                     yield
                 self.tick()
         finally:
@@ -75,7 +104,7 @@ class Scan:
 
     def number(self) -> int:
         """Of the record, counted over all files."""
-        return self.files[-1][0] + int(self.record.number)
+        return self.files[-1][0] + self._number
 
     def place(self, number: int) -> tuple[str, int]:
         """The file of a record counted over all files, and its number there."""
@@ -84,14 +113,12 @@ class Scan:
 
     def data(self) -> bytes:
         """The bytes of the frame."""
-        return bytes(ffi.buffer(self.record.frame.bytes, self.record.frame.length))
+        return bytes(ffi.buffer(self._record.frame.bytes, self._length))
 
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
-        dh = self.frame.dh
-        if dh == ffi.NULL:
-            return None
-        return int(dh - (self.frame.fc if self.record.kind == lib.CAPTURE_CUT else self.record.frame.bytes))
+        fc, dh = _FRAME(self._in_c[2])
+        return dh - (fc if self._kind == lib.CAPTURE_CUT else self._bytes) if dh else None
 
     def findings(self) -> list[tuple[str, str, str]]:
         """What codec and monitor found: requirement, class, message."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Optional
 
 _ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
+_CONTROL = why.CONTROL | why.DAMAGED
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
@@ -52,6 +53,7 @@ REASONS = {
     0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
     0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
 }  # fmt: skip
+_WORD = Struct(">I").unpack_from
 _HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
 _FIXED = 336  # bytes of a Connect payload that are read: addresses and attributes
 
@@ -162,24 +164,25 @@ class Table:
 
     def take(self, path: str) -> None:
         """One more file. Raises ScanError."""
+        record = self._record
         for _ in self.scan.take(path):
-            self._record()
+            record()
 
     def _record(self) -> None:
         scan = self.scan
-        seen, time_us = scan.seen, int(scan.record.time_us)
-        bits, step = int(seen.why), None
-        if bits & (why.CONTROL | why.DAMAGED):
+        bits, time_us, step, flow = scan.why, scan.time_us, None, None
+        if bits & _CONTROL:
             data = scan.data()
             if bits & why.DAMAGED or not self._was_there(data, time_us):
                 step = self._control(data)
-        flow = self._flow_of(seen.flow) if seen.flow != NONE else None
-        if bits & why.MERGED:
-            gone = self.flows.pop(int(seen.other), None)
-            if gone is not None and flow is not None:
-                self._inherit(flow, gone)
-        if flow is not None and bits & _ODD:
-            flow.add(self._odd())
+        if bits != why.CONTROL:
+            flow = self._flow_of(scan.flow) if scan.flow != NONE else None
+            if bits & why.MERGED:
+                gone = self.flows.pop(scan.other, None)
+                if gone is not None and flow is not None:
+                    self._inherit(flow, gone)
+            if flow is not None and bits & _ODD:
+                flow.add(self._odd())
         if bits & why.FOUND:
             self._found(flow if flow is not None else self._of_step(step))
         if time_us > self.last_us:
@@ -189,7 +192,7 @@ class Table:
 
     def _was_there(self, data: bytes, time_us: int) -> bool:
         """Whether a control frame repeats one byte by byte that came just before, which no port does: it was captured twice."""
-        key, recent = (self.scan.record.network, data), self._recent
+        key, recent = (self.scan.network, data), self._recent
         before = recent.get(key)
         if before is None and self._older:
             before = self._older.get(key)
@@ -227,31 +230,32 @@ class Table:
                 into[found] = into.get(found, 0) + 1
 
     def _of_step(self, step: Optional[Step]) -> Optional[Flow]:
-        return None if step is None else self._setup_of(int(self.scan.record.network), step)
+        return None if step is None else self._setup_of(self.scan.network, step)
 
     def _step(self, name: str, data: bytes, what: Optional[dict[str, Any]] = None) -> Step:
         d_id, s_id, ox_id, rx_id = _HEADER(data)
-        return Step(self.scan.number(), int(self.scan.record.time_us), s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
+        return Step(self.scan.number(), self.scan.time_us, s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
 
     def _odd(self) -> Step:
-        seen, data, at = self.scan.seen, self.scan.data(), self.scan.device_header()
+        scan = self.scan
+        data, at = scan.data(), scan.device_header()
         assert at is not None
-        what: dict[str, Any] = {"why": int(seen.why), "id": number(data, at + 8, 4), "offset": number(data, 20, 4)}
-        if seen.missing:
-            what["missing"] = int(seen.missing)
-        if seen.earlier:
-            what["earlier"] = int(seen.earlier)
-        if seen.why & why.FAILED:
+        what: dict[str, Any] = {"why": scan.why, "id": number(data, at + 8, 4), "offset": number(data, 20, 4)}
+        if scan.missing:
+            what["missing"] = scan.missing
+        if scan.earlier:
+            what["earlier"] = scan.earlier
+        if scan.why & why.FAILED:
             what["flags"] = data[at + 5] & 15
         return self._step(_IU.get(data[at + 4], f"opcode {data[at + 4]:02X}h"), data, what)
 
     # ---- frames that are no Messages ----
 
     def _control(self, data: bytes) -> Step:
-        network = int(self.scan.record.network)
+        network = self.scan.network
         at = self.scan.device_header()
         r_ctl, kind = data[0], data[8]
-        if self.scan.seen.why & why.DAMAGED:
+        if self.scan.why & why.DAMAGED:
             step = self._step("damaged frame", data, {"R_CTL": f"{r_ctl:02X}h", "TYPE": f"{kind:02X}h"})
             self._event(step)
             return step
@@ -405,7 +409,7 @@ class Table:
             self._event(step)
             return step
         name = _IU.get(opcode) or f"opcode {opcode:02X}h"
-        what: dict[str, Any] = {"connection_id": number(data, at + 28, 4) if len(data) >= at + 32 else NONE}
+        what: dict[str, Any] = {"connection_id": _WORD(data, at + 28)[0] if len(data) >= at + 32 else NONE}
         if opcode in _WITH_STATUS:
             what["refused"], what["reason"] = flags & 1, data[at + 13]
             if opcode == _DISCONNECT_RQST:

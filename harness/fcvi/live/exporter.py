@@ -6,10 +6,12 @@ import socket
 import struct
 import threading
 from argparse import ArgumentTypeError
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from fcvi.engine.words import number
+
+if TYPE_CHECKING:
+    from http.server import ThreadingHTTPServer
 
 _LENGTH = struct.Struct(">I")
 _MOST = 1 << 26  # bytes of one answer
@@ -66,6 +68,8 @@ class Exporter:
                 self._serve()
 
     def _serve(self) -> None:
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # loading it takes as long as 100,000 frames
+
         exporter = self
 
         class Handler(BaseHTTPRequestHandler):
