@@ -143,10 +143,12 @@ def test_a_provider_that_keeps_to_the_text_fails_nothing(flavour: str, tmp_path:
         ("close=time-wait", "VERBS.15/local-write,VERBS.15/late-recv,VERBS.80/local-again,VERBS.80/peer-once,VERBS.80/work"),
         ("idle_receives=only-init", "VERBS.1/qp,VERBS.3/below-the-queues,VERBS.11/receives,VERBS.20/rq-full,VERBS.58/sizes-64-4"),
         ("ord_increase=ord", "VERBS.90"),
+        ("empty_cq=one", "VERBS.3/zero"),
     ],
 )
 def test_what_the_text_leaves_open_fails_nobody(choice: str, select: str, tmp_path: Path) -> None:
-    """A close that lasts (B20, B80), Receives that only INIT takes (B18), and ORD that can be raised where IRD cannot (6.5)."""
+    """A close that lasts (B20, B80), Receives that only INIT takes (B18), ORD that can be raised where IRD cannot (6.5), and a CQ
+    of one entry where none was asked for (B36)."""
     agent = f"{_MODEL} --flavour iwarp --choose {choice}"
     results = _run(agent, select, tmp_path / "r", "--r-a-tov", "100", "--formats", "json")
     assert {r["id"]: r["reason"] for r in results if r["verdict"] != "pass"} == {}

@@ -141,10 +141,7 @@ def cq_sizes(t: Verbs) -> None:
             if returned(made):
                 got = made.integer("entries")
                 t.require(got >= 1, "5.3.1-01", f"entries of a CQ of {asked}", got, "at least 1, or a refusal")
-                if asked == 0:
-                    t.notice("5.3.1-01", "a CQ of 0 entries", f"one of {got}", REFUSED, "B36")
-                else:
-                    t.report("5.3.1-01", "a CQ of -1 entries", f"one of {got}", REFUSED)
+                t.notice("5.3.1-01", f"a CQ of {asked} entries", f"one of {got}", REFUSED, "B36")
     else:
         asked = most if size == "max" else size
         made = one.call("CreateCq", rnic=one.rnic, entries=asked)

@@ -52,6 +52,8 @@ class CqCalls(Caller):
         top = context.device.attributes["max_cqe"]
         if asked > top and fault == "cq-beyond-limit-cut":
             asked = top
+        if asked < 1 and self.model.choose.empty_cq == "one":
+            asked = 1
         if not 0 < asked <= top or params.get("vector", 0) > 1:
             raise Refused(EINVAL)
         if not context.device.count("cq", "max_cq"):

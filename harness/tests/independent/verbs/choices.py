@@ -56,6 +56,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "limit_event": (("at-once", "late"), "6.3.8: no time is said (3 ms)"),
     "limit_below": (("next", "arming", "never"), "B26: armed while already below"),
     "limit_after": (("zero", "value"), "B26: what Query SRQ tells after the event"),
+    "empty_cq": (("refused", "one"), "B36: a CQ of 0 or of a negative number of entries is refused or has one, may note"),
     "arm_old": (("no", "yes"), "B40: an event for old entries; ib only, may note"),
     "keys": (("same", "different"), "the lkey and the rkey of a region need not be one number"),
     "zero_rkey": (("no", "yes"), "B105: InfiniBand has no STag zero, and the first region may have the R_Key 0, ib"),
