@@ -268,8 +268,8 @@ static int ended(const struct block *b, char *error, size_t size)
     return b->status;
 }
 
-/* The thread judges its block, or goes on with it when the caller comes back, and the caller reads and watches
- * its next one. Whether something is to be shown. */
+/* The thread judges its block, or goes on with it when the caller comes back, and the caller reads and
+ * watches its next one. Whether something is to be shown. */
 static bool let_judge(struct ahead *a, unsigned long block)
 {
     if (read_in_turn(a, block + 1)) {
