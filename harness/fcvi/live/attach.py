@@ -1,4 +1,4 @@
-"""Attaches devices on a wire: a real Ethernet interface (FCoE and FIP through libpcap), whatever a frame adapter reaches, or TCP."""
+"""Attaches devices on a wire: an Ethernet interface (FCoE and FIP through libpcap), whatever a frame adapter reaches, or TCP."""
 
 from __future__ import annotations
 
