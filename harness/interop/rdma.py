@@ -60,6 +60,7 @@ UNDECIDED = {
 }
 #: The status of a program that a segmentation fault ended.
 _SEGMENTATION = 139
+_SANITIZED = 1  # what ASan makes of it
 DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
 CASES = {kind: _HERE / f"rdma-{kind}.cases" for kind in KINDS}
 
@@ -135,14 +136,14 @@ def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequenc
         return 1
 
 
-def ends_the_agent(relay: rdma_vm.Relay, path: Path, kind: str, every: bool) -> int:
-    """The cases that are known to end the agent, or the first of them. 0 when each does."""
+def ends_the_agent(relay: rdma_vm.Relay, path: Path, kind: str, every: bool, how: frozenset[int]) -> int:
+    """The cases that are known to end the agent, or the first of them. how: its status then. 0 when each does."""
     status = 0
     for case, (row, reason) in list(ENDS_THE_AGENT.get(kind, {}).items())[: None if every else 1]:
         before = len(relay.statuses)
         words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", case, "--agent", f"unix:{path}", "--quiet"]
         subprocess.run(words, timeout=_CASES_S, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        ended = _SEGMENTATION in relay.statuses[before:]
+        ended = not how.isdisjoint(relay.statuses[before:])
         print(f"interop-rdma: {kind}: {case} {'ends' if ended else 'does not end'} the agent ({row}: {reason})")
         del relay.statuses[before:]
         status |= not ended
@@ -207,7 +208,8 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
         more = [*(("--r-a-tov", args.r_a_tov) if args.r_a_tov else ()), *(("--quiet",) if args.boots > 1 else ())]
         status = cases(paths, kind, select, report, more) if select else 0
         if select and count == 1:
-            status = ends_the_agent(relays[0], paths[0], kind, args.all) or status
+            how = frozenset({_SEGMENTATION, _SANITIZED} if args.san else {_SEGMENTATION})
+            status = ends_the_agent(relays[0], paths[0], kind, args.all, how) or status
         for guest in running:
             (images / f"{kind}-{count}-{guest.name}.pcap").write_bytes((where / f"{guest.name}.pcap").read_bytes())
         for relay in relays:
