@@ -1,7 +1,8 @@
 """Prints how many legal pairs, triples and 4-tuples of choices the variants of the suite cover, by group of cases.
 
-Usage: python3 -m conformance.coverage [--missing]
+Usage: python3 -m conformance.coverage [--missing | --write]
 --missing: also which combinations stand in no variant.
+--write: only compute the rows of the combined cases anew (conformance/fcvi/covering.tsv), where a model was changed.
 Exit status: 0 every legal combination is covered, 1 some are not, 2 wrong usage.
 """
 
@@ -119,8 +120,13 @@ def rows_of_the_suite(model: Model) -> list[Row]:
 def main(argv: list[str]) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="conformance.coverage", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--missing", action="store_true", help="print the combinations that stand in no variant")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--missing", action="store_true", help="print the combinations that stand in no variant")
+    what.add_argument("--write", action="store_true", help="only compute the rows of the combined cases anew, and keep them")
     options = parser.parse_args(argv)
+    if options.write:
+        legality.COVERING.write_text(legality.written_down(), encoding="utf-8")
+        return 0
     register_all()
     complete = True
     for model in MODELS:

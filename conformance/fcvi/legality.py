@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Callable, Iterable, Mapping
 
 Row = Mapping[str, str]
@@ -175,22 +175,23 @@ def uncovered(model: Model, rows: Iterable[Row], strength: int) -> set[Part]:
 
 def _masks(model: Model, rows: tuple[Row, ...]) -> list[int]:
     """For each row the combinations in it, of the model's strength: each combination is a bit of its own."""
-    names = list(model.factors)
-    place = [{value: i for i, value in enumerate(values)} for values in model.factors.values()]
-    values = [tuple(place[i][row[name]] for i, name in enumerate(names)) for row in rows]
+    columns = [
+        [{value: i for i, value in enumerate(values)}[row[name]] for row in rows] for name, values in model.factors.items()
+    ]
+    sizes = [len(values) for values in model.factors.values()]
     masks, first = [0] * len(rows), 0
-    for factors in itertools.combinations(range(len(names)), model.strength):
-        sizes = [len(place[i]) for i in factors]
-        bits = [1 << first + n for n in range(math.prod(sizes))]
-        steps = [math.prod(sizes[n + 1 :]) for n in range(len(sizes))]
-        for at, row in enumerate(values):
-            masks[at] |= bits[sum(row[i] * step for i, step in zip(factors, steps))]
-        first += len(bits)
+    for factors in itertools.combinations(range(len(sizes)), model.strength):  # every command that names a case waits for this
+        count, scaled = 1, []
+        for i in factors:
+            scaled.append([at * count for at in columns[i]])
+            count *= sizes[i]
+        bits = [1 << first + n for n in range(count)]
+        masks = [mask | bits[at] for mask, at in zip(masks, map(sum, zip(*scaled)))]
+        first += count
     return masks
 
 
-@functools.cache
-def covering_rows(model: Model) -> tuple[Row, ...]:
+def computed_rows(model: Model) -> tuple[Row, ...]:
     """Few legal rows that cover every legal combination of the model's strength: each the one that adds most, the first of
     equals; at the end those whose combinations all stand in others are left out."""
     rows = legal_rows(model)
@@ -213,3 +214,31 @@ def covering_rows(model: Model) -> tuple[Row, ...]:
         if masks[index] & ~others == 0:
             chosen.remove(index)
     return tuple(rows[i] for i in chosen)
+
+
+#: The rows of each model, as computed_rows gives them: a line with the model's name, one with its factors, and the rows.
+COVERING = Path(__file__).parent / "covering.tsv"
+
+
+@functools.cache
+def _kept() -> dict[str, list[list[str]]]:
+    models = COVERING.read_text(encoding="utf-8").split("\n\n") if COVERING.exists() else []
+    return {name: [line.split("\t") for line in lines] for name, *lines in (model.splitlines() for model in models)}
+
+
+@functools.cache
+def covering_rows(model: Model) -> tuple[Row, ...]:
+    """As computed_rows. Every command that names a case needs them, so they are kept in a file; a test holds the two together."""
+    names, *rows = _kept().get(model.name, [[]])
+    if names != list(model.factors):
+        return computed_rows(model)
+    return tuple(dict(zip(names, row)) for row in rows)
+
+
+def written_down() -> str:
+    """What COVERING has to hold."""
+    models = [
+        "\n".join([model.name, *("\t".join(row) for row in (tuple(model.factors), *(r.values() for r in computed_rows(model))))])
+        for model in MODELS
+    ]
+    return "\n\n".join(models) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from conformance.fcvi.legality import (
     RETRIES,
     SETUPS,
     Model,
+    computed_rows,
     covering_rows,
     legal,
     legal_parts,
@@ -47,11 +49,18 @@ def test_the_rows_alone_do_it_and_are_few(model: Model) -> None:
     assert all(uncovered(model, [r for r in rows if r is not row], model.strength) for row in rows)  # none is for nothing
 
 
-def test_the_rows_are_the_same_each_time() -> None:
-    covering_rows.cache_clear()
-    first = covering_rows(MESSAGES)
-    covering_rows.cache_clear()
-    assert covering_rows(MESSAGES) == first
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+def test_the_rows_that_are_kept_are_those_that_are_computed(model: Model) -> None:
+    assert computed_rows(model) == covering_rows(model), "python3 -m conformance.coverage --write computes them anew"
+
+
+def test_the_file_holds_nothing_else() -> None:
+    assert legality.COVERING.read_text(encoding="utf-8") == legality.written_down()
+
+
+def test_a_model_with_other_factors_than_the_file_is_computed() -> None:
+    fewer = replace(LINK_EVENTS, factors={name: LINK_EVENTS.factors[name] for name in (*list(LINK_EVENTS.factors)[:-1],)})
+    assert covering_rows(fewer) == computed_rows(fewer) and legality.LOGIN not in covering_rows(fewer)[0]
 
 
 def test_what_is_legal_by_hand() -> None:

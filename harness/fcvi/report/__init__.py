@@ -1,4 +1,7 @@
-"""Reports: files in a directory, all made from the results of a run."""
+"""Reports: files in a directory, all made from the results of a run.
+
+What writes a format is loaded when one is written: most runs write none, and the templates take longer to load than a case to run.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,13 @@ from fcvi.engine.files import FileError, encoded, opened, read_json, write_file,
 from fcvi.engine.pcapng import capture
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
-from . import certificate, html, json_report, junit, manifest, sarif, tap, text
+from . import json_report, text
 
 __all__ = ["FORMATS", "certificate_files", "clear", "derived", "file_name", "text", "write_report"]
 
 FORMATS = ("evidence", "json", "junit", "tap", "sarif", "text", "html", "pcapng")
 _WHOLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,150}")
-_OURS = (
-    "report.json", "junit.xml", "report.tap", "report.sarif", "report.txt", "report.html", "dut.log", certificate.HTML,
-    *certificate.BESIDE,
-)  # fmt: skip
+_OURS = ("report.json", "junit.xml", "report.tap", "report.sarif", "report.txt", "report.html", "dut.log")
 
 
 def file_name(ident: str) -> str:
@@ -38,14 +38,22 @@ def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[t
     if "json" in formats:
         yield "report.json", encoded(json_report.render(report))
     if "junit" in formats:
+        from . import junit
+
         yield "junit.xml", junit.render(report)
     if "tap" in formats:
+        from . import tap
+
         yield "report.tap", encoded(tap.render(report))
     if "sarif" in formats:
+        from . import sarif
+
         yield "report.sarif", encoded(sarif.render(report))
     if "text" in formats:
         yield "report.txt", encoded(text.render(report, verbose=True))
     if "html" in formats:
+        from . import html
+
         yield "report.html", encoded(html.render(report))
     for result in report.results if "pcapng" in formats else ():
         line = protocol_of(result.protocol).line if result.frames else None
@@ -69,6 +77,8 @@ def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]
     """The certificate of a certification; made: every derived file. The evidence is hashed as it is on the disk."""
     if not report.certification or report.error:
         return {}
+    from . import certificate, manifest
+
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
     for name in ("dut.log", *evidence.names(report)):
         if (directory / name).is_file():
@@ -95,9 +105,12 @@ def write_report(directory: Path, report: RunReport, formats: Collection[str] = 
 
 def clear(directory: Path) -> None:
     """Take away what an earlier run left in the directory, and nothing that it did not write. Raises OSError."""
+    from . import manifest
+
+    ours = (*_OURS, *manifest.CERTIFICATE, manifest.NAME, manifest.SIGNATURE)
     there = set(os.listdir(directory))
     idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(directory) if there else set()
-    for name in there.intersection((*_OURS, *(file_name(ident) for ident in idents))):
+    for name in there.intersection((*ours, *(file_name(ident) for ident in idents))):
         (directory / name).unlink(missing_ok=True)
     folder = directory / evidence.FOLDER
     if (folder / evidence.RUN).is_file() and not folder.is_symlink():

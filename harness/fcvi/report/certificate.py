@@ -20,7 +20,7 @@ from fcvi.engine.protocol import judging
 from fcvi.engine.results import RunReport
 from . import canonical, html, manifest, phases, proforma, words
 
-JSON, HTML, STATEMENT, PDF = "certificate.json", "certificate.html", "statement.json", "certificate.pdf"
+JSON, HTML, STATEMENT, PDF = manifest.CERTIFICATE
 #: Files that no hash in certificate.json covers: they are made from it, or cover it.
 BESIDE = (JSON, STATEMENT, PDF, manifest.NAME, manifest.SIGNATURE)
 SCHEMA = 2
