@@ -256,17 +256,17 @@ static void install_slow(struct layer *layer)
 }
 
 const struct fault faults_odd[] = {
-    {"odd-one-wc-a-poll", NULL, "A poll gives one WC at most.", install_one_a_poll},
-    {"odd-late-completions", NULL, "Each WC comes 15 ms late.", install_late},
-    {"odd-moderated-cq", NULL, "WCs come with each fifth poll.", install_moderated},
-    {"odd-noise-in-wcs", NULL, "Members that an error does not have are full of rubbish.", install_noise},
-    {"odd-large-cq", NULL, "CQs are twice as large as was asked for.", install_large_cq},
-    {"odd-large-qp", NULL, "Queues and their SGEs are larger than was asked for.", install_large_qp},
-    {"odd-large-srq", NULL, "SRQs are twice as large as was asked for.", install_large_srq},
-    {"odd-negative-errno", NULL, "Failures are told by a negative number.", install_negative},
-    {"odd-without-errno", NULL, "A refused post returns -1 and leaves no reason.", install_without_reason},
-    {"odd-refuses-in-error", NULL, "Posts in Error are refused at once.", install_refuses_in_error},
-    {"odd-refuses-in-idle", NULL, "Sends in Idle are refused before anything is queued.",
+    {"odd-one-wc-a-poll", "A poll gives one WC at most.", install_one_a_poll},
+    {"odd-late-completions", "Each WC comes 15 ms late.", install_late},
+    {"odd-moderated-cq", "WCs come with each fifth poll.", install_moderated},
+    {"odd-noise-in-wcs", "Members that an error does not have are full of rubbish.", install_noise},
+    {"odd-large-cq", "CQs are twice as large as was asked for.", install_large_cq},
+    {"odd-large-qp", "Queues and their SGEs are larger than was asked for.", install_large_qp},
+    {"odd-large-srq", "SRQs are twice as large as was asked for.", install_large_srq},
+    {"odd-negative-errno", "Failures are told by a negative number.", install_negative},
+    {"odd-without-errno", "A refused post returns -1 and leaves no reason.", install_without_reason},
+    {"odd-refuses-in-error", "Posts in Error are refused at once.", install_refuses_in_error},
+    {"odd-refuses-in-idle", "Sends in Idle are refused before anything is queued.",
      install_no_send_before_rts},
-    {"odd-slow", NULL, "Posts and polls take 2 ms.", install_slow},
-    {NULL, NULL, NULL, NULL}};
+    {"odd-slow", "Posts and polls take 2 ms.", install_slow},
+    {NULL, NULL, NULL}};
