@@ -28,8 +28,10 @@ void faults_pretend_mr(struct ibv_mr *mr);
 void faults_pretend_srq(struct ibv_srq *srq);
 void faults_pretend_cq(struct ibv_cq *cq);
 void faults_pretend_pd(struct ibv_pd *pd);
-/** For layer.destroy_pretended. */
+/** For layer.destroy_pretended; what a fault remembers of the objects of before is forgotten, too. */
 void faults_destroy_pretended(void);
+/** Forgets that; NULL: the fault remembers nothing. Numbers and addresses of objects come again. */
+extern void (*faults_forget)(void);
 
 /** Guards what a fault remembers. */
 extern pthread_mutex_t faults_lock;

@@ -90,15 +90,40 @@ static struct ibv_mr *index_zero(struct ibv_pd *pd, void *address, size_t length
 }
 INSTALL_AS(index_zero, reg_mr)
 
+static struct ibv_pd *first_pd;
+
 static struct ibv_mr *other_pd(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                unsigned access)
 {
-    static struct ibv_pd *first;
-    if (first == NULL || first->context != pd->context)
-        first = pd;
-    return layer_plain.reg_mr(first, address, length, iova, access);
+    pthread_mutex_lock(&faults_lock);
+    if (first_pd == NULL || first_pd->context != pd->context)
+        first_pd = pd;
+    pd = first_pd;
+    pthread_mutex_unlock(&faults_lock);
+    return layer_plain.reg_mr(pd, address, length, iova, access);
 }
-INSTALL_AS(other_pd, reg_mr)
+
+static int first_pd_goes(struct ibv_pd *pd)
+{
+    int returned = layer_plain.dealloc_pd(pd);
+    pthread_mutex_lock(&faults_lock);
+    if (returned == 0 && pd == first_pd)
+        first_pd = NULL;
+    pthread_mutex_unlock(&faults_lock);
+    return returned;
+}
+
+static void forget_first_pd(void)
+{
+    first_pd = NULL;
+}
+
+static void install_other_pd(struct layer *layer)
+{
+    layer->reg_mr = other_pd;
+    layer->dealloc_pd = first_pd_goes;
+    faults_forget = forget_first_pd;
+}
 
 static int lives_on(struct ibv_mr *mr)
 {
@@ -169,6 +194,11 @@ static struct {
 } receives[FAULTS_KNOWN];
 static size_t next_receive;
 
+static void forget_receives(void)
+{
+    memset(receives, 0, sizeof receives);
+}
+
 static int remember(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     pthread_mutex_lock(&faults_lock);
@@ -225,12 +255,14 @@ static void install_flipped(struct layer *layer)
 {
     layer->post_recv = remember;
     layer->poll_cq = flipped;
+    faults_forget = forget_receives;
 }
 
 static void install_overran(struct layer *layer)
 {
     layer->post_recv = remember;
     layer->poll_cq = overran;
+    faults_forget = forget_receives;
 }
 
 const struct fault faults_memory[] = {

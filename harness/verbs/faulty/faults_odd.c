@@ -35,6 +35,11 @@ static struct {
 } late[LATE];
 static size_t late_count;
 
+static void forget_late(void)
+{
+    late_count = 0;
+}
+
 /* Each WC comes 15 ms late, in its order. Not where an event has to find it. */
 static int late_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
@@ -77,6 +82,7 @@ static void install_late(struct layer *layer)
 {
     layer->poll_cq = late_poll;
     layer->destroy_cq = late_destroy;
+    faults_forget = forget_late;
 }
 
 /* Nothing for 4 polls out of 5: what a CQ that is moderated looks like. */

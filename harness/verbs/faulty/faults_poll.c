@@ -68,6 +68,11 @@ static struct {
 } held[HELD];
 static size_t held_count;
 
+static void forget_held(void)
+{
+    held_count = 0;
+}
+
 static void hold(struct ibv_cq *cq, const struct ibv_wc *wc)
 {
     pthread_mutex_lock(&faults_lock);
@@ -107,6 +112,7 @@ static int release(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     static void install_##name(struct layer *layer)                                                          \
     {                                                                                                        \
         layer->poll_cq = name;                                                                               \
+        faults_forget = forget_held;                                                                         \
     }
 
 TWICE(twice, IS_SUCCESS)

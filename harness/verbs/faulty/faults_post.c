@@ -170,6 +170,11 @@ static void install_bad_is_first(struct layer *layer)
  * polled. */
 static unsigned counted[FAULTS_KNOWN];
 
+static void forget_counted(void)
+{
+    memset(counted, 0, sizeof counted);
+}
+
 static int small_queue(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     unsigned *posted = &counted[qp->qp_num % FAULTS_KNOWN];
@@ -198,6 +203,7 @@ static void install_small_queue(struct layer *layer)
 {
     layer->post_send = small_queue;
     layer->poll_cq = small_queue_poll;
+    faults_forget = forget_counted;
 }
 
 /* ---- keys ---- */
@@ -251,10 +257,16 @@ static int forget(struct ibv_mr *mr)
 struct known_mr faults_mrs[FAULTS_KNOWN];
 size_t faults_mr_count;
 
+static void forget_all(void)
+{
+    faults_mr_count = 0;
+}
+
 static void install_local_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_send = local_keys;
 }
 
@@ -271,6 +283,7 @@ static void install_receive_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_recv = receive_keys;
 }
 
@@ -287,6 +300,7 @@ static void install_remote_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_send = remote_keys;
 }
 

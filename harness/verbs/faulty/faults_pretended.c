@@ -9,6 +9,7 @@ static struct {
     void *native;
 } pretended[FAULTS_KNOWN];
 static size_t count;
+void (*faults_forget)(void);
 
 static void pretend(enum what what, void *native)
 {
@@ -77,6 +78,8 @@ void faults_destroy_pretended(void)
     static const enum what order[] = {MW, QP, MR, SRQ, CQ, PD};
     size_t left = 0;
     pthread_mutex_lock(&faults_lock);
+    if (faults_forget != NULL)
+        faults_forget();
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (size_t at = 0; at < count; at++)
             if (pretended[at].what == order[i] && destroy(order[i], pretended[at].native) == 0)
