@@ -38,8 +38,8 @@ AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
 ROWS = rdma.ROOT / "harness/verbs/faulty/rows.tsv"
 FLAVOURS = {"rxe": "ib", "siw": "iwarp"}
 _RUN_S = 420
-_FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 2  # of a fault, of a row, and of a case: what is tried before all others
-_MOST, _AT_ONCE = 60, 24  # variants in all, and in one run of the suite
+_FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 1  # of a fault, of a row, and of a case: what is tried before all others
+_MOST, _AT_ONCE = 60, 12  # variants in all, and in one run of the suite
 _R_A_TOV = "300"  # shorter than in a lane: a fault that shows by silence takes as long as it is waited for
 _DEAD, _NOTHING = "ends the guest", "without effect here"
 #: What a fault may come to; everything else is a finding of the run.
@@ -52,6 +52,8 @@ NOT_HERE = {
         "odd-refuses-in-idle": "the query of siw tells RESET in every state, so that this provider refuses in RTS, too",
     },
 }
+#: Cases that end the agent without this fault, and not with it: libsiw is not asked to destroy a CQ that is in use.
+SAFE = {"cq-in-use-destroyed": ("VERBS.2",)}
 
 
 @dataclass
@@ -92,14 +94,17 @@ def faults(names: Sequence[str], rows: dict[str, list[str]], said: str | None = 
     return [every[name] for name in names] if names else list(every.values())
 
 
-def catalogue(kind: str) -> dict[str, list[list[str]]]:
-    """For each row the variants of each of its cases, without what ends the agent or the guest."""
-    without = {*rdma.LEFT_OUT[kind], *rdma.UNDECIDED[kind]}
+def catalogue(kind: str, safe: Sequence[str] = ()) -> dict[str, list[list[str]]]:
+    """For each row the variants of each of its cases, without what ends the agent or the guest: those of the lane, which are quick,
+    come before others. safe: what ends nothing this time.
+    """
+    without = {*rdma.LEFT_OUT[kind], *rdma.UNDECIDED[kind]} - set(safe)
+    quick = set(rdma.chosen(kind).split(","))
     words = [str(rdma.ROOT / "build/fcvi"), "list", "--select", "VERBS.*", "--json"]
     said = subprocess.run(words, capture_output=True, text=True, check=True)
     rows: dict[str, list[list[str]]] = {}
     for case in json.loads(said.stdout):
-        variants = [v for v in case["variants"] if not without & {v, case["id"]}]
+        variants = sorted((v for v in case["variants"] if not without & {v, case["id"]}), key=lambda v: v not in quick)
         for row in case["requirements"] if variants else ():
             rows.setdefault(row, []).append(variants)
     return rows
@@ -262,7 +267,8 @@ def run(args: argparse.Namespace, chosen: list[Fault]) -> Iterator[Fault]:
                 if time.monotonic() > until:
                     return
                 began = time.monotonic()
-                selects = rounds(fault, rows, args.kind)
+                safe = SAFE.get(fault.name, ())
+                selects = rounds(fault, catalogue(args.kind, safe) if safe else rows, args.kind)
                 if not_here(fault, args.kind) or not fault.odd and not fault.labels:
                     fault.verdict = _NOTHING
                 elif fault.labels and set(fault.labels) <= known.always:
