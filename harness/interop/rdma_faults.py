@@ -1,11 +1,11 @@
 """``make rdma-faults``: each faulty provider of `fcvi-verbs-agent-faulty`, and whether the cases of its rows catch it.
 
-`harness/verbs/faulty/rows.tsv` has all rows that a fault certainly breaks, in both flavours or in one. They were written from the
-text and from what the fault does, without the cases. One boot runs many: the agent is started anew for each fault. A fault that ends
-the guest costs a boot, and so does nothing else.
-A fault is caught by its row when a case fails that names one of those rows, by another when a case fails that names others, and missed
-when none fails. A few variants of its first rows are tried first; a fault that they do not catch meets more variants of cases that
-list one of its rows, 60 at most. What the provider does without the fault, by a recorded deviation, counts for nothing.
+`harness/verbs/faulty/rows.tsv` has all rows that a fault certainly breaks, in both flavours or in one. They were written from
+the text and from what the fault does, without the cases. One boot runs many: the agent is started anew for each fault. A fault that
+ends the guest costs a boot, and so does nothing else.
+A fault is caught by its row when a case fails that names one of those rows, by another when a case fails that names others, and
+missed when none fails. A few variants of its first rows are tried first; a fault that they do not catch meets more variants of
+cases that list one of its rows, 60 at most. What the provider does without the fault, by a recorded deviation, counts for nothing.
 A provider that is only odd is run through the variants of the lane (`rdma-KIND.cases`), and none may fail but by a recorded
 deviation.
 
@@ -141,8 +141,8 @@ class Recorded:
     def new(self, case: str, rows: set[str]) -> set[str]:
         """The rows that a variant broke and that are not recorded for it."""
         names = (case, case.partition("/")[0])
-        return {row for row in rows
-                if not any(row == known and any(fnmatch.fnmatchcase(n, where) for n in names) for known, where in self._entries)}  # fmt: skip
+        here = {row for row, where in self._entries if any(fnmatch.fnmatchcase(name, where) for name in names)}
+        return rows - here
 
 
 def recorded(kind: str) -> Recorded:

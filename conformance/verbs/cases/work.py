@@ -263,7 +263,7 @@ def quiet_resources(t: Verbs, p: Pair, op: str) -> None:
 
 
 def none_is_quiet(t: Verbs, op: str) -> None:
-    """Each WR of a QP that was made with sq_sig_all is signaled, whatever flags it has. The text has no such QP, so it may be refused."""
+    """Each WR of a QP that was made with sq_sig_all is signaled, whatever its flags. The text has no such QP: it may be refused."""
     one, _ = nodes(t)
     tried = one.qp_call(send_cq=one.cq(), recv_cq=one.cq(), srq=None, signal_all=True)
     if not returned(tried):
