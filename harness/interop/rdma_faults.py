@@ -23,6 +23,7 @@ import contextlib
 import csv
 import fnmatch
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,9 +38,11 @@ from . import rdma, rdma_vm
 AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
 ROWS = rdma.ROOT / "harness/verbs/faulty/rows.tsv"
 FLAVOURS = {"rxe": "ib", "siw": "iwarp"}
-_RUN_S = 420
+_PATIENCE_S, _REPORT_S = 40, 90  # a run of the suite is cut then; its report comes when the variant that runs can be ended
 _FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 1  # of a fault, of a row, and of a case: what is tried before all others
 _MOST, _AT_ONCE = 60, 12  # variants in all, and in one run of the suite
+_FAULT_S = 75  # no other run is begun for a fault after so long: one that loses much is waited for again and again
+_CUT = "not run: "  # why a variant has no verdict that the cut run did not come to
 _R_A_TOV = "300"  # shorter than in a lane: a fault that shows by silence takes as long as it is waited for
 _DEAD, _NOTHING = "ends the guest", "without effect here"
 #: What a fault may come to; everything else is a finding of the run.
@@ -151,13 +154,21 @@ def recorded(kind: str) -> Recorded:
 
 
 def failures(path: Path, kind: str, select: str, report: Path) -> dict[str, tuple[str, set[str]]]:
-    """The verdict of each variant, and the rows that it names. OSError: there is no report."""
+    """The verdict of each variant that was run in time, and the rows that it names. OSError: there is no report."""
     words = [str(rdma.ROOT / "build/fcvi"), "run", "--dut", "verbs", "--agent", f"unix:{path}", "--select", select,
              "--report", str(report), "--formats", "json", "--quiet", "--progress", "never", "--pics", str(rdma.DEVIATIONS[kind]),
              "--rpc-timeout", "20", "--r-a-tov", _R_A_TOV]  # fmt: skip
-    subprocess.run(words, timeout=_RUN_S, check=False, capture_output=True)
+    suite = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            suite.wait(timeout=_PATIENCE_S)
+        suite.send_signal(signal.SIGINT)  # nothing, where it has ended
+        suite.wait(timeout=_REPORT_S)
+    finally:
+        suite.kill()
+        suite.wait()
     results = json.loads((report / "report.json").read_text())["results"]
-    return {case["id"]: (case["verdict"], set(case["broken"])) for case in results}
+    return {case["id"]: (case["verdict"], set(case["broken"])) for case in results if not case["reason"].startswith(_CUT)}
 
 
 def not_here(fault: Fault, kind: str) -> bool:
@@ -223,7 +234,10 @@ class Bench:
 def attempt(bench: Bench, fault: Fault, selects: Sequence[str], kind: str, known: Recorded, scratch: Path) -> None:
     """One provider, through one selection after the other."""
     results: dict[str, tuple[str, set[str]]] = {}
+    until = time.monotonic() + _FAULT_S
     for number, select in enumerate(selects):
+        if number > 0 and time.monotonic() > until:
+            return
         try:
             results |= failures(bench.agent(fault), kind, select, scratch / f"{fault.name}-{number}")
         except (OSError, subprocess.TimeoutExpired) as error:
