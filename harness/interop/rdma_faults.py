@@ -38,7 +38,8 @@ from . import rdma, rdma_vm
 AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
 ROWS = rdma.ROOT / "harness/verbs/faulty/rows.tsv"
 FLAVOURS = {"rxe": "ib", "siw": "iwarp"}
-_PATIENCE_S, _REPORT_S = 40, 90  # a run of the suite is cut then; its report comes when the variant that runs can be ended
+_PATIENCE_S, _ODD_S = 40, 420  # a run of the suite is cut then; one that may accuse nobody has to end
+_REPORT_S = 90  # the report of a run that was cut comes when the variant that runs can be ended
 _FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 1  # of a fault, of a row, and of a case: what is tried before all others
 _MOST, _AT_ONCE = 60, 12  # variants in all, and in one run of the suite
 _FAULT_S = 75  # no other run is begun for a fault after so long: one that loses much is waited for again and again
@@ -153,7 +154,7 @@ def recorded(kind: str) -> Recorded:
     return Recorded(tomllib.loads(rdma.DEVIATIONS[kind].read_text())["deviation"])
 
 
-def failures(path: Path, kind: str, select: str, report: Path) -> dict[str, tuple[str, set[str]]]:
+def failures(path: Path, kind: str, select: str, report: Path, patience_s: float) -> dict[str, tuple[str, set[str]]]:
     """The verdict of each variant that was run in time, and the rows that it names. OSError: there is no report."""
     words = [str(rdma.ROOT / "build/fcvi"), "run", "--dut", "verbs", "--agent", f"unix:{path}", "--select", select,
              "--report", str(report), "--formats", "json", "--quiet", "--progress", "never", "--pics", str(rdma.DEVIATIONS[kind]),
@@ -161,7 +162,7 @@ def failures(path: Path, kind: str, select: str, report: Path) -> dict[str, tupl
     suite = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            suite.wait(timeout=_PATIENCE_S)
+            suite.wait(timeout=patience_s)
         suite.send_signal(signal.SIGINT)  # nothing, where it has ended
         suite.wait(timeout=_REPORT_S)
     finally:
@@ -239,7 +240,8 @@ def attempt(bench: Bench, fault: Fault, selects: Sequence[str], kind: str, known
         if number > 0 and time.monotonic() > until:
             return
         try:
-            results |= failures(bench.agent(fault), kind, select, scratch / f"{fault.name}-{number}")
+            patience_s = _ODD_S if fault.odd else _PATIENCE_S
+            results |= failures(bench.agent(fault), kind, select, scratch / f"{fault.name}-{number}", patience_s)
         except (OSError, subprocess.TimeoutExpired) as error:
             fault.verdict = _DEAD if bench.is_dead() else f"no report ({type(error).__name__})"
             return
