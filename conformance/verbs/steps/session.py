@@ -657,6 +657,8 @@ def start(p: Pair, wr: Wr) -> None:
     """The active side's first message, into a Receive that is there."""
     sent = p.a.send(p.ma.sge(0, 8))
     p.t.reap([sent, wr])
+    if wr.good and not sent.wcs:
+        p.t.report("8.2.4-05", "a signaled Send that arrived", "no WC within the bound", "one")
     if not (sent.good and wr.good):
         p.t.fail("6.2.1.2-03", "the first message of a new stream", f"{sent.status} and {wr.status}", "success at both ends")
 
