@@ -38,7 +38,7 @@ from . import rdma, rdma_vm
 AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
 ROWS = rdma.ROOT / "harness/verbs/faulty/rows.tsv"
 FLAVOURS = {"rxe": "ib", "siw": "iwarp"}
-_PATIENCE_S, _ODD_S = 40, 420  # a run of the suite is cut then; one that may accuse nobody has to end
+_PATIENCE_S, _ODD_S = 100, 420  # a run of the suite is cut then; one that may accuse nobody has to end
 _REPORT_S = 90  # the report of a run that was cut comes when the variant that runs can be ended
 _FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 1  # of a fault, of a row, and of a case: what is tried before all others
 _MOST, _AT_ONCE = 60, 12  # variants in all, and in one run of the suite
