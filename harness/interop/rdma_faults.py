@@ -1,8 +1,11 @@
-"""``make rdma-faults``: each faulty provider of `fcvi-verbs-agent-faulty`, and whether the cases of its row catch it.
+"""``make rdma-faults``: each faulty provider of `fcvi-verbs-agent-faulty`, and whether the cases of its rows catch it.
 
-One boot runs many: the agent is started anew for each fault. A fault that ends the guest costs a boot, and so does nothing else.
-A fault is caught by its row when a case fails that names the row, caught by another when a case fails that names others, and missed
-when none fails. A few variants of the row are tried first; a fault that they do not catch meets all variants that list the row.
+`harness/verbs/faulty/rows.tsv` has all rows that a fault certainly breaks, in both flavours or in one. They were written from
+the text and from what the fault does, without the cases. One boot runs many: the agent is started anew for each fault. A fault that
+ends the guest costs a boot, and so does nothing else.
+A fault is caught by its row when a case fails that names one of those rows, by another when a case fails that names others, and
+missed when none fails. A few variants of its first rows are tried first; a fault that they do not catch meets more variants of
+cases that list one of its rows, 60 at most. What the provider does without the fault, by a recorded deviation, counts for nothing.
 A provider that is only odd is run through the variants of the lane (`rdma-KIND.cases`), and none may fail but by a recorded
 deviation.
 
@@ -17,7 +20,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
+import fnmatch
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,12 +36,28 @@ from typing import Iterator, Sequence
 from . import rdma, rdma_vm
 
 AGENT = rdma.ROOT / "build/fcvi-verbs-agent-faulty"
-_RUN_S = 420
-_FIRST_CASES, _FIRST_VARIANTS = 2, 2  # of a row, and of a case: what is tried before all of the row
+ROWS = rdma.ROOT / "harness/verbs/faulty/rows.tsv"
+FLAVOURS = {"rxe": "ib", "siw": "iwarp"}
+_PATIENCE_S, _ODD_S = 100, 420  # a run of the suite is cut then; one that may accuse nobody has to end
+_REPORT_S = 90  # the report of a run that was cut comes when the variant that runs can be ended
+_FIRST_ROWS, _FIRST_CASES, _FIRST_VARIANTS = 3, 2, 1  # of a fault, of a row, and of a case: what is tried before all others
+_MOST, _AT_ONCE = 60, 12  # variants in all, and in one run of the suite
+_FAULT_S = 75  # no other run is begun for a fault after so long: one that loses much is waited for again and again
+_CUT = "not run: "  # why a variant has no verdict that the cut run did not come to
 _R_A_TOV = "300"  # shorter than in a lane: a fault that shows by silence takes as long as it is waited for
-_DEAD = "ends the guest"
+_DEAD, _NOTHING = "ends the guest", "without effect here"
 #: What a fault may come to; everything else is a finding of the run.
-FINE = ("its row", "another row", "conforms", "deviates", "row does not hold")
+FINE = ("its row", "another row", "conforms", "deviates", _NOTHING)
+#: Providers that are not what they are called on one of the two, and why.
+NOT_HERE = {
+    "siw": {
+        "window-*": "siw has no windows",
+        "not-invalidated": "siw has no Invalidate Local",
+        "odd-refuses-in-idle": "the query of siw tells RESET in every state, so that this provider refuses in RTS, too",
+    },
+}
+#: Cases that end the agent without this fault, and not with it: libsiw is not asked to destroy a CQ that is in use.
+SAFE = {"cq-in-use-destroyed": ("VERBS.2",)}
 
 
 @dataclass
@@ -43,8 +65,8 @@ class Fault:
     """A line of --faults, and what came of it."""
 
     name: str
-    row: str
     text: str
+    labels: list[str] = field(default_factory=list)  # the rows that it breaks, the nearest first
     verdict: str = ""
     rows: list[str] = field(default_factory=list)  # that the fault broke
     cases: list[str] = field(default_factory=list)  # that failed
@@ -55,83 +77,123 @@ class Fault:
     @property
     def odd(self) -> bool:
         """Whether it conforms."""
-        return self.row == "-"
+        return self.name.startswith("odd-")
 
 
-def faults(names: Sequence[str], said: str | None = None) -> list[Fault]:
+def labels(kind: str, path: Path = ROWS) -> dict[str, list[str]]:
+    """For each fault the rows that it breaks in the flavour of this provider."""
+    with open(path, encoding="utf-8", newline="") as file:
+        lines = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {line["name"]: [*line["rows"].split(), *line[f"rows_{FLAVOURS[kind]}"].split()] for line in lines}
+
+
+def faults(names: Sequence[str], rows: dict[str, list[str]], said: str | None = None) -> list[Fault]:
     """The faults, or those that are named. KeyError: a name that is none."""
     if said is None:
         said = subprocess.run([str(AGENT), "--faults"], capture_output=True, text=True, check=True).stdout
     every = {}
     for line in said.splitlines():
-        name, row, text = line.split("\t")
-        every[name] = Fault(name, row, text)
+        name, text = line.split("\t")
+        every[name] = Fault(name, text, rows.get(name, []))
     return [every[name] for name in names] if names else list(every.values())
 
 
-def catalogue(kind: str) -> dict[str, list[list[str]]]:
-    """For each row the variants of each of its cases, without what ends the agent or the guest."""
-    without = {*rdma.LEFT_OUT[kind], *rdma.UNDECIDED[kind]}
+def catalogue(kind: str, safe: Sequence[str] = ()) -> dict[str, list[list[str]]]:
+    """For each row the variants of each of its cases, without what ends the agent or the guest: those of the lane, which are quick,
+    come before others. safe: what ends nothing this time.
+    """
+    without = {*rdma.LEFT_OUT[kind], *rdma.UNDECIDED[kind]} - set(safe)
+    quick = set(rdma.chosen(kind).split(","))
     words = [str(rdma.ROOT / "build/fcvi"), "list", "--select", "VERBS.*", "--json"]
     said = subprocess.run(words, capture_output=True, text=True, check=True)
     rows: dict[str, list[list[str]]] = {}
     for case in json.loads(said.stdout):
-        variants = [v for v in case["variants"] if not without & {v, case["id"]}]
+        variants = sorted((v for v in case["variants"] if not without & {v, case["id"]}), key=lambda v: v not in quick)
         for row in case["requirements"] if variants else ():
             rows.setdefault(row, []).append(variants)
     return rows
+
+
+def _depth_first(cases: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The first variant of each case, then the second of each."""
+    for depth in range(max(map(len, cases), default=0)):
+        yield from (variants[depth] for variants in cases if depth < len(variants))
 
 
 def rounds(fault: Fault, rows: dict[str, list[list[str]]], kind: str) -> list[str]:
     """What is selected, one run after the other, until the fault is caught by its row."""
     if fault.odd:
         return [rdma.chosen(kind)]
-    cases = rows.get(fault.row, [])
-    first = [v for variants in cases[:_FIRST_CASES] for v in variants[:_FIRST_VARIANTS]]
-    rest = [v for variants in cases for v in variants if v not in first]
-    return [",".join(part) for part in (first, rest) if part]
+    headlines = [rows[row] for row in fault.labels if row in rows][:_FIRST_ROWS]
+    nearest = [variants[:_FIRST_VARIANTS] for cases in headlines for variants in cases[:_FIRST_CASES]]
+    first = list(dict.fromkeys(variant for variants in nearest for variant in variants))
+    cases = [variants for row in fault.labels for variants in rows.get(row, [])]
+    rest = [variant for variant in dict.fromkeys(_depth_first(cases)) if variant not in first][: _MOST - len(first)]
+    parts = [first, *(rest[at : at + _AT_ONCE] for at in range(0, len(rest), _AT_ONCE))]
+    return [",".join(part) for part in parts if part]
 
 
-def known_rows(kind: str) -> set[str]:
-    """Those that the provider breaks without a fault, whatever the case."""
-    return {entry["requirement"] for entry in tomllib.loads(rdma.DEVIATIONS[kind].read_text())["deviation"] if "case" not in entry}
+class Recorded:
+    """What the provider does without a fault."""
+
+    def __init__(self, entries: Sequence[dict[str, str]]) -> None:
+        self._entries = [(entry["requirement"], entry.get("case", "*")) for entry in entries]
+        #: The rows that it breaks whatever the case, and those that it breaks in some.
+        self.always = {row for row, case in self._entries if case == "*"}
+        self.somewhere = {row for row, _ in self._entries}
+
+    def new(self, case: str, rows: set[str]) -> set[str]:
+        """The rows that a variant broke and that are not recorded for it."""
+        names = (case, case.partition("/")[0])
+        here = {row for row, where in self._entries if any(fnmatch.fnmatchcase(name, where) for name in names)}
+        return rows - here
 
 
-def failures(path: Path, kind: str, select: str, report: Path) -> dict[str, tuple[str, set[str]]]:
-    """The verdict of each variant, and the rows that it names. OSError: there is no report."""
+def recorded(kind: str) -> Recorded:
+    """The deviations of a provider."""
+    return Recorded(tomllib.loads(rdma.DEVIATIONS[kind].read_text())["deviation"])
+
+
+def failures(path: Path, kind: str, select: str, report: Path, patience_s: float) -> dict[str, tuple[str, set[str]]]:
+    """The verdict of each variant that was run in time, and the rows that it names. OSError: there is no report."""
     words = [str(rdma.ROOT / "build/fcvi"), "run", "--dut", "verbs", "--agent", f"unix:{path}", "--select", select,
              "--report", str(report), "--formats", "json", "--quiet", "--progress", "never", "--pics", str(rdma.DEVIATIONS[kind]),
              "--rpc-timeout", "20", "--r-a-tov", _R_A_TOV]  # fmt: skip
-    subprocess.run(words, timeout=_RUN_S, check=False, capture_output=True)
+    suite = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            suite.wait(timeout=patience_s)
+        suite.send_signal(signal.SIGINT)  # nothing, where it has ended
+        suite.wait(timeout=_REPORT_S)
+    finally:
+        suite.kill()
+        suite.wait()
     results = json.loads((report / "report.json").read_text())["results"]
-    return {case["id"]: (case["verdict"], set(case["broken"])) for case in results}
+    return {case["id"]: (case["verdict"], set(case["broken"])) for case in results if not case["reason"].startswith(_CUT)}
 
 
-def other_flavour(kind: str) -> set[str]:
-    """The rows that hold for providers of the other flavour alone."""
-    head, *lines = (rdma.ROOT / "conformance/verbs/requirements.tsv").read_text().splitlines()
-    rows = [dict(zip(head.split("\t"), line.split("\t"))) for line in lines]
-    word = "IB" if kind == "siw" else "IWARP"
-    return {row["id"] for row in rows if word in row["condition"].split(" and ")}
+def not_here(fault: Fault, kind: str) -> bool:
+    """Whether the provider is not what it is called on this one."""
+    return any(fnmatch.fnmatchcase(fault.name, pattern) for pattern in NOT_HERE.get(kind, {}))
 
 
-def judge(fault: Fault, results: dict[str, tuple[str, set[str]]], known: set[str], other: set[str]) -> None:
-    """What the fault added to what the provider does without it: `known` are its recorded deviations, `other` the rows that do
-    not hold for it.
-    """
-    new = {case: rows - known for case, (verdict, rows) in results.items() if verdict == "fail" and rows - known}
+def judge(fault: Fault, results: dict[str, tuple[str, set[str]]], known: Recorded) -> None:
+    """What the fault added to what the provider does without it."""
+    new = {case: known.new(case, rows) for case, (verdict, rows) in results.items() if verdict == "fail"}
+    fault.cases = sorted(case for case, rows in new.items() if rows)
     fault.rows = sorted(set().union(*new.values()))
-    fault.cases = sorted(new)
     fault.unclear = sorted(case for case, (verdict, _) in results.items() if verdict in ("error", "inconclusive"))
     fault.tried = len(results)
     if fault.odd:
-        fault.verdict = "accused" if new else "no verdict" if fault.unclear else "conforms"
-    elif fault.row in fault.rows:
+        fault.verdict = "accused" if fault.cases else "no verdict" if fault.unclear else "conforms"
+    elif set(fault.labels) & set(fault.rows):
         fault.verdict = "its row"
-    elif new:
+    elif fault.cases:
         fault.verdict = "another row"
+    elif set(fault.labels) <= known.somewhere:
+        fault.verdict = "deviates"
     else:
-        fault.verdict = "row does not hold" if fault.row in other else "no verdict" if fault.unclear else "missed"
+        fault.verdict = "no verdict" if fault.unclear else "missed"
 
 
 class Bench:
@@ -170,17 +232,20 @@ class Bench:
         self._guest = self._relay = None
 
 
-def attempt(bench: Bench, fault: Fault, selects: Sequence[str], kind: str, known: set[str], other: set[str],
-            scratch: Path) -> None:  # fmt: skip
+def attempt(bench: Bench, fault: Fault, selects: Sequence[str], kind: str, known: Recorded, scratch: Path) -> None:
     """One provider, through one selection after the other."""
     results: dict[str, tuple[str, set[str]]] = {}
+    until = time.monotonic() + _FAULT_S
     for number, select in enumerate(selects):
+        if number > 0 and time.monotonic() > until:
+            return
         try:
-            results |= failures(bench.agent(fault), kind, select, scratch / f"{fault.name}-{number}")
+            patience_s = _ODD_S if fault.odd else _PATIENCE_S
+            results |= failures(bench.agent(fault), kind, select, scratch / f"{fault.name}-{number}", patience_s)
         except (OSError, subprocess.TimeoutExpired) as error:
             fault.verdict = _DEAD if bench.is_dead() else f"no report ({type(error).__name__})"
             return
-        judge(fault, results, known, other)
+        judge(fault, results, known)
         if fault.verdict == "its row":
             return
         if bench.is_dead():
@@ -209,7 +274,7 @@ def told(chosen: Sequence[Fault]) -> str:
 
 def run(args: argparse.Namespace, chosen: list[Fault]) -> Iterator[Fault]:
     """Each of them, as it was tried."""
-    rows, known, other = catalogue(args.kind), known_rows(args.kind), other_flavour(args.kind)
+    rows, known = catalogue(args.kind), recorded(args.kind)
     until = time.monotonic() + 60 * args.minutes
     bench = Bench(args.images, args.kind)
     try:
@@ -218,13 +283,16 @@ def run(args: argparse.Namespace, chosen: list[Fault]) -> Iterator[Fault]:
                 if time.monotonic() > until:
                     return
                 began = time.monotonic()
-                selects = rounds(fault, rows, args.kind)
-                if fault.row in known:
+                safe = SAFE.get(fault.name, ())
+                selects = rounds(fault, catalogue(args.kind, safe) if safe else rows, args.kind)
+                if not_here(fault, args.kind) or not fault.odd and not fault.labels:
+                    fault.verdict = _NOTHING
+                elif fault.labels and set(fault.labels) <= known.always:
                     fault.verdict = "deviates"  # without it, too: nothing could be told
                 elif not selects:
                     fault.verdict = "no case"
                 else:
-                    attempt(bench, fault, selects, args.kind, known, other, Path(scratch))
+                    attempt(bench, fault, selects, args.kind, known, Path(scratch))
                 fault.seconds = round(time.monotonic() - began, 1)
                 yield fault
     finally:
@@ -252,7 +320,7 @@ def main(words: Sequence[str] | None = None) -> int:
     file = args.images / f"faults-{args.kind}.jsonl"
     try:
         rdma.image(args.images, AGENT, overlay="faulty.gz")
-        chosen = [fault for fault in faults(args.names) if fault.odd or not args.odd]
+        chosen = [fault for fault in faults(args.names, labels(args.kind)) if fault.odd or not args.odd]
         before = already(file) if args.resume else {}
         chosen = [before.get(fault.name, fault) for fault in chosen]
         file.write_text("".join(json.dumps(asdict(fault)) + "\n" for fault in before.values()), encoding="utf-8")
@@ -260,8 +328,7 @@ def main(words: Sequence[str] | None = None) -> int:
             for fault in run(args, [fault for fault in chosen if not fault.verdict]):
                 out.write(json.dumps(asdict(fault)) + "\n")
                 out.flush()
-                rows = " ".join(fault.rows)
-                print(f"{fault.verdict:12} {fault.seconds:5.1f} s {fault.name:28} {fault.row:20} {rows}", flush=True)
+                print(f"{fault.verdict:12} {fault.seconds:5.1f} s {fault.name:28} {' '.join(fault.rows)}", flush=True)
     except rdma.Skipped as why:
         print(f"rdma-faults: skipped, because {why}", file=sys.stderr)
         return 3

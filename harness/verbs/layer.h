@@ -53,6 +53,9 @@ struct layer {
     int (*accept)(struct rdma_cm_id *id, struct rdma_conn_param *param);
     int (*reject)(struct rdma_cm_id *id, const void *data, uint8_t length);
     int (*disconnect)(struct rdma_cm_id *id);
+    /** No call of a provider's: a reset has a faulty one destroy what it only told as destroyed. Called when
+     * the windows are gone, and again after each kind of object. NULL: there is nothing of the kind. */
+    void (*destroy_pretended)(void);
 };
 
 /** The calls themselves. */

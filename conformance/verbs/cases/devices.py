@@ -129,7 +129,10 @@ def elements(t: Verbs, count: int, row: str) -> None:
     p = pair(t, sq_size=1, rq_size=1, sq_sges=count, rq_sges=count, row=row)
     p.ma.pattern(6, 0, 16 * count)
     got = p.b.recv(*[p.mb.sge(1024 + 16 * k, 16) for k in range(count)])
-    good([p.a.send(*[p.ma.sge(16 * k, 16) for k in range(count)]), got], row, f"a Send and a Receive of {count} elements each")
+    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(16 * k, 16) for k in range(count)]}], must=False)
+    if not t.require(sent.whole, row, f"posting a Send of {count} elements", sent.said, OK):
+        return
+    good([*sent.wrs, got], row, f"a Send and a Receive of {count} elements each")
     t.require(p.mb.wrong(6, 1024, 16 * count) == 0, row, "its bytes", "wrong", "those sent")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.verbs.cases.queues import arm, armed_pair, send
 from conformance.verbs.cases.states import unknown
+from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
@@ -84,17 +85,25 @@ def of_kind(t: Verbs, one: Node, handler: int, kind: str) -> None:
     connect(a, b)
     start(p, first)
     arm(t, cq)
-    if kind == "receive":
-        wrs = [a.recv(p.ma.sge(64, 8)), b.send(p.mb.sge(0, 8))]
-    elif kind == "send":
-        wrs = [b.recv(p.mb.sge(64, 8)), a.send(p.ma.sge(0, 8))]
-    else:
-        wrs = [(a.write if kind == "write" else a.read)(p.mb.remote(512), p.ma.sge(512, 8))]
+    wrs = one_of(p, kind)
     seen = event_of(one, handler, t.bound_us)
     t.require(seen == cq.cq, "8.2.5-09", f"the event of a {kind}", seen, f"cq {cq.cq}")
     good(wrs, "8.2.5-14", f"the WC of a {kind} behind its event")
     more = event_of(one, handler, t.quiet_us // 2)
     t.require(more is None, "8.2.5-01", "a second event of one arming", more, "none")
+    good(one_of(p, kind), "6.2.2-04", f"another {kind}, without arming")
+    more = event_of(one, handler, t.quiet_us // 2)
+    t.require(more is None, "8.2.5-01", f"an event of another {kind}, without arming", more, "none")
+
+
+def one_of(p: Pair, kind: str) -> list[Wr]:
+    """What makes a completion of the kind at a; a completion of b's, if it has one, comes with it."""
+    a, b = p.a, p.b
+    if kind == "receive":
+        return [a.recv(p.ma.sge(64, 8)), b.send(p.mb.sge(0, 8))]
+    if kind == "send":
+        return [b.recv(p.mb.sge(64, 8)), a.send(p.ma.sge(0, 8))]
+    return [(a.write if kind == "write" else a.read)(p.mb.remote(512), p.ma.sge(512, 8))]
 
 
 def both_ways(t: Verbs) -> None:
@@ -155,6 +164,9 @@ def stay(t: Verbs) -> None:
     settled(p)
     t.wait(t.quiet_us // 2)
     good(wrs, "8.2.5-14", "WCs that are polled after their event")
+    good(send(p), "6.2.2-04", "a message to a CQ that was not armed again")
+    more = event_of(other, handler, t.quiet_us // 2)
+    t.require(more is None, "8.2.5-01", "an event of a message to a CQ that was not armed again", more, "none")
 
 
 @verbs(76, "Channels", "5.3.4-05 8.2.5-13 9.4.1-01..03", errata="B47", variants=each("what", ["eight", "never-armed", "destroyed"]))

@@ -97,7 +97,10 @@ def gather(t: Verbs) -> None:
     else:
         sinks = [p.mb.sge(64 * (count - 1 - k), size) for k in range(count)]
         wr = p.b.recv(*sinks)
-        good([p.a.send(*source), wr], "8.1.3.2-01", f"a Send and a Receive of {count} SGEs")
+        sent = p.a.post([{"opcode": "SEND", "sges": source}], must=False)
+        if not t.require(sent.whole, "8.1.3.2-01", f"posting a Send of {count} SGEs", sent.said, OK):
+            return
+        good([*sent.wrs, wr], "8.1.3.2-01", f"a Send and a Receive of {count} SGEs")
         wrong = [k for k in range(count) if p.mb.wrong(60 + size * k, 64 * (count - 1 - k), size)]
         t.require(not wrong, "8.1.3.2-01", "pieces of a message in the wrong place", wrong, "none")
         if wr.wc is not None and wr.good:

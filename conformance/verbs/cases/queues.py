@@ -56,6 +56,10 @@ def poll_arm_poll(t: Verbs) -> None:
         more = event_of(other, handler, t.quiet_us)
         t.require(more is None, "8.2.5-01", "a second event of one arming", more, "none")
         good(wrs, "6.2.2-04", "messages")
+        if what == "once":
+            good(send(p), "6.2.2-04", "a message to a CQ that was not armed again")
+            more = event_of(other, handler, t.quiet_us)
+            t.require(more is None, "8.2.5-01", "an event of a message to a CQ that was not armed again", more, "none")
     elif what == "waiting":
         wrs = send(p, 3)
         good(wrs[:3], "6.2.2-04", "Sends")

@@ -12,7 +12,8 @@ from conformance.verbs.steps.declare import each, pairwise, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, connect, ending, flushed, good, has_read, nodes, pair, receives, settled,
+    OK, REFUSED, Pair, alive, connect, ending, flushed, good, has_read, nodes, pair, receives, returned, said,
+    settled,
 )  # fmt: skip
 
 SLOT = 64
@@ -199,14 +200,18 @@ _OPS = {"send": "SEND", "write": "RDMA_WRITE", "read": "RDMA_READ"}
     *product(each("what", ["success"]), each("op", _OPS)),
     *product(each("what", ["error", "behind"]), each("op", {"send": "SEND", "write": "RDMA_WRITE"})),
     Variant("resources", {"what": "resources", "op": "RDMA_WRITE"}),
+    *product(each("what", ["all"]), each("op", _OPS)),
 ])  # fmt: skip
 def unsignaled(t: Verbs) -> None:
     """A success tells nothing; an error and every flush behind it do; and they give their room back."""
     what, op = t.params["what"], t.params["op"]
     if op == "RDMA_READ" and not has_read(t):
         t.skip("the device has no RDMA Read")
-    p = pair(t, sq_size=32, rq_size=32)
-    {"success": quiet_success, "error": quiet_error, "behind": quiet_behind, "resources": quiet_resources}[what](t, p, op)
+    if what == "all":
+        none_is_quiet(t, op)
+    else:
+        p = pair(t, sq_size=32, rq_size=32)
+        {"success": quiet_success, "error": quiet_error, "behind": quiet_behind, "resources": quiet_resources}[what](t, p, op)
     alive(t)
 
 
@@ -255,6 +260,20 @@ def quiet_resources(t: Verbs, p: Pair, op: str) -> None:
             return
         if not good(made.wrs[7:], "8.1.3.1-05", "the signaled WR of a round"):
             return
+
+
+def none_is_quiet(t: Verbs, op: str) -> None:
+    """Each WR of a QP that was made with sq_sig_all is signaled, whatever its flags. The text has no such QP: it may be refused."""
+    one, _ = nodes(t)
+    tried = one.qp_call(send_cq=one.cq(), recv_cq=one.cq(), srq=None, signal_all=True)
+    if not returned(tried):
+        t.skip(f"the device has no QP whose WRs are all signaled: {said(tried)}")
+    one.call("DestroyQp", qp=tried.integer("qp"))
+    p = pair(t, sq_size=32, rq_size=32, signal_all=True)
+    got = receives(p.b, p.mb, 9) if op == "SEND" else []
+    made = p.a.post([quiet_wr(p, op, k) for k in range(9)]).wrs
+    good(made, "8.2.4-05", "WRs without a flag on a QP whose WRs are all signaled")
+    good(got, "8.1.3.1-02", "Receives of Sends without a flag")
 
 
 @verbs(20, "A full queue", "8.2.1-01 8.2.1-07..09", errata="B22 B55 B60",

@@ -90,19 +90,44 @@ static struct ibv_mr *index_zero(struct ibv_pd *pd, void *address, size_t length
 }
 INSTALL_AS(index_zero, reg_mr)
 
+static struct ibv_pd *first_pd;
+
 static struct ibv_mr *other_pd(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                unsigned access)
 {
-    static struct ibv_pd *first;
-    if (first == NULL || first->context != pd->context)
-        first = pd;
-    return layer_plain.reg_mr(first, address, length, iova, access);
+    pthread_mutex_lock(&faults_lock);
+    if (first_pd == NULL || first_pd->context != pd->context)
+        first_pd = pd;
+    pd = first_pd;
+    pthread_mutex_unlock(&faults_lock);
+    return layer_plain.reg_mr(pd, address, length, iova, access);
 }
-INSTALL_AS(other_pd, reg_mr)
+
+static int first_pd_goes(struct ibv_pd *pd)
+{
+    int returned = layer_plain.dealloc_pd(pd);
+    pthread_mutex_lock(&faults_lock);
+    if (returned == 0 && pd == first_pd)
+        first_pd = NULL;
+    pthread_mutex_unlock(&faults_lock);
+    return returned;
+}
+
+static void forget_first_pd(void)
+{
+    first_pd = NULL;
+}
+
+static void install_other_pd(struct layer *layer)
+{
+    layer->reg_mr = other_pd;
+    layer->dealloc_pd = first_pd_goes;
+    faults_forget = forget_first_pd;
+}
 
 static int lives_on(struct ibv_mr *mr)
 {
-    (void)mr;
+    faults_pretend_mr(mr);
     return 0;
 }
 INSTALL_AS(lives_on, dereg_mr)
@@ -144,7 +169,7 @@ BINDS(window_beside, b->addr += b->length > 16 ? 8 : 0)
 
 static int window_lives_on(struct ibv_mw *mw)
 {
-    (void)mw;
+    faults_pretend_mw(mw);
     return 0;
 }
 INSTALL_AS(window_lives_on, dealloc_mw)
@@ -168,6 +193,11 @@ static struct {
     uint32_t length, qp_num;
 } receives[FAULTS_KNOWN];
 static size_t next_receive;
+
+static void forget_receives(void)
+{
+    memset(receives, 0, sizeof receives);
+}
 
 static int remember(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
@@ -225,35 +255,34 @@ static void install_flipped(struct layer *layer)
 {
     layer->post_recv = remember;
     layer->poll_cq = flipped;
+    faults_forget = forget_receives;
 }
 
 static void install_overran(struct layer *layer)
 {
     layer->post_recv = remember;
     layer->poll_cq = overran;
+    faults_forget = forget_receives;
 }
 
 const struct fault faults_memory[] = {
-    {"region-has-all-rights", "VERBS-7.4.2-02", "Each region has all rights.", install_all_rights},
-    {"remote-write-without-local", "VERBS-7.4.2-01", "Remote write is granted without local write.",
-     install_local_added},
-    {"remote-read-gives-write", "VERBS-7.4.2-02", "Who may read may write.", install_write_added},
-    {"all-may-read", "VERBS-7.4.2-05", "Each region can be read by the peer.", install_read_added},
-    {"remote-rights-lost", "VERBS-7.3.2.2-01", "No region has remote rights.", install_no_remote},
-    {"region-of-whole-pages", "VERBS-7.6.3-05", "A region goes on to the end of its page.",
-     install_whole_pages},
-    {"region-too-short", "VERBS-7.6.1.1-02", "A region lacks its last byte.", install_short_region},
-    {"region-aligned-only", "VERBS-7.6.1.1-02", "A region that is not aligned is refused.",
-     install_aligned_only},
-    {"index-zero", "VERBS-7.2.1-01", "The STag index that is told is 0.", install_index_zero},
-    {"pd-unchecked", "VERBS-7.6.3-02", "All regions have the PD of the first.", install_other_pd},
-    {"region-lives-on", "VERBS-7.9-04", "A deallocated STag gives access.", install_lives_on},
-    {"region-stays", "VERBS-7.9-06", "No region can be deallocated.", install_stays},
-    {"window-too-long", "VERBS-7.10.2-09", "A window has eight bytes too many.", install_long_window},
-    {"window-has-all-rights", "VERBS-7.10.2-11", "Each window has both rights.", install_window_rights},
-    {"window-beside", "VERBS-7.10.2-07", "A window begins eight bytes further.", install_window_beside},
-    {"window-lives-on", "VERBS-7.9-05", "A deallocated window gives access.", install_window_lives_on},
-    {"not-invalidated", "VERBS-7.8-02", "Invalidate Local does nothing.", install_not_invalidated},
-    {"data-changed", "VERBS-6.2.2-04", "The first byte of each Receive is changed.", install_flipped},
-    {"receive-overruns", "VERBS-7.6.3-04", "A byte behind the Receive is changed.", install_overran},
-    {NULL, NULL, NULL, NULL}};
+    {"region-has-all-rights", "Each region has all rights.", install_all_rights},
+    {"remote-write-without-local", "Remote write is granted without local write.", install_local_added},
+    {"remote-read-gives-write", "Who may read may write.", install_write_added},
+    {"all-may-read", "Each region can be read by the peer.", install_read_added},
+    {"remote-rights-lost", "No region has remote rights.", install_no_remote},
+    {"region-of-whole-pages", "A region goes on to the end of its page.", install_whole_pages},
+    {"region-too-short", "A region lacks its last byte.", install_short_region},
+    {"region-aligned-only", "A region that is not aligned is refused.", install_aligned_only},
+    {"index-zero", "The STag index that is told is 0.", install_index_zero},
+    {"pd-unchecked", "All regions have the PD of the first.", install_other_pd},
+    {"region-lives-on", "A deallocated STag gives access.", install_lives_on},
+    {"region-stays", "No region can be deallocated.", install_stays},
+    {"window-too-long", "A window has eight bytes too many.", install_long_window},
+    {"window-has-all-rights", "Each window has both rights.", install_window_rights},
+    {"window-beside", "A window begins eight bytes further.", install_window_beside},
+    {"window-lives-on", "A deallocated window gives access.", install_window_lives_on},
+    {"not-invalidated", "Invalidate Local does nothing.", install_not_invalidated},
+    {"data-changed", "The first byte of each Receive is changed.", install_flipped},
+    {"receive-overruns", "A byte behind the Receive is changed.", install_overran},
+    {NULL, NULL, NULL}};

@@ -3,6 +3,7 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #define INSTALL(member)                                                                                      \
     static void install_##member(struct layer *layer)                                                        \
@@ -19,21 +20,78 @@
 
 static int dealloc_pd(struct ibv_pd *pd)
 {
-    (void)layer_plain.dealloc_pd(pd);
+    if (layer_plain.dealloc_pd(pd) != 0)
+        faults_pretend_pd(pd);
     return 0;
 }
 INSTALL(dealloc_pd)
 
+/* The QPs that are there. libsiw unmaps a CQ before the kernel refuses to destroy it, so that the provider is
+ * not asked to destroy one in use. */
+static struct {
+    const struct ibv_qp *qp;
+    const struct ibv_cq *send, *receive;
+} qps[FAULTS_KNOWN];
+static size_t qp_count;
+
+static struct ibv_qp *count_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+    struct ibv_qp *qp = layer_plain.create_qp(pd, init);
+    pthread_mutex_lock(&faults_lock);
+    if (qp != NULL && qp_count < FAULTS_KNOWN) {
+        qps[qp_count].qp = qp;
+        qps[qp_count].send = qp->send_cq;
+        qps[qp_count++].receive = qp->recv_cq;
+    }
+    pthread_mutex_unlock(&faults_lock);
+    return qp;
+}
+
+static int discount_qp(struct ibv_qp *qp)
+{
+    int returned = layer_plain.destroy_qp(qp);
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; returned == 0 && i < qp_count; i++)
+        if (qps[i].qp == qp)
+            qps[i--] = qps[--qp_count];
+    pthread_mutex_unlock(&faults_lock);
+    return returned;
+}
+
+static void forget_qps(void)
+{
+    qp_count = 0;
+}
+
+static bool is_in_use(const struct ibv_cq *cq)
+{
+    bool found = false;
+    pthread_mutex_lock(&faults_lock);
+    for (size_t i = 0; i < qp_count; i++)
+        found = found || qps[i].send == cq || qps[i].receive == cq;
+    pthread_mutex_unlock(&faults_lock);
+    return found;
+}
+
 static int destroy_cq(struct ibv_cq *cq)
 {
-    (void)layer_plain.destroy_cq(cq);
+    if (is_in_use(cq) || layer_plain.destroy_cq(cq) != 0)
+        faults_pretend_cq(cq);
     return 0;
 }
-INSTALL(destroy_cq)
+
+static void install_destroy_cq(struct layer *layer)
+{
+    layer->create_qp = count_qp;
+    layer->destroy_qp = discount_qp;
+    layer->destroy_cq = destroy_cq;
+    faults_forget = forget_qps;
+}
 
 static int destroy_srq(struct ibv_srq *srq)
 {
-    (void)layer_plain.destroy_srq(srq);
+    if (layer_plain.destroy_srq(srq) != 0)
+        faults_pretend_srq(srq);
     return 0;
 }
 INSTALL(destroy_srq)
@@ -244,7 +302,7 @@ INSTALL_AS(qp_stays, destroy_qp)
 
 static int qp_lives_on(struct ibv_qp *qp)
 {
-    (void)qp;
+    faults_pretend_qp(qp);
     return 0;
 }
 INSTALL_AS(qp_lives_on, destroy_qp)
@@ -306,43 +364,39 @@ static int not_accepted(struct rdma_cm_id *id, struct rdma_conn_param *param)
 INSTALL_AS(not_accepted, accept)
 
 const struct fault faults_objects[] = {
-    {"pd-in-use-deallocated", "VERBS-5.2.2-01", "A PD in use is told as deallocated.", install_dealloc_pd},
-    {"cq-in-use-destroyed", "VERBS-5.3.4-01", "A CQ in use is told as destroyed.", install_destroy_cq},
-    {"srq-in-use-destroyed", "VERBS-6.3.3-01", "An SRQ in use is told as destroyed.", install_destroy_srq},
-    {"pd-stays", "VERBS-5.2.2-06", "No PD can be deallocated.", install_pd_stays},
-    {"cq-stays", "VERBS-5.3.4-03", "No CQ can be destroyed.", install_cq_stays},
-    {"no-reads-told", "VERBS-8.1.3.2-10", "The query tells of no Read, and of one SGE.",
-     install_query_device},
-    {"maxima-too-small", "VERBS-5.1.3-02", "More is given than the query says.", install_small_maxima},
-    {"cq-cut", "VERBS-5.3.1-04", "A CQ that is too large is cut down.", install_cut_cq},
-    {"cq-too-small", "VERBS-5.3.1-03", "A CQ has an entry less than was asked for.", install_small_cq},
-    {"cq-without-handler", "VERBS-8.2.5-02", "The handler of a CQ is forgotten.", install_no_vector},
-    {"resize-does-nothing", "VERBS-5.3.3-01", "A CQ keeps its size.", install_resize_nothing},
-    {"resize-loses-wc", "VERBS-5.3.3-02", "A WC is lost when the CQ is resized.", install_resize_forgets},
-    {"resize-never-refused", "VERBS-5.3.3-05", "A CQ is told as smaller than what is in it.",
-     install_resize_never_fails},
-    {"qp-too-small", "VERBS-6.1.1-03", "Half of the sizes that were asked for is told as granted.",
-     install_small_qp},
-    {"qp-of-one-sge", "VERBS-9.2.5.1-02", "One SGE is told as granted.", install_one_sge_qp},
-    {"sges-cut", "VERBS-8.1.3.2-09", "Too many SGEs are cut down.", install_cut_sges},
-    {"one-cq-for-both", "VERBS-6.1.1-05", "Receives complete on the send queue's CQ.", install_one_cq},
-    {"signal-all-forgotten", "VERBS-8.2.4-05", "A QP does not keep that all its WRs are signaled.",
-     install_never_all},
-    {"srq-forgotten", "VERBS-6.3-11", "A QP does not keep its SRQ.", install_without_srq},
-    {"state-always-init", "VERBS-9.2.5.2-01", "The query tells INIT in every state.", install_state_is_init},
-    {"query-without-sizes", "VERBS-6.1.2-01", "The query tells sizes of 0.", install_no_cap},
-    {"illegal-move-accepted", "VERBS-6.2-01", "No move is refused.", install_never_illegal},
-    {"error-is-not-entered", "VERBS-6.2.2.4-06", "The move to Error does nothing.", install_no_error_state},
-    {"error-refused", "VERBS-6.2.2.4-01", "The move to Error is refused.", install_error_refused},
-    {"no-way-back-to-idle", "VERBS-6.2.4-08", "The move to RESET is refused.", install_no_way_back},
-    {"idle-is-not-entered", "VERBS-6.2.4-09", "The move to RESET does nothing.", install_no_reset},
-    {"qp-stays", "VERBS-6.1.4-07", "No QP can be destroyed.", install_qp_stays},
-    {"qp-lives-on", "VERBS-6.1.4-02", "A QP is told as destroyed and lives on.", install_qp_lives_on},
-    {"srq-too-small", "VERBS-9.2.4.1-02", "An SRQ is told as smaller than was asked for.", install_small_srq},
-    {"srq-query-empty", "VERBS-9.2.4.2-01", "The query of an SRQ tells nothing.", install_query_srq},
-    {"srq-limit-forgotten", "VERBS-6.3.8-03", "The limit of an SRQ is not kept.", install_no_limit},
-    {"srq-limit-unchecked", "VERBS-6.3.8-07", "A limit that is too large is accepted.", install_any_limit},
-    {"disconnect-does-nothing", "VERBS-6.2.5-06", "A connection is not ended.", install_disconnect},
-    {"reads-never-granted", "VERBS-9.2.5.1-03", "ORD and IRD are always 0.", install_no_reads},
-    {"never-accepts", "VERBS-6.2.1.2-01", "What is accepted is refused.", install_not_accepted},
-    {NULL, NULL, NULL, NULL}};
+    {"pd-in-use-deallocated", "A PD in use is told as deallocated.", install_dealloc_pd},
+    {"cq-in-use-destroyed", "A CQ in use is told as destroyed.", install_destroy_cq},
+    {"srq-in-use-destroyed", "An SRQ in use is told as destroyed.", install_destroy_srq},
+    {"pd-stays", "No PD can be deallocated.", install_pd_stays},
+    {"cq-stays", "No CQ can be destroyed.", install_cq_stays},
+    {"no-reads-told", "The query tells of no Read, and of one SGE.", install_query_device},
+    {"maxima-too-small", "More is given than the query says.", install_small_maxima},
+    {"cq-cut", "A CQ that is too large is cut down.", install_cut_cq},
+    {"cq-too-small", "A CQ has an entry less than was asked for.", install_small_cq},
+    {"cq-without-handler", "The handler of a CQ is forgotten.", install_no_vector},
+    {"resize-does-nothing", "A CQ keeps its size.", install_resize_nothing},
+    {"resize-loses-wc", "A WC is lost when the CQ is resized.", install_resize_forgets},
+    {"resize-never-refused", "A CQ is told as smaller than what is in it.", install_resize_never_fails},
+    {"qp-too-small", "Half of the sizes that were asked for is told as granted.", install_small_qp},
+    {"qp-of-one-sge", "One SGE is told as granted.", install_one_sge_qp},
+    {"sges-cut", "Too many SGEs are cut down.", install_cut_sges},
+    {"one-cq-for-both", "Receives complete on the send queue's CQ.", install_one_cq},
+    {"signal-all-forgotten", "A QP does not keep that all its WRs are signaled.", install_never_all},
+    {"srq-forgotten", "A QP does not keep its SRQ.", install_without_srq},
+    {"state-always-init", "The query tells INIT in every state.", install_state_is_init},
+    {"query-without-sizes", "The query tells sizes of 0.", install_no_cap},
+    {"illegal-move-accepted", "No move is refused.", install_never_illegal},
+    {"error-is-not-entered", "The move to Error does nothing.", install_no_error_state},
+    {"error-refused", "The move to Error is refused.", install_error_refused},
+    {"no-way-back-to-idle", "The move to RESET is refused.", install_no_way_back},
+    {"idle-is-not-entered", "The move to RESET does nothing.", install_no_reset},
+    {"qp-stays", "No QP can be destroyed.", install_qp_stays},
+    {"qp-lives-on", "A QP is told as destroyed and lives on.", install_qp_lives_on},
+    {"srq-too-small", "An SRQ is told as smaller than was asked for.", install_small_srq},
+    {"srq-query-empty", "The query of an SRQ tells nothing.", install_query_srq},
+    {"srq-limit-forgotten", "The limit of an SRQ is not kept.", install_no_limit},
+    {"srq-limit-unchecked", "A limit that is too large is accepted.", install_any_limit},
+    {"disconnect-does-nothing", "A connection is not ended.", install_disconnect},
+    {"reads-never-granted", "ORD and IRD are always 0.", install_no_reads},
+    {"never-accepts", "What is accepted is refused.", install_not_accepted},
+    {NULL, NULL, NULL}};

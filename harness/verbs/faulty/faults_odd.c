@@ -35,6 +35,11 @@ static struct {
 } late[LATE];
 static size_t late_count;
 
+static void forget_late(void)
+{
+    late_count = 0;
+}
+
 /* Each WC comes 15 ms late, in its order. Not where an event has to find it. */
 static int late_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
@@ -77,6 +82,7 @@ static void install_late(struct layer *layer)
 {
     layer->poll_cq = late_poll;
     layer->destroy_cq = late_destroy;
+    faults_forget = forget_late;
 }
 
 /* Nothing for 4 polls out of 5: what a CQ that is moderated looks like. */
@@ -256,17 +262,17 @@ static void install_slow(struct layer *layer)
 }
 
 const struct fault faults_odd[] = {
-    {"odd-one-wc-a-poll", NULL, "A poll gives one WC at most.", install_one_a_poll},
-    {"odd-late-completions", NULL, "Each WC comes 15 ms late.", install_late},
-    {"odd-moderated-cq", NULL, "WCs come with each fifth poll.", install_moderated},
-    {"odd-noise-in-wcs", NULL, "Members that an error does not have are full of rubbish.", install_noise},
-    {"odd-large-cq", NULL, "CQs are twice as large as was asked for.", install_large_cq},
-    {"odd-large-qp", NULL, "Queues and their SGEs are larger than was asked for.", install_large_qp},
-    {"odd-large-srq", NULL, "SRQs are twice as large as was asked for.", install_large_srq},
-    {"odd-negative-errno", NULL, "Failures are told by a negative number.", install_negative},
-    {"odd-without-errno", NULL, "A refused post returns -1 and leaves no reason.", install_without_reason},
-    {"odd-refuses-in-error", NULL, "Posts in Error are refused at once.", install_refuses_in_error},
-    {"odd-refuses-in-idle", NULL, "Sends in Idle are refused before anything is queued.",
+    {"odd-one-wc-a-poll", "A poll gives one WC at most.", install_one_a_poll},
+    {"odd-late-completions", "Each WC comes 15 ms late.", install_late},
+    {"odd-moderated-cq", "WCs come with each fifth poll.", install_moderated},
+    {"odd-noise-in-wcs", "Members that an error does not have are full of rubbish.", install_noise},
+    {"odd-large-cq", "CQs are twice as large as was asked for.", install_large_cq},
+    {"odd-large-qp", "Queues and their SGEs are larger than was asked for.", install_large_qp},
+    {"odd-large-srq", "SRQs are twice as large as was asked for.", install_large_srq},
+    {"odd-negative-errno", "Failures are told by a negative number.", install_negative},
+    {"odd-without-errno", "A refused post returns -1 and leaves no reason.", install_without_reason},
+    {"odd-refuses-in-error", "Posts in Error are refused at once.", install_refuses_in_error},
+    {"odd-refuses-in-idle", "Sends in Idle are refused before anything is queued.",
      install_no_send_before_rts},
-    {"odd-slow", NULL, "Posts and polls take 2 ms.", install_slow},
-    {NULL, NULL, NULL, NULL}};
+    {"odd-slow", "Posts and polls take 2 ms.", install_slow},
+    {NULL, NULL, NULL}};

@@ -170,6 +170,11 @@ static void install_bad_is_first(struct layer *layer)
  * polled. */
 static unsigned counted[FAULTS_KNOWN];
 
+static void forget_counted(void)
+{
+    memset(counted, 0, sizeof counted);
+}
+
 static int small_queue(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     unsigned *posted = &counted[qp->qp_num % FAULTS_KNOWN];
@@ -198,6 +203,7 @@ static void install_small_queue(struct layer *layer)
 {
     layer->post_send = small_queue;
     layer->poll_cq = small_queue_poll;
+    faults_forget = forget_counted;
 }
 
 /* ---- keys ---- */
@@ -251,10 +257,16 @@ static int forget(struct ibv_mr *mr)
 struct known_mr faults_mrs[FAULTS_KNOWN];
 size_t faults_mr_count;
 
+static void forget_all(void)
+{
+    faults_mr_count = 0;
+}
+
 static void install_local_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_send = local_keys;
 }
 
@@ -271,6 +283,7 @@ static void install_receive_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_recv = receive_keys;
 }
 
@@ -287,47 +300,36 @@ static void install_remote_keys(struct layer *layer)
 {
     layer->reg_mr = remember;
     layer->dereg_mr = forget;
+    faults_forget = forget_all;
     layer->post_send = remote_keys;
 }
 
 const struct fault faults_post[] = {
-    {"unsignaled-has-wc", "VERBS-8.1.3.1-01", "Each send WR is signaled.", install_all_signaled},
-    {"signaled-has-no-wc", "VERBS-8.2.4-05", "No send WR is signaled.", install_none_signaled},
-    {"solicited-lost", "VERBS-8.2.5-06", "No Send is solicited.", install_none_solicited},
-    {"odd-all-solicited", NULL, "Each Send is solicited.", install_all_solicited},
-    {"one-sge-used", "VERBS-8.1.3.2-05", "Only the first SGE is sent.", install_one_sge},
-    {"send-short-by-one", "VERBS-8.1.3.2-05", "A Send lacks its last byte.", install_short_by_one},
-    {"send-begins-late", "VERBS-6.2.2-04", "A Send lacks its first byte.", install_send_beside},
-    {"write-beside", "VERBS-8.1.2.2-04", "A Write lands a byte further.", install_write_beside},
-    {"read-beside", "VERBS-8.1.2.2-04", "A Read takes what lies a byte further.", install_read_beside},
-    {"write-uses-receive", "VERBS-8.1.2.2-01", "A Write takes a Receive of the peer.",
-     install_write_with_imm},
-    {"read-is-a-send", "VERBS-8.1.2.2-01", "A Read sends an empty message.", install_read_not_written},
-    {"invalidate-not-sent", "VERBS-7.8-02", "A Send with Invalidate is a plain Send.",
-     install_sent_without_inv},
-    {"empty-message-refused", "VERBS-8.1.3.2-06", "A message of length 0 is refused.",
-     install_no_empty_message},
-    {"lists-refused", "VERBS-8.1.1-01", "A list of WRs is refused.", install_no_lists},
-    {"four-sges-refused", "VERBS-8.1.3.2-10", "More than three SGEs are refused.", install_no_gather},
-    {"list-cut", "VERBS-8.1.1-01", "Only the first WR of a list is posted.", install_only_first},
-    {"list-backwards", "VERBS-8.2.1-02", "The WRs of a list are posted from behind.", install_backwards},
-    {"receives-backwards", "VERBS-8.2.1-02", "The Receives of a list are posted from behind.",
-     install_receives_backwards},
-    {"receive-forgotten", "VERBS-8.1.3.1-02", "The last Receive of a list is forgotten.",
-     install_receive_forgotten},
-    {"srq-list-cut", "VERBS-6.3-08", "Only the first Receive of a list reaches an SRQ.",
-     install_srq_receive_forgotten},
-    {"refused-send-accepted", "VERBS-8.2.1-09", "A refused send WR is told as accepted.",
-     install_never_refused},
-    {"refused-receive-accepted", "VERBS-8.2.1-09", "A refused Receive is told as accepted.",
-     install_receive_never_refused},
-    {"bad-wr-is-first", "VERBS-8.2.1-05", "The first WR of a list is named as the bad one.",
-     install_bad_is_first},
-    {"queue-of-four", "VERBS-8.2.1-01", "The send queue takes four WRs, whatever was granted.",
-     install_small_queue},
-    {"local-key-unchecked", "VERBS-8.3.2-07", "A Send with an unknown STag is sent.", install_local_keys},
-    {"receive-key-unchecked", "VERBS-8.3.2-03", "A Receive with an unknown STag is filled.",
-     install_receive_keys},
-    {"remote-key-unchecked", "VERBS-7.4-03", "A Write or Read with an unknown STag is carried out.",
-     install_remote_keys},
-    {NULL, NULL, NULL, NULL}};
+    {"unsignaled-has-wc", "Each send WR is signaled.", install_all_signaled},
+    {"signaled-has-no-wc", "No send WR is signaled.", install_none_signaled},
+    {"solicited-lost", "No Send is solicited.", install_none_solicited},
+    {"odd-all-solicited", "Each Send is solicited.", install_all_solicited},
+    {"one-sge-used", "Only the first SGE is sent.", install_one_sge},
+    {"send-short-by-one", "A Send lacks its last byte.", install_short_by_one},
+    {"send-begins-late", "A Send lacks its first byte.", install_send_beside},
+    {"write-beside", "A Write lands a byte further.", install_write_beside},
+    {"read-beside", "A Read takes what lies a byte further.", install_read_beside},
+    {"write-uses-receive", "A Write takes a Receive of the peer.", install_write_with_imm},
+    {"read-is-a-send", "A Read sends an empty message.", install_read_not_written},
+    {"invalidate-not-sent", "A Send with Invalidate is a plain Send.", install_sent_without_inv},
+    {"empty-message-refused", "A message of length 0 is refused.", install_no_empty_message},
+    {"lists-refused", "A list of WRs is refused.", install_no_lists},
+    {"four-sges-refused", "More than three SGEs are refused.", install_no_gather},
+    {"list-cut", "Only the first WR of a list is posted.", install_only_first},
+    {"list-backwards", "The WRs of a list are posted from behind.", install_backwards},
+    {"receives-backwards", "The Receives of a list are posted from behind.", install_receives_backwards},
+    {"receive-forgotten", "The last Receive of a list is forgotten.", install_receive_forgotten},
+    {"srq-list-cut", "Only the first Receive of a list reaches an SRQ.", install_srq_receive_forgotten},
+    {"refused-send-accepted", "A refused send WR is told as accepted.", install_never_refused},
+    {"refused-receive-accepted", "A refused Receive is told as accepted.", install_receive_never_refused},
+    {"bad-wr-is-first", "The first WR of a list is named as the bad one.", install_bad_is_first},
+    {"queue-of-four", "The send queue takes four WRs, whatever was granted.", install_small_queue},
+    {"local-key-unchecked", "A Send with an unknown STag is sent.", install_local_keys},
+    {"receive-key-unchecked", "A Receive with an unknown STag is filled.", install_receive_keys},
+    {"remote-key-unchecked", "A Write or Read with an unknown STag is carried out.", install_remote_keys},
+    {NULL, NULL, NULL}};

@@ -17,6 +17,7 @@ const struct layer *layer_choose(const char *name)
         for (const struct fault *f = *table; f->name != NULL; f++)
             if (strcmp(f->name, name) == 0) {
                 chosen = layer_plain;
+                chosen.destroy_pretended = faults_destroy_pretended;
                 f->install(&chosen);
                 return &chosen;
             }
@@ -25,15 +26,15 @@ const struct layer *layer_choose(const char *name)
 
 const char *layer_usage(void)
 {
-    return "--fault NAME: makes the provider a faulty one. --faults lists the faults: name, row (- for one "
-           "that conforms), "
-           "text.\n";
+    return "--fault NAME: makes the provider a faulty one. --faults lists the faults: name and text; one "
+           "whose "
+           "name begins with odd- conforms.\n";
 }
 
 bool layer_list(void)
 {
     for (const struct fault *const *table = tables; *table != NULL; table++)
         for (const struct fault *f = *table; f->name != NULL; f++)
-            printf("%s\t%s\t%s\n", f->name, f->row != NULL ? f->row : "-", f->text);
+            printf("%s\t%s\n", f->name, f->text);
     return true;
 }
