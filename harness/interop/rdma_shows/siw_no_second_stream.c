@@ -1,14 +1,15 @@
-/* siw, VERBS-6.2.4-09 and VERBS-6.2.3-09: a QP that was in Error, by a move or by a failing WR, is reset,
- * which is accepted, and can then take another stream. Here the next connection of it does not come about. */
+/* siw, VERBS-6.2.4-09 and VERBS-6.2.3-09: a QP that was in Error, by a move or by a failing WR, has to take
+ * another stream when it was reset. The reset is accepted, and the next connection does not come about, as
+ * that of a new QP does. */
 #include "show.h"
 #include <poll.h>
 #include <sys/wait.h>
 
-/* Whether the QP has a second stream: a connection of another id, to the listener that is still there. */
-static int second(struct end *left, struct sockaddr_in *at)
+/* Whether a connection of this QP comes about, by another id and the listener that is still there. */
+static int connects(struct ibv_qp *qp, struct sockaddr_in *at)
 {
     struct rdma_conn_param p = {
-        .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .qp_num = left->id->qp->qp_num};
+        .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .qp_num = qp->qp_num};
     struct rdma_cm_id *id;
     struct rdma_cm_event *e;
     struct end right;
@@ -16,9 +17,9 @@ static int second(struct end *left, struct sockaddr_in *at)
     int established = 0;
     MUST(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
     MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)at, 2000) == 0);
-    while (poll(&ready, 1, 3000) > 0 && rdma_get_cm_event(channel, &e) == 0) {
+    while (established < 2 && poll(&ready, 1, 3000) > 0 && rdma_get_cm_event(channel, &e) == 0) {
         enum rdma_cm_event_type type = e->event;
-        printf("%s%s: %d\n", e->id == left->id ? "the old id: " : "", rdma_event_str(type), e->status);
+        printf("    %s: %d\n", rdma_event_str(type), e->status);
         if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
             right.id = e->id;
         established += type == RDMA_CM_EVENT_ESTABLISHED;
@@ -48,15 +49,23 @@ int main(int argc, char **argv)
         MUST(waitpid(child, &other, 0) == child);
     alone(&left, &at, argv[1]);
     join(&left, &right, &at);
+    struct ibv_qp_init_attr q = {.send_cq = left.scq,
+                                 .recv_cq = left.rcq,
+                                 .qp_type = IBV_QPT_RC,
+                                 .cap = {SHOW_WRS, SHOW_WRS, 2, 2, 0}};
+    struct ibv_qp *new = ibv_create_qp(left.pd, &q);
+    printf("a new QP:\n");
+    MUST(new != NULL);
+    MUST(connects(new, &at));
     if (child > 0)
         MUST(move(&left, IBV_QPS_ERR) == 0);
     else
         MUST(post_send(&left, 1, IBV_WR_SEND, left.mr->lkey ^ 0x5500, 0, 0) == 0);
-    completions("the send queue", left.scq, 1000);
+    for (int i = 0; i < 2; i++)
+        rdma_ack_cm_event(event(RDMA_CM_EVENT_DISCONNECTED));
     int reset = move(&left, IBV_QPS_RESET);
     printf("Error by a %s to RESET: %s\n", child > 0 ? "move" : "failing WR",
            reset == 0 ? "accepted" : "refused");
-    int none = !second(&left, &at);
-    return child > 0 ? shown("VERBS-6.2.4-09 VERBS-6.2.3-09", none && other == 0)
-                     : shown("VERBS-6.2.3-09", none);
+    int none = !connects(left.id->qp, &at);
+    return child > 0 ? shown("VERBS-6.2.4-09", none && other == 0) : shown("VERBS-6.2.3-09", none);
 }
