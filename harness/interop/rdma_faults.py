@@ -184,8 +184,9 @@ def judge(fault: Fault, results: dict[str, tuple[str, set[str]]], known: Recorde
     fault.rows = sorted(set().union(*new.values()))
     fault.unclear = sorted(case for case, (verdict, _) in results.items() if verdict in ("error", "inconclusive"))
     fault.tried = len(results)
+    undecided = bool(fault.unclear) or not results  # where nothing was tried nothing is known
     if fault.odd:
-        fault.verdict = "accused" if fault.cases else "no verdict" if fault.unclear else "conforms"
+        fault.verdict = "accused" if fault.cases else "no verdict" if undecided else "conforms"
     elif set(fault.labels) & set(fault.rows):
         fault.verdict = "its row"
     elif fault.cases:
@@ -193,7 +194,7 @@ def judge(fault: Fault, results: dict[str, tuple[str, set[str]]], known: Recorde
     elif set(fault.labels) <= known.somewhere:
         fault.verdict = "deviates"
     else:
-        fault.verdict = "no verdict" if fault.unclear else "missed"
+        fault.verdict = "no verdict" if undecided else "missed"
 
 
 class Bench:

@@ -170,6 +170,8 @@ def test_every_fault_has_rows_that_can_be_tested_in_its_flavour() -> None:
         ([], {"C": ("fail", {"VERBS-1-02"})}, "accused"),
         ([], {"C": ("inconclusive", set())}, "no verdict"),
         ([], {"C": ("pass", set()), "D": ("not-applicable", set())}, "conforms"),
+        ([], {}, "no verdict"),  # nothing was run
+        (["VERBS-1-02"], {}, "no verdict"),
     ],
 )
 def test_what_a_fault_comes_to(labels: list[str], results: dict[str, tuple[str, set[str]]], verdict: str) -> None:
