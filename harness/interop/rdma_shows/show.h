@@ -32,13 +32,15 @@ struct end {
     } while (0)
 
 static struct rdma_event_channel *channel;
+static struct ibv_comp_channel *heard; /* of the receive CQs made from here on; none at first */
+static uint16_t port = 7471;           /* of the next listener */
 
 static inline void end_make(struct end *e, int rights)
 {
     struct ibv_context *c = e->id->verbs;
     MUST((e->pd = ibv_alloc_pd(c)) != NULL);
     MUST((e->scq = ibv_create_cq(c, 64, NULL, NULL, 0)) != NULL);
-    MUST((e->rcq = ibv_create_cq(c, 64, NULL, NULL, 0)) != NULL);
+    MUST((e->rcq = ibv_create_cq(c, 64, NULL, heard, 0)) != NULL);
     MUST((e->bytes = aligned_alloc(4096, SHOW_BYTES)) != NULL);
     memset(e->bytes, 0xee, SHOW_BYTES);
     MUST((e->mr = ibv_reg_mr(e->pd, e->bytes, SHOW_BYTES, (unsigned)rights)) != NULL);
@@ -61,7 +63,7 @@ static inline struct rdma_cm_event *event(enum rdma_cm_event_type wanted)
 static inline void alone(struct end *left, struct sockaddr_in *at, const char *address)
 {
     MUST((channel = rdma_create_event_channel()) != NULL);
-    *at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(7471)};
+    *at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port++)};
     MUST(inet_pton(AF_INET, address, &at->sin_addr) == 1);
     MUST(rdma_create_id(channel, &left->id, NULL, RDMA_PS_TCP) == 0);
     MUST(rdma_resolve_addr(left->id, NULL, (struct sockaddr *)at, 2000) == 0);
