@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,12 @@ def test_a_run_that_was_cut_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert list(rdma_faults.already(tmp_path / "faults-rxe.jsonl")) == ["a", "b", "odd-c"]
     assert rdma_faults.main([str(tmp_path), "rxe", "--odd"]) == 0
     assert tried == ["a", "b", "b", "odd-c", "odd-c"]
+
+
+@pytest.mark.parametrize("kind", rdma.KINDS)
+def test_each_recorded_deviation_has_a_program_that_shows_it(kind: str) -> None:
+    """So that whoever maintains the provider needs nothing of the suite; --shows runs the programs."""
+    programs = [path.read_text() for path in (rdma.ROOT / "harness/interop/rdma_shows").glob(f"{kind}_*.c")]
+    rows = {entry["requirement"] for entry in tomllib.loads(rdma.DEVIATIONS[kind].read_text())["deviation"]}
+    named = {row for text in programs for row in re.findall(r"\d+(?:\.\d+)+-\d\d", text)}
+    assert {row for row in rows if row.removeprefix("VERBS-") not in named} == set()

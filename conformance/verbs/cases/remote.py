@@ -13,7 +13,7 @@ from conformance.verbs.steps.declare import IWARP, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, message, need_read, nodes, pair,
+    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, heard, message, need_read, nodes, pair,
     receives, returned, said, unused_key,
 )  # fmt: skip
 
@@ -62,10 +62,13 @@ def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, wha
             t.require(wr.status in wanted, row, what, wr.status, " or ".join(sorted(wanted)))
     stopped = any(wr.status in LOCAL for wr in wrs) or not wrs
     if t.iwarp and not (local and stopped):
-        flushed(theirs, "6.2.3-02", f"the target's Receives: {what}")
-        flushed(theirs, "8.1.2.2-06", f"the target's Receives: {what}")
-        flushed(mine, "6.2.2.3-04", f"the initiator's Receives: {what}")
-        told = t.until(lambda: bool(t.events(p.a.end, p.a.qp) or t.cms(p.a.end, p.a.qp)), t.bound_us)
+        # Where a WC is missing `flushed` ends the stream itself: what tells that it ended is looked for before.
+        seen = [t.reap(wrs) or heard(t, qp) for wrs, qp in ((theirs, p.b), (mine, p.a))]
+        ended = flushed(theirs, "6.2.2.3-02", f"the target's Receives: {what}") or seen[0]
+        t.require(ended, "8.1.2.2-06", f"the target's end of the stream: {what}", "it stays up", "it ends")
+        ended = flushed(mine, "6.2.2.3-04", f"the initiator's Receives: {what}") or seen[1]
+        t.require(ended, "6.2.3-02", f"the initiator's end of the stream: {what}", "it stays up", "it ends")
+        told = t.until(lambda: heard(t, p.a), t.bound_us)
         t.require(told, "6.2.2.3-05", f"what the initiator is told: {what}", "nothing", "an event")
         if event:
             found = p.b.told(t.bound_us)

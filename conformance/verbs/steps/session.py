@@ -724,6 +724,11 @@ def good(wrs: Iterable[Wr], row: str, what: str) -> bool:
     return t.require(not bad, row, what, f"{len(bad)} of {len(found)}: {', '.join(sorted(set(bad)))}", SUCCESS)
 
 
+def heard(t: Verbs, qp: Qp) -> bool:
+    """Whether an event of the QP or of its connection came."""
+    return bool(t.events(qp.end, qp.qp) or t.cms(qp.end, qp.qp))
+
+
 def flushed(wrs: Iterable[Wr], row: str, what: str, also: Iterable[str] = ()) -> bool:
     """All of them have a WC that says flushed, or a status that is permitted as well."""
     found = list(wrs)
