@@ -13,8 +13,8 @@ from conformance.verbs.steps.declare import IWARP, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, heard, message, need_read, nodes, pair,
-    receives, returned, said, unused_key,
+    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, heard, message, need_read, nodes,
+    pair, receives, returned, said, unused_key,
 )  # fmt: skip
 
 LENGTH = 64
