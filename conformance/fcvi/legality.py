@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterable, Mapping
@@ -175,19 +176,17 @@ def uncovered(model: Model, rows: Iterable[Row], strength: int) -> set[Part]:
 
 def _masks(model: Model, rows: tuple[Row, ...]) -> list[int]:
     """For each row the combinations in it, of the model's strength: each combination is a bit of its own."""
-    columns = [
-        [{value: i for i, value in enumerate(values)}[row[name]] for row in rows] for name, values in model.factors.items()
-    ]
-    sizes = [len(values) for values in model.factors.values()]
+    names = list(model.factors)
+    place = [{value: i for i, value in enumerate(values)} for values in model.factors.values()]
+    values = [tuple(place[i][row[name]] for i, name in enumerate(names)) for row in rows]
     masks, first = [0] * len(rows), 0
-    for factors in itertools.combinations(range(len(sizes)), model.strength):  # every command that names a case waits for this
-        count, scaled = 1, []
-        for i in factors:
-            scaled.append([at * count for at in columns[i]])
-            count *= sizes[i]
-        bits = [1 << first + n for n in range(count)]
-        masks = [mask | bits[at] for mask, at in zip(masks, map(sum, zip(*scaled)))]
-        first += count
+    for factors in itertools.combinations(range(len(names)), model.strength):
+        sizes = [len(place[i]) for i in factors]
+        bits = [1 << first + n for n in range(math.prod(sizes))]
+        steps = [math.prod(sizes[n + 1 :]) for n in range(len(sizes))]
+        for at, row in enumerate(values):
+            masks[at] |= bits[sum(row[i] * step for i, step in zip(factors, steps))]
+        first += len(bits)
     return masks
 
 

@@ -169,6 +169,8 @@ def test_an_agent_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) ->
         ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
         ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
         ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
+        ("refused-write-quiet", "VERBS-8.1.2.2-06", "VERBS.31/write-unknown"),
+        ("peer-not-told", "VERBS-6.2.3-02", "VERBS.31/write-unknown"),
     ],
 )
 def test_a_fault_is_told_by_its_row(name: str, row: str, select: str, tmp_path: Path) -> None:
@@ -183,3 +185,11 @@ def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
     words = [sys.executable, "-m", "conformance", "dut", "check", f"verbs:exec:{_MODEL} --flavour {flavour}", "--timeout", "20"]
     done = subprocess.run(words, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_receives_that_are_not_flushed_are_no_stream_that_stays_up(tmp_path: Path) -> None:
+    """The stream ends and both ends are told: neither 8.1.2.2-06 nor 6.2.3-02 is broken."""
+    agent = f"{_MODEL} --flavour iwarp --fault flush-no-receives"
+    [result] = _run(agent, "VERBS.31/write-unknown", tmp_path / "r", "--r-a-tov", "100", "--formats", "json")
+    assert {"VERBS-6.2.2.3-02", "VERBS-6.2.2.3-04"} <= set(result["broken"]), result["reason"]
+    assert not {"VERBS-8.1.2.2-06", "VERBS-6.2.3-02"} & set(result["broken"])

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from typing import Callable, Optional, Sequence
 
 
-#: Commands that read captures and look nothing up in a book.
-_OF_NO_BOOK = frozenset({"explain", "flows"})
-
-
 def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
     """The work of `fcvi lint FILE...` and `fcvi flows FILE...`: loading argparse would take longer than all but large captures
     do. None: something else."""
@@ -35,7 +31,7 @@ def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[],
     from .arguments import parser
 
     args = parser(words[0] if words else "").parse_args(words)
-    if words[0] not in _OF_NO_BOOK:
+    if getattr(args, "books", True):  # a command that looks nothing up in one says so in its parser
         standards()
     return lambda: int(args.run(args))
 

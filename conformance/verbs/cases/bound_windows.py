@@ -12,7 +12,7 @@ from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import BIND, LOCAL, REFUSED_IB, REFUSED_IWARP, TOO_SHORT
 from conformance.verbs.steps.session import (
-    ALL, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, Qp, alive, connect, flushed, good, hex64, need_read, nodes,
+    ALL, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, Qp, alive, connect, flushed, good, heard, hex64, need_read, nodes,
     pair, receives, returned, said, start,
 )  # fmt: skip
 from conformance.verbs.steps.windows import Bound, Window, bind, invalidate, kind, next_key, per_qp, window
@@ -421,7 +421,7 @@ def bad_binds(t: Verbs) -> None:
         late = p.b.post([{"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}], must=False, row="6.2.4-06").wrs
         flushed([*late, *theirs], "7.10.2-17", f"the WRs of a QP after {what}")
         if t.iwarp:
-            gone = t.until(lambda: bool(t.events(p.a.end, p.a.qp) or t.cms(p.a.end, p.a.qp)), t.bound_us)
+            gone = t.until(lambda: heard(t, p.a), t.bound_us)
             t.require(gone, "7.10.2-17", f"what the peer is told after {what}", "nothing", "the end of the stream")
         t.named("7.10.2-17")
     q = pair(t)

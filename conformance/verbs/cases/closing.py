@@ -6,7 +6,7 @@ from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, flushed, has_read, nodes, pair, receives, returned, said, to_idle,
+    OK, REFUSED, Pair, alive, flushed, heard, has_read, nodes, pair, receives, returned, said, to_idle,
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def close_with_work(t: Verbs) -> None:
         t.require(returned(call), "6.2.2.2-07", "rdma_disconnect while there is work", said(call), OK)
         row = "6.2.2.2-07" if who == "local" else "6.2.2.2-03"
         each_has_one(t, p, wrs, row, f"{op} outstanding when the stream was closed ({who})")
-        told = t.until(lambda: bool(t.cms(p.a.end, p.a.qp) or t.events(p.a.end, p.a.qp)), t.close_us)
+        told = t.until(lambda: heard(t, p.a), t.close_us)
         for row in ("6.2.5-04", *(["6.2.2.2-04"] if who == "peer" else [])):
             t.require(told, row, "what the end with work outstanding is told of the close", "nothing", "an event")
         if not t.reap(mine):
@@ -104,7 +104,7 @@ def cut_off(t: Verbs) -> None:
         p.a.send(p.ma.sge(0, 64))
         t.kill(1)
         flushed(mine, "6.2.2.4-02", "Receives when the peer's process has ended")
-        told = t.until(lambda: bool(t.cms(p.a.end, p.a.qp) or t.events(p.a.end, p.a.qp)), t.bound_us)
+        told = t.until(lambda: heard(t, p.a), t.bound_us)
         t.require(told, "6.2.2.4-05", "what an end is told when the peer's process has ended", "nothing", "an event")
     else:
         call = p.a.modify(state="ERR")
@@ -114,7 +114,7 @@ def cut_off(t: Verbs) -> None:
             flushed(theirs, "6.2.2.4-03", "the peer's Receives when a QP is moved to Error")
             t.require(p.b.disconnected(), "6.2.2.4-03", "what the peer of a QP in Error is told", "nothing", "DISCONNECTED")
             flushed(theirs, "6.2.2.4-02", "Receives of a QP whose stream was reset")  # to that end it is a failure of the LLP
-            told = bool(t.cms(p.b.end, p.b.qp) or t.events(p.b.end, p.b.qp))
+            told = heard(t, p.b)
             t.require(told, "6.2.2.4-05", "what an end is told whose stream was reset", "nothing", "an event")
     if tells and t.params["how"] == "err":
         t.until(lambda: p.a.state() == "ERR", t.bound_us)

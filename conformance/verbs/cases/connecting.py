@@ -6,7 +6,7 @@ from conformance.verbs.cases.states import second
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Pair, alive, connect, flushed, good, has_read, join, message, nodes, pair, receives, returned, said, start,
+    OK, REFUSED, Pair, alive, connect, flushed, good, heard, has_read, join, message, nodes, pair, receives, returned, said, start,
 )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def orderly(t: Verbs) -> None:
             t.reap(sent, p.b.ends_within())
         missing = sum(not wr.wcs for wr in sent)
         t.require(not missing, "6.2.2.2-03", "WRs of an end whose peer closed the stream, without a WC", missing, 0)
-        told = t.until(lambda: bool(t.cms(p.b.end, p.b.qp) or t.events(p.b.end, p.b.qp)), t.bound_us)
+        told = t.until(lambda: heard(t, p.b), t.bound_us)
         t.require(told, "6.2.2.2-04", "what it is told", "nothing", "an event")
         alive(t)
         return

@@ -10,7 +10,7 @@ from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    Node, Pair, alive, connect, event_of, good, has_read, nodes, pair, receives, returned, said, settled, start,
+    Node, Pair, alive, connect, event_of, good, heard, has_read, nodes, pair, receives, returned, said, settled, start,
 )  # fmt: skip
 
 
@@ -230,7 +230,7 @@ def events(t: Verbs) -> None:
         for k, p in enumerate(pairs):
             row = "8.3.3-03" if k % 2 else "8.3.3-04"
             t.require(p.b.qp not in missing, row, "the event of a Write that was refused", "none", "one")
-            told = t.until(lambda p=p: bool(t.events(p.a.end, p.a.qp) or t.cms(p.a.end, p.a.qp)), t.bound_us)  # type: ignore[misc]
+            told = t.until(lambda p=p: heard(t, p.a), t.bound_us)  # type: ignore[misc]
             t.require(told, "6.2.2.3-05", "what the initiator is told", "nothing", "an event")
     elif what == "bystander":
         near = pair(t, 1024)

@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
     add_options(p)
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, books=False)
 
 
 def _sure(score: int) -> str:

@@ -81,7 +81,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--profile", metavar="FILE", help=what)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, books=False)
 
 
 def _jobs(value: str) -> int:

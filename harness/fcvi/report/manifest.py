@@ -15,7 +15,7 @@ from fcvi.engine.files import FileError, encoded, read_file
 
 NAME, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 #: The files of a certificate.
-CERTIFICATE = JSON, HTML, STATEMENT, PDF = ("certificate.json", "certificate.html", "statement.json", "certificate.pdf")
+CERTIFICATE = ("certificate.json", "certificate.html", "statement.json", "certificate.pdf")
 _NAMESPACE, _SIGNER = "fcvi-certificate", "laboratory"
 
 
