@@ -1,6 +1,6 @@
 /* Two threads that read, watch and judge blocks of records in turn. A block stays with the thread that read
- * it, since what one core has written costs another as much to fetch as all else that is done with it. The
- * only place of the harness in C that starts a thread. */
+ * it, since what one core has written costs another as much to fetch as all else that is done with it. Who
+ * has nothing else to do reads the next one. The only place of the harness in C that starts a thread. */
 #include "ahead.h"
 
 #include <pthread.h>
@@ -10,10 +10,13 @@
 #include <string.h>
 
 enum {
-    CALLER,            /* has the even blocks, */
-    HELPER,            /* and the thread the odd ones */
-    BUFFERS = 4,       /* of the capture in a block */
+    CALLER,
+    HELPER,
+    NOBODY,
+    OWN = 2,           /* blocks of a thread: the second is for when the first waits for the caller */
+    BUFFERS = 2,       /* of the capture in a block */
     MOST = 1024,       /* records of a block */
+    SLICE = 64,        /* records between two looks at the other thread */
     ARENA = 1 << 19,   /* bytes of frames that do not lie in the capture's own buffer */
     LONGEST = 1 << 18, /* of a record */
     SPINS = 4000,      /* looks at the other thread before one sleeps */
@@ -23,9 +26,12 @@ enum {
 };
 
 struct block {
+    unsigned long number; /* of the blocks since the beginning */
+    unsigned buffers;     /* that were read */
     unsigned count, next; /* next: the first that is not judged yet */
+    unsigned decoded;     /* behind the last that was */
     unsigned watched;     /* behind the last that was watched, or that was judged without */
-    bool begun;           /* to be watched */
+    bool stopped;         /* before one that is judged without, or behind one that breaks something */
     int status;           /* 1: more blocks follow */
     char why[WHY];
     uint64_t read, size;
@@ -35,6 +41,12 @@ struct block {
     struct fcvi_monitor_finding list[FOUND];
     struct judge_entry entry[MOST];
     uint8_t arena[ARENA];
+};
+
+/* What only one of the threads looks at. */
+struct own {
+    struct block *block[OWN]; /* in the order of their numbers */
+    unsigned pending;         /* that are read, or being read, and not judged */
 };
 
 struct ahead {
@@ -47,61 +59,73 @@ struct ahead {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     atomic_ulong read, watched, judged; /* blocks, since the beginning */
+    atomic_uint reader;                 /* who reads the next one */
     atomic_bool last;                   /* none follows those that were read */
-    atomic_bool found; /* there is something to show in the thread's block, and the thread waits */
+    atomic_bool found; /* there is something to show in the helper's block, of which it judges no more */
     atomic_bool stop;
-    struct block *block[2];
-    const struct block *end; /* the last one, when it was judged */
-    uint64_t bytes, size;    /* of the file: judged, and all */
+    struct own own[2];
+    struct judge_entry *shown; /* what was found */
+    const struct block *end;   /* the last one, when it was judged */
+    uint64_t bytes, size;      /* of the file: judged, and all */
 };
 
 /* ---- whose turn it is ---- */
 
-typedef bool awaited(const struct ahead *ahead, unsigned long block);
-
-static bool can_read(const struct ahead *a, unsigned long block)
+static bool is_ready(const struct ahead *a, const struct block *b)
 {
-    return a->read >= block || a->last || a->stop;
+    return b->decoded == b->count && (a->watched > b->number || b->stopped);
 }
 
-static bool can_watch(const struct ahead *a, unsigned long block)
+/* Of its own blocks, the one whose turn it is to be judged. */
+static struct block *in_turn(const struct ahead *a, unsigned who)
 {
-    return a->watched == block || a->stop;
+    struct block *b = a->own[who].block[0];
+    return a->own[who].pending != 0 && b->number == a->judged && a->read > b->number && is_ready(a, b) ? b
+                                                                                                       : NULL;
 }
 
-static bool can_judge(const struct ahead *a, unsigned long block)
+/* A second block would push the first one out of the core's cache. */
+static unsigned room(const struct ahead *a)
 {
-    return a->judged == block || a->stop;
+    return a->found ? OWN : 1;
 }
 
-static bool is_handed_over(const struct ahead *a, unsigned long block)
+static bool can_prepare(const struct ahead *a, unsigned who)
 {
-    return a->judged > block || a->found;
+    const struct own *own = &a->own[who];
+    if (a->reader == who)
+        return true;
+    for (unsigned i = 0; i < own->pending; i++)
+        if (own->block[i]->decoded < own->block[i]->count ||
+            (a->watched == own->block[i]->number && !own->block[i]->stopped))
+            return true;
+    return own->pending < room(a) && a->reader == NOBODY && !a->last;
 }
 
-static bool can_watch_next(const struct ahead *a, unsigned long block)
+static bool is_over(const struct ahead *a)
 {
-    return can_watch(a, block + 1) || is_handed_over(a, block);
+    return a->last && a->judged == a->read;
 }
 
-static bool may_go_on(const struct ahead *a, unsigned long block)
+/* Whether a thread has something to do. */
+static bool is_wanted(const struct ahead *a, unsigned who)
 {
-    (void)block;
-    return !a->found || a->stop;
+    const bool judges = a->found ? who == CALLER : in_turn(a, who) != NULL;
+    return judges || can_prepare(a, who) || is_over(a) || a->stop;
 }
 
 /* The other thread is soon done as a rule: to sleep and to be woken takes as long as many frames. */
-static void await(struct ahead *a, awaited *what, unsigned long block)
+static void await(struct ahead *a, unsigned who)
 {
     for (unsigned i = 0; i < SPINS; i++) {
-        if (what(a, block))
+        if (is_wanted(a, who))
             return;
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
 #endif
     }
     pthread_mutex_lock(&a->lock);
-    while (!what(a, block))
+    while (!is_wanted(a, who))
         pthread_cond_wait(&a->changed, &a->lock);
     pthread_mutex_unlock(&a->lock);
 }
@@ -148,91 +172,138 @@ static bool read_buffer(struct ahead *a, struct block *b)
     return false;
 }
 
-static void read_block(struct ahead *a, struct block *b)
+static void begin(struct ahead *a, struct block *b)
 {
-    b->count = b->next = b->watched = 0;
-    b->begun = false;
+    b->number = a->read;
+    b->buffers = b->count = b->next = b->decoded = b->watched = 0;
+    b->stopped = false;
+    b->found = (struct fcvi_monitor_findings){b->list, FOUND, 0};
     b->used = 0;
     b->status = 1;
-    bool more = true;
-    for (unsigned i = 0; i < BUFFERS && more; i++) {
-        more = read_buffer(a, b);
-        b->buffer[i] = fcvi_capture_swap(a->capture, b->buffer[i]);
-    }
-    fcvi_capture_progress(a->capture, &b->read, &b->size);
 }
 
-static void decode(const struct ahead *a, struct block *b)
+/* One more buffer of the block, whose turn it is. */
+static void read_some(struct ahead *a, struct block *b)
 {
-    for (struct judge_entry *e = b->entry; e < b->entry + b->count; e++) {
+    const bool more = read_buffer(a, b);
+    b->buffer[b->buffers] = fcvi_capture_swap(a->capture, b->buffer[b->buffers]);
+    if (++b->buffers < BUFFERS && more)
+        return;
+    fcvi_capture_progress(a->capture, &b->read, &b->size);
+    a->read = b->number + 1;
+    if (b->status != 1)
+        a->last = true;
+    a->reader = NOBODY; /* not before it is said that none follows */
+    tell(a);
+}
+
+static void decode_some(const struct ahead *a, struct block *b)
+{
+    const unsigned end = b->count - b->decoded > SLICE ? b->decoded + SLICE : b->count;
+    for (; b->decoded < end; b->decoded++) {
+        struct judge_entry *e = &b->entry[b->decoded];
         fcvi_judge_decode(e);
         e->watched = JUDGE_UNWATCHED;
+        e->rev1 = false;
         if (a->monitor != NULL && e->record.kind == CAPTURE_FRAME)
             e->hint = fcvi_monitor_where(a->monitor, &e->frame, e->record.network);
     }
 }
 
-/* Reads this block when those before it were read. False: there is none. */
-static bool read_in_turn(struct ahead *a, unsigned long block)
+/* ---- watching ---- */
+
+/* Goes on until the next record that only `take` can judge, or that breaks something. The turn is the next
+ * block's when all of this one was watched. */
+static void watch_some(struct ahead *a, struct block *b)
 {
-    struct block *b = a->block[block % 2];
-    await(a, can_read, block);
-    if (a->read > block)
-        return true;
-    if (a->last || a->stop)
-        return false;
-    read_block(a, b);
-    if (b->status != 1)
-        a->last = true;
-    a->read = block + 1;
+    const unsigned left = b->count - b->watched, some = left > SLICE ? SLICE : left;
+    const unsigned done =
+        a->watch == NULL ? left : (unsigned)a->watch(a->context, &b->entry[b->watched], some, &b->found);
+    b->watched += done;
+    b->stopped = done < some || b->found.count != 0;
+    if (b->watched < b->count)
+        return;
+    a->watched = b->number + 1;
     tell(a);
-    decode(a, b);
+}
+
+/* Goes on again behind what stopped it. */
+static void watch_on(struct ahead *a, struct block *b)
+{
+    b->found.count = 0;
+    b->stopped = false;
+    while (a->watched == b->number && !b->stopped)
+        watch_some(a, b);
+}
+
+/* ---- before a block is judged ---- */
+
+/* Whether the thread reads the next block from now on. */
+static bool claim(struct ahead *a, unsigned who)
+{
+    struct own *own = &a->own[who];
+    unsigned nobody = NOBODY;
+    if (own->pending >= room(a) || a->last || !atomic_compare_exchange_strong(&a->reader, &nobody, who))
+        return false;
+    if (a->last) { /* since the look at it */
+        a->reader = NOBODY;
+        return false;
+    }
+    begin(a, own->block[own->pending++]);
     return true;
 }
 
-/* ---- watching ---- */
-
-/* Goes on to the next record that only `take` can judge, or that breaks something. The turn is the next
- * block's when all of this one was watched. */
-static void watch_block(struct ahead *a, struct block *b, unsigned long block)
+/* A slice of what is done with a thread's own blocks before they are judged; what the other thread may wait
+ * for comes first. False: none can be done now. */
+static bool prepare_some(struct ahead *a, unsigned who)
 {
-    b->begun = true;
-    b->found = (struct fcvi_monitor_findings){b->list, FOUND, 0};
-    b->watched += a->watch == NULL ? b->count - b->watched
-                                   : (unsigned)a->watch(a->context, &b->entry[b->watched],
-                                                        b->count - b->watched, &b->found);
-    if (b->watched < b->count)
-        return;
-    a->watched = block + 1;
-    tell(a);
+    struct own *own = &a->own[who];
+    const bool reads = a->reader == who;
+    for (unsigned i = 0; i + reads < own->pending; i++) {
+        struct block *b = own->block[i];
+        if (b->decoded < b->count) {
+            decode_some(a, b);
+            return true;
+        }
+        if (a->watched == b->number && !b->stopped) {
+            watch_some(a, b);
+            return true;
+        }
+    }
+    if (!reads && !claim(a, who))
+        return false;
+    read_some(a, own->block[own->pending - 1]);
+    return true;
 }
 
 /* ---- judging ---- */
 
 /* Whether there is something to show. */
-static bool judge(struct ahead *a, struct block *b, unsigned long block)
+static bool judge(struct ahead *a, struct block *b)
 {
     bool shown = false;
-    if (!b->begun)
-        watch_block(a, b, block);
     while (b->next < b->count && !shown) {
         const bool watched = b->next < b->watched;
         const unsigned most = watched ? b->watched - b->next : 1;
         b->next += (unsigned)a->take(a->context, &b->entry[b->next], most, &b->found, &shown);
-        if (watched)
-            continue;
-        b->watched = b->next;
-        watch_block(a, b, block);
+        if (!watched)
+            b->watched = b->next;
+        if (b->stopped && b->next == b->watched)
+            watch_on(a, b);
     }
     return shown;
 }
 
-static void end_block(struct ahead *a, const struct block *b)
+static void end_block(struct ahead *a, unsigned who, struct block *b)
 {
+    struct own *own = &a->own[who];
     a->bytes = b->read;
     a->size = b->size;
     if (b->status != 1)
         a->end = b;
+    own->pending--;
+    own->block[0] = own->block[1];
+    own->block[1] = b;
     a->judged++;
     tell(a);
 }
@@ -240,21 +311,18 @@ static void end_block(struct ahead *a, const struct block *b)
 static void *run(void *context)
 {
     struct ahead *a = context;
-    for (unsigned long block = HELPER; read_in_turn(a, block); block += 2) {
-        struct block *b = a->block[HELPER];
-        await(a, can_watch, block);
-        if (a->stop)
-            break;
-        watch_block(a, b, block);
-        await(a, can_judge, block);
-        if (a->stop)
-            break;
-        while (!a->stop && judge(a, b, block)) {
+    while (!a->stop && !is_over(a)) {
+        struct block *b = a->found ? NULL : in_turn(a, HELPER);
+        if (b == NULL && !prepare_some(a, HELPER))
+            await(a, HELPER);
+        if (b == NULL)
+            continue;
+        if (judge(a, b)) {
+            a->shown = &b->entry[b->next - 1];
             a->found = true;
             tell(a);
-            await(a, may_go_on, block);
-        }
-        end_block(a, b);
+        } else
+            end_block(a, HELPER, b);
     }
     return NULL;
 }
@@ -268,44 +336,33 @@ static int ended(const struct block *b, char *error, size_t size)
     return b->status;
 }
 
-/* The thread judges its block, or goes on with it when the caller comes back, and the caller reads and
- * watches its next one. Whether something is to be shown. */
-static bool let_judge(struct ahead *a, unsigned long block)
-{
-    if (read_in_turn(a, block + 1)) {
-        struct block *next = a->block[CALLER];
-        if (!next->begun)
-            await(a, can_watch_next, block);
-        if (!next->begun && can_watch(a, block + 1))
-            watch_block(a, next, block + 1);
-    }
-    await(a, is_handed_over, block);
-    return a->found;
-}
-
+/* It returns only where the helper judges nothing: it has found something, or the turn is the caller's. */
 int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
 {
-    if (a->found) { /* and was shown: what the thread has read, it judges for less */
+    if (a->found) { /* and was shown */
         a->found = false;
         tell(a);
     }
-    for (unsigned blocks = 0;; blocks++) {
-        const unsigned long block = a->judged;
-        struct block *b = a->block[block % 2];
-        if (a->end != NULL)
-            return ended(a->end, error, size);
-        const bool others = block % 2 == HELPER;
-        if (!others && blocks > PATIENCE)
+    unsigned blocks = 0;
+    while (!is_over(a)) {
+        if (a->found) {
+            *shown = a->shown;
+            return 1;
+        }
+        struct block *b = in_turn(a, CALLER);
+        if (b == NULL && !prepare_some(a, CALLER))
+            await(a, CALLER);
+        if (b == NULL)
+            continue;
+        if (blocks++ > PATIENCE)
             return 2;
-        if (block % 2 == CALLER)
-            (void)read_in_turn(a, block); /* where it was not read while the thread judged */
-        if (others ? let_judge(a, block) : judge(a, b, block)) {
+        if (judge(a, b)) {
             *shown = &b->entry[b->next - 1];
             return 1;
         }
-        if (!others)
-            end_block(a, b);
+        end_block(a, CALLER, b);
     }
+    return ended(a->end, error, size);
 }
 
 void fcvi_ahead_progress(const struct ahead *a, uint64_t *read, uint64_t *size)
@@ -326,12 +383,18 @@ static bool start(struct ahead *a)
     return started;
 }
 
+static void free_block(struct block *b)
+{
+    for (unsigned n = 0; b != NULL && n < BUFFERS; n++)
+        free(b->buffer[n]);
+    free(b);
+}
+
 static void release(struct ahead *a)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        for (unsigned n = 0; a->block[i] != NULL && n < BUFFERS; n++)
-            free(a->block[i]->buffer[n]);
-        free(a->block[i]);
+    for (unsigned i = 0; i < OWN; i++) {
+        free_block(a->own[CALLER].block[i]);
+        free_block(a->own[HELPER].block[i]);
     }
     pthread_mutex_destroy(&a->lock);
     pthread_cond_destroy(&a->changed);
@@ -340,21 +403,27 @@ static void release(struct ahead *a)
 
 static struct block *new_block(void)
 {
-    struct block *b = malloc(sizeof *b);
-    if (b == NULL)
-        return NULL;
-    b->status = 1;
-    bool whole = true;
-    for (unsigned n = 0; n < BUFFERS; n++) {
+    struct block *b = calloc(1, sizeof *b);
+    bool whole = b != NULL;
+    for (unsigned n = 0; whole && n < BUFFERS; n++) {
         b->buffer[n] = malloc(fcvi_capture_buffer());
-        whole &= b->buffer[n] != NULL;
+        whole = b->buffer[n] != NULL;
     }
     if (whole)
         return b;
-    for (unsigned n = 0; n < BUFFERS; n++)
-        free(b->buffer[n]);
-    free(b);
+    free_block(b);
     return NULL;
+}
+
+static bool has_blocks(struct ahead *a)
+{
+    bool whole = true;
+    for (unsigned i = 0; i < OWN; i++) {
+        a->own[CALLER].block[i] = new_block();
+        a->own[HELPER].block[i] = new_block();
+        whole &= a->own[CALLER].block[i] != NULL && a->own[HELPER].block[i] != NULL;
+    }
+    return whole;
 }
 
 struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor *monitor,
@@ -368,11 +437,10 @@ struct ahead *fcvi_ahead_open(struct capture *capture, const struct fcvi_monitor
     a->watch = watch;
     a->take = take;
     a->context = context;
+    a->reader = NOBODY;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
-    a->block[CALLER] = new_block();
-    a->block[HELPER] = new_block();
-    if (a->block[CALLER] != NULL && a->block[HELPER] != NULL && start(a))
+    if (has_blocks(a) && claim(a, CALLER) && start(a)) /* what is judged first waits for the caller to ask */
         return a;
     release(a);
     return NULL;

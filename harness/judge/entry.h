@@ -20,6 +20,7 @@ struct judge_entry {
     uint32_t place;  /* for flows.c */
     bool fault;      /* the codec has findings */
     bool message;    /* for flows.c */
+    bool rev1;       /* for flows.c: it was watched, and is of ports that speak Rev 1.0 */
     uint8_t watched; /* enum judge_watched */
 };
 

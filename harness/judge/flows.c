@@ -683,7 +683,7 @@ static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *
 }
 
 /* The IU is of ports that speak Rev 1.0. */
-__attribute__((noinline)) static bool is_rev1(struct fcvi_flows *f, const struct judge_entry *e)
+__attribute__((noinline)) static bool is_rev1(const struct fcvi_flows *f, const struct judge_entry *e)
 {
     const struct capture_record *r = &e->record;
     if (fcvi_judge_damaged(&r->frame))
@@ -833,7 +833,7 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     }
     const struct fcvi_frame *v = &e->frame;
     count(f, v);
-    if (!is_usual(f, e) && is_rev1(f, e))
+    if (e->watched == JUDGE_UNWATCHED ? !is_usual(f, e) && is_rev1(f, e) : e->rev1)
         return take_rev1(f, e, seen, findings);
     if (e->fault) {
         fcvi_judge_fault(e, findings);
@@ -857,22 +857,27 @@ static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_s
     return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
 }
 
-/* fcvi_ahead_watch: whole frames in which the codec finds nothing, of ports that speak the edition of 2007.
- */
+/* fcvi_ahead_watch: whole frames in which the codec finds nothing. Of ports that speak Rev 1.0 the monitor
+ * sees none. */
 static size_t watch_some(void *context, struct judge_entry *first, size_t count,
                          struct fcvi_monitor_findings *found)
 {
     const struct fcvi_flows *f = context;
     for (struct judge_entry *e = first; e < first + count; e++) {
         const bool frame = e->record.kind == CAPTURE_FRAME && e->record.unusual == 0;
-        if (!frame || e->fault || !is_usual(f, e))
+        if (!frame || e->fault)
             return (size_t)(e - first);
         if (e + FETCHED < first + count && e[FETCHED].record.kind == CAPTURE_FRAME)
             fcvi_monitor_fetch(f->monitor, e[FETCHED].hint);
+        e->watched = JUDGE_WATCHED;
+        e->rev1 = !is_usual(f, e) && is_rev1(f, e);
+        if (e->rev1)
+            continue;
         fcvi_judge_watch(f->monitor, f->before + e->record.number, e, false, found);
-        e->watched = found->count > 0 ? JUDGE_BROKEN : JUDGE_WATCHED;
-        if (found->count > 0)
-            return (size_t)(e - first) + 1;
+        if (found->count == 0)
+            continue;
+        e->watched = JUDGE_BROKEN;
+        return (size_t)(e - first) + 1;
     }
     return count;
 }
