@@ -4,7 +4,8 @@ set -euo pipefail
 out=$1
 shift
 root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+part=$out.$$ # another lane may be making the same
+trap 'rm -rf "$root" "$part"' EXIT
 mkdir -p "$root/bin" "$root/lib/x86_64-linux-gnu" "$root/lib64" "$root/usr/lib/x86_64-linux-gnu/libibverbs" "$root/etc/libibverbs.d"
 cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
 cp -L /lib/x86_64-linux-gnu/libgcc_s.so.1 "$root/lib/x86_64-linux-gnu/" # a thread that ends asks for it
@@ -19,5 +20,5 @@ for program in "$@"; do
 done | sort -u | while read -r library; do
     cp -L "$library" "$root/lib/x86_64-linux-gnu/"
 done
-(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$out.part"
-mv "$out.part" "$out"
+(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$part"
+mv "$part" "$out"
