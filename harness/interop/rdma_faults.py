@@ -53,6 +53,7 @@ NOT_HERE = {
     "siw": {
         "window-*": "siw has no windows",
         "not-invalidated": "siw has no Invalidate Local",
+        "idle-is-not-entered": "siw stays in Error without it, too, and its query tells RESET in every state",
         "odd-refuses-in-idle": "the query of siw tells RESET in every state, so that this provider refuses in RTS, too",
     },
 }
