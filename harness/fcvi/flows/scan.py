@@ -39,13 +39,13 @@ _FRAME = _members("struct fcvi_frame", "fc", "dh").unpack_from
 
 
 class Scan:
-    """Captures as one stream. After each step the members are those of the record: its ``number`` in its file, ``time_us`` and
+    """Captures as one stream. After each step the members are those of the record: its ``number`` over all files, ``time_us`` and
     ``network`` (struct capture_record), and ``why``, ``flow``, ``other``, ``missing`` and ``earlier`` (struct fcvi_flow_seen).
 
     ahead: a second thread takes turns at reading and judging.
     """
 
-    time_us = network = why = missing = earlier = _number = _kind = _bytes = _length = 0
+    number = time_us = network = why = missing = earlier = _kind = _bytes = _length = 0
     flow = other = NONE
 
     def __init__(
@@ -76,8 +76,9 @@ class Scan:
         capture = opened(path, error, self._limits)
         if capture == ffi.NULL:
             raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
-        self.files.append((int(self.tally.records), path))
-        lib.fcvi_flows_take(self._flows, capture, self.tally.records)
+        before = int(self.tally.records)
+        self.files.append((before, path))
+        lib.fcvi_flows_take(self._flows, capture, before)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
         if self._ahead:  # where there is no thread to be had it goes on without
             lib.fcvi_flows_ahead(self._flows, watch)
@@ -89,7 +90,8 @@ class Scan:
                     raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
                 if status == 1:
                     record, seen, _ = self._in_c
-                    self._number, self.time_us, self.network, self._kind, self._bytes, self._length = _RECORD(record)
+                    number, self.time_us, self.network, self._kind, self._bytes, self._length = _RECORD(record)
+                    self.number = before + number
                     self.why, self.flow, self.other, self.missing, self.earlier = _SEEN(seen)
                     yield
                 self.tick()
@@ -101,10 +103,6 @@ class Scan:
     def tally(self) -> Any:
         """What the records were (struct fcvi_flow_tally)."""
         return lib.fcvi_flows_tally(self._flows)
-
-    def number(self) -> int:
-        """Of the record, counted over all files."""
-        return self.files[-1][0] + self._number
 
     def place(self, number: int) -> tuple[str, int]:
         """The file of a record counted over all files, and its number there."""

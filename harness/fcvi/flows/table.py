@@ -40,7 +40,9 @@ _OLD = {
     0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
     0x19: "CONNECT_RESP2", 0x1A: "DISCONNECT_RESP",
 }  # fmt: skip
-_WITH_STATUS, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x12
+_WITH_STATUS, _CONNECT_RQST, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x10, 0x12
+_WITH_PAYLOAD = frozenset((0x10, 0x18))
+_CONNECT_RESPS = frozenset(("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3"))
 _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
 _MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
@@ -107,15 +109,11 @@ class Flow:
         self.final = False  # the C table has forgotten what is under way
 
     def add(self, step: Step) -> None:
-        """Keep a frame."""
+        """Keep a frame, which belongs to it."""
         if len(self.steps) < MOST_STEPS:
             self.steps.append(step)
         else:
             self.steps_left_off += 1
-        self.seen(step)
-
-    def seen(self, step: Step) -> None:
-        """A frame belongs to it."""
         if not self.first:
             self.first, self.first_us = step.number, step.time_us
         self.last, self.last_us = step.number, step.time_us
@@ -234,7 +232,7 @@ class Table:
 
     def _step(self, name: str, data: bytes, what: Optional[dict[str, Any]] = None) -> Step:
         d_id, s_id, ox_id, rx_id = _HEADER(data)
-        return Step(self.scan.number(), self.scan.time_us, s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
+        return Step(self.scan.number, self.scan.time_us, s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
 
     def _odd(self) -> Step:
         scan = self.scan
@@ -416,30 +414,28 @@ class Table:
                 what["setup_abort"], what["by_application"] = flags >> 2 & 1, flags >> 1 & 1
         what["retry"] = flags >> _RETRY_BIT[opcode] & 1 if opcode in _RETRY_BIT else 0
         step = self._step(name, data, what)
-        body = data[at + 32 :]
-        if name in ("CONNECT_RQST", "CONNECT_RESP1"):
-            step, joined = self._joined(network, step, data, body)
-            if joined is None:
+        if opcode in _WITH_PAYLOAD:
+            step, body = self._joined(network, step, data, data[at + 32 :])
+            if body is None:
                 return step
-            body = joined
-        if len(body) >= 8 and name in ("CONNECT_RQST", "CONNECT_RESP1") and number(body, 6, 2) != 1:
-            step.what["revision"] = number(body, 6, 2)
-            self._is_old(step)
-        if name.startswith("opcode"):
+            if len(body) >= 8 and number(body, 6, 2) != 1:
+                step.what["revision"] = number(body, 6, 2)
+                self._is_old(step)
+            if opcode == _CONNECT_RQST:
+                self._request(network, step, body, flags & 7)
+                return step
+        elif opcode not in _IU:
             self._event(step)
             return step
-        if name == "CONNECT_RQST":
-            self._request(network, step, body, flags & 7)
-            return step
+        else:
+            body = b""
+        handle = _WORD(data, at)[0]
         flow = self._setup_of(network, step)
         if flow is None:
-            handle = number(data, at, 4)
             place = self.scan.find(network, step.target, handle)
-            flow = self._flow_of(place[0]) if place is not None else None
-        if flow is None:
-            flow = self._unknown(network, step)
+            flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
         flow.add(step)
-        self._answer(network, flow, step, body)
+        self._answer(network, flow, step, body, handle)
         return step
 
     def _joined(self, network: int, step: Step, data: bytes, body: bytes) -> tuple[Step, Optional[bytes]]:
@@ -484,29 +480,22 @@ class Table:
             flow.addresses = [_address(body[12:160]), _address(body[160:308])]
             flow.level, flow.sizes[0] = body[310], number(body, 312, 4)
 
-    def _answer(self, network: int, flow: Flow, step: Step, body: bytes) -> None:
-        if step.name == "CONNECT_RESP1" and not step.what["refused"]:
-            flow.state = "answered"
-            asked = [s for s in flow.named("CONNECT_RQST") if s.ox_id == step.ox_id]
-            if asked and asked[-1].what["handle"] != NONE:
-                self.scan.bind(flow.index, flow.ids.index(step.target), asked[-1].what["handle"])
-            if len(body) >= 12:
-                self.scan.bind(flow.index, flow.ids.index(step.sender), number(body, 8, 4))
-            if len(body) >= _FIXED:
-                flow.sizes[1] = number(body, 312, 4)
-                flow.addresses[1] = flow.addresses[1] or _address(body[12:160])
-        elif step.name.startswith("CONNECT_RESP") and step.what["refused"]:
-            flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
-            self._close(flow)
-        elif flow.ended == "refused" and step.name.startswith("CONNECT_RESP"):
-            return  # the four IUs of a refusal
-        elif step.name == "CONNECT_RESP2":
-            flow.state = "confirmed"
-            self._bind_from_header(flow, step)
-        elif step.name == "CONNECT_RESP3":
-            flow.state = "open"
-            self._bind_from_header(flow, step)
-            flow.setup_us = step.time_us - flow.asked_us if flow.setup_seen else None
+    def _answer(self, network: int, flow: Flow, step: Step, body: bytes, handle: int) -> None:
+        if step.name in _CONNECT_RESPS:
+            if step.what["refused"]:
+                flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
+                self._close(flow)
+            elif step.name == "CONNECT_RESP1":
+                self._accepted(flow, step, body)
+            elif flow.ended == "refused":
+                return  # the four IUs of a refusal
+            elif step.name == "CONNECT_RESP2":
+                flow.state = "confirmed"
+                self._bind_from_header(flow, step, handle)
+            else:
+                flow.state = "open"
+                self._bind_from_header(flow, step, handle)
+                flow.setup_us = step.time_us - flow.asked_us if flow.setup_seen else None
         elif step.name == "DISCONNECT_RQST":
             flow.ended = flow.ended if flow.ended == "timed out" else "disconnected"
             flow.ended_by = flow.ended_by if flow.ended_by is not None else step.sender
@@ -519,11 +508,21 @@ class Table:
         elif step.name == "DISCONNECT_RESP":
             self._close(flow)
 
-    def _bind_from_header(self, flow: Flow, step: Step) -> None:
+    def _accepted(self, flow: Flow, step: Step, body: bytes) -> None:
+        flow.state = "answered"
+        asked = [s for s in flow.named("CONNECT_RQST") if s.ox_id == step.ox_id]
+        if asked and asked[-1].what["handle"] != NONE:
+            self.scan.bind(flow.index, flow.ids.index(step.target), asked[-1].what["handle"])
+        if len(body) >= 12:
+            self.scan.bind(flow.index, flow.ids.index(step.sender), _WORD(body, 8)[0])
+        if len(body) >= _FIXED:
+            flow.sizes[1] = number(body, 312, 4)
+            flow.addresses[1] = flow.addresses[1] or _address(body[12:160])
+
+    def _bind_from_header(self, flow: Flow, step: Step, handle: int) -> None:
         """The receiver's handle is in the Device_Header too (5.3.2), where the payload that told it is cut off."""
-        side, at = flow.ids.index(step.target), self.scan.device_header()
-        handle = NONE if at is None else number(self.scan.data(), at, 4)
-        if handle != NONE and int(self.scan.at(flow.index).handle[side]) == NONE:
+        side = flow.ids.index(step.target)
+        if handle != NONE and self.scan.at(flow.index).handle[side] == NONE:
             self.scan.bind(flow.index, side, handle)
 
     def _close(self, flow: Flow) -> None:
