@@ -7,7 +7,8 @@ A lane boots one guest for two Queue Pairs on one device; `--pair` boots two, jo
 Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded
 deviations. `rdma_choose.py` writes that list from the report of a run of all. With `--all` those that end the guest's kernel are
 run as well, each in a boot of its own. `--boots N` boots a lane N times and prints each variant whose verdict was not the same
-every time; `IMAGES/boots-KIND-GUESTS.json` has the verdicts of every variant, and is written after each boot.
+every time; `IMAGES/boots-KIND-GUESTS.json` has the verdicts of every variant, and is written after each boot. A recorded deviation
+that the provider decides by a race of its own is told apart from the verdict.
 
 Exit status: 0 all as recorded, 1 not, or a guest died, 3 it cannot be run here: QEMU, a module or a download is missing (the reason
 is said: skipped, because ...).
@@ -16,6 +17,7 @@ is said: skipped, because ...).
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import json
 import shutil
@@ -58,6 +60,9 @@ UNDECIDED = {
     "rxe": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"),
     "siw": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed", "VERBS.8/illegal", "VERBS.15/peer-read"),
 }
+#: Recorded deviations that the provider decides by a race of its own, and why. A variant in which one shows in some boots and not
+#: in others has one verdict; how often it showed is told.
+RACES = {"siw": {"VERBS-8.2.2-02": "whether a Read is overtaken depends on when its Response comes"}}
 #: The status of a program that a segmentation fault ended.
 _SEGMENTATION = 139
 _SANITIZED = 1  # what ASan makes of it
@@ -112,11 +117,20 @@ def chosen(kind: str) -> str:
     return ",".join(line for line in lines if line)
 
 
-def verdicts(report: Path) -> dict[str, str]:
-    """What each variant of a run came to; nothing when it had no report."""
+def verdicts(report: Path, kind: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What each variant of a run came to, and the races that showed in it; nothing when the run had no report. A declared
+    deviation is a part of the verdict, unless it is such a race.
+    """
     file = report / "report.json"
     found = json.loads(file.read_text())["results"] if file.exists() else []
-    return {one["id"]: " ".join(filter(None, (one["verdict"], one.get("qualifier")))) for one in found}
+    words, lost = {}, {}
+    for one in found:
+        races = sorted(set(one["broken"]) & set(RACES.get(kind, {})))
+        told = one.get("qualifier") if one["verdict"] != "pass" or set(one["broken"]) - set(races) else ""
+        words[one["id"]] = " ".join(filter(None, (one["verdict"], told)))
+        if races and one["verdict"] == "pass":
+            lost[one["id"]] = races
+    return words, lost
 
 
 def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = ()) -> int:
@@ -237,19 +251,27 @@ def flickered(boots: list[dict[str, str]]) -> list[str]:
             for variant, came in counted(boots).items() if len(came) > 1]  # fmt: skip
 
 
-def compare(kind: str, boots: list[dict[str, str]], file: Path) -> None:
+def raced(kind: str, lost: list[dict[str, list[str]]]) -> list[str]:
+    """A line for each variant and race that showed in some of these boots and not in others."""
+    seen = collections.Counter((variant, row) for boot in lost for variant, rows in boot.items() for row in rows)
+    return [f"{variant}: {row} showed in {times} of {len(lost)} boots: {RACES[kind][row]}"
+            for (variant, row), times in sorted(seen.items()) if times < len(lost)]  # fmt: skip
+
+
+def compare(kind: str, boots: list[dict[str, str]], lost: list[dict[str, list[str]]], file: Path) -> None:
     """Say and keep what the boots so far have in common."""
     counts, lines = counted(boots), flickered(boots)
-    file.write_text(json.dumps({"boots": len(boots), "verdicts": counts}, indent=1) + "\n")
+    file.write_text(json.dumps({"boots": len(boots), "verdicts": counts, "races": raced(kind, lost)}, indent=1) + "\n")
     same = len(counts) - len(lines)
     print(f"interop-rdma: {kind}: {same} of {len(counts)} variants had the same verdict in all {len(boots)} boots", flush=True)
-    for line in lines:
+    for line in (*lines, *raced(kind, lost)):
         print(f"    {line}", flush=True)
 
 
 def lane(images: Path, kind: str, args: argparse.Namespace, overlay: str) -> int:
     """As many boots as are wanted. 0 when each is as recorded and all have the same verdicts."""
     boots: list[dict[str, str]] = []
+    lost: list[dict[str, list[str]]] = []
     status, count = 0, 2 if args.pair else 1
     report = images / f"report-{kind}-{count}"
     for _ in range(args.boots):
@@ -261,9 +283,11 @@ def lane(images: Path, kind: str, args: argparse.Namespace, overlay: str) -> int
         except (rdma_vm.GuestError, subprocess.TimeoutExpired) as why:
             print(f"interop-rdma: {kind}: error: {why}", file=sys.stderr)
             status = 1
-        boots.append(verdicts(report))
+        words, races = verdicts(report, kind)
+        boots.append(words)
+        lost.append(races)
         if args.boots > 1:
-            compare(kind, boots, images / f"boots-{kind}-{count}.json")
+            compare(kind, boots, lost, images / f"boots-{kind}-{count}.json")
     return max(status, 1 if flickered(boots) else 0)
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def _no_image(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _report(report: Path, verdicts: dict[str, str]) -> None:
     report.mkdir()
-    results = [{"id": name, "verdict": verdict, "qualifier": None} for name, verdict in verdicts.items()]
+    results = [{"id": name, "verdict": verdict, "qualifier": None, "broken": []} for name, verdict in verdicts.items()]
     (report / "report.json").write_text(json.dumps({"results": results}))
 
 
@@ -85,7 +86,39 @@ def test_each_variant_has_its_verdicts_of_all_boots(
     boots[:0] = [{"VERBS.1": "pass"}]
     assert rdma.main([str(tmp_path), "rxe", "--boots", "2"]) == 1
     kept = json.loads((tmp_path / "boots-rxe-1.json").read_text())
-    assert kept == {"boots": 2, "verdicts": {"VERBS.1": {"pass": 1, "not run": 1}}}
+    assert kept == {"boots": 2, "verdicts": {"VERBS.1": {"pass": 1, "not run": 1}}, "races": []}
+
+
+def test_a_race_of_the_provider_is_told_apart_from_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A deviation that may show or not flickers only where it is not known to be one; a failure always does."""
+    row, other = next(iter(rdma.RACES["siw"])), "VERBS-9-09"
+    plain, lost, more = ("pass", None, []), ("pass", "deviation", [row]), ("pass", "deviation", [row, other])
+    boots = [{"A": plain, "B": lost, "C": lost}, {"A": lost, "B": more, "C": lost}]
+
+    def boot(*words: Any) -> int:
+        came = boots.pop(0)
+        results = [{"id": name, "verdict": v, "qualifier": q, "broken": rows} for name, (v, q, rows) in came.items()]
+        words[-1].mkdir()
+        (words[-1] / "report.json").write_text(json.dumps({"results": results}))
+        return 0
+
+    monkeypatch.setattr(rdma, "one_boot", boot)
+    assert rdma.main([str(tmp_path), "siw", "--boots", "2"]) == 1
+    said = capsys.readouterr().out
+    assert "2 of 3 variants had the same verdict in all 2 boots" in said
+    assert "    B: 1 times pass, 1 times pass deviation\n" in said and f"    A: {row} showed in 1 of 2 boots: " in said
+    assert f"B: {row} showed" not in said and "C: " not in said  # in each of them
+    boots[:0] = [{"A": plain}, {"A": lost}]
+    assert rdma.main([str(tmp_path), "siw", "--boots", "2"]) == 0
+    boots[:0] = [{"A": plain}, {"A": ("fail", None, [row])}]
+    assert rdma.main([str(tmp_path), "siw", "--boots", "2"]) == 1
+
+
+def test_each_race_is_a_recorded_deviation_of_all_cases() -> None:
+    for kind, rows in rdma.RACES.items():
+        assert set(rows) <= rdma_faults.recorded(kind).always
 
 
 def test_the_same_in_every_boot_is_a_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
