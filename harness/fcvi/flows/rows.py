@@ -27,13 +27,14 @@ def _distance(round_trip_us: int) -> float:
 
 def round_trips(table: Table, flow: Flow) -> list[int]:
     """The shortest time from a frame of each side to the other side's answer, as the capture point saw it; -1 unknown."""
-    c, found = table.scan.at(flow.index), []
-    for side in (0, 1):
-        times = [int(c.way[side].fastest_us)] if c.way[side].latencies else []
-        times += [after.time_us - before.time_us for before, after in zip(flow.steps, flow.steps[1:]) if _answers(before, after)
-                  and flow.ids[side] == before.sender]  # fmt: skip
-        found.append(min(times, default=UNKNOWN))
-    return found
+    ways = table.scan.at(flow.index).way
+    times: list[list[int]] = [[int(ways[side].fastest_us)] if ways[side].latencies else [] for side in (0, 1)]
+    for before, after in zip(flow.steps, flow.steps[1:]):
+        if _answers(before, after):
+            for side in (0, 1):
+                if flow.ids[side] == before.sender:
+                    times[side].append(after.time_us - before.time_us)
+    return [min(found, default=UNKNOWN) for found in times]
 
 
 _ANSWERS = {

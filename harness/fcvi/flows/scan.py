@@ -106,7 +106,9 @@ class Scan:
 
     def place(self, number: int) -> tuple[str, int]:
         """The file of a record counted over all files, and its number there."""
-        before, path = max((entry for entry in self.files if entry[0] < number), default=self.files[0])
+        before, path = self.files[0]
+        if len(self.files) > 1:
+            before, path = max((entry for entry in self.files if entry[0] < number), default=self.files[0])
         return path, number - before
 
     def data(self) -> bytes:
