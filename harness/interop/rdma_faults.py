@@ -54,6 +54,7 @@ NOT_HERE = {
         "window-*": "siw has no windows",
         "not-invalidated": "siw has no Invalidate Local",
         "idle-is-not-entered": "siw stays in Error without it, too, and its query tells RESET in every state",
+        "odd-large-qp": "siw takes more than it told where the size of a queue is no power of two (VERBS-8.2.1-09)",
         "odd-refuses-in-idle": "the query of siw tells RESET in every state, so that this provider refuses in RTS, too",
     },
 }
