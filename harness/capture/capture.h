@@ -97,7 +97,8 @@ bool fcvi_capture_is_file(const struct capture *capture);
 uint8_t *fcvi_capture_swap(struct capture *capture, uint8_t *other);
 /** How large the buffers of fcvi_capture_swap are, in bytes. */
 size_t fcvi_capture_buffer(void);
-/** Whether the byte lies in the buffer that the capture has now. */
+/** Whether the byte, of the record last given, lies in the buffer that the capture has now. Of a segment of
+ * FCIP it says false: the frames that follow it lie elsewhere. */
 bool fcvi_capture_holds(const struct capture *capture, const uint8_t *byte);
 
 /** Close the capture and free what it holds. */

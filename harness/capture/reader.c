@@ -286,7 +286,7 @@ size_t fcvi_capture_buffer(void)
 
 bool fcvi_capture_holds(const struct capture *c, const uint8_t *byte)
 {
-    return fcvi_source_holds(c->source, byte);
+    return !c->streamed && fcvi_source_holds(c->source, byte);
 }
 
 void fcvi_capture_close(struct capture *c)

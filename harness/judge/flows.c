@@ -115,6 +115,7 @@ void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow)
 
 void fcvi_flows_close(struct fcvi_flows *flows)
 {
+    fcvi_ahead_close(flows->ahead);
     for (uint32_t i = 0; i < flows->count; i++) {
         fcvi_flows_end(flows, i);
         for (unsigned side = 0; side < 2; side++)
@@ -887,7 +888,7 @@ static void take_found(const struct fcvi_monitor_findings *found, struct fcvi_mo
     size_t kept = found->count < found->capacity ? found->count : found->capacity;
     kept = kept < breaches->capacity ? kept : breaches->capacity;
     memcpy(breaches->list, found->list, kept * sizeof *breaches->list);
-    breaches->count = found->count;
+    breaches->count = kept < breaches->capacity ? kept : found->count; /* no more than are there */
 }
 
 /* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */

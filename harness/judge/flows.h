@@ -113,8 +113,9 @@ void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t
 void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions);
 
 /** A second thread takes its turns at reading and judging the capture that was taken, of a file on a disk;
- * what is found is the same. monitor: the one that fcvi_flows_next will get; NULL: none. False: there is no
- * thread. fcvi_flows_leave ends it, before the capture is closed. */
+ * what is found is the same. monitor: the one that fcvi_flows_next will get; NULL: none. It and
+ * the editions stay until fcvi_flows_leave, which ends the thread before the capture is closed; what of the
+ * capture was not judged then, they may have seen. False: there is no thread. */
 bool fcvi_flows_ahead(struct fcvi_flows *flows, struct fcvi_monitor *monitor);
 /** The capture that was taken is not read any more. */
 void fcvi_flows_leave(struct fcvi_flows *flows);

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from harness.tests import wrappings
 from harness.tests.field import bank
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +108,21 @@ def test_ports_of_both_editions_take_turns_in_one_file(tmp_path: Path) -> None:
     assert old and path.stat().st_size > 1_500_000  # several blocks
     same(path, "flows", "--json")
     same(path, "lint", "--json")
+
+
+def test_a_stream_of_fcip_with_its_acknowledgements(tmp_path: Path) -> None:
+    """Segments that hold a frame, a part of one, or none: whatever is left for the next record, each is judged in its place."""
+    bank.lost_response(Random("ahead")).capture(0, tmp_path / "a.pcap")
+    random, tcp, stream = Random(3225), wrappings.Tcp(), b""
+    for _, data in records_of((tmp_path / "a.pcap").read_bytes()) * 120:
+        stream += wrappings.fcip(wrappings.Frame(data[4:-8], 0x36, 0x41))
+        size = random.choice([len(stream), len(stream), random.randrange(1, len(stream))])
+        tcp.segment(stream[:size], 0)
+        stream = stream[size:]
+        if random.random() < 0.3:
+            tcp.acknowledge(0)
+    path = tmp_path / "fcip.pcap"
+    path.write_bytes(wrappings.pcap(1, tcp.records))
+    assert path.stat().st_size > 1_000_000  # several blocks
+    same(path, "lint", "--json")
+    same(path, "flows", "--json")

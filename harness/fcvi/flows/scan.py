@@ -80,9 +80,9 @@ class Scan:
         self.files.append((before, path))
         lib.fcvi_flows_take(self._flows, capture, before)
         watch = ffi.NULL if self._watch is None else self._watch.pointer
-        if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_flows_ahead(self._flows, watch)
         try:
+            if self._ahead:  # where there is no thread to be had it goes on without
+                lib.fcvi_flows_ahead(self._flows, watch)
             while status := lib.fcvi_flows_next(
                 self._flows, self._record, self._frame, self._seen, self._list, watch, self._breaches, error, _ERROR
             ):
