@@ -80,8 +80,9 @@ static bool is_ready(const struct ahead *a, const struct block *b)
 static struct block *in_turn(const struct ahead *a, unsigned who)
 {
     struct block *b = a->own[who].block[0];
-    return a->own[who].pending != 0 && b->number == a->judged && a->read > b->number && is_ready(a, b) ? b
-                                                                                                       : NULL;
+    if (a->own[who].pending == 0 || b->number != a->judged || a->read <= b->number)
+        return NULL;
+    return is_ready(a, b) ? b : NULL;
 }
 
 /* A second block would push the first one out of the core's cache. */
