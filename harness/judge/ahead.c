@@ -62,6 +62,7 @@ struct ahead {
     atomic_uint reader;                 /* who reads the next one */
     atomic_bool last;                   /* none follows those that were read */
     atomic_bool found; /* there is something to show in the helper's block, of which it judges no more */
+    atomic_bool away;  /* the caller: fcvi_ahead_next has returned */
     atomic_bool stop;
     struct own own[2];
     struct judge_entry *shown; /* what was found */
@@ -85,10 +86,11 @@ static struct block *in_turn(const struct ahead *a, unsigned who)
     return is_ready(a, b) ? b : NULL;
 }
 
-/* A second block would push the first one out of the core's cache. */
+/* A second block would push the first one out of the core's cache; yet nothing else is to be done while the
+ * caller looks at a record. */
 static unsigned room(const struct ahead *a)
 {
-    return a->found ? OWN : 1;
+    return a->found || a->away ? OWN : 1;
 }
 
 static bool can_prepare(const struct ahead *a, unsigned who)
@@ -338,7 +340,7 @@ static int ended(const struct block *b, char *error, size_t size)
 }
 
 /* It returns only where the helper judges nothing: it has found something, or the turn is the caller's. */
-int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
+static int next_found(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
 {
     if (a->found) { /* and was shown */
         a->found = false;
@@ -364,6 +366,14 @@ int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, si
         end_block(a, CALLER, b);
     }
     return ended(a->end, error, size);
+}
+
+int fcvi_ahead_next(struct ahead *a, struct judge_entry **shown, char *error, size_t size)
+{
+    a->away = false;
+    const int status = next_found(a, shown, error, size);
+    a->away = true;
+    return status;
 }
 
 void fcvi_ahead_progress(const struct ahead *a, uint64_t *read, uint64_t *size)
