@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import marshal
 from typing import Any, Callable, Iterable, Mapping
 
 from .json_text import encoder
@@ -114,29 +115,43 @@ class RecordingDut(Dut):
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._number += 1
-        asked = f'{{"op":"request","n":{self._number},"method":{_name(method)},"params":{text_of(params)}'
-        reply: Reply = self._do(asked, self._inner.request, method, params)
+        asked = f'{{"op":"request","n":{self._number},"method":{_name(method)},"params":{_value(params)}'
+        self._known = len(self.inbox)
+        try:
+            reply = self._inner.request(method, params)
+        except (DutError, Unavailable) as error:
+            self._failed(asked, error)
+            raise
         self._open.append((self._number, reply))
         self._end(asked)
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        asked = f'{{"op":"notify","method":{_name(method)},"params":{text_of(params)}'
+        asked = f'{{"op":"notify","method":{_name(method)},"params":{_value(params)}'
         self._do(asked, self._inner.notify, method, params)
         self._end(asked)
 
     def send_frame(self, frame: Any) -> None:
         asked = f'{{"op":"notify","method":"frame","params":{frame.text()}'
-        self._do(asked, self._inner.send_frame, frame)
+        self._known = len(self.inbox)
+        try:
+            self._inner.send_frame(frame)
+        except (DutError, Unavailable) as error:
+            self._failed(asked, error)
+            raise
         self._end(asked)
 
     def advance(self, us: int) -> None:
-        asked = f'{{"op":"advance","us":{us}'
-        self._do(asked, self._inner.advance, us)
+        self._known = len(self.inbox)
+        try:
+            self._inner.advance(us)
+        except (DutError, Unavailable) as error:
+            self._failed(f'{{"op":"advance","us":{us}', error)
+            raise
         if us == 0 and self._is_as_before():
             self._idle += 1
         else:
-            self._end(asked)
+            self._end(f'{{"op":"advance","us":{us}')
 
     def _is_as_before(self) -> bool:
         """Whether nothing happened since the last entry."""
@@ -182,15 +197,28 @@ class RecordingDut(Dut):
         self._inner.close()
 
 
+_LONGEST = 256  # bytes of a value whose text is kept
+_text_of_key = functools.lru_cache(maxsize=4096)(lambda key: text_of(marshal.loads(key)))
+
+
+def _value(value: Any) -> str:
+    """As text_of: most values of a run come again and again, and to know one again takes half the time of writing it."""
+    try:
+        key = marshal.dumps(value, 2)
+    except ValueError:  # it is of a class of its own
+        return text_of(value)
+    return _text_of_key(key) if len(key) <= _LONGEST else text_of(value)
+
+
 _name = functools.lru_cache(maxsize=64)(text_of)  # of a method: the suite has a few
 
 
 def _note(note: Notification) -> str:
     if note.frame is not None:
         return f'["{note.method}",{note.frame.text()},{note.earliest_us},{note.time_us}]'
-    return text_of([note.method, note.params, note.earliest_us, note.time_us])
+    return f'[{_name(note.method)},{_value(note.params)},{note.earliest_us},{note.time_us}]'
 
 
 def _answer(number: int, reply: Reply) -> str:
-    said = f'"error":{text_of(reply.error)}' if reply.error is not None else f'"result":{text_of(reply.result)}'
+    said = f'"error":{text_of(reply.error)}' if reply.error is not None else f'"result":{_value(reply.result)}'
     return f'[{number},{{{said}}},{reply.time_us}]'
