@@ -13,10 +13,10 @@ import functools
 import hashlib
 import json
 import re
-import zlib
 from pathlib import Path
 from typing import Any, Iterable, Optional
 
+from _fcvi import ffi, lib
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -128,6 +128,15 @@ def _details(report: RunReport) -> dict[int, Markup]:
     return found
 
 
+def _deflated(data: bytes) -> bytes:
+    room = len(data) + (len(data) // 65536 + 2) * lib.CALLS_DEFLATE_MORE
+    out = ffi.new("uint8_t[]", room)
+    length = lib.calls_deflate(data, len(data), out, room)
+    if not length:
+        raise MemoryError
+    return bytes(ffi.buffer(out, length))
+
+
 def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]]:
     """The ladders of plain passes: packs (texts with a NUL between two, deflated, base64), and where each result's is: (pack,
     position)."""
@@ -140,7 +149,7 @@ def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]
             break
         part = chosen[start : start + _IN_A_PACK]
         texts = [_packed(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
-        packs.append(base64.b64encode(zlib.compress(encoded("\0".join(texts)), 1)).decode())
+        packs.append(base64.b64encode(_deflated(encoded("\0".join(texts)))).decode())
         used += len(packs[-1])
         places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
     return packs, places
