@@ -63,16 +63,13 @@ class Disturbance:
         return class2.refusal(_R_CTL[self._how], view, exchange.rx_id)
 
     def repeated(self) -> list[TraceFrame]:
-        """The disturbed frame as the DUT sent it: more than one when it came again."""
+        """The disturbed frame as the DUT sent it: more than one when it came again. An earlier Exchange may have had its OX_ID."""
         assert self.frame is not None
-        names = ("OX_ID", "SEQ_CNT")
-        wanted = [self.frame.get("FC", n) for n in names]
-        found = []
-        for entry in self._t.tester.trace:
-            same = entry.sender == "dut" and entry.data[8] == self.frame.data[8] and len(entry.data) >= 24
-            if same and [codec.get("FC", n, entry.data) for n in names] == wanted:
-                found.append(entry)
-        return found
+        data, names = self.frame.data, ("TYPE", "Exchange_Context", "OX_ID", "SEQ_CNT")
+        wanted = [codec.get("FC", n, data) for n in names]
+        sent = [entry for entry in self._t.tester.trace if entry.sender == "dut"]
+        first = next(number for number, entry in enumerate(sent) if entry.data == data)
+        return [e for e in sent[first:] if len(e.data) >= 24 and [codec.get("FC", n, e.data) for n in names] == wanted]
 
 
 def _disturbed(t: Scenario) -> tuple[Setup, Message, Disturbance, Region]:

@@ -214,7 +214,8 @@ def pipeline(t: Scenario) -> None:
     for data in messages:
         post_send(t, setup.vi, data)
     t.wait(t.r_a_tov_us // 10)
-    waiting: list[Any] = [r for r in t.tester.inbox if r.kind == "SEND_RQST" and not r.taken]
+    requests = [r for r in t.tester.inbox if r.kind == "SEND_RQST" and not r.taken]
+    waiting = list({r.dh("FCVI_MSG_ID"): r for r in requests}.values())  # one Message may come in several IUs (5.2.2)
     t.require(
         len(waiting) <= depth + 1, "FCVI-7.3-14", "more Messages are open than the pipeline allows", len(waiting),
         f"at most {depth + 1}", at=waiting[-1] if waiting else None,

@@ -80,7 +80,7 @@ def _variants(role: str) -> list[Variant]:
         Variant("transfer-size-4097", attributes(FCVI_MAX_TRANS_SIZE=4097)),
         Variant("pipeline-depth-3", attributes(FCVI_PIPELINE_DEPTH=3, FCVI_RELIABILITY_LVL=3),
                 "reliable_reception and pipeline_depth >= 3"),
-        Variant("preference", {"role": role, "preference": True}, "preference"),
+        Variant("preference", {"role": role, "preference": True, "tester_preference": True}, "preference"),  # E34
     ]  # fmt: skip
     found += [Variant(name, attributes(FCVI_RELIABILITY_LVL=level), item) for name, item, level in _LEVELS]
     return found

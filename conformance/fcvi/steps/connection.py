@@ -423,9 +423,9 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
     assert setup.rqst is not None
     late = t.now_us - setup.rqst.time_us > t.pixit.early_us
     wanted = ["CONNECT_RESP2", "ABTS"] if late else ["CONNECT_RESP2"]
-    t.until(lambda: t.peek(wanted, setup.exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
+    t.until(lambda: t.peek(wanted, setup.exchange) is not None, t.ulp_timeout_us + t.pixit.late_us)
     first = t.peek(wanted, setup.exchange)
-    if first is not None and first.kind == "ABTS" and first.time_us >= setup.rqst.time_us + t.r_a_tov_us - t.pixit.early_us:
+    if first is not None and first.kind == "ABTS" and first.time_us >= setup.rqst.time_us + t.ulp_timeout_us - t.pixit.early_us:
         raise Inconclusive("the DUT's FCVI_ULP_TIMEOUT for FCVI_CONNECT_RESP3 ended the setup before its FCVI_CONNECT_RESP2")
     return t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, within_us=0, why=why)
 
@@ -433,7 +433,7 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
 def before_t3(t: Scenario, setup: Setup, wanted_us: int) -> int:
     """As much of the wanted time as leaves the DUT's T3 alone (8.3)."""
     assert setup.rqst is not None
-    return max(0, min(wanted_us, setup.rqst.earliest_us + t.r_a_tov_us - 2 * t.pixit.early_us - t.now_us))
+    return max(0, min(wanted_us, setup.rqst.earliest_us + t.ulp_timeout_us - 2 * t.pixit.early_us - t.now_us))
 
 
 def accept_request(t: Scenario, setup: Setup, flags: Optional[int] = None, reserved: int = 0) -> None:
@@ -704,19 +704,25 @@ def check_reason(t: Scenario, resp: Received, code: int, requirement: str, also:
 
 
 def answer_provider(t: Scenario, setup: Setup) -> bool:
-    """Answer what the DUT's provider asked for by itself, as it may after an error (5.3.5, E151); whether it has."""
+    """Answer what the DUT's provider asked for by itself, as it may after an error (5.3.5, E151); whether it has.
+
+    It may have given an attempt up and tried again while the case waited for something else (8.6.3 a).
+    """
     if STATE["error"] != t.call("VipQueryVi", vi=setup.vi).text("State"):
         return False
     t.settle()
-    rqst = t.peek(["DISCONNECT_RQST"])
-    if rqst is None or rqst.dh("VI_APP_DISCON") or rqst.dh("CONN_SETUP_ABORT"):
-        return setup.disconnected
-    rqst.taken = True
-    t.equal(rqst, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.12.2-02")
-    send_disconnect_resp(t, rqst, setup.dut_handle)
-    t.settle()
-    setup.disconnected = True
-    return True
+    while (rqst := t.peek(["DISCONNECT_RQST"])) is not None and not rqst.dh("VI_APP_DISCON") and not rqst.dh("CONN_SETUP_ABORT"):
+        rqst.taken = True
+        t.equal(rqst, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.12.2-02")
+        abts = t.peek(["ABTS"], rqst.exchange)
+        if abts is not None:
+            abts.taken = True
+            t.tester.send_ba_acc(abts)
+        else:
+            send_disconnect_resp(t, rqst, setup.dut_handle)
+            setup.disconnected = True
+        t.settle()
+    return setup.disconnected
 
 
 def disconnect_and_answer(
