@@ -102,8 +102,9 @@ CONVERSATIONS: dict[str, Conversation] = {
         (0, rdma(WRITE, 1, 21, _ONE, flags=0)), (0, rdma(WRITE, 1, 21, _ONE, offset=10)), by="3.2.1-04"),
     "no-credit": _breach((0, setup(CALL)), (1, setup(ACCEPT, rx=1)), (0, pdu(SEND, 1, _ONE)), (0, pdu(SEND, 2, _ONE)),
                          by="3.1-23", start=[]),
-    "ack-of-nothing": _breach((0, pdu(SEND, 1, _ONE)), (1, pdu(NOP, 50, ack=2)), by="3.1-34"),
-    "error-of-nothing": _breach((0, pdu(SEND, 1, _ONE)), (1, pdu(NOP, 50, ack=2, error=0x200)), by="3.1-35"),
+    "ack-of-nothing": _reading((0, pdu(SEND, 1, _ONE)), (1, pdu(NOP, 50, ack=2)), by="3.1-34", erratum="V14"),
+    "error-of-nothing": _reading(
+        (0, pdu(SEND, 1, _ONE)), (1, pdu(NOP, 50, ack=2, error=0x200)), by="3.1-35", erratum="V14"),
     "error-on-unreliable": _breach((0, pdu(SEND, 1, _ONE)), (1, pdu(NOP, ack=1, error=0x200)), by="3.1-55", start=_UNRELIABLE),
     "immediate-in-nop": _breach((0, pdu(NOP, flags=END | IMMEDIATE)), by="3.1-06"),
     "header-in-first-only": _reading(

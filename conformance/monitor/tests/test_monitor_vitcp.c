@@ -339,14 +339,14 @@ static const struct {
      {ASKED(CREDIT), TAKEN(ANY), SENDS(1)}},
     {"an ACK of what was not received",
      "VITCP-3.1-34",
-     FCVI_VIOLATION,
+     FCVI_NOTICE, /* V14 */
      {ASKED(ANY), TAKEN(ANY), SENDS(1), SENDS(2), SENDS(3),
       SERVER_SAYS(.type = NOP, .ack = 2, .acknowledged = CE + 32)},
      {ASKED(ANY), TAKEN(ANY), SENDS(1), SENDS(2), SENDS(3),
       SERVER_SAYS(.type = NOP, .ack = 2, .acknowledged = CE + 64)}},
     {"an error of what was not received",
      "VITCP-3.1-35",
-     FCVI_VIOLATION,
+     FCVI_NOTICE, /* V14 */
      {ASKED(ANY), TAKEN(ANY), SENDS(1), SENDS(2),
       SERVER_SAYS(.type = NOP, .ack = 2, .error = 0x0200, .acknowledged = CE + 32)},
      {ASKED(ANY), TAKEN(ANY), SENDS(1), SENDS(2),

@@ -33,9 +33,10 @@ _RELIABLE = (DELIVERY, RECEPTION)
 )  # fmt: skip
 def acknowledges(t: Scenario) -> None:
     """A NOP with the ACK comes when the DUT has no data of its own; with the ACK the data are in memory and the completion has been
-    told; a data segment behind a message received has the ACK as well.
+    told; a data segment behind a message received has the ACK as well. At Reliable Delivery Message ACK may say anything (V14).
     """
     link = connect(t)
+    erratum = "V14" if link.level == DELIVERY else None
     for size in (100, 3000, 0, 50):
         before = len(t.tester.inbox)
         region = post_receive(link, size + 16)
@@ -47,13 +48,15 @@ def acknowledges(t: Scenario) -> None:
 
         if not t.until(come, t.nop_bound_us):
             acks = [r.pdu.ack for r in t.tester.inbox[before:]]
-            t.report("VITCP-3.1-25", "no NOP brings the ACK of a message", str(acks), f"{number} within {t.nop_bound_us} us")
+            t.report("VITCP-3.1-25", "no NOP brings the ACK of a message", str(acks), f"{number} within {t.nop_bound_us} us",
+                     erratum=erratum)
             break
         one = next(r for r in t.tester.inbox[before:] if r.pdu.ack == number)
         told = len(t.completed(link.vi, "recv")) > link.completions["recv"]
         if not told and t.dut.clock == "virtual":
-            t.report("VITCP-3.1-37", "ACK before the completion", "no completion", "a completion", at=one)
-        t.require(contents(t, region)[:size] == payload, "VITCP-3.1-36", "ACK before the data", "other bytes", "those sent", at=one)
+            t.report("VITCP-3.1-37", "ACK before the completion", "no completion", "a completion", at=one, erratum=erratum)
+        t.require(contents(t, region)[:size] == payload, "VITCP-3.1-36", "ACK before the data", "other bytes", "those sent", at=one,
+                  erratum=erratum)
         completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
     t.checked.update(("VITCP-3.1-32", "VITCP-3.1-36", "VITCP-3.1-37"))
     last = link.stream.watch.known.sent[-1]
@@ -61,7 +64,7 @@ def acknowledges(t: Scenario) -> None:
     now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
     for segment in now.segments:
         t.require(segment.pdu.ack == last, "VITCP-3.1-39", "Message ACK of a data segment", segment.pdu.ack, last, at=segment,
-                  byte=16)
+                  byte=16, erratum=erratum)
     t.control("a Send passed each way")
 
 
@@ -71,11 +74,16 @@ def acknowledges(t: Scenario) -> None:
     "Completion by ACK and by response",
     clause="3.1",
     requirements=["VITCP-3.1-38", "VITCP-3.1-39", "VITCP-3.1-40", "VITCP-3.1-41"],
-    errata=["V14", "V15", "V16", "V77"],
+    errata=["V14", "V15", "V16", "V77", "V79"],
     applies="tcp and reliable_reception",
-    variants=with_each(roles_and_levels((RECEPTION,)), "by", {w: w for w in ("nop", "send", "write", "read-request",
-                                                                             "read-response", "cumulative", "read")}),
-)
+    variants=[
+        variant for by, *needs in (
+            ("nop",), ("send",), ("write", "rdma_write"), ("read-request", "rdma_read"), ("read-response", "rdma_read"),
+            ("cumulative",), ("read", "rdma_read"),
+        )
+        for variant in with_each(roles_and_levels((RECEPTION,), *needs), "by", {by: by})
+    ],
+)  # fmt: skip
 def completes(t: Scenario) -> None:
     """At Reliable Reception a Send completes after the ACK with its number or a later one and not before, whatever PDU brings it;
     an ACK of something else completes nothing. A read completes by its response only.
@@ -87,7 +95,7 @@ def completes(t: Scenario) -> None:
         return
     count = 3 if by == "cumulative" else 1
     waiting = None
-    if by == "read-response" and t.pics["rdma_read"]:
+    if by == "read-response":
         post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 10), length=10)
         waiting = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
     posted = [post_send(link, pattern(40, n)) for n in range(count)]
@@ -95,7 +103,13 @@ def completes(t: Scenario) -> None:
         respond(link, answer(link, waiting, pattern(10)))
         completion(link, "send", "VITCP-3.1-41", "for the read")
         by, waiting = "nop", None
-    last = [message(link, SEND, pattern(40, n), "VITCP-2.2.2.1-06") for n in range(len(posted))][-1]
+    last = message(link, SEND, pattern(40, 0), "VITCP-2.2.2.1-06")
+    for n in range(1, len(posted)):
+        if not _passes(link):  # it sends the next when this one was acknowledged (V79)
+            acknowledge(link, last.number)
+            sent(link, "VITCP-3.1-40")
+            count -= 1
+        last = message(link, SEND, pattern(40, n), "VITCP-2.2.2.1-06")
     if waiting is not None and waiting.number == last.number:  # a count for each type (V18): the ACK would name either
         t.control("a Send and a Read Request came")
         return
@@ -137,9 +151,6 @@ def _passes(link: Link) -> bool:
 
 
 def _read(t: Scenario, link: Link) -> None:
-    if not t.pics["rdma_read"]:
-        t.control("there are no reads")
-        return
     region = register(t, 100)
     post_send(link, op="rdma-read", remote=(0x100, 1), region=region, length=100)
     request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
@@ -228,7 +239,7 @@ _STATUS = {
     "Error reports of the tester",
     clause="3.1",
     requirements=["VITCP-3.1-44", "VITCP-3.1-51", "VITCP-3.1-54"],
-    errata=["V48", "V49", "V75"],
+    errata=["V48", "V49", "V75", "V79"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "what", {"protection": "protection", "descriptor": "descriptor",
                                                                 "with-code": "code", "code-alone": "alone"}),
@@ -241,22 +252,31 @@ def reported(t: Scenario) -> None:
     link = connect(t)
     emit(link, pattern(20))
     kinds = [SEND, WRITE if what == "protection" and t.pics["rdma_write"] else SEND, SEND]
-    found = []
     for number, kind in enumerate(kinds):
         post_send(link, pattern(30, number), "send" if kind == SEND else "rdma-write", remote=None if kind == SEND else (0x100, 1))
-        found.append(message(link, kind, pattern(30, number), "VITCP-2.2.2.1-06"))
-    t.control("the messages came")
+    found = [message(link, kinds[0], pattern(30, 0), "VITCP-2.2.2.1-06")]
+    together = _passes(link)  # else it sends the next when this one was acknowledged (V79)
+    t.control("a message came")
     if what == "alone":
-        nop(link, ack=found[2].number, is_code=0x21)
-        for _ in found:
+        for number in (1, 2) if together else ():
+            found.append(message(link, kinds[number], pattern(30, number), "VITCP-2.2.2.1-06"))
+        nop(link, ack=found[-1].number, is_code=0x21)
+        for number in range(3):
             done = completion(link, "send", "VITCP-3.1-51", "for an ACK with an IS Error Code")
             t.require(done.good, "VITCP-3.1-51", "an IS Error Code with No Error is an error", sorted(done.status), "no error bit")
+            if not together and number < 2:
+                found.append(message(link, kinds[number + 1], pattern(30, number + 1), "VITCP-2.2.2.1-06"))
+                nop(link, ack=found[-1].number, is_code=0x21)
         check_state(t, link.vi, CONNECTED, "VITCP-3.1-51")
         return
+    if not together:
+        acknowledge(link, found[0].number)
+    for number in (1, 2) if together else (1,):
+        found.append(message(link, kinds[number], pattern(30, number), "VITCP-2.2.2.1-06"))
     error, status = _STATUS["descriptor" if what == "code" else what]
     pdu = Pdu(NOP, 0, flags=END, rx=link.rx, ack=found[1].number, error=error, is_code=0x21 if what == "code" else 0)
     t.send(link.stream, pdu)
-    t.send(link.stream, pdu.but(ack=found[2].number, error=0, is_code=0))
+    t.send(link.stream, pdu.but(ack=(found[1].number + 1) & MASK32 if not together else found[2].number, error=0, is_code=0))
     t.settle()
     t.until(lambda: len(t.completed(link.vi, "send")) >= link.completions["send"] + 3, t.nop_bound_us)
     done_all = t.completed(link.vi, "send")[link.completions["send"] :]

@@ -8,9 +8,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, Link, address,
-    asked,
-    attributes_of, call_out, connect, connect_request, create, host, opened, wait_for_call,
+    CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, OF_LEVEL, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, Link,
+    address, asked, attributes_of, call_out, connect, connect_request, create, default_level, host, opened, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, deliver, pattern
 
@@ -60,7 +59,7 @@ def reach(t: Scenario) -> None:
         t.require(got == (len(given), given), row, f"{name} Discriminator", f"{got[0]}: {got[1].hex()}",
                   f"{len(given)}: {given.hex()}", at=one)
     t.checked.add("VITCP-2.2.2.2.1-02")
-    t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION),
+    t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)),
                                                                        4096, 4)))
     t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
     t.call("VipDisconnect", vi=vi)
@@ -114,8 +113,8 @@ def one_port(t: Scenario) -> None:
         if not t.until(lambda s=stream: s.opened or s.refused, t.nop_bound_us) or stream.refused:  # type: ignore[misc]
             row = "VITCP-2.2.2.2.1-04" if streams else "VITCP-2.2.2.2.1-03"
             t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
-        t.send(stream, connect_request(t, RECEPTION, called=names[which]))
-        t.until(lambda: any(w.done for w in waits), t.nop_bound_us)
+        t.send(stream, connect_request(t, called=names[which]))
+        t.until(lambda w=waits[which]: w.done, t.nop_bound_us)  # type: ignore[misc]
         t.settle()
         served = [w.done for w in waits]
         wanted = [i == which or i in [order[k] for k in range(len(streams))] for i in range(2)]
@@ -163,7 +162,7 @@ def matching(t: Scenario) -> None:
     vi = create(t)
     wait = wait_for_call(t, own)
     stream = opened(t)
-    pdu = connect_request(t, RECEPTION)
+    pdu = connect_request(t)
     assert pdu.ce is not None
     ce = wire.CeHeader(
         pdu.ce.attributes, pdu.ce.calling_length, pdu.ce.mtu, pdu.ce.calling_field, pdu.ce.window, length, called.ljust(16, b"\0")
@@ -183,7 +182,7 @@ def matching(t: Scenario) -> None:
             t.expect(NO_MATCH, "VITCP-4.3-06", stream=stream, why="where no Discriminator matches")
         t.expect_end(stream, "VITCP-4.3-06" if length <= 16 else row, why="though nothing matches")
         good = opened(t)
-        t.send(good, connect_request(t, RECEPTION, called=own))
+        t.send(good, connect_request(t, called=own))
         t.finish(wait, "VITCP-3.2-09", t.nop_bound_us, "VIP_SUCCESS")
     t.control("the request that matches was served")
 
@@ -196,7 +195,7 @@ def matching(t: Scenario) -> None:
     requirements=["VITCP-3.2-11", "VITCP-3.2-12"],
     errata=["V15", "V68"],
     applies="tcp and server",
-    variants=[Variant(level, {"level": level}) for level in (UNRELIABLE, RECEPTION)],
+    variants=[Variant(level, {"level": level}, OF_LEVEL[level]) for level in (UNRELIABLE, RECEPTION)],
 )
 def told(t: Scenario) -> None:
     """RemoteAddr is the caller's IP address and Calling Discriminator; RemoteViAttribs are its level, its enables and the MTU
@@ -255,8 +254,8 @@ def security(t: Scenario) -> None:
     errata=["V36"],
     applies="tcp and server",
     variants=[
-        Variant("reliable-vi", {"vi": RECEPTION, "asked": UNRELIABLE}, "reliable_reception"),
-        Variant("unreliable-vi", {"vi": UNRELIABLE, "asked": RECEPTION}, "unreliable_delivery"),
+        Variant("reliable-vi", {"vi": RECEPTION, "asked": UNRELIABLE}, "reliable_reception and unreliable_delivery"),
+        Variant("unreliable-vi", {"vi": UNRELIABLE, "asked": RECEPTION}, "reliable_reception and unreliable_delivery"),
     ],
 )
 def differing(t: Scenario) -> None:

@@ -8,8 +8,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REJECT, REQUEST, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DUT_DISCRIMINATOR, IDLE, RECEPTION, REGISTRY, SERVER, asked, attributes_of, call_out, check_state, connect,
-    connect_request, create, opened, refusal, wait_for_call,
+    CLIENT, DUT_DISCRIMINATOR, IDLE, REGISTRY, SERVER, asked, attributes_of, call_out, check_state, connect,
+    connect_request, create, default_level, opened, refusal, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, pattern, post_receive_to, register
 
@@ -76,7 +76,7 @@ def calls(t: Scenario) -> None:
     t.require(not call.done, "VITCP-4.1-01", "VipConnectRequest returns without an answer", call.done, False)
     ce = theirs.pdu.ce
     assert ce is not None
-    accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION), 4096, 4)
+    accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)), 4096, 4)
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=accept))
     code = t.finish(call, "VITCP-4.1-04", t.nop_bound_us)
     t.require(code == "VIP_SUCCESS", "VITCP-4.2-07", "VipConnectRequest after Connect Accept", code, "VIP_SUCCESS")
@@ -109,7 +109,7 @@ def called(t: Scenario) -> None:
     t.require(early is None, "VITCP-4.3-02", "a PDU before the Connect Request", str(early), "none", at=early)
     if early is not None:
         early.taken = True
-    t.send(stream, connect_request(t, RECEPTION))
+    t.send(stream, connect_request(t))
     t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
     t.wait(t.nop_bound_us // 4)
     early = t.peek([*wire.NAMES], stream)
@@ -166,7 +166,8 @@ def closed_in_pending(t: Scenario) -> None:
     theirs = asked(t, again)
     ce = theirs.pdu.ce
     assert ce is not None
-    t.send(again, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION), 4096, 4)))
+    accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)), 4096, 4)
+    t.send(again, Pdu(ACCEPT, flags=wire.END, rx=8, ce=accept))
     t.finish(call, "VITCP-4.2-04", t.nop_bound_us, "VIP_SUCCESS")
 
 
@@ -246,7 +247,7 @@ def no_match(t: Scenario) -> None:
         return
     if not stream.opened:
         t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
-    t.send(stream, connect_request(t, RECEPTION, called=b"nobody has this"))
+    t.send(stream, connect_request(t, called=b"nobody has this"))
     t.until(lambda: stream.over or t.peek([*wire.NAMES], stream) is not None, t.nop_bound_us)
     one = t.peek([*wire.NAMES], stream)
     if one is None and stream.ended == "reset" and not waits and t.dut.clock == "real":
@@ -303,7 +304,7 @@ def incoming(t: Scenario) -> None:
     streams = [opened(t) for _ in range(3 if number >= 0 else 1)]
     for stream in streams:
         if number > 0:
-            t.tester.send_bytes(stream, t.numbers.pack(connect_request(t, RECEPTION))[:number], "a part of a Connect Request")
+            t.tester.send_bytes(stream, t.numbers.pack(connect_request(t))[:number], "a part of a Connect Request")
         elif number < 0:
             pdu = Pdu({-1: SEND, -2: wire.NOP, -3: ACCEPT}[number], 5, flags=wire.END)
             t.send(stream, pdu.but(ce=wire.CeHeader()) if number == -3 else pdu.but(payload=pattern(20) if number == -1 else b""))
@@ -336,7 +337,7 @@ def pending_ends(t: Scenario) -> None:
     vi = create(t)
     wait = wait_for_call(t)
     stream = opened(t)
-    t.send(stream, connect_request(t, RECEPTION, called=DUT_DISCRIMINATOR))
+    t.send(stream, connect_request(t, called=DUT_DISCRIMINATOR))
     t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
     conn = wait.integer("conn")
     if t.params["how"] == "reject":

@@ -11,7 +11,7 @@ from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REQUEST, Pdu
 
 from conformance.vitcp.steps.connection import (
-    IDLE, RECEPTION, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, host, opened, refusal,
+    IDLE, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, default_level, host, opened, refusal,
     wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import pattern, register
@@ -46,7 +46,7 @@ def _request(t: Scenario, vi: int) -> None:
 
 
 def _accept(t: Scenario, stream: Stream, ce: wire.CeHeader) -> None:
-    header = wire.ce_header(ce.calling, ce.called, attributes_of(t, RECEPTION, peer=True), 4096, 4)
+    header = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t), peer=True), 4096, 4)
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=header))
     t.settle()
 
@@ -84,15 +84,15 @@ def crossing(t: Scenario) -> None:
     connection that the higher host opened. Where text and bytes compare differently both outcomes are right.
     """
     lower = t.params["lower"]
-    vi = create(t, RECEPTION, read=False)
+    vi = create(t, read=False)
     if t.pics["server"]:
         wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
     _request(t, vi)
     own = t.expect_stream("VITCP-4.2-01")
     theirs = asked(t, own)
     stream = opened(t)
-    flags = attributes_of(t, RECEPTION, peer=True) & ~wire.READ_ENABLE
-    pdu = connect_request(t, RECEPTION, called=_MEETING, calling=_MEETING, attributes=flags)
+    flags = attributes_of(t, default_level(t), peer=True) & ~wire.READ_ENABLE
+    pdu = connect_request(t, called=_MEETING, calling=_MEETING, attributes=flags)
     t.send(stream, pdu)
     t.until(lambda: t.peek([ACCEPT], stream) is not None or stream.over or t.peek([wire.REJECT, NO_MATCH],
                                                                                   stream) is not None, t.nop_bound_us)
@@ -141,7 +141,7 @@ def not_there(t: Scenario) -> None:
     """After Connect No Match a peer tries again, on a TCP connection of its own each time, until the timeout of its call; then
     VIP_TIMEOUT, and no attempt any more.
     """
-    vi = create(t, RECEPTION, read=False)
+    vi = create(t, read=False)
     start = t.now_us
     _request(t, vi)
     count = t.params["answers"]

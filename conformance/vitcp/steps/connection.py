@@ -84,13 +84,18 @@ def address(host_hex: str, discriminator: bytes) -> dict[str, str]:
     return {"host": host_hex, "discriminator": discriminator.hex()}
 
 
-def create(t: Scenario, level: str = RECEPTION, size: int = SIZE, write: Optional[bool] = None, read: Optional[bool] = None) -> int:
-    """A VI of the DUT; RDMA is enabled as far as the PICS has it, reads at the reliable levels only (V51)."""
+def create(
+    t: Scenario, level: Optional[str] = None, size: int = SIZE, write: Optional[bool] = None, read: Optional[bool] = None
+) -> int:
+    """A VI of the DUT, at the highest level that it has where none is given; RDMA is enabled as far as the PICS has it, reads at
+    the reliable levels only (V51).
+    """
+    level = level or default_level(t)
     attributes = {
         "ReliabilityLevel": LEVELS[level],
         "MaxTransferSize": min(size, int(t.pics["max_transfer_size"])),
-        "EnableRdmaWrite": bool(t.pics["rdma_write"]) if write is None else write,
-        "EnableRdmaRead": (bool(t.pics["rdma_read"]) and level != UNRELIABLE) if read is None else read,
+        "EnableRdmaWrite": bool(t.pics["rdma_write"]) and write is not False,
+        "EnableRdmaRead": bool(t.pics["rdma_read"]) and (level != UNRELIABLE if read is None else read),
     }
     vi = t.call("VipCreateVi", ViAttribs=attributes).integer("vi")
     t.vis.append(vi)
@@ -107,7 +112,7 @@ def attributes_of(t: Scenario, level: str, flow: Optional[bool] = None, peer: bo
 
 def connect_request(
     t: Scenario,
-    level: str = RECEPTION,
+    level: Optional[str] = None,
     *,
     called: bytes = DUT_DISCRIMINATOR,
     calling: bytes = TESTER_DISCRIMINATOR,
@@ -117,8 +122,8 @@ def connect_request(
     window: int = 8,
     security: bytes = b"",
 ) -> Pdu:
-    """A Connect Request of the tester."""
-    flags = attributes_of(t, level) if attributes is None else attributes
+    """A Connect Request of the tester, of the highest level that the device has where none is given."""
+    flags = attributes_of(t, level or default_level(t)) if attributes is None else attributes
     ce = wire.ce_header(calling, called, flags, mtu, window, security)
     return Pdu(REQUEST, t.rng.randrange(1 << 31), flags=wire.END, rx=rx, ce=ce)
 
@@ -218,7 +223,7 @@ def connect(
     assert ce is not None
     both = bool(flags & ce.attributes & FLOW_CONTROL)
     known = stream.watch.known
-    known.reliable, known.flow_control = level != UNRELIABLE, both
+    known.reliable, known.delivery, known.flow_control = level != UNRELIABLE, level == DELIVERY, both
     known.posted = known.floor = known.early = posted
     own = min(size, int(t.pics["max_transfer_size"]))
     link = Link(t, vi, stream, role, level, min(mtu, own), theirs, number, rx, 0, both, ce.window)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
+from fcvi.engine.scenario import NotThere
 from fcvi.engine.upper import Completion
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
@@ -204,6 +205,16 @@ def post_send(
     return region
 
 
+def one_at_a_time(link: Link) -> bool:
+    """Acknowledge the message that came last, if that was not done: a provider may send the next one only then (V79)."""
+    found = link.stream.watch.messages
+    if not link.reliable or not found or not found[-1].ended or found[-1].number == link.ack:
+        return False
+    link.t.step("the tester acknowledges what came, since nothing more comes")
+    acknowledge(link, found[-1].number)
+    return True
+
+
 def message(
     link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", within_us: Optional[int] = None,
         length: int = 0
@@ -218,7 +229,8 @@ def message(
         ))
 
     limit = t.nop_bound_us if within_us is None else within_us
-    t.until(come, limit)
+    if not t.until(come, limit) and one_at_a_time(link):
+        t.until(come, limit)
     now = found[link.taken] if len(found) > link.taken else None
     name = wire.NAMES[kind]
     t.awaited(name, requirement, now.first if now else None)
@@ -304,7 +316,9 @@ def write(link: Link, region: Region, payload: bytes, offset: int = 0, immediate
 
 
 def ask(link: Link, va: int, handle: int, length: int) -> int:
-    """A Read Request of the tester; gives its number."""
+    """A Read Request of the tester; gives its number. Not where the DUT has said that it takes none (V24)."""
+    if link.window == 0:
+        raise NotThere("the DUT's RDMA Read Window is 0: it takes no Read Requests")
     number, link.first = link.first, (link.first + 1) & MASK32
     known = link.stream.watch.known
     known.reads[number] = length

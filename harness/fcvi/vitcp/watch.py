@@ -50,6 +50,7 @@ class Known:
     """What the tester knows of a connection: it makes more of the DUT's PDUs judgeable."""
 
     reliable: Optional[bool] = None
+    delivery: bool = False  # the DUT's VI is at Reliable Delivery, where Message ACK may say anything (V14)
     sent: list[int] = field(default_factory=list)  # Message Numbers of the tester's messages that are complete
     sending: Optional[int] = None  # of the one that is not
     posted: int = 0  # receive Descriptors that the DUT has said to have taken
@@ -76,6 +77,7 @@ class Watch:
         self._ack: Optional[int] = None  # the last ACK that named a message
         self.left_out = False  # V55: what was posted early does not count
         self._rx_told: set[str] = set()
+        self._undefined = False  # it was told of a Message ACK that may say anything
 
     def take(self, one: Received) -> Optional[Message]:
         """Judge a PDU; the message that it belongs to, if it belongs to one."""
@@ -135,7 +137,7 @@ class Watch:
                 elif any(whole[length:]):
                     self._report(
                         row, f"{name} Discriminator goes on behind its length", whole[length:].hex(), "zeros", at=one,
-                        byte=(32 if name == "Calling" else 52) + length,
+                        byte=(32 if name == "Calling" else 52) + length, erratum="V46",
                     )  # fmt: skip
 
     def _counts(self, one: Received) -> None:
@@ -192,15 +194,21 @@ class Watch:
             return
         names = pdu.ack in known.sent
         if not names and pdu.ack == known.sending:
-            self._report("VITCP-3.1-34", "Message ACK names a message that has not come whole", pdu.ack, "an earlier one",
-                         at=one, byte=16)
+            self._ack_is_wrong("names a message that has not come whole", "an earlier one", one)
         elif names and self._ack is not None and known.sent.index(pdu.ack) < known.sent.index(self._ack):
-            self._report("VITCP-3.1-34", "Message ACK goes back", pdu.ack, f"{self._ack} or later", at=one, byte=16)
+            self._ack_is_wrong("goes back", f"{self._ack} or later", one)
         elif not names and self._ack is not None:
-            self._report("VITCP-3.1-34", "Message ACK names no message that was sent", pdu.ack, f"{self._ack} or later",
-                         at=one, byte=16)
+            self._ack_is_wrong("names no message that was sent", f"{self._ack} or later", one)
         if names:
             self._ack = pdu.ack
+
+    def _ack_is_wrong(self, how: str, required: str, one: Received) -> None:
+        """At Reliable Delivery once, and tolerated."""
+        if self.known.delivery and self._undefined:
+            return
+        self._undefined = self.known.delivery
+        self._report("VITCP-3.1-34", f"Message ACK {how}", one.pdu.ack, required, at=one, byte=16,
+                     erratum="V14" if self.known.delivery else None)
 
     # ---- messages ----
 

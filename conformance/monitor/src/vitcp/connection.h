@@ -70,6 +70,7 @@ struct vitcp_side {
     bool uncounted; /* or more consumers */
     bool unread;    /* a read may be under way that is not in reads */
     bool reported;  /* a VI Error Type: Message ACK means nothing from then on (V48) */
+    bool astray;    /* its Message ACK named what it had not received, which was told once */
 };
 
 struct fcvi_vitcp_monitor {

@@ -25,6 +25,8 @@ static bool is_borrowed(const struct vitcp_side *s, uint32_t number)
     return s->borrowings > VITCP_BORROWED; /* more than are kept */
 }
 
+/* 3.1: at Reliable Delivery Message ACK is undefined, and what passes does not tell that level from Reliable
+ * Reception (V14). */
 void fcvi_vitcp_monitor_acknowledgement(const struct vitcp_now *n)
 {
     struct vitcp_side *s = n->from, *o = n->to;
@@ -41,14 +43,15 @@ void fcvi_vitcp_monitor_acknowledgement(const struct vitcp_now *n)
     const bool judged = n->informed && s->seen.reliable && o->seen.reliable && !s->reported &&
                         (o->readings & VITCP_ONE_COUNT) != 0 && vitcp_get(n, FCVI_P_SEG_IS_Error_Code) == 0;
     s->reported |= !none;
-    if (!judged || is_borrowed(o, ack))
+    if (!judged || s->astray || is_borrowed(o, ack))
         return;
-    if (none && o->has_known && (int32_t)(ack - o->known) > 0)
-        fcvi_vitcp_monitor_breach(n, FCVI_AT(0, SEG, Message_ACK), ack, "VITCP-3.1-34",
-                                  "Message ACK names a message that was not received",
-                                  "that of the last received without error", o->known);
-    if (!none && o->has_begun && (int32_t)(ack - o->begun) > 0)
-        fcvi_vitcp_monitor_breach(n, FCVI_AT(0, SEG, Message_ACK), ack, "VITCP-3.1-35",
-                                  "an error is reported for a message that was not received",
-                                  "that of the message in error", o->begun);
+    const bool has = none ? o->has_known : o->has_begun;
+    const uint32_t newest = none ? o->known : o->begun;
+    s->astray = has && (int32_t)(ack - newest) > 0;
+    if (s->astray)
+        fcvi_vitcp_monitor_notice(n, FCVI_AT(0, SEG, Message_ACK), ack,
+                                  none ? "VITCP-3.1-34" : "VITCP-3.1-35", "V14",
+                                  none ? "Message ACK names a message that was not received"
+                                       : "an error is reported for a message that was not received",
+                                  newest);
 }
