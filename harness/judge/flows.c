@@ -426,6 +426,20 @@ static bool is_whole(const struct fcvi_flow_slot *s)
     return s->state != FCVI_FLOW_PART && s->got >= s->total;
 }
 
+static void note_place(struct fcvi_flow_slot *s, const struct fcvi_frame *f)
+{
+    s->seq_id = (uint8_t)fcvi_FC_SEQ_ID(f->fc);
+    s->seq_cnt = (uint16_t)fcvi_FC_SEQ_CNT(f->fc);
+}
+
+/* An empty frame behind the others of its Message: its bytes do not tell whether it was there before, but its
+ * place does. */
+static bool goes_on(const struct fcvi_flow_slot *s, const struct fcvi_frame *f)
+{
+    return f->payload_length == 0 && s->state != FCVI_FLOW_FREE &&
+           (s->seq_id != fcvi_FC_SEQ_ID(f->fc) || s->seq_cnt != fcvi_FC_SEQ_CNT(f->fc));
+}
+
 static void request(struct fcvi_flow_way *w, const struct message *m, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *f = m->f;
@@ -445,7 +459,8 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
         s->total = f->iu == FCVI_IU_READ_RQST ? 0 : (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
         if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
             s->next = s->got = m->offset; /* the capture begins in the middle of it */
-    } else if (s->ox_id == ox_id && (is_whole(s) || was_there(s, m, s->next, s->got))) {
+    } else if (s->ox_id == ox_id && (is_whole(s) || was_there(s, m, s->next, s->got)) &&
+               (s->state == FCVI_FLOW_ANSWERED || !goes_on(s, f))) {
         seen->why |= FCVI_FLOW_AGAIN;
         w->again++;
         seen->earlier = s->number;
@@ -454,13 +469,15 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
         waits(w, s, m);
     }
     s->time_us = m->time_us;
-    piece(w, s, &s->next, m, seen);
+    note_place(s, f);
+    if (f->payload_length != 0 || s->next == 0)
+        piece(w, s, &s->next, m, seen);
     s->got += f->payload_length;
     seen->earlier = s->number;
     if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
         s->ends =
             true; /* who wants a Response passes Sequence Initiative, who wants none ends the Exchange */
-    if (s->got >= s->total && s->state == FCVI_FLOW_PART)
+    if (s->got >= s->total && s->state != FCVI_FLOW_ANSWERED)
         s->state = s->ends ? FCVI_FLOW_ANSWERED : FCVI_FLOW_SENT;
 }
 
@@ -484,14 +501,15 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
         mine->responses++;
         s->last_us = m->time_us;
     } else if (f->iu == FCVI_IU_READ_RESP &&
-               (f->payload_length != 0 ? !was_there(s, m, s->answer_next, s->answer_got) : m->offset != 0)) {
+               (f->payload_length != 0 ? !was_there(s, m, s->answer_next, s->answer_got) : goes_on(s, f))) {
         waits(mine, s, m);
     } else {
         seen->why = (seen->why | FCVI_FLOW_AGAIN) & ~(uint32_t)FCVI_FLOW_FAILED;
         mine->again++;
         return;
     }
-    if (f->iu == FCVI_IU_READ_RESP) {
+    note_place(s, f);
+    if (f->iu == FCVI_IU_READ_RESP && f->payload_length != 0) {
         piece(mine, s, &s->answer_next, m, seen);
         s->answer_got += f->payload_length;
     }

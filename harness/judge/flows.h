@@ -65,8 +65,10 @@ struct fcvi_flow_slot {
     uint32_t id, next, total, got;
     uint16_t ox_id;
     uint8_t iu;
-    uint8_t state;               /* enum fcvi_flow_state */
-    bool ends;                   /* its last frame ends the Exchange: there is no Response */
+    uint8_t state;  /* enum fcvi_flow_state */
+    bool ends;      /* its last frame ends the Exchange: there is no Response */
+    uint8_t seq_id; /* of the latest frame of it, request or Response */
+    uint16_t seq_cnt;
     uint64_t last_us;            /* the latest frame of it, request or Response */
     uint32_t answer_next;        /* Relative Offset that the next frame of an RDMA Read's data has */
     uint32_t answer_got;         /* bytes of that data */

@@ -12,7 +12,8 @@ from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, STRONG, WEAK, Cause
 from .rows import round_trips
 from .setups import setup
-from .table import REASONS, Flow, Step, Table
+from .scan import NONE
+from .table import REASONS, Flow, Step, Table, given_up
 
 _LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word
 _MANY = 50  # times the usual latency
@@ -23,6 +24,8 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     found: list[Cause] = []
     unknown = []
     for flow in flows:
+        flow.yielded = _yields(flow, flows)
+    for flow in flows:
         causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
         for cause in causes:
             cause.flow = flow
@@ -30,7 +33,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         if causes:
             found.append(causes[0])
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
-        elif is_failed(flow):
+        elif is_failed(flow) or flow.named("ABTS"):
             unknown.append(flow)
     if not found or all(c.name != "edition-mismatch" for c in found):
         found += _old_edition(table)
@@ -46,7 +49,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
 
 def is_failed(flow: Flow) -> bool:
     """Whether its end says that something went wrong."""
-    if flow.ended == "refused" and flow.reason == 0x05:
+    if flow.ended == "refused" and (flow.reason == 0x05 or flow.yielded):
         return False
     return flow.ended in ("refused", "timed out", "aborted", "failed") or bool(flow.reason)
 
@@ -65,6 +68,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     if not flow.ended == "refused":
         yield from setup(table, flow)
     yield from _messages(table, flow)
+    yield from _disconnects(flow)
     yield from _slow(table, flow)
 
 
@@ -95,8 +99,27 @@ def _crossing(flow: Flow, flows: list[Flow]) -> Optional[Flow]:
     return None
 
 
+def _yields(flow: Flow, flows: list[Flow]) -> bool:
+    """The first Peer asked when the other did not yet, and was refused; then the other asked, and was accepted: so Peers meet
+    without an error (5.3.3).
+    """
+    if flow.mode != "peer" or flow.ended != "refused" or flow.reason not in (0x01, 0x03):
+        return False
+    return any(
+        other.mode == "peer" and other.ids == flow.ids[::-1] and other.network == flow.network and other.last_us >= flow.first_us
+        and other.ended != "refused" and other.named("CONNECT_RESP1") and _remote(other) == _remote(flow)
+        for other in flows if other is not flow
+    )  # fmt: skip
+
+
+def _remote(flow: Flow) -> Optional[bytes]:
+    """The Discriminator of the RemoteAddr, which is the same for both Peers (VI-DG 6.7)."""
+    address = flow.addresses[1]
+    return None if address is None else address[1]
+
+
 def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
-    if flow.ended != "refused" or flow.reason is None:
+    if flow.ended != "refused" or flow.reason is None or flow.yielded:
         return
     refusals = [s for s in flow.steps if s.name.startswith("CONNECT_RESP") and s.what.get("refused")]
     shown = flow.named("CONNECT_RQST")[-1:] + refusals[:1]
@@ -296,6 +319,9 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
              ) -> Iterator[Cause]:  # fmt: skip
     if not aborts:
         return
+    aborts = [a for a in aborts if not a.what["ends"]]  # of the others no Response was to come (6.2.1)
+    if not aborts:
+        return
     first = aborts[0]
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
@@ -337,6 +363,19 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
                     "a capture at the responder", [first])  # fmt: skip
 
 
+def _disconnects(flow: Flow) -> Iterator[Cause]:
+    """Disconnects that were given up for want of a response (8.6.2 b)."""
+    attempts = given_up(flow)
+    if not attempts:
+        return
+    last = flow.named("DISCONNECT_RESP")[-1:]
+    text = f"{len(attempts)} FCVI_DISCONNECT_RQST had no FCVI_DISCONNECT_RESP, and the Exchange was aborted."
+    text += " A later one was answered." if last else (
+        " An IU was lost each time, or the port does not answer; the VI stays in Error (8.6.3 a).")  # fmt: skip
+    yield Cause(("lost-disconnect",), POSSIBLE if last else PROBABLE, text, "a capture at the port that does not answer",
+                [*attempts[:3], *last])  # fmt: skip
+
+
 def _has_messages(table: Table, flow: Flow) -> bool:
     c = table.scan.at(flow.index)
     return bool(c.way[0].frames or c.way[1].frames)
@@ -360,7 +399,7 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
                 continue
             if us < 4 * max(round_trips(table, flow)):
                 continue
-            step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", 0, 0)
+            step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", NONE, NONE)
             text = (f"At frame {frame} {words} {us} us, with nothing lost; the usual answer takes {usual} us. Frames do not "
                     "show credit, so a slow application looks the same in a Response that is late.")  # fmt: skip
             yield Cause(("credit-starvation",), POSSIBLE, text, "counters of time at zero credit and of discards by timeout at "

@@ -140,7 +140,7 @@ def short(r: Row) -> list[str]:
         f"   {r['level']}, {r['mode']}, FCVI_MAX_TRANS_SIZE {sizes}; {'still ' if how == 'open' else ''}{how}"
         f"{' at the end' if how == 'open' else ''} (frames {r['first_frame']} to {r['last_frame']})",
         f"   Messages {r['messages'][0]} out, {r['messages'][1]} back; bytes {r['bytes'][0]} out, {r['bytes'][1]} back; "
-        f"setup {_us(r['setup_us'])}, retries {r['retries']}",
+        f"setup {'not finished' if r['setup_us'] < 0 and r['setup_seen'] else _us(r['setup_us'])}, retries {r['retries']}",
     ]
     if r["latency_max_us"] >= 0:
         far = [f"{km:g} km" for km in r["distance_km_most"] if km >= 0]
@@ -148,8 +148,9 @@ def short(r: Row) -> list[str]:
             f"   latency p50 {_us(r['latency_p50_us'])}, p99 {_us(r['latency_p99_us'])}, most {_us(r['latency_max_us'])}; "
             f"the fastest answer allows at most {' and '.join(far)} from the capture point"
         )
+    waits = "without a Response" if r["level"] == "Reliable Reception" else "not finished"
     odd = [f"{r[name]} {words}" for name, words in (
-        ("unanswered", "without a Response"), ("failed", "Responses with an error"), ("gaps", "gaps"), ("late", "late"),
+        ("unanswered", waits), ("failed", "Responses with an error"), ("gaps", "gaps"), ("late", "late"),
         ("again", "repeated")) if r[name]]  # fmt: skip
     if odd:
         lines.append(f"   {', '.join(odd)}")

@@ -13,7 +13,7 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
     requests = flow.named("CONNECT_RQST")
     aborts = flow.named("ABTS")
     for position, rqst in enumerate(requests):
-        parts = [s for s in flow.steps if s.ox_id == rqst.ox_id and {s.sender, s.target} == {rqst.sender, rqst.target}]
+        parts = [s for s in flow.steps if s.is_of(rqst)]
         abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
         if abts is None:
             continue
@@ -38,11 +38,16 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
                         "a capture that begins earlier", shown)  # fmt: skip
 
 
-def _unanswered(flow: Flow, rqst: Step, abts: Step, acc: Optional[Step], waited: int, shown: list[Step]) -> Cause:
+def _unanswered(
+    flow: Flow, rqst: Step, abts: Step, acc: Optional[Step], waited: int, shown: list[Step], arrived: bool
+) -> Cause:
     """A request without FCVI_CONNECT_RESP1. What looks alike is put in the order that the retry speaks for."""
     names = ["lost-resp1", "lost-request", "slow-accept"]
     text = (f"No FCVI_CONNECT_RESP1 in {waited} us. The request was lost after the capture point, or its answer before it; both "
             "look the same from here. An application that does not accept looks so too.")  # fmt: skip
+    if arrived:
+        text = (f"No FCVI_CONNECT_RESP1 in {waited} us. BA_ACC names the responder's RX_ID, so the request had arrived: its answer "
+                "was lost before the capture point, or the application had not accepted yet.")  # fmt: skip
     again = next((s for s in flow.named("CONNECT_RQST") if s.time_us > abts.time_us), None)
     answer = next((s for s in flow.named("CONNECT_RESP1") if again is not None and s.ox_id == again.ox_id), None)
     if acc is not None and answer is not None and again is not None:
@@ -53,6 +58,8 @@ def _unanswered(flow: Flow, rqst: Step, abts: Step, acc: Optional[Step], waited:
                      "responder.")  # fmt: skip
         else:
             text += f" The retry was answered as fast as the ABTS ({took} us), as if the responder had accepted before."
+    if arrived:
+        names.remove("lost-request")
     return Cause(tuple(names), PROBABLE, text, "a capture at the responder", shown)
 
 
@@ -79,15 +86,13 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
             text += f" The answer to the ABTS itself took {back} us, so the path is short and the application was slow."
             yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
     elif resp1 is None:
-        if acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF:
-            yield Cause(("lost-resp1",), STRONG, "BA_ACC names the responder's RX_ID, so the request had arrived; "
-                        "FCVI_CONNECT_RESP1 did not reach the capture point.", "a capture at the responder", shown)  # fmt: skip
-        elif rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) == _NO_SUCH_EXCHANGE:
+        if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) == _NO_SUCH_EXCHANGE:
             yield Cause(("lost-request",), STRONG, "BA_RJT says that the responder knows no such Exchange: the request did not "
                         "arrive, and was lost after the capture point.", "a capture at the responder",
                         [*shown, rejected])  # fmt: skip
         else:
-            yield _unanswered(flow, rqst, abts, acc, waited, shown)
+            arrived = acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF
+            yield _unanswered(flow, rqst, abts, acc, waited, shown, arrived)
     elif resp2 is None:
         again = [s for s in flow.steps if s.name == "CONNECT_RQST" and s.time_us > abts.time_us]
         if again and tries > 1 and acc is not None and again[0].time_us - acc.time_us >= waited // 2:

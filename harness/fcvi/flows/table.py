@@ -66,22 +66,42 @@ def number(data: bytes, at: int, size: int) -> int:
 
 
 class Step:
-    """A frame that the table keeps. sender, target: N_Port_ID; what: the fields that the name does not say."""
+    """A frame that the table keeps. sender, target: N_Port_ID; what: the fields that the name does not say.
 
-    __slots__ = ("number", "time_us", "sender", "target", "name", "ox_id", "rx_id", "what")
+    by_responder: its sender is the Exchange Responder; without that an OX_ID names two Exchanges, one of each port. ox_id NONE:
+    not known.
+    """
+
+    __slots__ = ("number", "time_us", "sender", "target", "name", "ox_id", "rx_id", "what", "by_responder")
 
     def __init__(
         self, number: int, time_us: int, sender: int, target: int, name: str, ox_id: int, rx_id: int,
-        what: Optional[dict[str, Any]] = None,
+        what: Optional[dict[str, Any]] = None, by_responder: bool = False,
     ) -> None:  # fmt: skip
         self.number, self.time_us, self.sender, self.target = number, time_us, sender, target
         self.name, self.ox_id, self.rx_id = name, ox_id, rx_id
         self.what: dict[str, Any] = {} if what is None else what
+        self.by_responder = by_responder
+
+    @property
+    def originator(self) -> int:
+        """N_Port_ID of who began the Exchange."""
+        return self.target if self.by_responder else self.sender
+
+    def is_of(self, other: Step) -> bool:
+        """Whether both are of one Exchange."""
+        return self.ox_id == other.ox_id and self.originator == other.originator and self.ports == other.ports
+
+    @property
+    def ports(self) -> set[int]:
+        """The N_Port_IDs of both."""
+        return {self.sender, self.target}
 
     def words(self) -> str:
         """One line."""
         more = "".join(f" {name} {value}" for name, value in self.what.items() if isinstance(value, (int, str)) and name != "dh")
-        return f"{self.name} {self.sender:06X}>{self.target:06X} OX {self.ox_id:04X}{more}"
+        exchange = f" OX {self.ox_id:04X}" if self.ox_id != NONE else ""
+        return f"{self.name} {self.sender:06X}>{self.target:06X}{exchange}{more}"
 
 
 class Flow:
@@ -106,6 +126,7 @@ class Flow:
         self.unanswered: list[dict[str, int]] = []  # number, id, time_us, ox_id, side, iu, whole
         self.unanswered_count = 0
         self.findings: dict[tuple[str, str, str], int] = {}
+        self.yielded = False  # refused, and the setup of the other Peer took its place (5.3.3)
         self.final = False  # the C table has forgotten what is under way
 
     def add(self, step: Step) -> None:
@@ -232,7 +253,7 @@ class Table:
 
     def _step(self, name: str, data: bytes, what: Optional[dict[str, Any]] = None) -> Step:
         d_id, s_id, ox_id, rx_id = _HEADER(data)
-        return Step(self.scan.number, self.scan.time_us, s_id & _ID, d_id & _ID, name, ox_id, rx_id, what)
+        return Step(self.scan.number, self.scan.time_us, s_id & _ID, d_id & _ID, name, ox_id, rx_id, what, data[9] >= 0x80)
 
     def _odd(self) -> Step:
         scan = self.scan
@@ -292,9 +313,8 @@ class Table:
             self.events_left_off += 1
 
     def _setup_of(self, network: int, step: Step) -> Optional[Flow]:
-        return self._setups.get((network, step.sender, step.target, step.ox_id)) or self._setups.get(
-            (network, step.target, step.sender, step.ox_id)
-        )
+        ends = (step.target, step.sender) if step.by_responder else (step.sender, step.target)
+        return self._setups.get((network, *ends, step.ox_id))
 
     def between(self, network: int, a: int, b: int) -> Iterator[Flow]:
         """Connections of two ports that are not over, the latest first."""
@@ -307,9 +327,10 @@ class Table:
             if tried == 256:
                 break
             for side in (0, 1):
-                slot = self.scan.exchange(flow.index, side, step.ox_id)
+                slot = self.scan.exchange(flow.index, side, step.ox_id) if flow.ids[side] == step.originator else None
                 if slot is not None:
-                    step.what["of"], step.what["side"], step.what["answered"] = int(slot.number), side, int(slot.state == 3)
+                    step.what["of"], step.what["side"] = int(slot.number), side
+                    step.what["answered"], step.what["ends"] = int(slot.state == 3 and not slot.ends), int(slot.ends)
                     later = self.scan.at(flow.index).way[side].last_answered
                     step.what["answered_later"] = int(later > slot.number)
                     return flow
@@ -430,7 +451,7 @@ class Table:
         else:
             body = b""
         handle = _WORD(data, at)[0]
-        flow = self._setup_of(network, step)
+        flow = self._setup_of(network, step) or self._given_up(network, step)
         if flow is None:
             place = self.scan.find(network, step.target, handle)
             flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
@@ -452,6 +473,13 @@ class Table:
         if len(self._parts) < _PARTS and offset + len(body) <= lib.FCVI_ASSEMBLY_ROOM:
             self._parts[key] = (first, so_far + body)
         return first, None
+
+    def _given_up(self, network: int, step: Step) -> Optional[Flow]:
+        """The setup that a Disconnect aborts (6.12.2), which names it by its FCVI_CONNECTION_ID."""
+        if not step.what.get("setup_abort"):
+            return None
+        ident = step.what["connection_id"]
+        return next((flow for flow in self.between(network, step.sender, step.target) if ident in flow.connection_ids), None)
 
     def _unknown(self, network: int, step: Step) -> Flow:
         """A setup or Disconnect whose beginning was not seen."""
@@ -483,7 +511,8 @@ class Table:
     def _answer(self, network: int, flow: Flow, step: Step, body: bytes, handle: int) -> None:
         if step.name in _CONNECT_RESPS:
             if step.what["refused"]:
-                flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
+                if flow.ended != "refused":  # else it repeats what the other side said (E40)
+                    flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
                 self._close(flow)
             elif step.name == "CONNECT_RESP1":
                 self._accepted(flow, step, body)
@@ -510,7 +539,7 @@ class Table:
 
     def _accepted(self, flow: Flow, step: Step, body: bytes) -> None:
         flow.state = "answered"
-        asked = [s for s in flow.named("CONNECT_RQST") if s.ox_id == step.ox_id]
+        asked = [s for s in flow.named("CONNECT_RQST") if s.is_of(step)]
         if asked and asked[-1].what["handle"] != NONE:
             self.scan.bind(flow.index, flow.ids.index(step.target), asked[-1].what["handle"])
         if len(body) >= 12:
@@ -572,7 +601,15 @@ class Table:
                 flow.ended = "open" if flow.state == "open" else "setup not finished"
             if flow.ended == "disconnected" and flow.named("ABTS") and flow.unanswered_count:
                 flow.ended = "aborted"
+            if flow.ended == "disconnected" and len(given_up(flow)) == len(flow.named("DISCONNECT_RQST")) != 0:
+                flow.ended = "timed out"
         return sorted(self.flows.values(), key=lambda flow: flow.first)
+
+
+def given_up(flow: Flow) -> list[Step]:
+    """The FCVI_DISCONNECT_RQSTs whose Exchange was aborted without a response (8.6.2 b)."""
+    answers, aborts = flow.named("DISCONNECT_RESP"), flow.named("ABTS")
+    return [s for s in flow.named("DISCONNECT_RQST") if any(a.is_of(s) for a in aborts) and not any(a.is_of(s) for a in answers)]
 
 
 def _address(raw: bytes) -> Optional[tuple[str, bytes]]:

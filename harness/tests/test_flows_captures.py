@@ -1,0 +1,81 @@
+"""`fcvi flows` and `fcvi explain` of captures in pcaps/field, which were written by hand from the standard without the suite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIELD = ROOT / "pcaps/field"
+
+
+def fcvi(command: str, name: str) -> tuple[Any, int]:
+    """What it says as JSON, and its status."""
+    words = [str(ROOT / "build/fcvi"), command, "--json", str(FIELD / f"{name}.pcap")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
+
+def connections(name: str) -> list[dict[str, Any]]:
+    """The Connections of a capture."""
+    return [line for line in fcvi("flows", name)[0] if "connection" in line]
+
+
+def causes(name: str) -> list[list[str]]:
+    """What each cause may be."""
+    lines = [line for line in fcvi("explain", name)[0] if "cause" in line]
+    return [line["may_be"] or [line["cause"]] for line in lines]
+
+
+def test_an_ox_id_names_an_exchange_of_each_port() -> None:
+    """FC-FS: two ports may use one OX_ID at the same time, each for an Exchange that it began."""
+    found = connections("same-ox-id-of-two-setups")
+    assert [(c["port"], c["setup_us"], c["ended"], c["messages"]) for c in found] == [
+        (["010101", "010202"], 1200, "disconnected", [3, 3]), (["010202", "010101"], 1200, "disconnected", [3, 3]),
+    ]  # fmt: skip
+    peers = connections("same-ox-id-of-two-peers")
+    assert [(c["ended"], c["ended_by"], c["reason"]) for c in peers] == [("disconnected", "010101", -1), ("refused", "010101", 5)]
+    assert causes("same-ox-id-of-two-setups") == causes("same-ox-id-of-two-peers") == []
+
+
+def test_an_empty_frame_behind_the_others_is_no_repetition() -> None:
+    """6.7.1: an FCVI_READ_RESP without data may tell of the error and end the Exchange."""
+    [found] = connections("read-ends-with-empty-error")
+    assert (found["failed"], found["again"]) == (1, 0)
+    assert causes("read-ends-with-empty-error") == [["memory-protection"]]
+    [found] = connections("empty-last-frame")
+    assert (found["again"], found["late"], found["unanswered"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("abts-where-no-response-is-due", []),
+        ("peers-one-after-the-other", []),
+        ("disconnect-never-answered", [["lost-disconnect"]]),
+        ("slow-to-accept", [["slow-accept", "lost-resp1"]]),
+    ],
+)
+def test_nothing_is_told_to_be_lost_that_was_never_sent(name: str, expected: list[list[str]]) -> None:
+    assert causes(name) == expected
+
+
+def test_peers_that_meet_one_after_the_other_did_not_fail() -> None:
+    """5.3.3: the first is refused while the other does not ask yet."""
+    assert fcvi("explain", "peers-one-after-the-other")[1] == 0
+
+
+def test_a_disconnect_belongs_to_the_setup_that_it_aborts() -> None:
+    """6.12.2: it names it by its FCVI_CONNECTION_ID."""
+    [found] = connections("setup-aborted")
+    assert (found["ended"], found["reason"], found["retries"]) == ("timed out", 0x49, 1)
+
+
+def test_who_repeats_a_refusal_has_not_refused() -> None:
+    """E40: the IU behind it may repeat the Reason Code."""
+    [found] = connections("refusal-repeated")
+    assert (found["ended_by"], found["reason"]) == ("010101", 2)
