@@ -20,7 +20,7 @@ MEANINGS = {
     "out_of_order_fabric": Item("works over a Fabric that delivers frames out of order", "Annex B"),
     "preference": Item("sends the Preference bit (every device has to receive it)", "5.8.2"),
     "connect_info": Item("sends connect information in a setup (every device has to receive it)", "6.9.3"),
-    "explicit_login": Item("sends and answers PLOGI", "5.6"),
+    "explicit_login": Item("begins with PLOGI where no login is there; after a logout every device has to (7.7.2)", "5.6"),
     "farp": Item("resolves Host Addresses by FARP", "7.5"),
     "name_server": Item("resolves Host Addresses by the Name Server", "7.6"),
     "loop": Item("attaches to an Arbitrated Loop", "7.7.3"),

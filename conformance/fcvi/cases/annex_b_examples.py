@@ -9,7 +9,7 @@ from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from .annex_b_rules_1_3 import REASONS, RELIABLE
-from conformance.fcvi.steps.connection import REGISTRY, check_disconnect_rqst, send_disconnect_resp
+from conformance.fcvi.steps.connection import REGISTRY, ask_to_disconnect, check_disconnect_rqst, send_disconnect_resp
 from conformance.fcvi.steps.messages import (
     LEVELS,
     OUT_OF_ORDER,
@@ -102,8 +102,8 @@ def example_b323(t: Scenario) -> None:
     line = _figure_b1(t)
     line.fails("after a skipped Message")
     line.late(_LATE, "FCVI-8.4.2-f1", "by a frame for a VI in Error")
-    call = t.start("VipDisconnect", vi=line.setup.vi)
-    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    call = ask_to_disconnect(t, line.setup, t.ulp_timeout_us + t.pixit.late_us)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
     check_disconnect_rqst(t, rqst, line.setup, abort=0, reasons=REASONS, handle=line.setup.tester_handle)
     if rqst.dh("DISC_CONN_STS"):
         t.require(rqst.dh("Reason_Code") in (0x40, 0x48), "FCVI-B.3.2.3-02", "another Reason Code",

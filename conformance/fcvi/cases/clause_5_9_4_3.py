@@ -13,7 +13,7 @@ from conformance.fcvi.steps.lossy_line import Line
 from .annex_b_rules_1_3 import RELIABLE, answer
 from .clause_6_requests import originate
 from .clause_6_responses import take_read_response
-from conformance.fcvi.steps.connection import REGISTRY, Setup, send_disconnect_resp
+from conformance.fcvi.steps.connection import REGISTRY, Setup, ask_to_disconnect, send_disconnect_resp
 from conformance.fcvi.steps.message_checks import in_all, respond, respond_with
 from conformance.fcvi.steps.messages import (
     OUT_OF_ORDER,
@@ -141,8 +141,7 @@ def _check_reason(t: Scenario, iu: Received, reasons: tuple[int, ...]) -> None:
 
 def _reason_of_disconnect(t: Scenario, setup: Setup, reasons: tuple[int, ...]) -> None:
     """VipDisconnect: the reason, which is optional, is one of these."""
-    call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    call = ask_to_disconnect(t, setup, t.ulp_timeout_us, lambda rqst: _check_reason(t, rqst, reasons))
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True

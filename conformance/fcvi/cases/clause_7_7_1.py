@@ -38,6 +38,7 @@ from conformance.fcvi.steps.neighbours import (
     PUBLIC_LOOP,
     TOPOLOGIES,
     add_second_port,
+    is_logo,
     login,
     logo,
     no_fc_vi,
@@ -85,14 +86,22 @@ def post_send_if_possible(t: Scenario, setup: Setup) -> None:
            descriptor={"op": "send", "segments": segments, "remote": None, "immediate": None}).returned()  # fmt: skip
 
 
+def _ended_at(t: Scenario) -> int:
+    """The last frame with which a login ended, or before the event of the link that ended it."""
+    logouts = [number for number, entry in enumerate(t.tester.trace, 1) if is_logo(entry.data)]
+    return max([t.frames_before_event, *logouts[-1:]])
+
+
 def client_after_logout(t: Scenario, requirement: str) -> Setup:
-    """A further setup as client: PLOGI is on the wire before FCVI_CONNECT_RQST."""
+    """A further setup as client: PLOGI is on the wire before FCVI_CONNECT_RQST. A DUT may log in at once, before it has to."""
     for old in ("PLOGI", "FLOGI"):
         taken(t, old)
+    ended_at = _ended_at(t)
     vi = create_vi(t)
     call = t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=None)
     rqst = t.expect("CONNECT_RQST", requirement, why="after VipConnectRequest and PLOGI")
-    plogi = [p for p in taken(t, "PLOGI") if p.fc("D_ID") == rqst.fc("D_ID")]
+    taken(t, "PLOGI")
+    plogi = [p for p in t.tester.inbox if p.kind == "PLOGI" and p.numbers[0] > ended_at and p.fc("D_ID") == rqst.fc("D_ID")]
     t.require(bool(plogi), requirement, "FCVI_CONNECT_RQST without PLOGI after a logout", "no PLOGI", "PLOGI", at=rqst)
     setup = originated(t, vi, call, rqst)
     accept_request(t, setup)

@@ -19,6 +19,7 @@ from conformance.fcvi.steps.neighbours import (
     field,
     login,
     no_fc_vi,
+    taken,
 )
 from conformance.fcvi.steps.traffic import answer_send, expect_send, post_send
 
@@ -28,8 +29,9 @@ MESSAGES = "loop and send and unreliable_delivery"
 
 
 def hold_adisc(t: Scenario) -> None:
-    """The tester does not answer ADISC by itself from here on."""
+    """The tester does not answer ADISC by itself from here on; what came before was answered."""
     t.tester.services.handlers.pop("ADISC", None)
+    taken(t, "ADISC")
 
 
 def adisc_of(t: Scenario, port: Optional[int] = None) -> Optional[Received]:
@@ -64,7 +66,8 @@ def validate(t: Scenario, adisc: Optional[Received], changed: Optional[str] = No
     claimed = n_port_id ^ 0x100 if changed == "n_port_id" else n_port_id
     if adisc is not None:
         t.tester.services.accept(adisc, els.adisc(names, claimed))
-    else:
+    else:  # the DUT's own may come yet: nobody says when (E83)
+        t.tester.services.handlers["ADISC"] = lambda late: t.tester.services.accept(late, els.adisc(names, claimed))
         exchange = t.tester.send_els(els.ADISC, els.adisc(names, claimed), port=port)
         if changed is None:
             expect_accept(t, exchange, "FCVI-7.7.3-02", "to the tester's ADISC")

@@ -14,6 +14,7 @@ from conformance.fcvi.steps.connection import (
     REGISTRY,
     accept_abts,
     accept_request,
+    ask_to_disconnect,
     check_state,
     create_vi,
     disconnect_and_answer,
@@ -134,8 +135,7 @@ def error_stays(t: Scenario) -> None:
         t.equal(rqst, "VI_APP_DISCON", 0, "FCVI-8.1-02")
         send_disconnect_resp(t, rqst, line.setup.dut_handle)
     t.completions.clear()
-    call = t.start("VipDisconnect", vi=line.setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    call = ask_to_disconnect(t, line.setup, t.ulp_timeout_us)
     asked = t.peek(["DISCONNECT_RQST"])
     if asked is not None:
         asked.taken = True

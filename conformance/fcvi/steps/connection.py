@@ -7,7 +7,7 @@ F_CTL, fixed values) is not repeated here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Mapping, Optional
+from typing import Any, Callable, Iterable, Mapping, Optional
 
 from fcvi.fc.build import UNASSIGNED, net_address, structure
 from fcvi.engine.case import Registry, Variant
@@ -703,16 +703,17 @@ def check_reason(t: Scenario, resp: Received, code: int, requirement: str, also:
         t.equal(resp, "Reason_Code", code, requirement, {other: "E170" for other in (*also, *_VENDOR_UNIQUE)})
 
 
-def answer_provider(t: Scenario, setup: Setup) -> bool:
+def answer_provider(t: Scenario, setup: Setup, look: Callable[[Received], None] = lambda rqst: None) -> bool:
     """Answer what the DUT's provider asked for by itself, as it may after an error (5.3.5, E151); whether it has.
 
-    It may have given an attempt up and tried again while the case waited for something else (8.6.3 a).
+    It may have given an attempt up and tried again while the case waited for something else (8.6.3 a). look: at each request.
     """
     if STATE["error"] != t.call("VipQueryVi", vi=setup.vi).text("State"):
         return False
     t.settle()
-    while (rqst := t.peek(["DISCONNECT_RQST"])) is not None and not rqst.dh("VI_APP_DISCON") and not rqst.dh("CONN_SETUP_ABORT"):
+    while (rqst := _of_provider(t)) is not None:
         rqst.taken = True
+        look(rqst)
         t.equal(rqst, "FCVI_HANDLE", setup.tester_handle, "FCVI-6.12.2-02")
         abts = t.peek(["ABTS"], rqst.exchange)
         if abts is not None:
@@ -725,6 +726,34 @@ def answer_provider(t: Scenario, setup: Setup) -> bool:
     return setup.disconnected
 
 
+def _of_provider(t: Scenario) -> Optional[Received]:
+    """The oldest FCVI_DISCONNECT_RQST, when it is the provider's, of a Connection that was set up."""
+    rqst = t.peek(["DISCONNECT_RQST"])
+    return None if rqst is None or rqst.dh("VI_APP_DISCON") or rqst.dh("CONN_SETUP_ABORT") else rqst
+
+
+def ask_to_disconnect(
+    t: Scenario, setup: Setup, within_us: int, look: Callable[[Received], None] = lambda rqst: None
+) -> Call:
+    """VipDisconnect on the DUT, until it returns or its FCVI_DISCONNECT_RQST is here.
+
+    What the provider asked for before may still be under way: it is answered (5.3.5). look: at each request of the provider.
+    """
+    in_error = STATE["error"] == t.call("VipQueryVi", vi=setup.vi).text("State")
+    answer_provider(t, setup, look)
+    call = t.start("VipDisconnect", vi=setup.vi)
+    while t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, within_us):
+        rqst = _of_provider(t) if in_error else None
+        if rqst is None:
+            break
+        rqst.taken = True
+        look(rqst)
+        send_disconnect_resp(t, rqst, setup.dut_handle)
+        t.settle()
+        setup.disconnected = True
+    return call
+
+
 def disconnect_and_answer(
     t: Scenario, setup: Setup, *, abort: int = 0, reasons: tuple[int, ...] = (), handle: Optional[int] = None,
     resp_reason: Optional[int] = None,
@@ -733,15 +762,12 @@ def disconnect_and_answer(
 
     Where the provider has disconnected a VI in Error by itself, VipDisconnect may find nothing left to ask for (E151).
     """  # fmt: skip
-    gone = answer_provider(t, setup)
-    call = t.start("VipDisconnect", vi=setup.vi)
-    if gone:
-        t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
-    if gone and t.peek(["DISCONNECT_RQST"]) is None:
+    call = ask_to_disconnect(t, setup, t.ulp_timeout_us + t.pixit.late_us)
+    if setup.disconnected and t.peek(["DISCONNECT_RQST"]) is None:
         t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
         check_state(t, setup.vi, "idle", "FCVI-8.2-e1")
         return
-    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
     wanted = setup.tester_handle if handle is None else handle
     allowed = reasons or (TRANSPORT_ERROR, *range(0x41, 0x4C))
     check_disconnect_rqst(t, rqst, setup, abort=abort, reasons=allowed, handle=wanted)
@@ -753,9 +779,7 @@ def disconnect_and_answer(
 
 def disconnect_unanswered(t: Scenario, setup: Setup) -> None:
     """VipDisconnect on the DUT, never answered: ABTS, VIP_NOT_REACHABLE and Error (8.6.3 a, C.5.7.2)."""
-    answer_provider(t, setup)
-    call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    call = ask_to_disconnect(t, setup, t.ulp_timeout_us + t.pixit.late_us)
     if setup.disconnected and call.done:
         t.step("the provider had disconnected before: VipDisconnect had nothing left to ask for (E151)")
         return

@@ -36,6 +36,7 @@ class Scenario(WireFree):
     ) -> None:
         super().__init__(dut, pics, pixit, levels, rng, params, config)
         self.tester = Tester(dut, pixit, config, rng)
+        self.frames_before_event = 0  # how many there were when the last event of the link came
         self._tolerated: set[str] = set()
 
     # ---- time ----
@@ -102,6 +103,7 @@ class Scenario(WireFree):
     def link_event(self, event: str) -> None:
         """A link event of clause 7.7 at the DUT: "lip", "nos", "lr", or "logo" for an explicit logout by the DUT."""
         self.log.append(f"{self.now_us} us: link event {event}")
+        self.frames_before_event = len(self.tester.trace)
         self.dut.notify("link", {"event": event})
         self.tester.monitor.forget()
         self.settle()
