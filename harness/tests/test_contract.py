@@ -220,3 +220,21 @@ def test_check_quotes_the_last_words_on_standard_error() -> None:
     status, said = check("exec:sh -c 'echo the licence has expired >&2; exit 7'")
     assert status == 3
     assert "the licence has expired" in said and "exit status 7" in said
+
+
+def test_a_device_of_vi_tcp_is_held_against_its_own_protocol(tmp_path: Path) -> None:
+    """The reference endpoint has nothing to mend; what does not claim the wire, or opens no stream, is told so."""
+    status, words = check(f"exec:{ROOT}/build/fcvi endpoint --wire tcp", "--wire", "tcp")
+    assert status == 0 and "ok    streams" in words, words
+    status, words = check(f"exec:{ROOT}/build/fcvi endpoint", "--wire", "tcp")
+    assert status != 0 and 'names "tcp" among them' in words, words
+    for number, (change, expected) in enumerate((
+        ('s/"tcp":true/"ipv6":true/', "do not claim tcp"),
+        ('s/"stream.open"/"stream.opened"/', "opened no stream"),
+        ('s/ffff0a000001","port"/ffff0a000009","port"/', "it goes to the host"),
+    )):  # fmt: skip
+        device = tmp_path / f"device{number}"
+        device.write_text(f"#!/bin/sh\n{ROOT}/build/fcvi endpoint --wire tcp | sed -u '{change}'\n")
+        device.chmod(0o755)
+        status, words = check(f"exec:{device}", "--wire", "tcp")
+        assert status == 1 and expected in words, words

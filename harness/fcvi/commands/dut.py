@@ -3,7 +3,8 @@
 It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
 and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
 harness/docs/dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against
-harness/docs/frame-adapter.md, with verbs: an agent for RDMA verbs against harness/docs/dut-protocol-verbs.md.
+harness/docs/frame-adapter.md, with verbs: an agent for RDMA verbs against harness/docs/dut-protocol-verbs.md, and with
+--wire tcp a device of VI/TCP against harness/docs/dut-protocol-streams.md.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def add_parser(commands: Any) -> None:
     check.add_argument("dut", metavar="SPEC",
                        help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter, verbs:SPEC an "
                             "agent for RDMA verbs.")  # fmt: skip
+    check.add_argument("--wire", choices=("fc", "tcp"), default="fc", metavar="WIRE",
+                       help="The device speaks FC-VI (fc, the default) or VI/TCP (tcp).")  # fmt: skip
     check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
     check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
@@ -56,6 +59,10 @@ def _check(args: argparse.Namespace, log: Path) -> int:
             broke = check_adapter(_plain(args.dut), args.timeout, log, review)
         elif args.dut.startswith(_VERBS):
             broke = check_agent(_plain(args.dut), args.timeout, log, review)
+        elif args.wire == "tcp":
+            from fcvi.dut.contract.streams import check_streams
+
+            broke = check_streams(args.dut, args.timeout, log, review)
         else:
             broke = check_device(args.dut, args.timeout, log, review)
     except AttachError as error:
@@ -67,11 +74,11 @@ def _check(args: argparse.Namespace, log: Path) -> int:
         print(json.dumps({"dut": args.dut, "implementation": review.implementation, "clock": review.clock, "checks": checks,
                           "not_served": review.missing, "broke_off": broke or None, "standard_error": last}, indent=1))  # fmt: skip
     else:
-        _print(args.dut, review, broke, last)
+        _print(args.dut, args.wire, review, broke, last)
     return 3 if broke else 1 if review.to_mend else 0
 
 
-def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
+def _print(spec: str, wire: str, review: Any, broke: str, last: list[str]) -> None:
     print(printable(f"{spec}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
     for title, outcome, words in review.lines:
         print(printable(f"{outcome:<5} {title}{': ' + words if words else ''}"))
@@ -82,12 +89,14 @@ def _print(spec: str, review: Any, broke: str, last: list[str]) -> None:
     if broke:
         print("The device did not hold to the protocol; the other checks were not made.")
     elif review.to_mend:
-        print(f"{review.to_mend} to mend. {_page(spec)} says what the suite expects.")
+        print(f"{review.to_mend} to mend. {_page(spec, wire)} says what the suite expects.")
     else:
         print("Nothing to mend: the adapter keeps to the protocol, as far as these checks see.")
 
 
-def _page(spec: str) -> str:
+def _page(spec: str, wire: str) -> str:
+    if wire == "tcp":
+        return "harness/docs/dut-protocol-streams.md"
     pages = {_ADAPTER: "frame-adapter.md", _VERBS: "dut-protocol-verbs.md"}
     return "harness/docs/" + next((page for kind, page in pages.items() if spec.startswith(kind)), "dut-protocol.md")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from typing import Iterator
 
 from fcvi.engine.files import one_line
@@ -76,6 +77,20 @@ def _nothing_ran(report: RunReport) -> list[str]:
     return [*lines, ""]
 
 
+_MOST_REASONS = 4
+
+
+def _nothing_applies(report: RunReport) -> list[str]:
+    """Why no case was run, where none applies: an item of the PICS may be missing that decides all of them."""
+    if not report.results or any(r.verdict is not Verdict.NOT_APPLICABLE for r in report.results):
+        return []
+    by = Counter(r.reason for r in report.results).most_common(_MOST_REASONS)
+    lines = ["no case applies to this device:"]
+    for reason, count in by:
+        lines += _paragraph(f"{words.plural(count, 'case')}: {reason}")
+    return [*lines, ""]
+
+
 def _declarations(report: RunReport) -> list[str]:
     lines = []
     for review in report.review:
@@ -111,6 +126,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
     for number, group in enumerate(found, 1):
         lines += _group(report, number, group, verbose)
     lines += _reservations(report, verbose)
+    lines += _nothing_applies(report)
     lines += _declarations(report)
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"

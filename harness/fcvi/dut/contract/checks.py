@@ -58,6 +58,14 @@ def expect_code(answer: Answer, code: int, why: str) -> Optional[str]:
 class Checks:
     """One review of one device."""
 
+    left_out = "n_port_id"  # what a wrong reset lacks
+    wire_title = "hostile frames"
+    wrong_lengths = (15, 129)  # bytes that no Discriminator has
+
+    def config(self) -> dict[str, Any]:
+        """The params of reset."""
+        return configuration()
+
     def __init__(self, session: Session, review: Review) -> None:
         self.s, self.review = session, review
         self._served: set[str] = set()
@@ -79,7 +87,7 @@ class Checks:
             ("calls that block", self.blocking),
             ("order of answers", self.order),
             ("lines in pieces", self.pieces),
-            ("hostile frames", self.frames),
+            (self.wire_title, self.frames),
         ):
             self._one(title, check)
 
@@ -121,26 +129,26 @@ class Checks:
 
     def reset(self) -> Optional[str]:
         """The first reset."""
-        answer = self.s.ask("reset", configuration())
+        answer = self.s.ask("reset", self.config())
         return None if answer.result is not None else f"reset was answered with {answer.words()}; answer {{}}"
 
     def wrong_reset(self) -> Optional[str]:
         """A configuration in which something is missing."""
-        config = configuration()
-        del config["n_port_id"]
-        wrong = expect_code(self.s.ask("reset", config), INVALID_PARAMS, "since n_port_id is missing")
+        config = self.config()
+        del config[self.left_out]
+        wrong = expect_code(self.s.ask("reset", config), INVALID_PARAMS, f"since {self.left_out} is missing")
         self._fresh()
         return wrong
 
     def unknown_members(self) -> Optional[str]:
         """Members that a later version may bring."""
-        answer = self.s.ask("reset", {**configuration(), "x_of_a_later_version": [1, {"a": None}]}, x_trace="ignored")
+        answer = self.s.ask("reset", {**self.config(), "x_of_a_later_version": [1, {"a": None}]}, x_trace="ignored")
         if answer.result is not None:
             return None
         return f"a reset with an unknown member was answered with {answer.words()}; ignore the member"
 
     def _fresh(self) -> None:
-        if self.s.ask("reset", configuration()).result is None:
+        if self.s.ask("reset", self.config()).result is None:
             raise DutError("reset failed where it had succeeded before")
 
     # ---- time ----
@@ -237,7 +245,7 @@ class Checks:
         if not self._has("VipConnectWait"):
             return None
         self._fresh()
-        for length in (15, 129):
+        for length in self.wrong_lengths:
             answer = self.s.send("VipConnectWait", {"LocalAddr": self._address("5a" * length), "Timeout": None})
             self._quiet()
             if self.review.clock != "virtual":  # the call may have a thread of its own
@@ -258,7 +266,7 @@ class Checks:
             return f"VipConnectWait without a request from the wire was answered with {waiting.words()}; it must block"
         if self._has("VipCreateVi"):
             self.s.ask("VipCreateVi", {"ViAttribs": {}})
-        again = self.s.ask("reset", configuration())
+        again = self.s.ask("reset", self.config())
         if waiting.code != CANCELLED:
             return f"VipConnectWait that a reset ended was answered with {waiting.words()}; answer error {CANCELLED}"
         if waiting.place > again.place:
