@@ -124,7 +124,7 @@ def taken(command: str, files: list[str], table: Table) -> int:
     return status
 
 
-_KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed")
+_KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed", "of TCP with a part of a frame")
 _TYPES = {0x00: "Basic Link Service", 0x01: "Extended Link Service", 0x08: "SCSI (FCP)", 0x20: "FC-CT", 0x05: "IP over FC",
           0x28: "NVMe", 0x58: "FC-VI"}  # fmt: skip
 
@@ -340,7 +340,7 @@ def _list(args: Any, box: confined.Box) -> int:
 
         box.hand_over(encoded(page(flows, rows, args.ladder)))
     if status or (args.filter and every and not rows):
-        if not rows:
+        if args.filter and every and not rows:
             print("fcvi flows: no Connection is left by --filter", file=sys.stderr)
         return status or 2
     found = bool(table.findings) and any(cls != "notice" for _, cls, _ in table.findings)

@@ -80,7 +80,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument(
         "--trust", type=_trust, default=Arguments.trust, metavar="WHAT",
         help="This is certain of the capture, as a comma list: all (no frame is missing), start (no Connection is older), "
-        "order (as sent), once (the Fabric delivers none twice), or whole for all of it.",
+        "order (each once, as sent), once (the Fabric delivers none twice), or whole for all of it.",
     )  # fmt: skip
     unknown = "(default: taken for 10000, and no breach is judged by it)."
     p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS",
