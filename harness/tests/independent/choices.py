@@ -16,7 +16,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "ro_on_empty": ("no|yes", "Relative Offset present in frames without payload (E19)"),
     "delimiters": ("yes|no", "sof and eof members in frame notifications (DUT protocol)"),
     "resp3_initiative": ("no|yes", "Sequence Initiative on RESP3 as well (E16; may draw a warning)"),
-    "send_ius": (f"{N}:1:8:1", "most SEND_RQST IUs a Message is sent in (6.2.1)"),
+    "send_ius": (f"{N}:1:8:1", "SEND_RQST IUs a Message is sent in, as far as its words go (6.2.1)"),
     "pref": ("no|attribute|always", "PREF in CS_CTL of Message frames (5.8.2)"),
     "connect_info": ("no|yes", "FCVI_CONNECT_INFO is sent (5.9.4.4)"),
     # ABTS
@@ -55,6 +55,8 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
+    "relogin": ("when-needed|at-once", "PLOGI after the peer's LOGO: when a Connection is wanted, or at once (7.7.2)"),
+    "provider_retry": ("no|yes", "a Disconnect of the provider's that is not answered is tried once more (8.6.3)"),
     "error_disconnect": ("no|yes", "the provider disconnects a VI that goes to Error from Connected (5.3.5)"),
     # Resources
     "vis": (f"{N}:1:64:64", "VIs that can exist at the same time (max_vis)"),

@@ -105,7 +105,13 @@ class ProviderDisconnect:
     """A DISCONNECT_RQST of the provider's own: VI_APP_DISCON zero."""
 
     def __init__(self, port: "Port", vi: Vi) -> None:
-        self.port, self.answered = port, False
+        self.port, self.vi, self.answered = port, vi, False
+        self.tries = 2 if port.choose.yes("provider_retry") else 1
+        self._ask()
+
+    def _ask(self) -> None:
+        port, vi = self.port, self.vi
+        self.tries -= 1
         self.exchange = port.open_exchange()
         self.exchange.on_iu, self.exchange.on_error = self._answered, self._expired
         status, param = port.status_only(vi.cause)
@@ -123,6 +129,8 @@ class ProviderDisconnect:
         """8.6.3 a): the VI is in Error already."""
         self.timer.cancel()
         self.port.abort(self.exchange)
+        if self.tries and self.vi.state == "error" and not self.vi.disconnect:
+            self._ask()
 
 
 def msg_id(port: "Port", vi: Vi) -> int:

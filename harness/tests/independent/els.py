@@ -94,6 +94,8 @@ class Login:
         elif command == LOGO:
             self._reply(frame, bytes([LS_ACC, 0, 0, 0]))
             self.gone()
+            if self.port.choose("relogin") == "at-once":
+                self.ensure(lambda: None, lambda: None)
         elif command == RRQ:
             self._reply(frame, bytes([LS_ACC, 0, 0, 0]))
         elif command != FARP_REQ:

@@ -89,10 +89,8 @@ class Messages:
     def _transmit(self, vi: Vi, descriptor: Descriptor) -> None:
         port, bad = self.port, self.port.bad
         data = b"".join(self.memory[mem].data[at:at + length] for mem, at, length in descriptor.segments)
-        room = port.receive_size - 32
-        frames = max(1, -(-len(data) // room))
-        ius = min(port.choose.number("send_ius"), frames)
-        each = -(-frames // ius) * room
+        ius = port.choose.number("send_ius")
+        each = max(4, -(-len(data) // (4 * ius)) * 4)
         exchange = port.open_exchange()
         preferred = vi.attributes.preference or port.choose("pref") == "always"
         for at in range(0, max(1, len(data)), each):
