@@ -58,6 +58,11 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "close": ("fin|reset", "how a stream is closed (V43)"),
     "swapped": ("error|taken", "segments of a message in another order (V41)"),
     "breach": ("close|report", "a rule breach on a reliable connection is reported first, or not (V67)"),
+    "conn_lost": ("told|silent", "VIP_ERROR_CONN_LOST where the other end closes (V78; silent is the other reading)"),
+    "behind_discriminator": ("zeros|rubbish", "what stands behind a Discriminator (V46; rubbish is the other reading)"),
+    "ack_at_delivery": ("number|arbitrary", "Message ACK at Reliable Delivery (V14; arbitrary is the other reading)"),
+    "one_at_a_time": ("no|yes", "a message waits for the ACK of the one before it, at the reliable levels (V79)"),
+    "response_delay": (f"{N}:0:900000:0", "microseconds until a Read Response begins"),
     "lost": ("specific|both|both-later", "VIP_ERROR_CONN_LOST beside a specific code (V75)"),
     "after_failure": ("keep|flush", "receives after a failed connect (V76)"),
     # The DUT protocol

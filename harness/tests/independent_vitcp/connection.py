@@ -77,6 +77,7 @@ class Connection:
         self.unacked: List[Outgoing] = []
         self.reads: List[Outgoing] = []
         self.queue: List[Outgoing] = []  # Read Responses that are due
+        self.later = 0  # and those that are held back
         self.current: Optional[Outgoing] = None
         self.response: Optional[Outgoing] = None
         self.turn = False
@@ -109,6 +110,8 @@ class Connection:
 
     def ack(self) -> int:
         """Message ACK (V16)."""
+        if self.vi.attributes.level == 2 and self.port.choose("ack_at_delivery") == "arbitrary":
+            return (self.taken * 0x9E3779B1 + 0x7F4A7C15) & MASK32
         if self.good is not None:
             good = self.good
             if self.bad("ack-lags"):
@@ -217,7 +220,7 @@ class Connection:
     def start_message(self) -> None:
         """Begin with the next send Descriptor, if nothing holds it back."""
         waiting = [d for d in self.vi.open("send") if not d.started]
-        if not waiting:
+        if not waiting or (self.unacked and self.port.choose.yes("one_at_a_time")):
             return
         descriptor = waiting[0]
         if self.bad("lifo") and len(waiting) > 1:
@@ -628,7 +631,7 @@ class Connection:
                 return
             self.report(segment.number, MEMORY_PROTECTION, "VIP_ERROR_RDMAR_PROT")
             return
-        waiting = len(self.queue) + (self.response is not None)
+        waiting = len(self.queue) + self.later + (self.response is not None)
         if waiting >= self.port.choose.number("read_window"):
             if self.bad("surplus-read-dropped"):
                 self.good, self.owes = segment.number, True
@@ -642,8 +645,20 @@ class Connection:
         if self.bad("response-short") and length:
             length -= 1
         number = self.take_number(SEND) if self.bad("response-own-number") else segment.number
-        for _ in range(2 if self.bad("read-served-twice") else 1):
-            self.queue.append(Outgoing(READ_RESPONSE, number, length, request=segment))
+        due = [Outgoing(READ_RESPONSE, number, length, request=segment) for _ in range(2 if self.bad("read-served-twice") else 1)]
+        delay = self.port.choose.number("response_delay")
+        if delay:
+            self.later += len(due)
+            self.port.clock.after(delay, lambda: self.respond_now(due))
+        else:
+            self.queue += due
+
+    def respond_now(self, due: List[Outgoing]) -> None:
+        """Read Responses that were held back."""
+        self.later -= len(due)
+        self.queue += due
+        if not self.over:
+            self.pump()
 
     def take_response(self, segment: Segment) -> None:
         """A Read Response."""

@@ -111,13 +111,6 @@ def _short_ce(segment: Segment) -> None:
     segment.setup = None
 
 
-def _garbage_behind(segment: Segment) -> None:
-    if segment.setup is not None:
-        size = len(segment.setup.calling)
-        segment.setup.calling_length = size
-        segment.setup.calling = segment.setup.calling.ljust(16, b"\xA5")
-
-
 def _calling_length_16(segment: Segment) -> None:
     if segment.setup is not None:
         segment.setup.calling_length = 16
@@ -196,7 +189,6 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "called-empty": ((REQUEST,), of_setup(called=b""), "3.2-08 2.2.2.2.1-02", "Called Discriminator left out"),
     "calling-length-16": ((REQUEST,), _calling_length_16, "3.2-07 2.2.2.2.1-02", "Calling Discriminator Length is always 16"),
     "called-length-16": ((REQUEST,), _called_length_16, "3.2-08 2.2.2.2.1-02", "Called Discriminator Length is always 16"),
-    "calling-padded-with-rubbish": ((REQUEST,), _garbage_behind, "3.2-07", "rubbish behind the Calling Discriminator"),
     "discriminators-swapped": ((REQUEST,), _swap, "3.2-08 3.2-07 2.2.2.2.1-02", "the Discriminators have changed places"),
     "proposes-its-most": ((REQUEST,), of_setup(mtu=65536), "3.2-13", "MTU proposed is not that of the VI"),
     "proposes-double": ((REQUEST,), _double_mtu, "3.2-13", "MTU proposed is double that of the VI"),
@@ -287,7 +279,6 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "fin-not-answered": ("2.2.2.2.2-05 4.2-08 4.3-10", "TCP stays half open after the other side's FIN"),
     "stays-connected": ("2.2.2.2.2-05", "the VI stays Connected when TCP is gone"),
     "no-flush": ("2.2.2.2.2-05", "Descriptors stay when TCP is gone"),
-    "no-conn-lost": ("2.2.2.2.2-05", "no VIP_ERROR_CONN_LOST"),
     "done-not-marked": ("2.1-02 1-01", "completed Descriptors are not marked done"),
     "second-request-accepted": ("2.2.2.2.2-03", "a second Connect Request is accepted on a connected stream"),
     "sends-flush-receives": ("1-01 2.1-02", "posting a Send flushes the receive queue"),

@@ -161,5 +161,5 @@ class Vi:
         if code and how != "specific":
             codes.insert(len(codes) if how == "both-later" else 0, "VIP_ERROR_CONN_LOST")
         for one in codes:
-            if not self.port.bad("no-conn-lost"):
+            if one != "VIP_ERROR_CONN_LOST" or self.port.choose("conn_lost") == "told":
                 self.port.notify("error", {"vi": self.number, "code": one})
