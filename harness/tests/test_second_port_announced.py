@@ -93,7 +93,7 @@ def test_a_device_that_hears_announced_ports_only_is_not_accused(refuses: bool) 
     """FARP names a second port of the tester (7.5), to which the device may talk once it was announced."""
     levels = {r.id: r.level for r in load_requirements()}
     chosen = [(c, v) for c in load_cases() if c.id == "7.5.request" for v in c.variants
-              if v.suffix in ("point-to-point/other-port", "point-to-point/two-ports")]  # fmt: skip
+              if v.suffix in ("private-loop/other-port", "private-loop/two-ports")]  # fmt: skip
     dut = Announced(refuses)
     results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), levels, 1) for c, v in chosen]
     assert [r.verdict for r in results] == [Verdict.INCONCLUSIVE if refuses else Verdict.PASS] * 2

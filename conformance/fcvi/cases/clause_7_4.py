@@ -96,9 +96,15 @@ def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
     tags=["address", "farp"],
     applies="client and farp",
     variants=[
-        Variant(f"{topology}/{where}", {**UNKNOWN_TARGET, "where": where}, NEEDS[topology], TOPOLOGIES[topology])
+        Variant(f"{topology}/known-port", {**UNKNOWN_TARGET, "where": "known-port"}, NEEDS[topology], TOPOLOGIES[topology])
         for topology in (POINT_TO_POINT, PRIVATE_LOOP)
-        for where in ("known-port", "other-port", "two-ports")
+    ]
+    + [  # a link of two ports has no third (FC-FS)
+        Variant(f"{PRIVATE_LOOP}/{where}{f'/{needs}' if needs else ''}", {**UNKNOWN_TARGET, "where": where},
+                " and ".join(e for e in (NEEDS[PRIVATE_LOOP], needs) if e),
+                {**TOPOLOGIES[PRIVATE_LOOP], "class": 2 if needs else 3})
+        for where in ("other-port", "two-ports")
+        for needs in ("", "class2")
     ]
     + [
         Variant("unanswered", {**UNKNOWN_TARGET, "where": "nowhere"}),
