@@ -140,7 +140,8 @@ class Scenario(WireFree):
         self._awaited(names, requirement, received)
         if received is None:
             on = f" on {exchange}" if exchange is not None else ""
-            self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} within {limit} us")
+            until = f"within {limit} us" if limit else "by now"
+            self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} {until}")
             raise AssertionError("unreachable")
         received.taken = True
         return received
