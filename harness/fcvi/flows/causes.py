@@ -23,8 +23,9 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     """Causes, the most probable first; and Connections that failed for a reason that the capture does not show."""
     found: list[Cause] = []
     unknown = []
+    accepted = _accepted_peers(flows)
     for flow in flows:
-        flow.yielded = _yields(flow, flows)
+        flow.yielded = _yields(flow, accepted)
     for flow in flows:
         causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
         for cause in causes:
@@ -99,17 +100,26 @@ def _crossing(flow: Flow, flows: list[Flow]) -> Optional[Flow]:
     return None
 
 
-def _yields(flow: Flow, flows: list[Flow]) -> bool:
+_Peers = dict[tuple[int, tuple[int, int], Optional[bytes]], int]
+
+
+def _accepted_peers(flows: list[Flow]) -> _Peers:
+    """When the last frame came of a Peer's setup that was accepted, by network, ports and Discriminator of the RemoteAddr."""
+    found: _Peers = {}
+    for flow in flows:
+        if flow.mode == "peer" and flow.ended != "refused" and flow.named("CONNECT_RESP1"):
+            key = (flow.network, flow.ids, _remote(flow))
+            found[key] = max(found.get(key, 0), flow.last_us)
+    return found
+
+
+def _yields(flow: Flow, accepted: _Peers) -> bool:
     """The first Peer asked when the other did not yet, and was refused; then the other asked, and was accepted: so Peers meet
     without an error (5.3.3).
     """
     if flow.mode != "peer" or flow.ended != "refused" or flow.reason not in (0x01, 0x03):
         return False
-    return any(
-        other.mode == "peer" and other.ids == flow.ids[::-1] and other.network == flow.network and other.last_us >= flow.first_us
-        and other.ended != "refused" and other.named("CONNECT_RESP1") and _remote(other) == _remote(flow)
-        for other in flows if other is not flow
-    )  # fmt: skip
+    return accepted.get((flow.network, (flow.ids[1], flow.ids[0]), _remote(flow)), -1) >= flow.first_us
 
 
 def _remote(flow: Flow) -> Optional[bytes]:
