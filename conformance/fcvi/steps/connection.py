@@ -708,8 +708,14 @@ def answer_provider(t: Scenario, setup: Setup, look: Callable[[Received], None] 
 
     It may have given an attempt up and tried again while the case waited for something else (8.6.3 a). look: at each request.
     """
-    if STATE["error"] != t.call("VipQueryVi", vi=setup.vi).text("State"):
-        return False
+    return _is_in_error(t, setup) and _answer_provider(t, setup, look)
+
+
+def _is_in_error(t: Scenario, setup: Setup) -> bool:
+    return STATE["error"] == t.call("VipQueryVi", vi=setup.vi).text("State")
+
+
+def _answer_provider(t: Scenario, setup: Setup, look: Callable[[Received], None]) -> bool:
     t.settle()
     while (rqst := _of_provider(t)) is not None:
         rqst.taken = True
@@ -739,8 +745,9 @@ def ask_to_disconnect(
 
     What the provider asked for before may still be under way: it is answered (5.3.5). look: at each request of the provider.
     """
-    in_error = STATE["error"] == t.call("VipQueryVi", vi=setup.vi).text("State")
-    answer_provider(t, setup, look)
+    in_error = _is_in_error(t, setup)
+    if in_error:
+        _answer_provider(t, setup, look)
     call = t.start("VipDisconnect", vi=setup.vi)
     while t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, within_us):
         rqst = _of_provider(t) if in_error else None

@@ -92,6 +92,10 @@ class Choices:
     def __call__(self, name: str) -> str:
         return self._values[name]
 
+    def has(self, name: str) -> bool:
+        """Whether this edition has the choice."""
+        return name in self._values
+
     def number(self, name: str) -> int:
         """The value of a choice that is a number."""
         return int(self._values[name])

@@ -94,7 +94,7 @@ class Login:
         elif command == LOGO:
             self._reply(frame, bytes([LS_ACC, 0, 0, 0]))
             self.gone()
-            if self.port.choose("relogin") == "at-once":
+            if self.port.choose.has("relogin") and self.port.choose("relogin") == "at-once":
                 self.ensure(lambda: None, lambda: None)
         elif command == RRQ:
             self._reply(frame, bytes([LS_ACC, 0, 0, 0]))
