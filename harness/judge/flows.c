@@ -426,6 +426,13 @@ static bool is_whole(const struct fcvi_flow_slot *s)
     return s->state != FCVI_FLOW_PART && s->got >= s->total;
 }
 
+/* A frame without payload says where it belongs only by a Relative Offset that is present (5.8.5), and is
+ * late behind nothing. */
+static bool has_place(const struct message *m, uint32_t next)
+{
+    return m->f->payload_length != 0 || (fcvi_FC_Relative_Offset_Present(m->f->fc) && m->offset > next);
+}
+
 static void note_place(struct fcvi_flow_slot *s, const struct fcvi_frame *f)
 {
     s->seq_id = (uint8_t)fcvi_FC_SEQ_ID(f->fc);
@@ -436,7 +443,7 @@ static void note_place(struct fcvi_flow_slot *s, const struct fcvi_frame *f)
  * place does. */
 static bool goes_on(const struct fcvi_flow_slot *s, const struct fcvi_frame *f)
 {
-    return f->payload_length == 0 && s->state != FCVI_FLOW_FREE &&
+    return f->payload_length == 0 &&
            (s->seq_id != fcvi_FC_SEQ_ID(f->fc) || s->seq_cnt != fcvi_FC_SEQ_CNT(f->fc));
 }
 
@@ -470,7 +477,7 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
     }
     s->time_us = m->time_us;
     note_place(s, f);
-    if (f->payload_length != 0 || s->next == 0)
+    if (has_place(m, s->next))
         piece(w, s, &s->next, m, seen);
     s->got += f->payload_length;
     seen->earlier = s->number;
@@ -509,7 +516,7 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
         return;
     }
     note_place(s, f);
-    if (f->iu == FCVI_IU_READ_RESP && f->payload_length != 0) {
+    if (f->iu == FCVI_IU_READ_RESP && has_place(m, s->answer_next)) {
         piece(mine, s, &s->answer_next, m, seen);
         s->answer_got += f->payload_length;
     }

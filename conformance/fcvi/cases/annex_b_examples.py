@@ -103,12 +103,13 @@ def example_b323(t: Scenario) -> None:
     line.fails("after a skipped Message")
     line.late(_LATE, "FCVI-8.4.2-f1", "by a frame for a VI in Error")
     call = ask_to_disconnect(t, line.setup, t.ulp_timeout_us + t.pixit.late_us)
-    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
-    check_disconnect_rqst(t, rqst, line.setup, abort=0, reasons=REASONS, handle=line.setup.tester_handle)
-    if rqst.dh("DISC_CONN_STS"):
-        t.require(rqst.dh("Reason_Code") in (0x40, 0x48), "FCVI-B.3.2.3-02", "another Reason Code",
-                  f"{rqst.dh('Reason_Code'):02X}h", "40h", at=rqst)  # fmt: skip
-    send_disconnect_resp(t, rqst, line.setup.dut_handle)
+    if not line.setup.disconnected or t.peek(["DISCONNECT_RQST"]) is not None:  # else nothing is left to ask for (E151)
+        rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
+        check_disconnect_rqst(t, rqst, line.setup, abort=0, reasons=REASONS, handle=line.setup.tester_handle)
+        if rqst.dh("DISC_CONN_STS"):
+            t.require(rqst.dh("Reason_Code") in (0x40, 0x48), "FCVI-B.3.2.3-02", "another Reason Code",
+                      f"{rqst.dh('Reason_Code'):02X}h", "40h", at=rqst)  # fmt: skip
+        send_disconnect_resp(t, rqst, line.setup.dut_handle)
     t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
     t.tolerate("SEND_RESP")
     setup = open_connection(t)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Callable
 
 from fcvi.engine.case import Variant, case
+from fcvi.fc import codec
+from fcvi.fc.received import kind_of
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
 
@@ -38,7 +40,6 @@ from conformance.fcvi.steps.neighbours import (
     PUBLIC_LOOP,
     TOPOLOGIES,
     add_second_port,
-    is_logo,
     login,
     logo,
     no_fc_vi,
@@ -88,7 +89,7 @@ def post_send_if_possible(t: Scenario, setup: Setup) -> None:
 
 def _ended_at(t: Scenario) -> int:
     """The last frame with which a login ended, or before the event of the link that ended it."""
-    logouts = [number for number, entry in enumerate(t.tester.trace, 1) if is_logo(entry.data)]
+    logouts = [n for n, e in enumerate(t.tester.trace, 1) if kind_of(codec.decode(e.data, e.sof, e.eof)) == "LOGO"]
     return max([t.frames_before_event, *logouts[-1:]])
 
 

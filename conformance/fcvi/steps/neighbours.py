@@ -91,11 +91,6 @@ def logo(t: Scenario, port: Optional[int] = None) -> None:
     expect_accept(t, exchange, "FCVI-7.7.1-05", "to LOGO")
 
 
-def is_logo(frame: bytes) -> bool:
-    """Whether it is the request of a logout (FC-FS): R_CTL 22h, TYPE 01h, command 05h."""
-    return len(frame) > 24 and (frame[0], frame[8], frame[24]) == (0x22, 0x01, 0x05)
-
-
 def taken(t: Scenario, kind: str) -> list[Received]:
     """The frames of this kind that have come and that nothing has taken, in order; they are taken now."""
     found = [r for r in t.tester.inbox if r.kind == kind and not r.taken]

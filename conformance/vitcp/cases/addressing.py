@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
+from fcvi.engine.upper import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
@@ -77,6 +78,10 @@ def reach(t: Scenario) -> None:
     t.control("the connection was made with Discriminators that fit")
 
 
+def _served(t: Scenario, wait: Call) -> None:
+    t.until(lambda: wait.done, t.nop_bound_us)
+
+
 @case(
     REGISTRY,
     "TCP.2.2.2.2.1.b",
@@ -114,7 +119,7 @@ def one_port(t: Scenario) -> None:
             row = "VITCP-2.2.2.2.1-04" if streams else "VITCP-2.2.2.2.1-03"
             t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
         t.send(stream, connect_request(t, called=names[which]))
-        t.until(lambda w=waits[which]: w.done, t.nop_bound_us)  # type: ignore[misc]
+        _served(t, waits[which])
         t.settle()
         served = [w.done for w in waits]
         wanted = [i == which or i in [order[k] for k in range(len(streams))] for i in range(2)]

@@ -8,7 +8,7 @@ from fcvi.vitcp.wire import MASK16, NOP, READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, connect, create, roles, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    acknowledge, alive, deliver, message, nop, one_at_a_time, pattern, post_receive, post_receive_to, post_send, register,
+    acknowledge, alive, come, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register,
     segments, send,
 )  # fmt: skip
 
@@ -87,8 +87,7 @@ def credits(t: Scenario) -> None:
         else:
             post_send(link, pattern(40, number))
     t.wait(t.nop_bound_us)
-    while len(found) < count and one_at_a_time(link):
-        t.until(lambda before=len(found): len(found) > before, t.nop_bound_us)  # type: ignore[misc]
+    come(link, count)
     t.require(len(found) == count, "VITCP-3.1-23", "messages that consume a Descriptor", len(found),
               f"{count}, as many as the credits")
     if len(found) < count:
@@ -97,13 +96,11 @@ def credits(t: Scenario) -> None:
     if len(found) == count:
         link.rx = (link.rx + 1) & MASK16
         nop(link)
-        if not t.until(lambda: len(found) > count, t.nop_bound_us) and one_at_a_time(link):
-            t.until(lambda: len(found) > count, t.nop_bound_us)
+        come(link, count + 1)
         t.require(len(found) == count + 1, "VITCP-2.2.1-03", "messages after one more credit", len(found), count + 1)
         link.rx = (link.rx + 1) & MASK16
         nop(link)
-        if not t.until(lambda: len(found) > count + 1, t.nop_bound_us) and one_at_a_time(link):
-            t.until(lambda: len(found) > count + 1, t.nop_bound_us)
+        come(link, count + 2)
         t.require(len(found) == count + 2, "VITCP-3.1-23", "messages after two more credits", len(found), count + 2)
     t.checked.update(("VITCP-2.2.1-02", "VITCP-2.2.1-03"))
     order = [next((n for n in range(count + 2) if bytes(m.payload) == pattern(40, n)), -1) for m in found]

@@ -215,6 +215,15 @@ def one_at_a_time(link: Link) -> bool:
     return True
 
 
+def come(link: Link, count: int) -> bool:
+    """Until so many messages have come; what came is acknowledged where nothing more comes (V79)."""
+    found = link.stream.watch.messages
+    while not link.t.until(lambda: len(found) >= count, link.t.nop_bound_us):
+        if not one_at_a_time(link):
+            return False
+    return True
+
+
 def message(
     link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", within_us: Optional[int] = None,
         length: int = 0

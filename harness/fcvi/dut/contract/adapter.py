@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Optional
 
-from ..base import DutError
-from .checks import NOT_FOUND, Checks, Review, configuration
+from .checks import NOT_FOUND, Checks, Review, carry_out, configuration
 from .session import Session
 from .shapes import Shapes
 
@@ -94,11 +93,4 @@ class AdapterChecks(Checks):
 
 def check_adapter(spec: str, timeout_s: float, log: Path, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
-    session = Session(spec, timeout_s, log, ADAPTER_PROTOCOL)
-    try:
-        AdapterChecks(session, review).run()
-    except DutError as error:
-        return str(error)
-    finally:
-        session.close()
-    return ""
+    return carry_out(AdapterChecks, Session(spec, timeout_s, log, ADAPTER_PROTOCOL), review)

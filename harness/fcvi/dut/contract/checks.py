@@ -319,13 +319,17 @@ class Checks:
         return expect_code(answer, NOT_FOUND, "a device that ignores hostile frames still answers")
 
 
-def check_device(spec: str, timeout_s: float, log: Path, review: Review) -> str:
-    """Run the checks. What broke them off, or "". Raises AttachError."""
-    session = Session(spec, timeout_s, log)
+def carry_out(kind: type[Checks], session: Session, review: Review) -> str:
+    """Run the checks and end the session. What broke them off, or ""."""
     try:
-        Checks(session, review).run()
+        kind(session, review).run()
     except DutError as error:
         return str(error)
     finally:
         session.close()
     return ""
+
+
+def check_device(spec: str, timeout_s: float, log: Path, review: Review) -> str:
+    """Run the checks. What broke them off, or "". Raises AttachError."""
+    return carry_out(Checks, Session(spec, timeout_s, log), review)

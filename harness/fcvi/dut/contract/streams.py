@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Optional
 
-from ..base import DutError
-from .checks import NOT_FOUND, Checks, Review, expect_code
+from .checks import NOT_FOUND, Checks, Review, carry_out, expect_code
 from .session import Session
 from .shapes import DUT_PROTOCOL, Shapes
 
@@ -127,11 +126,5 @@ class StreamChecks(Checks):
 
 def check_streams(spec: str, timeout_s: float, log: Path, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
-    session = Session(spec, timeout_s, log, _Shapes(Path(__file__).resolve().parents[1] / "protocol.schema.json"))
-    try:
-        StreamChecks(session, review).run()
-    except DutError as error:
-        return str(error)
-    finally:
-        session.close()
-    return ""
+    shapes = _Shapes(Path(__file__).resolve().parents[1] / "protocol.schema.json")
+    return carry_out(StreamChecks, Session(spec, timeout_s, log, shapes), review)

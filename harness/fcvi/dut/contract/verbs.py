@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from fcvi.engine.params import INVALID_PARAMS
 from ..base import DutError
-from .checks import CANCELLED, NOT_FOUND, Checks, Review, expect_code
+from .checks import CANCELLED, NOT_FOUND, Checks, Review, carry_out, expect_code
 from .session import Answer, Session
 from .shapes import Shapes
 
@@ -198,11 +198,4 @@ def _ended(waiting: Answer, reset: Answer) -> Optional[str]:
 
 def check_agent(spec: str, timeout_s: float, log: Path, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
-    session = Session(spec, timeout_s, log, VERBS_PROTOCOL)
-    try:
-        VerbsChecks(session, review).run()
-    except DutError as error:
-        return str(error)
-    finally:
-        session.close()
-    return ""
+    return carry_out(VerbsChecks, Session(spec, timeout_s, log, VERBS_PROTOCOL), review)
