@@ -325,8 +325,9 @@ def write(link: Link, region: Region, payload: bytes, offset: int = 0, immediate
 
 
 def ask(link: Link, va: int, handle: int, length: int) -> int:
-    """A Read Request of the tester; gives its number. Not where the DUT has said that it takes none (V24)."""
-    if link.window == 0:
+    """A Read Request of the tester; gives its number. Not where the DUT's VI allows reads, and its window takes none (V24)."""
+    ce = link.answer.pdu.ce
+    if link.window == 0 and ce is not None and ce.attributes & wire.READ_ENABLE:
         raise NotThere("the DUT's RDMA Read Window is 0: it takes no Read Requests")
     number, link.first = link.first, (link.first + 1) & MASK32
     known = link.stream.watch.known
