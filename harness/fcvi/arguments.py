@@ -32,6 +32,10 @@ _VALUES = {
     "A-B": "a record number or a range of them, such as 3, 3-7 or 3-",
 }
 
+#: Values that are files or folders. An empty one comes of a variable of the shell that is not set, and would pass for the folder
+#: that one is in.
+_PLACES = frozenset(("FILE", "DIR", "DIR2", "TOML", "CAPTURE", "OLD", "KEY", "PUB", "PART", "A", "B"))
+
 
 def version() -> str:
     """The version of the suite, and of a tree or an installation that knows it the commit: "0.1.0 (1a2b3c4)"."""
@@ -108,6 +112,8 @@ class Parser(argparse.ArgumentParser):
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """The value of an argument; what cannot be one is told in words, not by the name of a function."""
+        if not arg_string and action.metavar in _PLACES:
+            raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
     """The work of `fcvi lint FILE...` and `fcvi flows FILE...`: loading argparse would take longer than all but large captures
     do. None: something else."""
-    if len(words) < 2 or words[0] not in ("lint", "flows") or any(word.startswith("-") and word != "-" for word in words):
+    if len(words) < 2 or words[0] not in ("lint", "flows"):
+        return None
+    if any(not word or (word.startswith("-") and word != "-") for word in words):
         return None
     if words[0] == "flows":
         from .commands import flows

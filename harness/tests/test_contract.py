@@ -161,8 +161,9 @@ def test_starter_keeps_to_the_protocol_and_passes_its_first_case(language: str, 
     assert "1 pass, 0 fail" in ran.stdout
 
 
-def test_reference_endpoint_has_nothing_to_mend() -> None:
-    status, said = check(f"exec:{FCVI} endpoint", "--json")
+@pytest.mark.parametrize("options", ["", " --revision rev1"])
+def test_reference_endpoint_has_nothing_to_mend(options: str) -> None:
+    status, said = check(f"exec:{FCVI} endpoint{options}", "--json")
     found = json.loads(said)
     assert status == 0
     assert found["not_served"] == []
@@ -208,11 +209,14 @@ def test_check_says_what_to_mend(fault: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["ref", "exec:", "nonsense", "fcoe:eth0", "unix:/nonexistent/socket", "tcp:127.0.0.1:1", "exec:/nonexistent"]
-)
-def test_check_of_what_cannot_be_attached_is_wrong_usage(spec: str) -> None:
+    "spec, expected",
+    [("ref", 2), ("exec:", 2), ("nonsense", 2), ("fcoe:eth0", 2), ("unix:/nonexistent/socket", 3), ("tcp:127.0.0.1:1", 3),
+     ("exec:/nonexistent", 3)],
+)  # fmt: skip
+def test_check_of_what_cannot_be_attached_is_one_line(spec: str, expected: int) -> None:
+    """What names no device is wrong usage; what names one that is not there failed to attach."""
     status, said = check(spec)
-    assert status == 2
+    assert status == expected
     assert len(said.strip().splitlines()) == 1
 
 

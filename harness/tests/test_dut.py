@@ -22,6 +22,7 @@ from .conftest import FCVI, fcvi
 
 PYTHON = "/usr/bin/python3"
 ENDPOINT = f"exec:{shlex.quote(str(FCVI))} endpoint"
+RECORDING = FCVI.parent.parent / "pcaps/field/disconnect-never-answered.pcap"
 HELLO = '{"implementation":"x","version":"1","clock":"virtual","pics":{"client":true,"server":true,"unreliable_delivery":true}}'
 
 # A DUT that keeps to the protocol until `break_at` comes, then does what `act` says.
@@ -107,12 +108,9 @@ def test_echoing_every_frame_passes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spec, words",
     [
-        ("exec:/nonexistent/dut", "No such file"),
-        ("exec:/etc/passwd", "Permission denied"),
         ("exec:", "unknown attachment"),
         ("exec:'unclosed", "cannot split"),
-        ("unix:/nonexistent/socket", "cannot connect"),
-        ("tcp:127.0.0.1:1", "cannot connect"),
+        ("tcp:a..b:1", "no host has such a name"),
         ("tcp:127.0.0.1:port", "cannot connect"),
         ("fcoe:", "names no interface"),
         ("fcoe:no-such-interface-here", "no such interface"),
@@ -127,6 +125,23 @@ def test_echoing_every_frame_passes_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_attached_is_bad_input(spec: str, words: str) -> None:
     done = fcvi("run", "--dut", spec)
     assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "spec, words",
+    [
+        ("exec:/nonexistent/dut", "No such file"),
+        ("exec:/etc/passwd", "Permission denied"),
+        ("unix:/nonexistent/socket", "cannot connect"),
+        ("tcp:127.0.0.1:1", "cannot connect"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--quiet"], ["random"], ["fuzz"], ["learn"], ["replay", "--side", "010202", str(RECORDING)]]
+)
+def test_a_device_that_is_not_there_is_a_failed_attachment(command: list[str], spec: str, words: str) -> None:
+    done = fcvi(*command, "--dut", spec)
+    assert done.returncode == 3 and words in done.stderr and len(done.stderr.splitlines()) == 1, done
 
 
 # ---- the endpoint as a DUT ----

@@ -14,13 +14,12 @@ import argparse
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line, write_file
-from fcvi.engine.words import complain
+from fcvi.engine.words import complain, told
 from fcvi.report import certificate, manifest, verify as verification
 from . import run as run_command
 
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         complain("--cases: a certificate is about the cases of the suite alone; run your own with `fcvi run --cases`")
         return 2
     if args.shard != (1, 1):
-        print("fcvi: --shard: a certification runs every case; share a run out instead", file=sys.stderr)
+        complain("--shard: a certification runs every case; share a run out instead")
         return 2
     if args.resume is not None and _lacks_a_signature_only(args):
         args.report = args.resume
@@ -82,7 +81,7 @@ def _finished(args: argparse.Namespace) -> int:
         if args.sign is not None:
             manifest.sign(directory, args.sign)
     except (FileError, OSError, subprocess.SubprocessError) as error:
-        print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+        complain(told(error))
         return 3
     return 0
 
@@ -112,7 +111,7 @@ def _tell_of_strangers(directory: Path) -> None:
     except (FileError, OSError):
         return  # no certificate: the run said why
     for name in strangers:
-        print(f"fcvi: {directory}: {one_line(name)} was there before and is not part of the certificate", file=sys.stderr)
+        complain(f"{directory}: {name} was there before and is not part of the certificate")
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -120,14 +119,14 @@ def verify(args: argparse.Namespace) -> int:
     try:
         found = verification.check(args.verify, args.key, args.rejudge)
     except (FileError, OSError, subprocess.SubprocessError) as error:
-        print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+        complain(told(error))
         return 2
     if args.json:
         print(json.dumps({**vars(found), "holds": found.holds()}))
         return 0 if found.holds() else 1
     for what, names in (("changed", found.changed), ("missing", found.missing), ("additional", found.additional)):
         for name in names:
-            print(f"{what}: {one_line(name)}")
+            print(f"{what}: {name}")
     for line in found.disagrees:
         print(f"changed: {one_line(line)}")
     if found.signed not in ("", "yes"):

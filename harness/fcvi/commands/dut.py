@@ -67,7 +67,7 @@ def _check(args: argparse.Namespace, log: Path) -> int:
             broke = check_device(args.dut, args.timeout, log, review)
     except AttachError as error:
         complain(error, "fcvi dut check")
-        return 2
+        return error.status
     last = _last_words(log)
     if args.json:
         checks = [{"check": title, "outcome": outcome, "words": words} for title, outcome, words in review.lines]

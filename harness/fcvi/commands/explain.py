@@ -12,11 +12,11 @@ bad, 3 when the reader failed, and 4 when something failed and no cause is known
 from __future__ import annotations
 
 import json
-import sys
 
 from fcvi.capture import confined
 from fcvi.capture.limits import add_options
 from fcvi.capture.scan import EDITIONS
+from fcvi.engine.words import complain, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
     lines.append(f"   {cause.text}")
     for step in cause.frames:
         path, frame = table.scan.place(step.number)
-        lines.append(f"   {path}: frame {frame}: {step.words()}")
+        lines.append(f"   {printable(path)}: frame {frame}: {step.words()}")
     lines.append(f"   To confirm: {cause.confirm}.")
     words = logs_of(cause.name)
     if words:
@@ -85,7 +85,7 @@ def run(args: Any) -> int:
             print(f"{word}: {meaning}")
         return 0
     if not args.files:
-        print("fcvi explain: no capture named; see `fcvi explain --help`", file=sys.stderr)
+        complain("no capture named; see `fcvi explain --help`", "fcvi explain")
         return 2
     return confined.run(args.files, args, lambda box: _explain(args, box))
 

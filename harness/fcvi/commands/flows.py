@@ -17,8 +17,9 @@ import sys
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Wishes, add_options
-from fcvi.vitcp import captured
 from fcvi.capture.scan import EDITIONS, ScanError
+from fcvi.engine.words import complain
+from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def taken(command: str, files: list[str], table: Table) -> int:
         try:
             table.take(path)
         except ScanError as e:
-            print(f"fcvi {command}: {e}", file=sys.stderr)
+            complain(e, f"fcvi {command}")
             status = 2
         except KeyboardInterrupt:
             break
@@ -147,7 +148,7 @@ def none_of_ours(command: str, table: Table) -> bool:
         f"{tally.rev1} IUs of Rev 1.0 (1999), whose Connections are not followed; `fcvi lint` judges each IU"
     )  # fmt: skip
     which = "of 2007 " if tally.rev1 else ""
-    print(f"fcvi {command}: nothing of FC-VI {which}in the capture, but {there}", file=sys.stderr)
+    complain(f"nothing of FC-VI {which}in the capture, but {there}", f"fcvi {command}")
     return True
 
 
@@ -220,7 +221,7 @@ def run(args: Any) -> int:
             condition(text)
         _chosen(args, [])
     except ValueError as e:
-        print(f"fcvi flows: {e}", file=sys.stderr)
+        complain(e, "fcvi flows")
         return 2
     if args.interface is not None or args.keep is not None or args.exporter is not None or not args.files:
         return _watch(args)
@@ -228,7 +229,7 @@ def run(args: Any) -> int:
     status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
     if page and status in (0, 1, 2):
         from fcvi.engine.files import write_file
-        from fcvi.engine.words import complain, why
+        from fcvi.engine.words import why
 
         try:
             write_file(args.html, bytes(page))
@@ -250,7 +251,7 @@ def _watch(args: Any) -> int:
     if bad is None and (args.html is not None or args.jobs > 1):
         bad = "-i goes without --html and --jobs"
     if bad is not None:
-        print(f"fcvi flows: {bad}", file=sys.stderr)
+        complain(bad, "fcvi flows")
         return 2
     args.files, server = ["-"], None
 
@@ -273,12 +274,12 @@ def _watch(args: Any) -> int:
         with tap.watched(args.interface, args.keep):
             if args.exporter is not None:
                 server = Exporter(args.exporter, keep)
-                print(f"fcvi: samples at {server.url()}", file=sys.stderr, flush=True)
+                complain(f"samples at {server.url()}")
             return confined.take(["-"], args, work, handed, most=confined.ENDLESS)
     except tap.TapError as e:
-        print(f"fcvi flows: {e}", file=sys.stderr)
+        complain(e, "fcvi flows")
     except OSError as e:
-        print(f"fcvi flows: --exporter: {e.strerror}", file=sys.stderr)
+        complain(f"--exporter: {e.strerror}", "fcvi flows")
     finally:
         if server is not None:
             server.close()
@@ -311,7 +312,7 @@ def _live(args: Any, table: Table, box: confined.Box) -> None:
         found = now
 
     def begun() -> None:
-        print(f"fcvi: watching {args.interface}, Ctrl-C ends", file=sys.stderr, flush=True)
+        complain(f"watching {args.interface}, Ctrl-C ends")
 
     table.scan.tick = Live(table, args.every, tell, begun).tick
 
@@ -341,7 +342,7 @@ def _list(args: Any, box: confined.Box) -> int:
         box.hand_over(encoded(page(flows, rows, args.ladder)))
     if status or (args.filter and every and not rows):
         if args.filter and every and not rows:
-            print("fcvi flows: no Connection is left by --filter", file=sys.stderr)
+            complain("no Connection is left by --filter", "fcvi flows")
         return status or 2
     found = bool(table.findings) and any(cls != "notice" for _, cls, _ in table.findings)
     return 1 if found or any(r["violations"] for r in rows) else 0

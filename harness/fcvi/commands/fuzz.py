@@ -183,7 +183,14 @@ def run(args: argparse.Namespace) -> int:
         corpus = None if args.blind or repeat is not None else Corpus(args.corpus)
         first = campaign.resume(args.corpus, corpus, args.seed) if args.resume and corpus is not None else args.seed
         dut = attach(args.dut, agent=args.agent, rpc_timeout_s=args.rpc_timeout)
-    except (AttachError, FileError) as error:
+        if not of_streams and not pics_module.is_of_2007(dut.pics):
+            dut.close()
+            raise AttachError(f"--dut {args.dut}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
+                              "--wire tcp attacks VI/TCP")  # fmt: skip
+    except AttachError as error:
+        complain(error)
+        return error.status
+    except FileError as error:
         complain(error)
         return 2
     except DutError as error:

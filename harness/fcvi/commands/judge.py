@@ -7,7 +7,6 @@ are written anew. The exit status is that of the run, unless something differs (
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         report = rejudge(args.directory)
         recorded = load_run(args.directory)["suite"]
     except FileError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
         other = f"of suite {recorded.get('version')}" if recorded.get("version") != __version__ else "of another catalogue of cases"
@@ -69,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         print(text.render(report), end="")
     for name in missing:
-        print(f"fcvi: {args.directory / name}: was missing" + ("" if args.out else ", written anew"), file=sys.stderr)
+        complain(f"{args.directory / name}: was missing" + ("" if args.out else ", written anew"))
     for name in differing:
-        print(f"fcvi: {args.directory / name}: differs from what the evidence gives", file=sys.stderr)
+        complain(f"{args.directory / name}: differs from what the evidence gives")
     if not (args.quiet or args.json) and not differing:
         print(f"judged again from the evidence: {len(files)} files, byte for byte the same")
     status = exit_status(report)

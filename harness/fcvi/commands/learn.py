@@ -70,11 +70,14 @@ def run(args: argparse.Namespace) -> int:
         if args.dut is None:
             return _wrong("--dut SPEC names the device; or: fcvi learn diff A B")
         return _learn(args)
-    except (AttachError, FileError) as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+    except AttachError as error:
+        complain(error)
+        return error.status
+    except FileError as error:
+        complain(error)
         return 2
     except DutError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 3
     except OSError as error:
         complain(f"{error.filename or '--answers or --out'}: cannot write there: {why(error)}")
@@ -84,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wrong(words: str) -> int:
-    print(f"fcvi learn: {words}; see `fcvi learn --help`", file=sys.stderr)
+    complain(f"{words}; see `fcvi learn --help`", "fcvi learn")
     return 2
 
 

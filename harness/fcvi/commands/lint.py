@@ -325,7 +325,7 @@ class Stream:
         if self.fcvi or self.records.vitcp or not self.read or self.status or self.tally.violations or self.tally.malformed:
             return
         sys.stdout.flush()
-        print(f"fcvi: {self.starts[-1][1]}: nothing of FC-VI was judged: {self.records.instead()}", file=sys.stderr)
+        complain(f"{self.starts[-1][1]}: nothing of FC-VI was judged: {self.records.instead()}")
         self.status = 2
 
     def _scan(self, scan: Scan) -> None:
@@ -335,7 +335,7 @@ class Stream:
 
         def tick() -> None:
             if self.watching:  # from here on an interrupt ends the stream and not the command
-                print(f"fcvi: watching {self.watching}, Ctrl-C ends", file=sys.stderr, flush=True)
+                complain(f"watching {self.watching}, Ctrl-C ends")
                 self.watching = None
             if progress is not None:
                 progress.tell(scan.tally.frames, *scan.progress())

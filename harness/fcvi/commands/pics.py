@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.pics import PicsError, complete
 from fcvi.engine.protocol import ProtocolError, attaches
 from fcvi.engine.review import review
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain, told, why
 from fcvi.report import certificate, proforma
 
 from .values import revision, wire
@@ -89,11 +88,14 @@ def new(args: argparse.Namespace) -> int:
     if args.dut is not None:
         try:
             pics, whose = _claims(args.dut, args.rpc_timeout)
-        except (AttachError, PicsError) as error:
-            print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+        except AttachError as error:
+            complain(error)
+            return error.status
+        except PicsError as error:
+            complain(error)
             return 2
         except DutError as error:
-            print(f"fcvi: --dut {one_line(args.dut)}: {one_line(str(error))}", file=sys.stderr)
+            complain(f"--dut {args.dut}: {told(error)}")
             return 3
     text = document(pics, whose)
     if args.out is None:
@@ -118,7 +120,7 @@ def check(args: argparse.Namespace) -> int:
         if declared.pics is None:
             raise FileError(f"{args.file}: no [pics] in it: `fcvi pics new` writes one")
     except (PicsError, FileError) as error:
-        print(f"fcvi: {one_line(str(error))}", file=sys.stderr)
+        complain(told(error))
         return 2
     found = review(declared.pics, load_catalogue().levels)
     due, listed = len(certificate.applicable(declared.pics)), len(certificate.listed())

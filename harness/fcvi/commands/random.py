@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.letters:
         return _list()
     if args.jobs > 1 and not (args.dut == "ref" or args.dut.startswith("exec:")):
-        print(f"fcvi: --jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached again", file=sys.stderr)
+        complain(f"--jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached again")
         return 2
     attachment = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov))
     players: list[Player] = []
@@ -92,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
             players.append(Attachment(args.against, args.rpc_timeout, _us(args.r_a_tov)).player())
         return _work(args, attachment, players)
     except AttachError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
-        return 2
+        complain(error)
+        return error.status
     except DutError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 3
     except OSError as error:
         complain(f"--out {args.out}: cannot write there: {why(error)}")
@@ -123,7 +123,7 @@ def _work(args: argparse.Namespace, attachment: Attachment, players: list[Player
         try:
             word = parse(args.word, words.LETTERS, words.SETTINGS, args.seed)
         except ValueError as error:
-            print(f"fcvi: --word: {error}", file=sys.stderr)
+            complain(f"--word: {error}")
             return 2
     if len(players) == 2:
         return _against(args, players[0], players[1], word)
@@ -214,5 +214,5 @@ def _against(args: argparse.Namespace, one: Player, other: Player, word: Word | 
         told = ", ".join(f"{number} {name}" for name, number in counts.items())
         print(f"{comparison.tally.words} words, {comparison.tally.steps} letters; words that differ: {told}")
     if comparison.tally.errors:
-        print(f"fcvi: {comparison.tally.errors} words without a verdict: {comparison.tally.last_error}", file=sys.stderr)
+        complain(f"{comparison.tally.errors} words without a verdict: {comparison.tally.last_error}")
     return 1 if counts["breach"] or counts["undecided"] else 3 if comparison.tally.errors else 0

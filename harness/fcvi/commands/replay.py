@@ -139,7 +139,10 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         played = session.play(_load(args, file))
     except ReaderLost as error:
         return _reader_lost(error, file)
-    except (AttachError, DutError, Unavailable) as error:
+    except AttachError as error:
+        complain(error)
+        return error.status
+    except (DutError, Unavailable) as error:
         complain(error)
         return 3
     except (FileError, PicsError, ValueError) as error:
@@ -176,7 +179,7 @@ def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
         try:
             played = session.play(_load(args, file))
         except (AttachError, DutError, Unavailable, ReaderLost) as error:
-            statuses.add(3)
+            statuses.add(error.status if isinstance(error, AttachError) else 3)
             counts["not played"] += 1
             complain(f"{file}: {error}")
             continue

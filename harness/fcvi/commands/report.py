@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +66,17 @@ def join(args: argparse.Namespace) -> int:
         merge.merge(args.out, args.parts)
         report = rejudge(args.out)
     except FileError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     except OSError as error:
-        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        complain(f"--out {args.out}: {error.strerror or error}")
         return 3
     try:
         files = dict(derived(report))
         for name, data in {**files, **certificate_files(args.out, report, files)}.items():
             write_file(args.out / name, data)
     except OSError as error:
-        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        complain(f"--out {args.out}: {error.strerror or error}")
         return 3
     if not args.quiet:
         print(text.render(report), end="")
@@ -90,14 +89,14 @@ def tabulate(args: argparse.Namespace) -> int:
     try:
         table = matrix.build([matrix.load(word) for word in args.runs])
     except FileError as error:
-        print(f"fcvi: {error}", file=sys.stderr)
+        complain(error)
         return 2
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         write_file(args.out / "matrix.html", encoded(matrix.html_page(table)))
         write_file(args.out / "matrix.csv", encoded(matrix.csv_table(table)))
     except OSError as error:
-        print(f"fcvi: --out {args.out}: {error.strerror or error}", file=sys.stderr)
+        complain(f"--out {args.out}: {error.strerror or error}")
         return 3
     if args.json:
         print(json.dumps(matrix.as_json(table)))

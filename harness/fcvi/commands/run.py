@@ -255,7 +255,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
             chosen = _options(args, folder)
         except AttachError as error:
             complain(error)
-            return 2
+            return error.status
         waivers = _waivers(args)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except FileError as error:
@@ -263,9 +263,10 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         return 2
     except (SelectionError, PicsError, AttachError) as error:
         complain(error)
+        status = error.status if isinstance(error, AttachError) else 2
         if args.resume is not None:
-            return 2  # what is there stays as it is
-        return _not_run(args, not_run(chosen, printable(error)))
+            return status  # what is there stays as it is
+        return _not_run(args, not_run(chosen, printable(error))) or status
     finally:
         progress.stop()
     report.given = _given(args)
@@ -298,14 +299,14 @@ def _given(args: argparse.Namespace) -> str:
 
 
 def _not_run(args: argparse.Namespace, report: RunReport) -> int:
-    """A report that says so, lest one of an earlier run in the same directory be taken for this run's."""
+    """A report that says so, lest one of an earlier run in the same directory be taken for this run's. 3: it cannot be written."""
     if args.report is not None:
         try:
             write_report(args.report, report, args.formats)
         except OSError as error:
             complain(f"--report {args.report}: cannot write there: {why(error)}")
             return 3
-    return 2
+    return 0
 
 
 def _write(args: argparse.Namespace, report: RunReport, store: Optional[Store], folder: Optional[Folder]) -> None:
@@ -328,6 +329,8 @@ def finish(
     except OSError as error:
         failed = error
     interrupt.release()  # whoever reads what is printed may be slow
+    if args.quiet and report.unattached:
+        complain(report.error)
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None and failed is None:

@@ -12,6 +12,7 @@ from typing import Callable, Optional
 
 from fcvi.engine import interrupt, own
 from fcvi.engine.files import FileError
+from fcvi.engine.words import complain
 
 _EVERY_S = 0.3
 Times = dict[Path, int]
@@ -61,7 +62,7 @@ def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -
     seen = times(watched(args))
     while True:
         status = _round(args, files, once)
-        print(f"fcvi: status {status}; waiting for a change of {len(seen)} files, Ctrl-C ends", file=sys.stderr, flush=True)
+        complain(f"status {status}; waiting for a change of {len(seen)} files, Ctrl-C ends")
         try:
             while not (files := changed(seen, now := times(watched(args)))):
                 time.sleep(_EVERY_S)
@@ -82,7 +83,7 @@ def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.
             status = once(args)
             sys.stdout.flush()
         except FileError as error:
-            print(f"fcvi: {error}", file=sys.stderr)
+            complain(error)
             status = 2
         except KeyboardInterrupt:
             status = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.attachment import (
-    SETTLE_US, AttachError, Dut, DutError, HostError, Notification, Reply, Unavailable, Unit,
+    SETTLE_US, AttachError, Dut, DutError, HostError, NotReached, Notification, Reply, Unavailable, Unit,
 )  # fmt: skip
 
-__all__ = ["SETTLE_US", "AttachError", "Dut", "DutError", "HostError", "Notification", "Reply", "Unavailable", "Unit"]
+__all__ = ["SETTLE_US", "AttachError", "Dut", "DutError", "HostError", "NotReached", "Notification", "Reply", "Unavailable", "Unit"]

@@ -20,7 +20,7 @@ from fcvi.engine import strict
 from fcvi.engine.budget import Budget, Limits
 from fcvi.engine.files import FileError, read_file
 from fcvi.engine.words import port_number, why
-from .base import SETTLE_US, AttachError, Dut, DutError, Notification, Reply, Unavailable
+from .base import SETTLE_US, AttachError, Dut, DutError, NotReached, Notification, Reply, Unavailable
 from .keeper import Keeper
 
 LONGEST_LINE = 64 * 1024
@@ -61,7 +61,7 @@ class Stream:
         try:
             self._keeper = Keeper(words, log, self._budget.limits.log_mb * 1_000_000)
         except OSError as error:
-            raise AttachError(f"--dut exec:{command}: cannot start it: {why(error)}") from error
+            raise NotReached(f"--dut exec:{command}: cannot start it: {why(error)}") from error
         self._in, self._out = self._keeper.source, self._keeper.sink
 
     def _connect(self, spec: str, kind: str, rest: str) -> None:
@@ -74,8 +74,12 @@ class Stream:
                 host, _, port = rest.rpartition(":")
                 self._socket = socket.create_connection((host.strip("[]"), port_number(port)), timeout=10)
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except (OSError, ValueError, OverflowError) as error:
+        except UnicodeError as error:
+            raise AttachError(f"--dut {spec}: cannot connect: no host has such a name") from error
+        except (ValueError, OverflowError) as error:
             raise AttachError(f"--dut {spec}: cannot connect: {why(error)}") from error
+        except OSError as error:
+            raise NotReached(f"--dut {spec}: cannot connect: {why(error)}") from error
         self._in = self._out = self._socket.fileno()
 
     def fileno(self) -> int:

@@ -38,7 +38,16 @@ class HostError(DutError):
 
 
 class AttachError(Exception):
-    """The attachment cannot be made at all (unknown spec, command not found, connection refused): exit 2."""
+    """The attachment cannot be made at all: what it names is no device that the suite could attach."""
+
+    #: Of the command.
+    status = 2
+
+
+class NotReached(AttachError):
+    """What is named rightly cannot be started or does not answer: command not found, connection refused."""
+
+    status = 3
 
 
 class Unavailable(Exception):

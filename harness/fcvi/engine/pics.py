@@ -46,6 +46,11 @@ def items(protocols: Optional[Sequence[Protocol]] = None) -> Items:
     )
 
 
+def is_of_2007(given: dict[str, Any]) -> bool:
+    """Whether a device whose hello has these items speaks FC-VI of 2007: neither the edition of 1999 nor another wire."""
+    return given.get("revision", "2007") == "2007" and not given.get("tcp", False)
+
+
 def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
     """A PICS with every item: what is not claimed is not supported. Raises PicsError on wrong types and unknown items."""
     known = items()

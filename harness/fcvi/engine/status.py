@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from . import interrupt
-from .words import UsageError, complain, why
+from .words import UsageError, complain, told, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def status_of(work: Callable[[], int], quiet: bool = False) -> int:
     except MemoryError:
         complain("out of memory")
     except OSError as error:
-        complain(f"{error.filename}: {why(error)}" if error.filename is not None else why(error))
+        complain(told(error))
+        if error.errno == errno.ENAMETOOLONG:  # no name of ours is: it was named
+            return 2
     except UsageError as error:  # a folder of FCVI_STANDARDS that is no standard
         complain(why(error))
         return 2

@@ -32,6 +32,13 @@ def why(error: BaseException) -> str:
     return printable(error) or type(error).__name__
 
 
+def told(error: BaseException) -> str:
+    """As `why`, behind the name of the file that the system names."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{printable(error.filename)}: {why(error)}"
+    return why(error)
+
+
 def complain(words: object, who: str = "fcvi") -> None:
     """One line on standard error."""
     print(f"{who}: {printable(words)}", file=sys.stderr)

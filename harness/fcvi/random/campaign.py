@@ -39,7 +39,10 @@ class Attachment:
 
 
 def player_of(dut: Dut, r_a_tov_us: Optional[int] = None) -> Player:
-    """A player on an attached device. Raises AttachError for one that declares no role."""
+    """A player on an attached device. Raises AttachError for one that declares no role, or speaks something else."""
+    if not pics_module.is_of_2007(dut.pics):
+        dut.close()
+        raise AttachError(f"{dut.spec}: words are of FC-VI of 2007 alone, and its hello names another edition or wire")
     pics = pics_module.complete(dut.pics, "hello")
     if not (pics["client"] or pics["server"] or pics["peer_to_peer"]):
         dut.close()

@@ -60,7 +60,7 @@ class Checks:
 
     left_out = "n_port_id"  # what a wrong reset lacks
     wire_title = "hostile frames"
-    wrong_lengths = (15, 129)  # bytes that no Discriminator has
+    wrong_lengths: tuple[int, ...] = (15, 129)  # bytes that no Discriminator has
 
     def config(self) -> dict[str, Any]:
         """The params of reset."""
@@ -113,6 +113,8 @@ class Checks:
         result = answer.result
         self.review.clock = str(result.get("clock"))
         self.review.implementation = f"{result.get('implementation')} {result.get('version')}"
+        if result.get("revision") == "rev1":
+            self.wrong_lengths = (129,)  # Rev 1.0 has them from 0 on (7.1)
         return None
 
     def random_method(self) -> Optional[str]:
