@@ -14,6 +14,7 @@ from fcvi.engine.pixit import Given, pixit_for
 from fcvi.engine.protocol import register
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
+from fcvi.fc import codec
 
 from conformance.rev1.book import PROTOCOL
 from conformance.rev1.cases import all_cases
@@ -52,6 +53,25 @@ def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
     result = run_on(BrokenDut(fault), fault.case)
     assert result.verdict is Verdict.FAIL, (result.verdict, result.reason)
     assert fault.requirement in named(result), (result.reason, named(result))
+
+
+def _again(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The third frame of a Message begins another IU, in which RLTV_OFF is 0 again."""
+    size = 480
+    at = view.get("FC", "Parameter")
+    assert isinstance(at, int)
+    if at == size:
+        codec.put("FC", "End_Sequence", buf, 1, 0)
+    if at >= 2 * size:
+        for name, value in (("Parameter", at - 2 * size), ("SEQ_ID", int(view.get("FC", "SEQ_ID")) ^ 0x80), ("First_Sequence", 0)):
+            codec.put("FC", name, buf, value, 0)
+
+
+def test_offsets_that_begin_again_are_not_accused_out_of_order() -> None:
+    """R02 permits them, and the far side cannot place them where frames overtake each other."""
+    case = "5.2.far/unreliable/send/dut-client/class3/out-of-order"
+    result = run_on(BrokenDut(Fault("restart", case, "", out={"SEND_RQST": _again})), case)
+    assert result.verdict is Verdict.INCONCLUSIVE and "(R02)" in result.reason, (result.verdict, result.reason)
 
 
 @pytest.mark.parametrize("case", sorted({fault.case for fault in FAULTS}))

@@ -215,6 +215,15 @@ def test_its_own_row_catches_a_fault(fault: str, rows: set[str]) -> None:
     assert how == MISSED.get(fault, "own"), (how, [(r.id, r.reason) for r in failed[:3]])
 
 
+def test_rltv_off_is_judged_where_no_relative_offset_is_marked() -> None:
+    """Word 5 is RLTV_OFF in every frame (5.6.6); R22 is about the bit of F_CTL alone."""
+    long = [(c, v) for c, v in variants() if c.id == "R1.5.4.a" and c.variant_id(v).endswith("class3/send/3001-bytes")][:1]
+    options = choosing(["ro_present=no"])
+    assert [r.verdict.value for r in run_all(*options, chosen=long)] == ["pass"]
+    (broken,) = run_all(*options, "--fault", "rltv-off-zero", chosen=long)
+    assert broken.verdict.value == "fail" and "REV1-5.6.6-01" in named([broken])
+
+
 #: What is still to be done: "" is a fault that no case sees, "other" one that a case tells by another row than its own. Who adds a
 #: case or a label takes the fault off this list.
 MISSED: dict[str, str] = {}

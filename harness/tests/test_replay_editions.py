@@ -83,6 +83,18 @@ def test_a_device_of_1999_is_judged_by_its_own_rows() -> None:
     assert set(oracle.recorded(spoilt)) == {"REV1-5.7.5-01"}
 
 
+def test_a_case_of_a_run_of_1999_is_played_again(tmp_path: Path) -> None:
+    """The edition of a report's recording is that of its reset."""
+    case = "R1.5.3.a/unreliable/class3"
+    run = [str(FCVI), "run", "--dut", "ref", "--revision", "rev1", "--select", case, "--report", str(tmp_path), "--quiet"]
+    assert subprocess.run(run, timeout=60, check=False).returncode == 0
+    (capture,) = tmp_path.glob("*.pcapng")
+    again = subprocess.run(
+        [str(FCVI), "replay", "--json", "--dut", "ref:rev1", str(capture)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert again.returncode == 0 and json.loads(again.stdout)["compared"] > 0, again
+
+
 def test_a_device_of_2007_is_accused_of_nothing() -> None:
     """The recording does not apply to it."""
     done = subprocess.run(

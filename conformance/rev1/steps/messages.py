@@ -264,20 +264,21 @@ def check_delimiters(t: Scenario, ius: Sequence[Received]) -> None:
 
 
 def check_offsets(t: Scenario, ius: Sequence[Received], requirement: str = "REV1-5.6.6-01") -> None:
-    """RLTV_OFF: the displacement of the payload, from 0; over several IUs it goes on or begins again (R02). A frame that says it
-    has none is the other reading of R22.
+    """RLTV_OFF: the displacement of the payload, from 0; over several IUs it goes on or begins again (R02). It is word 5 also
+    where F_CTL says that no Relative Offset is present, which is the other reading of R22.
     """
     t.checked.add(requirement)
     start = 0  # of the IU in the Message
+    denied = False
     for iu in ius:
         at = 0
         restarted = False
         for frame in each_frame(iu):
             if not frame.last.payload:
                 continue
-            if not frame.fc("Relative_Offset_Present"):
-                t.report(requirement, "no RLTV_OFF in a frame with payload", "0", "1", at=frame, byte=11, erratum="R22")
-                return
+            if not frame.fc("Relative_Offset_Present") and not denied:
+                denied = True
+                t.report(requirement, "Relative Offset Present in a frame with payload", "0", "1", at=frame, byte=11, erratum="R22")
             seen = frame.fc("Parameter")
             if at == 0 and start and seen == 0:
                 restarted = True
@@ -301,10 +302,10 @@ def check_target(t: Scenario, taken: Taken, va: int, region: int) -> None:
     check_words(t, taken.ius[0], va, region)
     placed = 0
     for iu in taken.ius:
-        start = placed if iu.dh("VI_RMT_VA") == va + placed else 0  # an address that advances begins again (R02)
         for frame in each_frame(iu):
-            offset = frame.fc("Parameter") if frame.fc("Relative_Offset_Present") else placed - start
-            seen = (frame.dh("VI_RMT_VA") + offset) & (2**64 - 1)
+            if not frame.last.payload:
+                continue
+            seen = (frame.dh("VI_RMT_VA") + frame.fc("Parameter")) & (2**64 - 1)
             t.require(seen == va + placed, "REV1-5.7.7-01", "VI_RMT_VA and RLTV_OFF", f"{seen:016X}h", f"{va + placed:016X}h",
                       at=frame)
             placed += len(frame.last.payload)

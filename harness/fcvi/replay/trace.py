@@ -48,7 +48,7 @@ def load(directory: Path, ident: str) -> Recording:
     if not entries or entries[0].get("op") != "reset":
         raise RecordingError(f"{path}: the trace does not begin with reset")
     try:
-        config = Params(entries[0].get("params")).configuration()
+        config, edition = _told(entries[0])
     except ProtocolError as error:
         raise RecordingError(f"{path}: line 2: {error.message}") from error
     builder = _Builder()
@@ -57,7 +57,7 @@ def load(directory: Path, ident: str) -> Recording:
             builder.add(entry)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise RecordingError(f"{path}: line {number}: damaged: {damage(error)}"[:300]) from error
-    return Recording(str(path), config, builder.events, builder.now, case=ident)
+    return Recording(str(path), config, builder.events, builder.now, case=ident, edition=edition)
 
 
 def of_entries(source: str, entries: list[Entry]) -> Recording:
@@ -68,7 +68,14 @@ def of_entries(source: str, entries: list[Entry]) -> Recording:
             builder.asked(entry)
             break
         builder.add(entry)
-    return Recording(source, Params(entries[0]["params"]).configuration(), builder.events, builder.now)
+    config, edition = _told(entries[0])
+    return Recording(source, config, builder.events, builder.now, edition=edition)
+
+
+def _told(reset: Entry) -> tuple[dict[str, Any], str]:
+    """Configuration and edition of a reset. Raises ProtocolError."""
+    params = Params(reset.get("params"))
+    return params.configuration(), params.revision("2007")
 
 
 class _Builder:
