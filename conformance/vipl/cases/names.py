@@ -24,7 +24,11 @@ def service(t: Calls, node: Node) -> None:
 
 def a_name(t: Calls, node: Node, of: Node) -> str:
     """A name that the Name Service knows: what it gives for the other node's address."""
-    told = node.call("VipNSGetHostByAddr", Address={"host": of.host, "discriminator": ""}, NameLen=256)
+    room = 256
+    told = node.call("VipNSGetHostByAddr", Address={"host": of.host, "discriminator": ""}, NameLen=room)
+    needed = told.result().get("NameLen") if told.returned() == BAD else None
+    if isinstance(needed, int) and room < needed <= 4096:  # G 3.9.3 bounds no name, and tells the size
+        told = node.call("VipNSGetHostByAddr", Address={"host": of.host, "discriminator": ""}, NameLen=needed)
     if told.returned() != OK:
         t.lack("no name of a node is known: VipNSGetHostByAddr gives none for its address")
     return str(told.result().get("Name"))
@@ -62,15 +66,15 @@ def by_name(t: Calls) -> None:
         t.codes("G3.9.2-02", f"VipNSGetHostByName of {spelt}", told.returned(), OK)
         seen.append((told.result().get("Address") or {}).get("host"))
     t.require(len(set(seen)) == 1, "G3.9.2-02", "addresses of one name in three spellings", seen, "the same")
-    t.require(seen[0] == other.host, "G3.9.2-01", "the address of a name", seen[0], other.host)
     code, index = OK, 0
     found = []
-    while code == OK and index < 16:
+    while code == OK and index < 64:
         told = one.call("VipNSGetHostByName", Name=name, NameIndex=index)
         code = told.returned()
         if code == OK:
             found.append((told.result().get("Address") or {}).get("host"))
         index += 1
+    t.require(other.host in found, "G3.9.2-01", "the addresses of a name", found, f"{other.host} among them")
     t.codes("G3.9.2-03", f"VipNSGetHostByName with index {index - 1}", code, NS)
     t.require(len(set(found)) == len(found), "G3.9.2-03", "addresses of one name", found, "all different")
     t.codes("G3.9.2-04", "VipNSGetHostByName of an unknown name", one.code("VipNSGetHostByName", Name="nobody-at-all-77"), NS)

@@ -165,7 +165,8 @@ def entry_order(t: Calls) -> None:
         numbers = [vi.rdma("read", dst.remote(), back.part(0, 20000)), vi.send(src.part(0, 8))]
         for number in numbers:
             found = entries(one, cq, 1, 5 * t.settle_us)
-            t.require(found == [(vi.vi, False)], "G6.1-01", "an entry", found, "of the send queue")
+            if not t.require(found == [(vi.vi, False)], "G6.1-01", "an entry", found, "of the send queue"):
+                return  # each further one would be waited for as long
             got = vi.done("Send")
             t.require(got.descriptor == number and got.good, "G6.1-02", "the head when there is an entry", got,
                       "done, in the order of posting")

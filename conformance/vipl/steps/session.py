@@ -163,6 +163,11 @@ class Mem:
             return 0
         return self.node.call("mem.pattern", mem=self.mem, offset=offset, length=size, seed=seed, check=True).integer("wrong")
 
+    def wrong_around(self, seed: int, offset: int, length: int) -> int:
+        """The same, but for a part that the provider may write: the buffer of a receive (G 5.5)."""
+        end = offset + length
+        return self.wrong(seed, 0, offset) + self.wrong(seed + end, end)
+
     def read(self, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes as they are."""
         size = self.length - offset if length is None else length
