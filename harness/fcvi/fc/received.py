@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Optional, Union
+from dataclasses import dataclass, field, replace
+from typing import Optional, Sequence, Union
 
 from . import codec, codes, rev1
-from fcvi.engine.results import Finding
+from fcvi.engine.results import Finding, TraceFrame
 
 
 @dataclass(slots=True)
@@ -102,6 +102,26 @@ def kind_of(frame: codec.Frame) -> str:
         command = frame.payload[0] if frame.payload else 0
         return codes.ELS.name_of(command) or f"ELS_{command:02X}"
     return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
+
+
+def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
+    """What the codec found in a frame, by what was sent before it: RESP2 and RESP3 may repeat the Reason Code of the refusal, also one
+    that Table 12 does not give to them (E40).
+    """
+    found = frame.findings
+    if frame.edition or frame.iu not in ("CONNECT_RESP2", "CONNECT_RESP3") or not frame.get("DH", "CONN_STS"):
+        return found
+    place = frame.where("DH", "Reason_Code")
+    if not any((f.byte, f.bits) == place for f in found):
+        return found
+    repeated = (frame.get("FC", "OX_ID"), frame.get("DH", "Reason_Code"))
+    for entry in reversed(before):
+        answer = codec.decode(entry.data)
+        if answer.iu == "CONNECT_RESP1" and answer.get("FC", "OX_ID") == repeated[0]:
+            if not answer.get("DH", "CONN_STS") or answer.get("DH", "Reason_Code") != repeated[1]:
+                return found
+            return [replace(f, cls="notice", erratum="E40") if (f.byte, f.bits) == place else f for f in found]
+    return found
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:
