@@ -493,6 +493,8 @@ def numbers(t: Calls) -> None:
     t.named("S3.2.2.1-06 G3.2.1-08")
     other = one.call("VipCloseNic", nic=one.nic)
     del other
+    if made == 0 and most < 16:
+        t.lack(f"the provider has no room for another VI or tag (MaxVI is {most})")
     t.require(made >= 1, "S3.2.2.1-06", "VIs with a tag of their own", made, "one at least")
     nodes(t)
     alive(t)

@@ -161,11 +161,15 @@ def attributes(t: Calls) -> None:
               erratum="A01")
     for level in LEVELS:
         made = one.call("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": 32768})
+        if made.returned() == RESOURCE:
+            t.lack("the provider has no room for another VI")
         wanted = OK if level in has else "VIP_INVALID_RELIABILITY_LEVEL"
         t.codes("G4.5-05", f"VipCreateVi of {SHORT[level]}, which VipQueryNic {'has' if level in has else 'lacks'}",
                 made.returned(), wanted)
         if level not in (UD, *(() if level in has else (level,))):
             read = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": 32768, "EnableRdmaRead": True})
+            if read == RESOURCE:
+                t.lack("the provider has no room for another VI")
             t.codes("G4.5-06", f"VipCreateVi with RDMA Read at {SHORT[level]}", read,
                     OK if level in reads else "VIP_INVALID_RDMAREAD")
     t.named("S2.5-02 S6.1.1.2-04 G4.5-06 G5.4-01")

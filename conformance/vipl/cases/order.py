@@ -12,7 +12,7 @@ from conformance.vipl.cases.queues import entries, has_notify, message, notify
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    NOT_DONE, OK, RDMA_PROT, SIZE, Pair, Vi, alive, connect, need_read, nodes, pair,
+    NOT_DONE, OK, RDMA_PROT, RESOURCE, SIZE, Pair, Vi, alive, connect, need_read, nodes, pair,
 )  # fmt: skip
 
 _STATUS = 28  # of the control segment
@@ -361,6 +361,8 @@ def objects(t: Calls) -> None:
         many_calls(t, [*made, *vis], "G2.3-04")
         if not all(c.done for c in [*made, *vis]):
             break
+        if any(c.returned() == RESOURCE for c in [*made, *vis]):
+            t.lack("the provider has no room for four more VIs and regions")
         for c in [*made, *vis]:
             t.require(c.returned() == OK, "G2.3-04", f"{c.method} of several threads", c.returned(), OK)
         handles = [c.result().get("handle") for c in made]

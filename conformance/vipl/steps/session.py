@@ -257,7 +257,10 @@ class Vi:
         return self.t.until(lambda: self.state() in wanted, self.t.settle_us if within_us is None else within_us)
 
     def post(self, queue: str, op: str, segments: Sequence[Mapping[str, Any]] = (), **other: Any) -> int:
-        """Post, and give the number of the Descriptor."""
+        """Post, and give the number of the Descriptor. Raises Inconclusive when the queue is as full as it may be."""
+        most = self.node.number("MaxDescriptorsPerQueue")
+        if 0 < most <= len(self.posted[queue]) and self._outstanding(queue) >= most:
+            self.t.lack(f"the case needs more than {most} Descriptors in a queue (MaxDescriptorsPerQueue)")
         descriptor = {"op": op, "segments": list(segments), **other}
         done = self.node.call(f"VipPost{queue}", vi=self.vi, descriptor=descriptor)
         code = done.returned()
@@ -266,6 +269,11 @@ class Vi:
         number = done.integer("descriptor")
         self.posted[queue].append(number)
         return number
+
+    def _outstanding(self, queue: str) -> int:
+        """How many Descriptors of the queue have not come back."""
+        came = {found.get("descriptor") for kind, _, _, found in self.t.descriptors() if kind == queue.lower()}
+        return len(set(self.posted[queue]) - came)
 
     def send(self, *segments: Mapping[str, Any], **other: Any) -> int:
         """Post a Send."""

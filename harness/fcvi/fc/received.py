@@ -105,7 +105,7 @@ def kind_of(frame: codec.Frame) -> str:
 
 
 def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
-    """What the codec found in a frame, by what was sent before it: RESP2 and RESP3 may repeat the Reason Code of the refusal, also one
+    """What the codec found in a frame, by what came before it: RESP2 and RESP3 may repeat the code of the refusal, also one
     that Table 12 does not give to them (E40).
     """
     found = frame.findings
