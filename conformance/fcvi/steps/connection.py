@@ -328,9 +328,21 @@ def start_request(t: Scenario, timeout_us: Optional[int] = None, vi: Optional[in
     call = t.start(
         "VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us
     )
+    in_time(t, call, timeout_us)
     rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")
     check_connect_rqst(t, rqst, retry=0)
     return originated(t, vi, call, rqst)
+
+
+def in_time(t: Scenario, call: Call, timeout_us: Optional[int]) -> None:
+    """A request that the application bounds. A device whose FCVI_CONNECT_RQST would have come later sends none: nothing bounds the
+    time that it takes.
+    """
+    if timeout_us is None:
+        return
+    t.until(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None, timeout_us + t.pixit.late_us)
+    if call.done and t.peek(["CONNECT_RQST"]) is None and call.returned() == "VIP_TIMEOUT":
+        raise Inconclusive("the Timeout of the call passed before the DUT had sent its FCVI_CONNECT_RQST")
 
 
 def originated(t: Scenario, vi: int, call: Call, rqst: Received) -> Setup:

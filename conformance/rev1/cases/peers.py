@@ -10,9 +10,9 @@ from fcvi.fc.received import Received
 from conformance.fcvi.steps.connection import OTHER_DISCRIMINATOR
 from conformance.fcvi.steps.peers import call_peer_request
 from conformance.rev1.steps.connection import (
-    CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, PEER_TO_PEER, REGISTRY, STATE, Scenario, Setup, check_refusal,
-    check_resp1, check_resp2, check_rqst, check_state, create_vi, finish_refused, net_address, originated, send_resp1, send_resp2,
-    send_rqst, start_wait, tester_host,
+    BY_KERNEL, CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, PEER_TO_PEER, REGISTRY, STATE, Scenario, Setup,
+    check_refusal, check_resp1, check_resp2, check_rqst, check_state, create_vi, finish_refused, net_address, originated,
+    send_resp1, send_resp2, send_rqst, start_wait, tester_host,
 )  # fmt: skip
 from fcvi.fc.rev1_scenario import Rev1Scenario
 from fcvi.engine.scenario import Inconclusive
@@ -155,7 +155,7 @@ def _crossing(name: str, higher: bool, order: str = "", extra: str = "", **confi
     "Crossing Peers: the Host Addresses decide",
     clause="5.3.4",
     requirements=["REV1-5.3.4-01", "REV1-5.3.4-02", "REV1-5.3.4-03", "REV1-5.3.4-04", "REV1-5.3.4-05"],
-    errata=["R05", "R08", "R33"],
+    errata=["R05", "R08", "R33", "R41"],
     tags=["setup", "peer", "arbitration"],
     applies="peer_to_peer and send",
     variants=[_crossing(name, higher) for higher in (True, False) for name in _PAIRS]
@@ -184,10 +184,18 @@ def crossing(t: Scenario) -> None:
     t.checked.update(("REV1-5.3.4-04", "REV1-5.3.4-05"))
     t.require(not t.errors, "REV1-5.3.4-05", "VipErrorCallback though one setup completed", t.errors, "none")
     exchange_a_send(t, setup)
-    t.wait(t.ulp_timeout_us + t.pixit.late_us)
+    t.until(lambda: _given_up(t), t.ulp_timeout_us + t.pixit.late_us)
+    if _given_up(t):
+        raise Inconclusive("the provider of the DUT ended the Connection by itself, which nothing forbids (R41)")
     check_state(t, setup.vi, "connected", "REV1-5.3.4-05")
     deliver(t, setup, pattern(16))
     t.control("exactly one connection resulted, and Messages passed")
+
+
+def _given_up(t: Scenario) -> bool:
+    """Whether the DUT's provider has disconnected of its own accord, in good order."""
+    rqst = t.peek(["DISCONNECT_RQST"])
+    return rqst is not None and rqst.dh("VI_FLAGS") == BY_KERNEL
 
 
 def _alone(t: Scenario) -> Setup:

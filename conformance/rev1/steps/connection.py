@@ -17,8 +17,8 @@ from fcvi.fc.received import Exchange, Received
 from fcvi.fc.rev1_scenario import Rev1Scenario as Scenario
 
 from conformance.fcvi.steps.connection import (
-    CLIENT, SERVER, STATE, attributes_of, check_size, check_state, create_vi, discriminator_of, dut_address, dut_host, new_handle,
-    tester_address, tester_host,
+    CLIENT, SERVER, STATE, attributes_of, check_size, check_state, create_vi, discriminator_of, dut_address, dut_host, in_time,
+    new_handle, tester_address, tester_host,
 )  # fmt: skip
 from conformance.fcvi.steps.neighbours import login
 
@@ -322,6 +322,7 @@ def start_request(t: Scenario, timeout_us: Optional[int] = None) -> Setup:
     """VipConnectRequest on the DUT, and its FCVI_CONNECT_RQST."""
     vi = create_vi(t)
     call = t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us)
+    in_time(t, call, timeout_us)
     rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")
     check_rqst(t, rqst)
     return originated(t, vi, call, rqst)

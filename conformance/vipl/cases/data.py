@@ -293,8 +293,8 @@ def status_words(t: Calls) -> None:
         p.a.rdma("read", p.dst.remote(100), p.back.part(0, 64))
         p.a.reap("Send", 3 * t.settle_us)
     at = p.src.length - 256
-    number = p.a.send(p.src.part(0, 8), at={"mem": p.src.mem, "offset": at}, Status=0)
     p.b.recv(p.dst.part(0, 64))
+    number = p.a.send(p.src.part(0, 8), at={"mem": p.src.mem, "offset": at}, Status=0)
     got = p.a.reap("Send")
     word = int.from_bytes(p.src.read(at + 28, 4), "little")
     t.require(got.descriptor == number and word == int((got.ptr or {}).get("Status", -1)), "G5.1-01",

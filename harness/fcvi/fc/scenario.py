@@ -18,6 +18,8 @@ from .received import Exchange, Received, kind_of
 from .second_port import SecondPort
 from .tester import Tester
 
+_MOST_PARTS = 256  # of an IU, that are waited for one after the other
+
 
 class Scenario(WireFree):
     """One run of one case variant against one DUT, with a port of the tester on the other side of the link."""
@@ -135,7 +137,7 @@ class Scenario(WireFree):
         wanted = [kinds] if isinstance(kinds, str) else list(kinds)
         limit = self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
         self.until(lambda: self.peek(wanted, exchange) is not None, limit)
-        received = self.peek(wanted, exchange)
+        received = self.peek(wanted, exchange) or self._rest_of(wanted, exchange)
         names = " or ".join(_iu_name(k) for k in wanted)
         self._awaited(names, requirement, received)
         if received is None:
@@ -145,6 +147,23 @@ class Scenario(WireFree):
             raise AssertionError("unreachable")
         received.taken = True
         return received
+
+    def _rest_of(self, kinds: Sequence[str], exchange: Optional[Exchange]) -> Optional[Received]:
+        """An IU of which frames have come already: what bounds its time is E_D_TOV from frame to frame (FC-FS)."""
+        last, patience = -1, self.pixit.e_d_tov_us + self.pixit.late_us
+        for _ in range(_MOST_PARTS):
+            since, last = last, self.tester.last_part(kinds, exchange)
+            if last <= since:
+                return None
+
+            def more(before: int = last) -> bool:
+                return self.peek(kinds, exchange) is not None or self.tester.last_part(kinds, exchange) > before
+
+            self.until(more, max(0, last + patience - self.now_us))
+            received = self.peek(kinds, exchange)
+            if received is not None:
+                return received
+        return None
 
     def _seen_instead(self) -> str:
         waiting = [str(r) for r in self.tester.inbox if not r.taken]

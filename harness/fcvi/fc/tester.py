@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 from random import Random
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 from . import build, class2, codec, els, notation, rev1
 from fcvi.engine.attachment import Dut, DutError, Notification
@@ -346,6 +346,11 @@ class Tester:
         self.inbox.append(received)
         if self.second_port is None:
             self.services.answer(received)
+
+    def last_part(self, kinds: Sequence[str], exchange: Optional[Exchange]) -> int:
+        """When the last frame came of an IU of these kinds whose last frame has not come yet; -1: none is under way."""
+        parts = [p for key, p in self._sequences.items() if exchange is None or key[:2] == (exchange.originator, exchange.ox_id)]
+        return max((self.trace[p[-1][0] - 1].time_us for p in parts if kind_of(p[-1][1]) in kinds), default=-1)
 
     def _acknowledge(self, view: codec.Frame, exchange: Exchange, number: int) -> bool:
         """Answer a class 2 frame; false when the answer says that the frame was not taken (busy, reject)."""

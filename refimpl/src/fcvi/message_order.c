@@ -73,7 +73,9 @@ static bool process(struct fcvi_port *p, struct vi *vi, struct message *m, const
     if (rev1(p))
         fcvi_rev1_message_grown(p, vi, m);
     fcvi_message_rx_place(p, vi, m, offset, f->payload, f->payload_length);
-    return !fcvi_message_rx_final(f) || m->op == FCVI_RDMA_READ || offset + f->payload_length == m->total;
+    /* the last frame may have no payload: then it says nothing of where the data end */
+    return !fcvi_message_rx_final(f) || m->op == FCVI_RDMA_READ || f->payload_length == 0 ||
+           offset + f->payload_length == m->total;
 }
 
 /* Frames of this Message that were held while it was not settled. What they show to be missing has been
