@@ -1,6 +1,6 @@
 /* libarchive is loaded when the first compressed capture comes: it and what it needs take longer to load than
- * many captures to read. */
-#include "unpack.h"
+ * many captures to read. It does not compare the check value of gzip, which gunzip.c unpacks. */
+#include "gunzip.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -29,6 +29,7 @@ struct unpack {
     CALLS(FUNCTION)
 #undef FUNCTION
     struct archive *archive;
+    struct gunzip *gunzip; /* NULL: libarchive does it */
     unpack_read *read;
     void *context;
     size_t head; /* bytes of piece that were read before */
@@ -115,7 +116,15 @@ struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t 
     u->context = context;
     u->head = length < PIECE ? length : PIECE;
     memcpy(u->piece, head, u->head);
-    if (!load(u))
+    if (filter_of(head, length) == ARCHIVE_FILTER_GZIP) {
+        u->gunzip = fcvi_gunzip_open();
+        if (u->gunzip != NULL)
+            fcvi_gunzip_feed(u->gunzip, u->piece, u->head);
+        else
+            snprintf(why, size, "out of memory");
+        if (u->gunzip != NULL)
+            return u;
+    } else if (!load(u))
         snprintf(why, size, "is compressed; to read it install libarchive13 (%s)", LIBRARY);
     else if (!begin(u))
         explain(u, why, size);
@@ -125,8 +134,34 @@ struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t 
     return NULL;
 }
 
+static ssize_t next_of_gzip(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
+{
+    for (;;) {
+        ssize_t n = fcvi_gunzip_next(u->gunzip, out, capacity, why, size);
+        if (n < 0)
+            errno = EIO;
+        if (n != 0)
+            return n;
+        n = fcvi_gunzip_hungry(u->gunzip) ? u->read(u->context, u->piece, PIECE) : 0;
+        if (n < 0 && errno != EINTR)
+            snprintf(why, size, "%s", strerror(errno));
+        if (n < 0)
+            return -1;
+        if (n == 0 && fcvi_gunzip_ended(u->gunzip))
+            return 0;
+        if (n == 0) {
+            snprintf(why, size, "cannot be unpacked: it ends early");
+            errno = EIO;
+            return -1;
+        }
+        fcvi_gunzip_feed(u->gunzip, u->piece, (size_t)n);
+    }
+}
+
 ssize_t fcvi_unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
 {
+    if (u->gunzip != NULL)
+        return next_of_gzip(u, out, capacity, why, size);
     la_ssize_t n = u->archive_read_data(u->archive, out, capacity);
     if (n >= 0)
         return (ssize_t)n;
@@ -137,6 +172,7 @@ ssize_t fcvi_unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *
 
 void fcvi_unpack_close(struct unpack *u)
 {
+    fcvi_gunzip_close(u->gunzip);
     if (u->archive != NULL)
         u->archive_read_free(u->archive);
     if (u->library != NULL)

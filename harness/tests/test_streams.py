@@ -141,6 +141,29 @@ def test_broken_compressed_captures_get_one_line(how: str, tmp_path: Path) -> No
         assert json.loads(lines[-1])["summary"]["frames"] < len(frames)
 
 
+def test_a_gzip_file_is_whole_or_damaged(tmp_path: Path) -> None:
+    """Members one after another, and zeros, are a file of gzip (RFC 1952, 2.2); what was damaged is held against no device."""
+    source = PCAPS / "cases/3.4.pcapng"
+    data, plain, path = source.read_bytes(), lint("--json", str(source)), tmp_path / "capture.gz"
+    members = gzip.compress(data[:1000]) + gzip.compress(b"") + gzip.compress(data[1000:])
+    for whole in (members, members + bytes(600), gzip.compress(data, 0)):
+        path.write_bytes(whole)
+        status, lines, error = lint("--json", str(path))
+        assert (status, error) == (plain[0], "")
+        assert lines == [line.replace(str(source), str(path)) for line in plain[1]]
+    one = gzip.compress(data)
+    for at, words in ((-1, "damaged"), (-5, "check value"), (len(one) // 2, "")):
+        spoilt = bytearray(one)
+        spoilt[at] ^= 0x10
+        path.write_bytes(spoilt)
+        status, _, error = lint("--json", str(path))
+        assert status == 2 and words in error and len(error.splitlines()) == 1, (at, error)
+    for more, words in ((one[:-1], "ends early"), (one + b"more", "behind its end"), (one + bytes(4) + one, "behind its end")):
+        path.write_bytes(more)
+        status, _, error = lint("--json", str(path))
+        assert status == 2 and words in error and len(error.splitlines()) == 1, (words, error)
+
+
 def test_what_is_packed_twice_is_not_unpacked(tmp_path: Path) -> None:
     """A few bytes of nested archives would become gigabytes."""
     path = tmp_path / "twice.gz"

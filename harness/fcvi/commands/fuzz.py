@@ -197,7 +197,7 @@ def run(args: argparse.Namespace) -> int:
         complain(error)
         return 3
     try:
-        pics = pics_module.complete(dut.pics, "hello")
+        pics = pics_module.of_hello(dut.pics)
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
         attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care, medium=medium)

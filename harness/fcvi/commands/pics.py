@@ -20,7 +20,7 @@ from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, encoded, one_line
 from fcvi.engine.laboratory import ITEM, LAB
-from fcvi.engine.pics import PicsError, complete
+from fcvi.engine.pics import PicsError, of_hello
 from fcvi.engine.protocol import ProtocolError, attaches
 from fcvi.engine.review import review
 from fcvi.engine.words import complain, told, why
@@ -57,7 +57,7 @@ def _claims(spec: str, timeout: float) -> tuple[dict[str, Any], str]:
     assert attach is not None
     dut = attach(spec, agent="", identity=declaration.Declaration().pixit.dut, rpc_timeout_s=timeout, log=None)
     try:
-        return complete(dut.pics, "hello"), f"{dut.implementation} {dut.version}".strip()
+        return of_hello(dut.pics), f"{dut.implementation} {dut.version}".strip()
     finally:
         dut.close()
 

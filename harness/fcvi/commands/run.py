@@ -331,6 +331,8 @@ def finish(
     interrupt.release()  # whoever reads what is printed may be slow
     if args.quiet and report.unattached:
         complain(report.error)
+    elif args.quiet and exit_status(report) == 2:
+        complain("no case applies to this device; without --quiet the report says why")
     if not args.quiet:
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None and failed is None:

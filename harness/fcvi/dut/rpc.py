@@ -19,7 +19,7 @@ from typing import Any, Mapping, Optional
 from fcvi.engine import strict
 from fcvi.engine.budget import Budget, Limits
 from fcvi.engine.files import FileError, read_file
-from fcvi.engine.words import port_number, why
+from fcvi.engine.words import as_json, port_number, why
 from .base import SETTLE_US, AttachError, Dut, DutError, NotReached, Notification, Reply, Unavailable
 from .keeper import Keeper
 
@@ -180,11 +180,11 @@ def spoken(hello: Mapping[str, Any]) -> tuple[int, tuple[str, ...], str]:
     """
     version, wires, revision = hello.get("protocol", 1), hello.get("wires", ["fc"]), hello.get("revision", "2007")
     if isinstance(version, bool) or version not in (1, NEWEST):
-        raise DutError(f"hello: protocol must be 1 or {NEWEST}, not {str(version)[:30]}")
+        raise DutError(f"hello: protocol must be 1 or {NEWEST}, not {as_json(version)}")
     if not isinstance(wires, list) or not wires or not all(isinstance(w, str) for w in wires):
-        raise DutError(f"hello: wires must be an array of names, not {str(wires)[:60]}")
+        raise DutError(f"hello: wires must be an array of names, not {as_json(wires)}")
     if not isinstance(revision, str):
-        raise DutError(f"hello: revision must be a string, not {str(revision)[:30]}")
+        raise DutError(f"hello: revision must be a string, not {as_json(revision)}")
     return version, tuple(wires), revision
 
 
@@ -247,7 +247,7 @@ class RpcDut(Dut):
             if not isinstance(answer.get(name), str):
                 raise DutError(f"hello: the result has no string member {name!r}")
         if answer["clock"] not in ("virtual", "real"):
-            raise DutError(f"hello: clock must be \"virtual\" or \"real\", not {answer['clock']!r}")
+            raise DutError(f"hello: clock must be \"virtual\" or \"real\", not {as_json(answer['clock'])}")
         if not isinstance(answer.get("pics"), dict):
             raise DutError("hello: the result has no object member 'pics'")
         self.implementation, self.version, self.clock = answer["implementation"], answer["version"], answer["clock"]
@@ -394,7 +394,8 @@ class RpcDut(Dut):
         self._earliest_us, self._target_us = self.now_us, self.now_us + us
         answer = self._call("clock.advance", {"us": us})
         if answer.get("now_us") != self._target_us:
-            raise DutError(f"clock.advance: now_us is {str(answer.get('now_us'))[:30]}, not {self._target_us}")
+            said = as_json(answer["now_us"]) if "now_us" in answer else "missing"
+            raise DutError(f"clock.advance: now_us is {said}, not {self._target_us}")
         self.now_us = self._earliest_us = self._target_us
         self._learn_next(answer)
 

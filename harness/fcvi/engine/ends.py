@@ -14,6 +14,7 @@ from .attachment import Dut, DutError, Notification
 from .pixit import Pixit
 from .scenario import Scenario
 from .upper import Call
+from .words import as_json
 
 #: Calls that take a NIC handle: an end puts its own there unless the case says otherwise.
 _OF_A_NIC = frozenset((
@@ -103,7 +104,7 @@ class CallScenario(Scenario):
         told = Handled(end if isinstance(end, int) else 0, note.params, note.time_us)
         if note.method == "notify":
             if note.params.get("what") not in ("VipSendNotify", "VipRecvNotify", "VipCQNotify"):
-                raise DutError(f"notify notification broke the DUT protocol: {str(note.params)[:120]}")
+                raise DutError(f"notify notification broke the DUT protocol: {as_json(note.params, 120)}")
             self.notifies.append(told)
             self.log.append(f"{note.time_us} us: notify at end {told.end}: {str(dict(note.params))[:200]}")
         else:

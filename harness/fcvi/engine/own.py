@@ -46,7 +46,9 @@ def _declared(path: Path) -> list[CaseInfo]:
             spec.loader.exec_module(module)
         except SyntaxError as error:
             raise FileError(f"{path}: line {error.lineno}: {error.msg}") from error
-        except Exception as error:  # pylint: disable=broad-except
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # pylint: disable=broad-except  # also a program that ends, as if nothing were to be run
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
             where = f"line {lines[-1]}: " if lines else ""
             raise FileError(f"{path}: {where}{type(error).__name__}: {printable(error)}"[:400]) from error

@@ -7,7 +7,9 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
+from .attachment import DutError
 from .protocol import Protocol, registered
+from .words import as_json
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ def is_of_2007(given: dict[str, Any]) -> bool:
     return given.get("revision", "2007") == "2007" and not given.get("tcp", False)
 
 
+def of_hello(given: dict[str, Any]) -> dict[str, Any]:
+    """The PICS that a device gives in its hello, with every item. Raises DutError: what is wrong there is the device's."""
+    try:
+        return complete(given, "hello")
+    except PicsError as error:
+        raise DutError(str(error)) from error
+
+
 def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
     """A PICS with every item: what is not claimed is not supported. Raises PicsError on wrong types and unknown items."""
     known = items()
@@ -60,13 +70,13 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
     for name, value in given.items():
         if name in known.booleans:
             if not isinstance(value, bool):
-                raise PicsError(f"{where}: PICS item {name} must be true or false, not {value!r}")
+                raise PicsError(f"{where}: PICS item {name} must be true or false, not {as_json(value)}")
         elif name in known.numbers:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
-                raise PicsError(f"{where}: PICS item {name} must be a number from 0 to 2^32-1, not {value!r}")
+                raise PicsError(f"{where}: PICS item {name} must be a number from 0 to 2^32-1, not {as_json(value)}")
         elif name in known.words:
             if value not in known.words[name]:
-                raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {value!r}")
+                raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {as_json(value)}")
         else:
             hint = "a device of VI/TCP is tested with --wire tcp" if name == "tcp" else "the DUT protocol lists the items"
             raise PicsError(f"{where}: unknown PICS item {name!r}; {hint}")

@@ -326,7 +326,7 @@ def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
         return options.declaration.pics
     if on_a_wire(options.dut) and not options.agent:
         raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
-    return pics_module.complete(dut.pics, "hello")
+    return pics_module.of_hello(dut.pics)
 
 
 def _check_edition(pics: Mapping[str, Any], chosen: Sequence[tuple[CaseInfo, Variant]]) -> None:

@@ -14,7 +14,8 @@ from typing import Any, Callable, Mapping, Optional, Protocol, Sequence
 from .attachment import SETTLE_US, Dut, DutError, Notification
 from .pixit import Pixit
 from .results import Expectation, Finding, TraceFrame
-from .upper import Call, Completion, Told, Unimplemented, parse_completion
+from .upper import Call, Completion, Told, Unimplemented, is_number, parse_completion
+from .words import as_json
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
 FAILING_LEVELS = frozenset({"shall"})
@@ -164,8 +165,8 @@ class Scenario:
         elif note.method == "error":
             code = note.params.get("code")
             vi = note.params.get("vi")
-            if not isinstance(code, str) or not (vi is None or isinstance(vi, int)):
-                raise DutError(f"error notification broke the DUT protocol: {str(note.params)[:120]}")
+            if not isinstance(code, str) or not (vi is None or is_number(vi)):
+                raise DutError(f"error notification broke the DUT protocol: {as_json(note.params, 120)}")
             self.errors.append((vi, code))
             self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
         elif note.method == "state":

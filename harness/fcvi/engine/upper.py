@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Optional
 
 from .attachment import DutError, Reply
+from .words import as_json
 
 METHOD_NOT_FOUND = -32601
 
@@ -23,6 +24,10 @@ class Told(NamedTuple):
 
 class Unimplemented(Exception):
     """The DUT lacks a call that the case needs: the case ends inconclusive."""
+
+
+_HEXADECIMAL = frozenset(("va", "hex"))  # members that are bytes or an address
+_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 @dataclass(slots=True)
@@ -67,6 +72,8 @@ class Call:
         value = self.result().get(name)
         if not isinstance(value, str):
             raise DutError(f"the result of {self.method} has no string member \"{name}\"")
+        if name in _HEXADECIMAL and (len(value) % 2 or not set(value) <= _DIGITS):
+            raise DutError(f"the result of {self.method} has no hexadecimal digits in \"{name}\": {as_json(value)}")
         return value
 
     def table(self, name: str) -> dict[str, Any]:
@@ -94,19 +101,27 @@ class Completion(NamedTuple):
         return "VIP_STATUS_DONE" in self.status and not any(name.endswith("_ERROR") for name in self.status)
 
 
+_COMPLETION = {"vi": "a number", "queue": "\"send\" or \"recv\"", "status": "a list of names", "length": "a number",
+               "immediate": "a number or null"}  # fmt: skip
+
+
+def is_number(value: object) -> bool:
+    """An integer of JSON: true and false are none, though Python takes them for it."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def parse_completion(params: dict[str, Any], earliest_us: int, time_us: int) -> Completion:
     """A ``completion`` notification. Raises DutError when it breaks the DUT protocol."""
     vi, queue, status = params.get("vi"), params.get("queue"), params.get("status")
     length, immediate = params.get("length"), params.get("immediate")
-    good = (
-        isinstance(vi, int)
-        and queue in ("send", "recv")
-        and isinstance(status, list)
-        and all(isinstance(s, str) for s in status)
-        and isinstance(length, int)
-        and (immediate is None or isinstance(immediate, int))
-    )
-    if not good:
-        raise DutError(f"completion notification broke the DUT protocol: {str(params)[:120]}")
+    right = {
+        "vi": is_number(vi), "queue": isinstance(queue, str) and queue in ("send", "recv"),
+        "status": isinstance(status, list) and all(isinstance(s, str) for s in status), "length": is_number(length),
+        "immediate": immediate is None or is_number(immediate),
+    }  # fmt: skip
+    for name, good in right.items():
+        if not good:
+            said = as_json(params[name]) if name in params else "missing"
+            raise DutError(f"completion notification broke the DUT protocol: {name} is {said}, and must be {_COMPLETION[name]}")
     assert isinstance(vi, int) and isinstance(queue, str) and isinstance(status, list) and isinstance(length, int)
     return Completion(vi, queue, frozenset(status), length, immediate, earliest_us, time_us)

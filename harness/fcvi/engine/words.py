@@ -23,6 +23,17 @@ def printable(text: object) -> str:
     return words if words.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
+def as_json(value: object, most: int = 60) -> str:
+    """What a device said, as it said it: JSON in so many characters at most."""
+    import json
+
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = printable(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def why(error: BaseException) -> str:
     """What the system says of an error, without its number."""
     if isinstance(error, OSError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from fcvi.engine.words import as_json
+
 from . import build
 
 SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
@@ -38,15 +40,29 @@ def has_words(frame: build.RawFrame) -> bool:
     return frame.sof in NAME_BY_SOF and frame.eof in NAME_BY_EOF and len(frame.data) <= LONGEST_FRAME
 
 
+_CRC = {"ok": True, "bad": False}
+
+
+def _wrong(params: Mapping[str, Any]) -> str:
+    """Which member of a frame is wrong, and what it may be."""
+    for name, names in (("sof", list(SOF_BY_NAME)), ("eof", list(EOF_BY_NAME)), ("crc", list(_CRC))):
+        value = params.get(name)
+        if name in params and not (isinstance(value, str) and value in names):
+            return f"{name} is {as_json(value)}, and must be one of {', '.join(names)}"
+    if "hex" not in params:
+        return "hex is missing"
+    return f"hex is {as_json(params['hex'])}, and must be the bytes of a frame as hexadecimal digits"
+
+
 def from_params(params: Mapping[str, Any]) -> build.RawFrame:
     """The frame. Raises ValueError."""
     try:
         data = bytes.fromhex(params["hex"])
         sof = SOF_BY_NAME[params["sof"]] if "sof" in params else 0
         eof = EOF_BY_NAME[params["eof"]] if "eof" in params else 0
-        crc_ok = {"ok": True, "bad": False}[params.get("crc", "ok")]
+        crc_ok = _CRC[params.get("crc", "ok")]
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{error!r} in {str(params)[:80]}") from error
+        raise ValueError(_wrong(params)) from error
     if len(data) > LONGEST_FRAME:
         raise ValueError(f"{len(data)} bytes: an FC-2 frame has at most {LONGEST_FRAME}")
     return build.RawFrame(data, sof, eof, crc_ok)

@@ -84,7 +84,7 @@ class Session:
 
     def _play(self, dut: Dut, recording: Recording) -> Played:
         known = _case_of(recording)
-        pics = self._said.pics if self._said.pics is not None else pics_module.complete(dut.pics, "hello")
+        pics = self._said.pics if self._said.pics is not None else pics_module.of_hello(dut.pics)
         if known is not None:
             skipped = not_applicable(*known, pics)
             if skipped is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Optional
 
 from fcvi.engine.attachment import Dut, DutError, Notification, Reply
+from fcvi.engine.files import damage
 from fcvi.vitcp import codec, wire
 from fcvi.vitcp.numbers import Numbers, numbers_of
 from fcvi.vitcp.trace import Address, TraceUnit
@@ -123,7 +124,7 @@ class StreamPlayer:
         try:
             pdus = self._now.hear(note.method, note.params)
         except (KeyError, TypeError, ValueError) as error:
-            raise DutError(f"{note.method} broke the DUT protocol: {error!r}") from error
+            raise DutError(f"{note.method} broke the DUT protocol: {damage(error)}") from error
         self._draw("dut", note.method, note.params, note.time_us)
         for pdu in pdus:
             self.outcome.compared += 1

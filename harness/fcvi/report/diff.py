@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from fcvi.engine.files import FileError, damage, one_line, read_json
+from fcvi.engine.words import as_json
 
+#: As the report calls a requirement of which no case tells.
+NOT_TESTED = "not-tested"
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
 _TIMES = re.compile(r"\d+ us")
 
@@ -89,6 +92,9 @@ def _run(path: str, data: Any) -> Run:
         for d in data.get("deviations", [])
     }
     requirements = {_text(ident): _text(verdict) for ident, verdict in data["requirements"].items()}
+    for ident, verdict in requirements.items():
+        if verdict.split(" ")[0] not in (*_RANK, NOT_TESTED):
+            raise ValueError(f"requirement {ident}: no verdict is called {as_json(verdict)}")
     return Run(path, about, cases, requirements, deviations)
 
 

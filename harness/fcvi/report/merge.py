@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
-from fcvi.engine.files import FileError, encoded, read_file, write_file
+from fcvi.engine.files import FileError, damage, encoded, read_file, write_file
 
 #: What has to be the same in every part, and how it is called in a message.
 _SAME = {
@@ -52,15 +52,33 @@ def _complete(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
         raise FileError(f"part {', '.join(missing)} of {total} is missing")
 
 
+def _check(run: dict[str, Any]) -> None:
+    """What of a part is used has the right kind. Raises KeyError, TypeError, ValueError or AttributeError."""
+    shard = run.get("shard", [1, 1])
+    if not (isinstance(shard, list) and len(shard) == 2 and all(type(n) is int for n in shard)):
+        raise ValueError("shard is no pair of numbers")
+    for name in ("implementation", "version", "clock", "pics", "attachment"):
+        run["dut"][name]  # pylint: disable=pointless-statement
+    if not isinstance(run["pixit"], dict):
+        raise ValueError("pixit is no object")
+    if not all(isinstance(case, dict) and isinstance(case["id"], str) for case in run["cases"]):
+        raise ValueError("a case has no name")
+
+
 def merge(out: Path, directories: Sequence[Path]) -> None:
     """Write the evidence of the whole run into out, which must be new or empty. Raises FileError and OSError."""
     parts = [(path, evidence.load_run(path)) for path in directories]
+    for path, run in parts:
+        try:
+            _check(run)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileError(f"{path / evidence.FOLDER / evidence.RUN}: damaged: {damage(error)}") from error
     try:
         _complete(parts)
         _same(parts)
         run = _joined(parts)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{directories[0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {error!r}") from error
+        raise FileError(f"{directories[0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {damage(error)}") from error
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
         raise FileError(f"{out}: not empty; the joined report needs a directory of its own")

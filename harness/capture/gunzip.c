@@ -1,0 +1,93 @@
+/* A gzip file is one compressed member after another, and zeros behind the last (RFC 1952, 2.2). */
+#include "gunzip.h"
+
+#include <isa-l/igzip_lib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct gunzip {
+    struct inflate_state state;
+    bool over; /* nothing but zeros may follow */
+};
+
+static void begin_member(struct inflate_state *s)
+{
+    isal_inflate_reset(s);
+    s->crc_flag = ISAL_GZIP;
+}
+
+struct gunzip *fcvi_gunzip_open(void)
+{
+    struct gunzip *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return NULL;
+    isal_inflate_init(&g->state);
+    begin_member(&g->state);
+    return g;
+}
+
+void fcvi_gunzip_feed(struct gunzip *g, const uint8_t *bytes, size_t length)
+{
+    g->state.next_in = (uint8_t *)(uintptr_t)bytes; /* it only reads */
+    g->state.avail_in = (uint32_t)length;
+}
+
+bool fcvi_gunzip_hungry(const struct gunzip *g)
+{
+    return g->state.avail_in == 0;
+}
+
+bool fcvi_gunzip_ended(const struct gunzip *g)
+{
+    return g->over || g->state.block_state == ISAL_BLOCK_FINISH;
+}
+
+/* Behind a member. False: what follows is none. */
+static bool go_on(struct gunzip *g)
+{
+    struct inflate_state *s = &g->state;
+    while (s->avail_in != 0 && *s->next_in == 0) {
+        g->over = true;
+        s->next_in++;
+        s->avail_in--;
+    }
+    if (s->avail_in == 0)
+        return true;
+    if (g->over || *s->next_in != 0x1F)
+        return false;
+    begin_member(s);
+    return true;
+}
+
+static ssize_t broken(char *why, size_t size, const char *words)
+{
+    snprintf(why, size, "cannot be unpacked: %s", words);
+    return -1;
+}
+
+ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, char *why, size_t size)
+{
+    struct inflate_state *s = &g->state;
+    s->next_out = out;
+    s->avail_out = (uint32_t)capacity;
+    while (s->avail_out == capacity) {
+        if (fcvi_gunzip_ended(g) && !go_on(g))
+            return broken(why, size, "something else follows behind its end");
+        if (fcvi_gunzip_ended(g))
+            return 0; /* all is taken */
+        const uint32_t before = s->avail_in;
+        const int status = isal_inflate(s);
+        if (status == ISAL_INCORRECT_CHECKSUM)
+            return broken(why, size, "its check value is wrong: the file was damaged");
+        if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT)
+            return broken(why, size, "it is damaged");
+        if (s->avail_out == capacity && s->avail_in == before && !fcvi_gunzip_ended(g))
+            return 0;
+    }
+    return (ssize_t)(capacity - s->avail_out);
+}
+
+void fcvi_gunzip_close(struct gunzip *g)
+{
+    free(g);
+}
