@@ -448,6 +448,10 @@ FAULTS = [
     Fault("abts-of-a-message-late", "R1.8.a/reliable-reception/no-send-resp", "REV1-8-01", config={"r_a_tov_us": 20_000_000}),
     Fault("no-abts", "R1.8.a/dut-client/no-resp1", "REV1-8-03", out={"ABTS": drop()}),
     Fault("no-abts-for-a-read", "R1.8.a/reliable-delivery/no-read-resp", "REV1-8-03", out={"ABTS": drop()}),
+    Fault("no-acks", "R1.5.4.a/unreliable/class2/send/1-bytes", "FCVI-5.8.1-01", out={"ACK_1": drop()}),
+    Fault("the-last-frame-alone-has-an-ack", "R1.5.4.a/unreliable/class2/send/3001-bytes", "FCVI-5.8.1-01",
+          out={"ACK_1": only(lambda view: not view.get("FC", "End_Sequence"), drop())}),
+    Fault("acks-count-on", "R1.5.4.a/unreliable/class2/send/1-bytes", "FCVI-5.8.1-01", out={"ACK_1": put("FC", "SEQ_CNT", 9)}),
     Fault("server-waits-twice-as-long", "R1.8.a/dut-server/no-resp2", "REV1-8-04", config={"r_a_tov_us": 20_000_000}),
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import ROLES, connect_as
+from conformance.fcvi.steps.acknowledgements import check_acknowledged
 from conformance.fcvi.steps.connection import REGISTRY, SERVER, Setup, check_state
 from conformance.fcvi.steps.messages import deliver, expect_good, memory, post, prepare, register, transmit
 from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, TOPOLOGIES, login
@@ -49,6 +50,7 @@ def each_level(t: Scenario) -> None:
     if t.tester.service_class == 2:
         acks = t.until(lambda: any(r.kind in ("ACK_1", "ACK_0") for r in t.tester.inbox), t.pixit.e_d_tov_us + t.pixit.late_us)
         t.require(acks, "FCVI-4.2-17", "no frame was acknowledged in class 2", "no ACK", "ACK_1 or ACK_0")
+        check_acknowledged(t, "FCVI-4.2-17")
         own = [e for e in t.tester.trace if e.sender == "dut" and e.data[8] == _TYPE and e.sof]
         other = [e.sof for e in own if e.sof not in build.SOF[2]]
         t.require(not other, "FCVI-4.2-17", "FC-VI frames went out in another class", f"{len(other)} of {len(own)}", "class 2")

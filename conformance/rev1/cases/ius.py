@@ -269,7 +269,8 @@ def _stream(t: Scenario, setup: Setup) -> None:
         resp = expect_response(t, setup, one)
         order.append(resp.numbers[-1])
         expect_good(t, setup.vi, "recv", "REV1-5.1-03", 48)
-    t.require(order == sorted(order), "REV1-5.1-03", "the order of the responses, by frame", order, sorted(order))
+    if order != sorted(order):  # 5.1 orders what completes; each response has an Exchange of its own
+        t.report("REV1-5.1-03", "the order of the responses, by frame", str(order), str(sorted(order)), erratum="R25")
     for n, region in enumerate(regions):
         t.require(memory(t, region, 48) == pattern(48, n), "REV1-5.1-03", f"Message {n} of a stream has other bytes",
                   memory(t, region, 8).hex(), pattern(48, n)[:8].hex())  # fmt: skip

@@ -9,6 +9,7 @@ from fcvi.fc import build as frames, class2, codec
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Inconclusive
 
+from conformance.fcvi.steps.acknowledgements import check_acknowledged
 from conformance.rev1.steps.connection import (
     REGISTRY, SMALL, Scenario, Setup, UD, check_disconnect, answer_disconnect, connect, expect_disconnect_resp, level_of,
     send_disconnect, variants, with_rdma,
@@ -62,6 +63,7 @@ def sequences(t: Scenario) -> None:
         deliver(t, setup, pattern(16))
     else:
         _both_ways(t, setup, op, pattern(int(t.params["length"])))
+        check_acknowledged(t, "FCVI-5.8.1-01")
     t.checked.update(("REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-03", "REV1-5.6.5-02"))
     t.control("Messages passed")
 
