@@ -66,15 +66,6 @@ def _mode_upsets(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[byte
     return [bytes(buf)]
 
 
-def _swapped(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
-    """The third response goes out in front of the second."""
-    held = dut.memory.pop("held", None)
-    if held is None and dut.counts["SEND_RESP"] == 2:
-        dut.memory["held"] = bytes(buf)
-        return []
-    return [bytes(buf)] if held is None else [bytes(buf), held]
-
-
 def _renumbered(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """A gap in VI_MSG_ID is not noticed."""
     wanted = dut.memory.get("next", 0)
@@ -231,7 +222,6 @@ FAULTS = [
           results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
     Fault("no-unreliable-delivery", "R1.5.1.c/dut-server/unreliable", "REV1-5.1-01",
           results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
-    Fault("responses-out-of-order", "R1.5.1.c/dut-client/reliable-reception/stream", "REV1-5.1-03", out={"SEND_RESP": _swapped}),
     Fault("answers-behind-a-gap", "R1.5.1.c/dut-server/reliable-reception/skipped", "REV1-5.1-04", into={"SEND_RQST": _renumbered},
           out={"SEND_RESP": _shifted_back}),
     Fault("send-with-32-bytes", _IU_C, "REV1-5.1-05", out={"SEND_RQST": longer_header}),

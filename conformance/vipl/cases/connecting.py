@@ -10,7 +10,7 @@ from fcvi.engine.upper import Call
 from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Vi, alive, best_level, connect, in_error,
+    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, best_level, connect, in_error,
     need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
@@ -78,7 +78,7 @@ def wait_timeout(t: Calls) -> None:
         if timed(t, "G3.3.1-03", waiting, us, t.settle_us if us == 0 else None):
             t.codes("G3.3.1-04", f"VipConnectWait with Timeout {us} us", waiting.returned(), TIMEOUT)
     else:
-        t.wait(1_500_000)
+        t.until(lambda: waiting.done, 5_000_000)
         t.require(not waiting.done, "G3.3.1-03", "VipConnectWait without limit", "returned", "waits")
         vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
         asking = ask(vi, other.address(), 5_000_000)
@@ -192,10 +192,13 @@ def used_conn(t: Calls) -> None:
     one, other = nodes(t)
     level = best_level(one)
     vi, peer, spare = one.vi(level), other.vi(level), other.vi(level)
+    asking, accepted = request(one.vi(level), other)
+    t.codes("G3.3.2-08", "VipConnectAccept", other.code("VipConnectAccept", conn=accepted, vi=other.vi(level).vi), OK)
+    t.codes("G3.3.2-08", "its client", ended(t, asking, "G3.3.2-08", t.settle_us), OK)
     asking, rejected = request(vi, other)
     t.codes("G3.3.3-02", "VipConnectReject", other.code("VipConnectReject", conn=rejected), OK)
     t.codes("G3.3.3-02", "its client", ended(t, asking, "G3.3.3-02", t.settle_us), REJECT)
-    for conn, what in ((rejected, "rejected"), (None, "NULL")):
+    for conn, what in ((accepted, "accepted"), (rejected, "rejected"), (None, "NULL")):
         uses: tuple[tuple[str, dict[str, int], str], ...] = (
             ("VipConnectAccept", {"vi": spare.vi}, "G3.3.2-08"), ("VipConnectReject", {}, "G3.3.3-02"),
         )  # fmt: skip
@@ -285,11 +288,13 @@ def rejected(t: Calls) -> None:
     """The client learns at once that it was rejected and is Idle; the next request on the same discriminator is accepted."""
     one, other = nodes(t)
     level = need_level(one, t.params["level"])
-    vi = one.vi(level)
+    vi, mem = one.vi(level), one.mem(64)
+    vi.recv(mem.part())
     asking, conn = request(vi, other)
     t.codes("G3.3.3-01", "VipConnectReject", other.code("VipConnectReject", conn=conn), OK)
     t.codes("G3.3.3-01", "the client that was rejected", ended(t, asking, "G3.3.3-01", t.settle_us), REJECT)
     t.require(vi.becomes(IDLE), "S5.2-02", "its state", vi.state(), IDLE)
+    t.require(vi.done("Recv").code == NOT_DONE, "S5.2-02", "a receive posted before", "came back", "stays queued")
     peer = other.vi(level)
     connect(vi, peer)
     t.require(vi.state() == CONNECTED, "G3.3-08", "the state after the next request", vi.state(), CONNECTED)
@@ -350,6 +355,24 @@ def not_idle(t: Calls) -> None:
         refused(p.a, "VIP_STATE_ERROR")
 
 
+def _told_apart(t: Calls, one: Node, other: Node, words: list[str]) -> None:
+    """Of two waits the one whose discriminator was asked for returns, and none by another discriminator."""
+    level = best_level(one)
+    waits = [other.start("VipConnectWait", LocalAddr=other.address(word), Timeout=3_000_000) for word in words[:2]]
+    t.wait(20_000)
+    asking = ask(one.vi(level), other.address(words[1]), 3_000_000)
+    t.until(lambda: waits[1].done or asking.done, t.settle_us * 2)
+    t.require(waits[1].done, "S4.1-02", "the wait on the discriminator that was asked for", "still blocked", "returns")
+    t.require(not waits[0].done, "S4.3-01", "a wait on another discriminator", "returned", "waits")
+    if waits[1].done and waits[1].returned() == OK:
+        peer = other.vi(level)
+        t.codes("G3.3.1-02", "VipConnectAccept", other.code("VipConnectAccept", conn=waits[1].integer("conn"), vi=peer.vi), OK)
+        t.codes("G3.3.1-02", "the client", ended(t, asking, "G3.3.1-02", t.settle_us), OK)
+    ask(one.vi(level), other.address(words[2]), 300_000)
+    t.until(lambda: waits[0].done, 300_000)
+    t.require(not waits[0].done or waits[0].returned() != OK, "S4.3-01", "a wait on another discriminator", "returned", "waits")
+
+
 @vipl("K1", "Discriminators", "S4.1-02 S4.3-01 S4.3-02 G3.3-03 G3.3-04 G3.3-07 G3.3-08 G3.3.1-02", errata="A41 A48 A50")
 def discriminators(t: Calls) -> None:
     """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; a longer one fails."""
@@ -361,17 +384,8 @@ def discriminators(t: Calls) -> None:
         word = bytes((7 * i + 1) & 0xFF for i in range(length)).hex()
         connect(one.vi(level), other.vi(level), word)
     t.named("S4.1-02 S4.3-01 S4.3-02 G3.3-03 G3.3-04 G3.3-07 G3.3-08")
-    words = ["0f" * 16, "0f" * 15 + "10"]
-    waits = [other.start("VipConnectWait", LocalAddr=other.address(word), Timeout=3_000_000) for word in words]
-    t.wait(20_000)
-    asking = ask(one.vi(level), other.address(words[1]), 3_000_000)
-    t.until(lambda: waits[1].done or asking.done, t.settle_us * 2)
-    t.require(waits[1].done, "S4.1-02", "the wait on the discriminator that was asked for", "still blocked", "returns")
-    t.require(not waits[0].done, "S4.3-01", "a wait on another discriminator", "returned", "waits")
-    if waits[1].done and waits[1].returned() == OK:
-        peer = other.vi(level)
-        t.codes("G3.3.1-02", "VipConnectAccept", other.code("VipConnectAccept", conn=waits[1].integer("conn"), vi=peer.vi), OK)
-        t.codes("G3.3.1-02", "the client", ended(t, asking, "G3.3.1-02", t.settle_us), OK)
+    for length in lengths:
+        _told_apart(t, one, other, ["0f" * (length - 1) + last for last in ("0f", "10", "11")])
     if there <= 4000:
         code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (there + 1)), Timeout=100_000), "G3.3-04",
                      3 * t.settle_us)

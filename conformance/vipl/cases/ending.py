@@ -20,9 +20,10 @@ LOST = "VIP_ERROR_CONN_LOST"
 
 
 def heard(t: Calls, vi: Vi) -> list[dict[str, Any]]:
-    """What the handler at the VI's end was told of this VI, or of none."""
-    end = vi.node.end.number
-    return [dict(h.params) for h in t.handled if h.end == end and h.get("vi") in (vi.vi, None)]
+    """What the handler at the VI's end was told of this VI, or of none: then the NIC says whose it is (G 4.4)."""
+    end, nic = vi.node.end.number, vi.node.nic
+    of_end = [h for h in t.handled if h.end == end]
+    return [dict(h.params) for h in of_end if h.get("vi") == vi.vi or (h.get("vi") is None and h.get("nic") in (nic, None))]
 
 
 def flushed(t: Calls, vi: Vi, queue: str, numbers: list[int], row: str) -> None:

@@ -164,6 +164,12 @@ def crosswise(t: Calls) -> None:
     meet(stranger, one, 500_000, "77" * 16)
     code = outcome(t, stranger, "G6.7-02", 500_000 + 2 * t.late_us)
     t.codes("G6.7-02", "a peer with another discriminator", code, f"{TIMEOUT} {NO_MATCH}")
+    nobody = f"{one.host[:-2]}{int(one.host[-2:], 16) ^ 0x77:02x}"
+    code = stranger.code("VipConnectPeerRequest", LocalAddr=other.address(CLIENT),
+                         RemoteAddr={"host": nobody, "discriminator": _D}, Timeout=500_000)  # fmt: skip
+    if code == OK:
+        code = outcome(t, stranger, "G6.7-02", 500_000 + 2 * t.late_us)
+    t.require(code != OK, "G6.7-02", "a peer that asks for another host", code, "no connection")
     t.codes("G6.7-03", "the request that waits", vi.code("VipConnectPeerDone"), NOT_DONE)
     waiting = one.start("VipConnectPeerWait", vi=vi.vi)
     t.require(not waiting.done, "G3.3.8-01", "VipConnectPeerWait before the peer comes", "returned", "blocks")

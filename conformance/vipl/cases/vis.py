@@ -7,8 +7,8 @@ from typing import Any
 from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CONNECTED, DESC_ERROR, ERROR, IDLE, NOT_DONE, OK, PENDING, RESOURCE, SIZE, STATE, FLUSHED, Vi, alive, best_level, connect,
-    in_error, need_level, nodes, null, pair, request, stale, transfer,
+    BAD, CONNECTED, DESC_ERROR, ERROR, FLUSHED, IDLE, NOT_DONE, OK, PENDING, RESOURCE, SIZE, STATE, Node, Vi, alive, best_level,
+    connect, in_error, need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
 
@@ -87,10 +87,21 @@ def enable_read(t: Calls) -> None:
     alive(t, pair(t, level, ends=(t.a, t.b)))
 
 
+def _foreign_cq(t: Calls, one: Node, other: Node, good: dict[str, Any]) -> None:
+    """A CQ of the second NIC, where one agent has both."""
+    if one.same_nic(other) or t.agents != 1:
+        return
+    cq = other.cq(8)
+    for name in ("SendCQHandle", "RecvCQHandle"):
+        code = one.code("VipCreateVi", **good, **{name: cq})
+        if code != "VIP_ERROR_RESOURCE":
+            t.codes("G3.2.1-02", f"VipCreateVi with {name} of another NIC", code, BAD)
+
+
 @vipl("C8", "CQs that are gone or of another NIC", "S3.1-01 S3.4-02 G3.2.1-02", errata="A51")
 def bad_cqs(t: Calls) -> None:
-    """VipCreateVi refuses a destroyed CQ, and NULL as NIC handle."""
-    one, _ = nodes(t)
+    """VipCreateVi refuses a destroyed CQ, one of another NIC, and NULL as NIC handle."""
+    one, other = nodes(t)
     level, cq = best_level(one), one.cq(8)
     good = {"ViAttribs": {"ReliabilityLevel": level, "MaxTransferSize": SIZE}}
     t.require(one.code("VipCreateVi", **good, SendCQHandle=cq) == OK, "S3.4-02", "VipCreateVi with a CQ", "an error", OK)
@@ -98,6 +109,7 @@ def bad_cqs(t: Calls) -> None:
     t.require(one.code("VipDestroyCQ", cq=gone) == OK, "S3.4-02", "VipDestroyCQ of a CQ that nothing uses", "an error", OK)
     for name in ("SendCQHandle", "RecvCQHandle"):
         stale(t, "S3.4-02", f"VipCreateVi with {name}", one.code("VipCreateVi", **good, **{name: gone}))
+    _foreign_cq(t, one, other, good)
     null(t, "G3.2.1-02", "VipCreateVi", one.code("VipCreateVi", **good, nic=None))
     t.named("S3.1-01")
     alive(t)

@@ -446,6 +446,7 @@ def transfer(p: Pair, length: int = 100, seed: int = 1, *, row: str = "S5.3-02",
         got = a.reap("Send", within_us)
         if not t.require(got.good and got.descriptor == sent, row, "a good Send", got, "success"):
             return
+        src.fill(seed + 1, 0, length)  # it is the consumer's again (S 6.1)
         got = b.reap("Recv", within_us if within_us is not None or p.level != UD else t.settle_us // 2)
         if got.code != NOT_DONE:
             break

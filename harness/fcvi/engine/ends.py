@@ -93,6 +93,8 @@ class CallScenario(Scenario):
         named = asked.reply.result.get("devices") if asked.reply.error is None else None
         devices = [str(name) for name in named] if isinstance(named, list) else []
         first = devices[0] if devices else None
+        #: How many agents have the two ends.
+        self.agents = int(asked.reply.result.get("agents", 1)) if asked.reply.error is None else 1
         #: The two ends of a connection.
         self.ends = (End(self, 0, first), End(self, 1, devices[1] if len(devices) > 1 else first))
 
