@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as Tree
 from pathlib import Path
 
@@ -198,3 +200,19 @@ def test_list_and_show() -> None:
 def test_help(command: str) -> None:
     done = fcvi(*([command] if command else []), "--help")
     assert done.returncode == 0 and done.stdout.startswith("usage: fcvi")
+
+
+def test_what_an_output_option_names_stays_what_it_is(tmp_path: Path) -> None:
+    """A pipe gets the bytes: a regular file in its place would be the end of /dev/stdout for everybody."""
+    capture = ROOT / "pcaps/field/empty-last-frame.pcap"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    lonely = fcvi("lint", "--sarif", str(pipe), str(capture))
+    assert lonely.returncode == 3 and len(lonely.stderr.splitlines()) == 1
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        time.sleep(0.5)
+        done = fcvi("lint", "--sarif", str(pipe), str(capture))
+        told = reader.communicate(timeout=30)[0]
+    assert done.returncode == 0 and pipe.is_fifo() and json.loads(told)["version"] == "2.1.0"
+    through = fcvi("lint", "--json", "--sarif", "/dev/stdout", str(capture))
+    assert through.returncode == 0 and Path("/dev/stdout").is_symlink() and '"version": "2.1.0"' in through.stdout

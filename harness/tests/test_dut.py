@@ -144,6 +144,16 @@ def test_a_device_that_is_not_there_is_a_failed_attachment(command: list[str], s
     assert done.returncode == 3 and words in done.stderr and len(done.stderr.splitlines()) == 1, done
 
 
+def test_a_device_may_speak_before_it_is_asked(tmp_path: Path) -> None:
+    """A notification is not an answer: one in front of that to hello is taken as any other."""
+    device = tmp_path / "device"
+    told = '{"jsonrpc":"2.0","method":"log","params":{"text":"starting"}}'
+    device.write_text(f"#!/bin/sh\necho '{told}'\nexec '{FCVI}' endpoint\n")
+    device.chmod(0o755)
+    done = fcvi("run", "--dut", f"exec:{device}", "--select", "D.R1")
+    assert done.returncode == 0, done
+
+
 # ---- the endpoint as a DUT ----
 
 

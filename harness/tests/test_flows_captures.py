@@ -79,3 +79,26 @@ def test_who_repeats_a_refusal_has_not_refused() -> None:
     """E40: the IU behind it may repeat the Reason Code."""
     [found] = connections("refusal-repeated")
     assert (found["ended_by"], found["reason"]) == ("010101", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("peer-obliged-to-refuse", [["transport-error"]]),
+        ("setup-withdrawn-as-resp2-went", [["withdrawn"]]),
+        ("setup-withdrawn", [["withdrawn"]]),
+        ("parameters-refused-that-are-right", [["refused-parameters"]]),
+        ("read-given-up-early", [["given-up-early"]]),
+        ("revision-of-no-edition", [["unknown-revision"]]),
+        ("response-tells-of-transport-error", [["transport-error"]]),
+        ("disconnect-for-want-of-resp3", [["lost-resp3"]]),
+    ],
+)
+def test_what_the_frames_do_not_show_is_not_said(name: str, expected: list[list[str]]) -> None:
+    """The Peer that Table 2 makes refuse convicts nobody, what was withdrawn was not lost, and 50 us are no timeout."""
+    assert causes(name) == expected
+
+
+def test_a_peer_that_has_to_refuse_is_no_party() -> None:
+    lines = fcvi("explain", "peer-obliged-to-refuse")[0]
+    assert [line["party"] for line in lines if "cause" in line] == [""]

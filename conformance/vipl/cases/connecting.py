@@ -55,6 +55,8 @@ def foreign_host(t: Calls) -> None:
     vi = one.vi(best_level(one))
     flipped = f"{int(one.host[:2], 16) ^ 0x5A:02x}{one.host[2:]}"
     for what, host in (("of nobody", flipped), ("cut short", one.host[:-2]), ("too long", one.host + "00")):
+        if len(host) > 128:
+            continue  # no agent takes more than 64 bytes
         local = {"host": host, "discriminator": CLIENT}
         params: dict[str, Any] = {"LocalAddr": local, "Timeout": 300_000}
         if call != "VipConnectWait":

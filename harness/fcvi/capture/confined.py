@@ -60,7 +60,7 @@ def active() -> list[str]:
 
 def off(args: Any) -> bool:
     """Whether the user wants no sandbox."""
-    return bool(args.no_sandbox or os.environ.get(ENVIRONMENT))
+    return bool(args.no_sandbox or os.environ.get(ENVIRONMENT, "0") not in ("", "0"))
 
 
 def run(files: Iterable[str], args: Any, work: Callable[[Box], int], quiet: bool = False) -> int:

@@ -228,11 +228,11 @@ def run(args: Any) -> int:
     page = bytearray()
     status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
     if page and status in (0, 1, 2):
-        from fcvi.engine.files import write_file
+        from fcvi.engine.files import write_named
         from fcvi.engine.words import why
 
         try:
-            write_file(args.html, bytes(page))
+            write_named(args.html, bytes(page))
         except OSError as e:
             sys.stdout.flush()
             complain(f"--html {args.html}: cannot write it: {why(e)}")

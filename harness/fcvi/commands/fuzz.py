@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from fcvi.engine import pics as pics_module
+from fcvi.engine import interrupt, pics as pics_module
 from fcvi.attack import campaign
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.attack.care import Commands
@@ -213,7 +213,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"{_option(args, error)}: cannot write there: {why(error)}")
         return 3
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        complain(f"interrupted by {interrupt.words(stop)}")
         return 3
     finally:
         dut.close()

@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from fcvi.engine import interrupt
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.files import FileError, encoded, read_file, write_file
 from fcvi.engine.protocol import protocol_of
@@ -82,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"{error.filename or '--answers or --out'}: cannot write there: {why(error)}")
         return 3
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        complain(f"interrupted by {interrupt.words(stop)}")
         return 3
 
 

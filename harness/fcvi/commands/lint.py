@@ -236,10 +236,10 @@ def _write_sarif(args: Arguments, data: bytes) -> int:
     """Write the file of --sarif; gives the status."""
     from pathlib import Path
 
-    from fcvi.engine.files import write_file
+    from fcvi.engine.files import write_named
 
     try:
-        write_file(Path(str(args.sarif)), data)
+        write_named(Path(str(args.sarif)), data)
     except OSError as error:
         sys.stdout.flush()
         complain(f"cannot write {args.sarif}: {why(error)}")

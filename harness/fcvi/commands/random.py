@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fcvi.engine import interrupt
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.protocol import protocol_of
@@ -100,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"--out {args.out}: cannot write there: {why(error)}")
         return 3
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        complain(f"interrupted by {interrupt.words(stop)}")
         return 3
     finally:
         for player in players:

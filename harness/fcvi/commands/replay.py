@@ -32,7 +32,7 @@ from fcvi.capture.scan import EDITIONS
 from fcvi.engine import declaration, pcapng
 from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
-from fcvi.engine.files import FileError, write_file
+from fcvi.engine.files import FileError, write_named
 from fcvi.fc.trace import capture
 from fcvi.engine.pics import PicsError
 from fcvi.engine.pixit import Given, Pixit, pixit_for
@@ -150,7 +150,7 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         return 2
     if args.out is not None:
         try:
-            write_file(args.out, _captured(played, f"replay of {file}"))
+            write_named(args.out, _captured(played, f"replay of {file}"))
         except OSError as error:
             complain(f"--out {args.out}: cannot write it: {why(error)}")
             return 3

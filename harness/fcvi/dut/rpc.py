@@ -224,6 +224,7 @@ class RpcDut(Dut):
         self.inbox.clear()
         self.now_us = 0
         self.clock = "virtual"
+        self.wires: tuple[str, ...] = ()  # as long as hello has named none
         self._forgotten.clear()
         try:
             self._hello()

@@ -31,6 +31,25 @@ def write_file(path: Path, data: bytes) -> None:
         write_in(folder, path.name, data)
 
 
+def write_named(path: Path, data: bytes) -> None:
+    """What the user names for the output of a command: a device or a pipe (/dev/stdout, >(command)) is written into, and stays what
+    it is; anything else as by write_file. Raises OSError.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        mode = stat.S_IFREG
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        write_file(path, data)
+        return
+    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)  # a pipe that nobody reads is an error
+    try:
+        os.set_blocking(file, True)
+        _write_all(file, data)
+    finally:
+        os.close(file)
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[int]:
     """A directory for `write_in`: whatever is put in its place meanwhile, all files go into the same. Raises OSError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from . import scan as why
-from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, STRONG, WEAK, Cause
+from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
 from .rows import round_trips
 from .setups import setup
 from .scan import NONE
@@ -25,7 +25,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     unknown = []
     accepted = _accepted_peers(flows)
     for flow in flows:
-        flow.yielded = _yields(flow, accepted)
+        flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
         causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
         for cause in causes:
@@ -69,7 +69,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     if not flow.ended == "refused":
         yield from setup(table, flow)
     yield from _messages(table, flow)
-    yield from _disconnects(flow)
+    yield from _disconnects(table, flow)
     yield from _slow(table, flow)
 
 
@@ -122,6 +122,14 @@ def _yields(flow: Flow, accepted: _Peers) -> bool:
     return accepted.get((flow.network, (flow.ids[1], flow.ids[0]), _remote(flow)), -1) >= flow.first_us
 
 
+def _is_obliged(flow: Flow, flows: list[Flow]) -> bool:
+    """04h of a Peer whose own request was refused for a reason that 5.3.4 does not know: Table 2 asks for it."""
+    if flow.mode != "peer" or flow.ended != "refused" or flow.reason != 0x04:
+        return False
+    other = _crossing(flow, flows)
+    return other is not None and other.ended == "refused" and other.reason not in (0x01, 0x03, 0x04, 0x05)
+
+
 def _remote(flow: Flow) -> Optional[bytes]:
     """The Discriminator of the RemoteAddr, which is the same for both Peers (VI-DG 6.7)."""
     address = flow.addresses[1]
@@ -155,7 +163,10 @@ def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     }
     names = {0x01: "no-match", 0x02: "connect-timeout", 0x03: "no-waiting", 0x04: "rejected", 0x21: "protocol-error",
              0x22: "transport-error"}  # fmt: skip
-    if flow.reason == 0x20:
+    if flow.mode == "peer" and flow.reason == 0x04:  # no application of a Peer is asked (C.5.1)
+        text = f"{words} A Peer that did not accept the first request of two answers so (Table 2)."
+        yield Cause(("peer-refused",), POSSIBLE, text, "a capture of both requests", shown)  # fmt: skip
+    elif flow.reason == 0x20:
         yield _parameters(table, flow, shown, words)
     elif flow.reason in names:
         score = STRONG if flow.reason not in (0x21, 0x22) else POSSIBLE
@@ -172,6 +183,9 @@ def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Caus
         text = f"{wrong[-1].name} of {wrong[-1].sender:06X} does not set {' and '.join(bits)}, which 5.6 asks for. {words}"
         return Cause(("service-parameters",), PROVEN, text, "the adapter's settings of that port", [wrong[-1], *shown],
                      wrong[-1].sender)  # fmt: skip
+    if logins:
+        return Cause(("refused-parameters",), STRONG, f"{words} The login in the capture has the bits that 5.6 asks for: what the "
+                     "responder objects to, the frames do not show.", "the responder's log", [*logins[-2:], *shown])  # fmt: skip
     return Cause(("service-parameters",), STRONG, f"{words} The login itself is not in the capture, so whose parameters "
                  "are wrong is not known.", "a capture that begins before the PLOGI", shown)  # fmt: skip
 
@@ -203,6 +217,11 @@ def _covers(kind: int, ident: int, port: int) -> bool:
 
 def _old_edition(table: Table) -> Iterator[Cause]:
     frames = table.one_sided_old()
+    strange = [s for s in frames if "revision" in s.what and s.what["revision"] != _REVISION_OF_1999]
+    if strange:
+        text = f"{strange[0].sender:06X} sends {strange[0].name} with revision {strange[0].what['revision']}, which no edition has."
+        yield Cause(("unknown-revision",), PROVEN, text, "the firmware versions of both adapters", strange[:4])
+    frames = [s for s in frames if s not in strange]
     if frames:
         first = frames[0]
         text = (f"{first.sender:06X} sends {first.name}: the Device_Header has the size, or the IU the revision, of FC-VI Rev 1.0 "
@@ -246,7 +265,8 @@ def _link_answers(flow: Flow) -> Iterator[Cause]:
                         "only", steps[:4])  # fmt: skip
 
 
-_PROTECTION, _TRANSPORT = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46, 0x49}
+_PROTECTION, _TRANSPORT, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x49
+_REVISION_OF_1999 = 1
 
 
 def _errors(flow: Flow) -> Iterator[Cause]:
@@ -259,12 +279,21 @@ def _errors(flow: Flow) -> Iterator[Cause]:
         hits = [s for s in failed if s.what["flags"] & bit]
         if hits:
             yield Cause((name,), PROVEN, f"{hits[0].name} reports {words}.", confirm, hits[:3])
+    hits = [s for s in failed if not s.what["flags"] & 6]
+    if hits:
+        words = "TRANS_ERR" if hits[0].what["flags"] & 8 else "RESP_ERR and no cause"
+        confirm = "error counters of every port between the two; the log of the side that answers"
+        yield Cause(("transport-error",), POSSIBLE, f"{hits[0].name} reports {words}.", confirm, hits[:3])
     for step in flow.named("DISCONNECT_RQST"):
         reason = step.what.get("reason")
         if reason in _PROTECTION or reason == 0x42:
             name = "receive-queue-empty" if reason == 0x42 else "memory-protection"
             yield Cause((name,), STRONG, f"The Disconnect says {reason:02X}h, {REASONS[reason]}.", "the application log of the "
                         "side that disconnects", [step])  # fmt: skip
+        elif reason == _NO_RESP3 and not flow.named("ABTS"):
+            text = f"The Disconnect says 49h, {REASONS[_NO_RESP3]}: FCVI_CONNECT_RESP3 had not come in time (5.9.7.3.2)."
+            shown = [*flow.named("CONNECT_RESP3"), step]
+            yield Cause(("lost-resp3",), POSSIBLE, text, "a capture at the side that disconnects", shown)
         elif reason == 0x48:
             yield Cause(("protocol-error",), POSSIBLE, "The Disconnect says 48h, Protocol Error.", "`fcvi lint`", [step])
 
@@ -319,8 +348,9 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
         yield Cause(names, PROBABLE, text, "a capture at the sender", [unseen[0], *gone[:1]])
     elif (not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS")
           and _has_messages(table, flow)):  # fmt: skip
+        words = f"{gone[0].what['reason']:02X}h, {REASONS[gone[0].what['reason']]}"
         yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE,
-                    "The Disconnect says Transport Error, and every frame "
+                    f"The Disconnect says {words}, and every frame "
                     "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
                     "a capture at the side that says so", gone[:2])  # fmt: skip
 
@@ -340,6 +370,11 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
                     f"The Response to the Message of frame {first.what['of']} passed the capture point, "
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
                     "a capture at the sender of the Message", [first])  # fmt: skip
+        return
+    if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US:
+        yield Cause(("given-up-early",), STRONG, f"The sender of the Message of frame {first.what['of']} aborted it "
+                    f"{first.what['behind_us']} us after it began, when the Response was on its way. No timeout is so short.",
+                    "the log of the sender", [first])  # fmt: skip
         return
     if slot is None:
         yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of frame {first.what['of']} came after the "
@@ -373,10 +408,23 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
                     "a capture at the responder", [first])  # fmt: skip
 
 
-def _disconnects(flow: Flow) -> Iterator[Cause]:
+def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
+    """A Disconnect that is neither answered nor aborted, though its time is over."""
+    asked = flow.named("DISCONNECT_RQST")
+    if not asked or flow.named("DISCONNECT_RESP") or flow.named("ABTS"):
+        return
+    waited = table.last_us - asked[-1].time_us
+    if waited > 2 * (table.r_a_tov_us or R_A_TOV_US):
+        text = (f"No FCVI_DISCONNECT_RESP came in {waited} us, and no ABTS, which the requester owes after FCVI_ULP_TIMEOUT "
+                "(8.6.2 b).")  # fmt: skip
+        yield Cause(("lost-disconnect",), POSSIBLE, text, "a capture at each of the two ports", asked[-1:])
+
+
+def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:
     """Disconnects that were given up for want of a response (8.6.2 b)."""
     attempts = given_up(flow)
     if not attempts:
+        yield from _left_open(table, flow)
         return
     last = flow.named("DISCONNECT_RESP")[-1:]
     text = f"{len(attempts)} FCVI_DISCONNECT_RQST had no FCVI_DISCONNECT_RESP, and the Exchange was aborted."

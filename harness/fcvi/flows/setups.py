@@ -20,6 +20,10 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
         named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
         if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
             continue
+        out = _withdrawal(flow, rqst, abts, named.get("CONNECT_RESP2"))
+        if out is not None:
+            yield out
+            continue
         retried = position + 1 < len(requests)
         r_a_tov = table.r_a_tov_us or max(R_A_TOV_US, abts.time_us - rqst.time_us)
         watched = table.last_us - parts[-1].time_us > r_a_tov or parts[-1].number < flow.steps[-1].number
@@ -36,6 +40,22 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
             text += ". Either it did not reach the capture point, or it is older than the capture."
             yield Cause(("lost-request", "lost-resp1", "timeout-too-short", "slow-accept"), POSSIBLE, text,
                         "a capture that begins earlier", shown)  # fmt: skip
+
+
+def _withdrawal(flow: Flow, rqst: Step, abts: Step, resp2: Optional[Step]) -> Optional[Cause]:
+    """A Disconnect with CONN_SETUP_ABORT that ended the setup before the ABTS: of an application (VI_APP_DISCON), or of a responder
+    that had not seen RESP2 because it had not been sent.
+    """
+    asked = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("setup_abort") and rqst.number < s.number < abts.number]
+    if not asked:
+        return None
+    gone, by_application = asked[0], bool(asked[0].what.get("by_application"))
+    if not (by_application or gone.sender == rqst.sender or resp2 is None or resp2.number > gone.number):
+        return None
+    text = (f"{gone.sender:06X} sent FCVI_DISCONNECT_RQST with CONN_SETUP_ABORT {gone.time_us - rqst.time_us} us after the "
+            f"request, for {'the application' if by_application else 'the provider'}.")  # fmt: skip
+    answer = [s for s in flow.named("DISCONNECT_RESP") if s.is_of(gone)]
+    return Cause(("withdrawn",), PROVEN, text, "the log of that side: VipDisconnect during the setup", [rqst, gone, *answer, abts])
 
 
 def _unanswered(

@@ -330,6 +330,7 @@ class Table:
                 slot = self.scan.exchange(flow.index, side, step.ox_id) if flow.ids[side] == step.originator else None
                 if slot is not None:
                     step.what["of"], step.what["side"] = int(slot.number), side
+                    step.what["behind_us"] = step.time_us - int(slot.time_us)
                     step.what["answered"], step.what["ends"] = int(slot.state == 3 and not slot.ends), int(slot.ends)
                     later = self.scan.at(flow.index).way[side].last_answered
                     step.what["answered_later"] = int(later > slot.number)
