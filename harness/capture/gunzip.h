@@ -11,7 +11,7 @@ struct gunzip *fcvi_gunzip_open(void);
 void fcvi_gunzip_feed(struct gunzip *gunzip, const uint8_t *bytes, size_t length);
 /** All that was fed is taken. */
 bool fcvi_gunzip_hungry(const struct gunzip *gunzip);
-/** At most capacity bytes out of what was fed. 0: more has to be fed, and when nothing follows, the file is whole
+/** At most capacity bytes out of what was fed. 0: more has to be fed; when nothing follows, the file is whole
  * if fcvi_gunzip_ended. -1 with a line in why. */
 ssize_t fcvi_gunzip_next(struct gunzip *gunzip, uint8_t *out, size_t capacity, char *why, size_t size);
 /** What was fed so far ends as a compressed file does. */

@@ -102,3 +102,12 @@ def test_what_the_frames_do_not_show_is_not_said(name: str, expected: list[list[
 def test_a_peer_that_has_to_refuse_is_no_party() -> None:
     lines = fcvi("explain", "peer-obliged-to-refuse")[0]
     assert [line["party"] for line in lines if "cause" in line] == [""]
+
+
+def test_a_port_that_told_of_an_error_completes_nothing_more() -> None:
+    """8.4.2 e, 8.1: at Reliable Reception it is in Error; two later Messages are answered with success."""
+    words = [str(ROOT / "build/fcvi"), "lint", "--json", "--trust", "whole", str(FIELD / "response-tells-of-transport-error.pcap")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(f["requirement"], f["frame"]) for f in found if "requirement" in f] == [("FCVI-8.4.2-e", 13), ("FCVI-8.4.2-e", 15)]
+    assert done.returncode == 1

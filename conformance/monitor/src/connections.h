@@ -55,9 +55,11 @@ struct endpoint {
     uint64_t last;     /* frame of the last new Message to it */
     uint64_t last_at;  /* and when */
     uint64_t spoke_at; /* when its port finished the setup */
-    uint64_t failed;   /* frame in which its port aborted a Message for want of a response (8.4.2 a, e) */
+    uint64_t failed;   /* frame in which its port aborted a Message for want of a response, or told of an
+                        * error at Reliable Reception (8.4.2 a, e) */
     uint64_t answered; /* frame that completed a Disconnect of its Connection */
     uint32_t asked_peer, asked_id;
+    uint32_t failed_id; /* FCVI_MSG_ID of the Message to it that the error was in */
 };
 
 /** An FCVI_CONNECTION_ID by its originator. */

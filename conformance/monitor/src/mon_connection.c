@@ -212,6 +212,7 @@ static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, 
         e->made = s->in->number;
         e->speaks = e->closed = e->last = 0;
         e->last_at = e->spoke_at = e->answered = e->failed = 0;
+        e->failed_id = 0;
         e->next = 1;
         e->highest = e->unconfirmed = 0;
         e->firm = false;

@@ -160,10 +160,37 @@ static void check_end(struct at_hand *s)
         check_last_request(s);
 }
 
+/* FCVI-8.4.2-e: at Reliable Reception a port that has answered with RESP_ERR is in Error, and no later
+ * Message succeeds. Both are its own frames. What a READ_RESP says is of the memory that is read. */
+static void check_after_error(struct at_hand *s)
+{
+    const struct exchange *x = s->x;
+    if (s->who == 0 || (s->iu != FCVI_IU_SEND_RESP && s->iu != FCVI_IU_WRITE_RESP) ||
+        x->message.request == 0 || !mon_exact(s->m, x) || s->in->broken)
+        return;
+    struct endpoint *e = mon_endpoint_find(s->m, x->network, x->responder, x->message.handle);
+    if (e == NULL || e->level != 3 || e->bound == 0 || e->bound > x->born || e->tainted ||
+        e->peer != x->originator || e->bound <= s->m->last_gap)
+        return;
+    const uint32_t id = x->message.id;
+    if (fcvi_DH_RESP_ERR(s->dh)) {
+        if (e->failed <= e->bound) {
+            e->failed = s->in->number;
+            e->failed_id = id;
+        }
+    } else if (e->failed > e->bound && e->failed_id != 0 && (int32_t)(id - e->failed_id) > 0) {
+        mon_report(s, DH(s, RESP_ERR), 0,
+                   FCVI_BREACH_IN_WORDS("FCVI-8.4.2-e", "a Message succeeds behind one that failed",
+                                        "no response: the Endpoint is in Error"),
+                   e->failed);
+    }
+}
+
 bool mon_rules_5_2(struct at_hand *s)
 {
     if (!check_one_kind(s) || !check_answer(s) || !check_level(s))
         return false;
     check_end(s);
+    check_after_error(s);
     return true;
 }

@@ -47,7 +47,7 @@ static void check_own_end(struct at_hand *s, struct endpoint *e)
     if (here && mine->closed != 0)
         breach(s, "FCVI-8.1-01", "a new Message after the sender's Disconnect IU", "none", mine->closed);
     else if (here && mine->failed > mine->bound)
-        breach(s, "FCVI-8.4.2-e", "a new Message after one was aborted for want of its response",
+        breach(s, "FCVI-8.4.2-e", "a new Message after the sender gave one up, or answered one with an error",
                "none: the Endpoint is in Error", mine->failed);
     else if (here && overdue(s, e))
         breach(s, "FCVI-8.4.2-a", "a new Message while one waits for its response far too long",
