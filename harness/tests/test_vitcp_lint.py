@@ -187,3 +187,11 @@ def test_flows_list_connections() -> None:
 def test_flows_without_vitcp() -> None:
     done = fcvi("flows", "--wire", "tcp", str(ROOT / "pcaps/crafted/fcip.pcap"))
     assert done.returncode == 2 and "no connection of VI/TCP" in done.stderr
+
+
+@pytest.mark.parametrize("what, row", [("length", "VITCP-3.2.1-04"), ("handle", "VITCP-3.2.1-03"), ("address", "VITCP-3.2.1-02")])
+def test_the_segments_of_an_rdma_write_have_one_header(what: str, row: str) -> None:
+    """3.2.1: the second segment of a Write names another length, region or address than the first."""
+    done = fcvi("lint", "--json", str(ROOT / f"pcaps/field/vitcp-rdma-{what}-changes.pcap"))
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [f["requirement"] for f in found if f.get("class") == "violation"] == [row]

@@ -11,12 +11,17 @@ enum { VITCP_RING = 64, VITCP_HEADERS = 32, VITCP_BORROWED = 8 };
 
 /* A message of several segments, of which the last has not come. Data of RDMA segments behind the first begin
  * at byte 40, or at byte 24 by the other reading (V10); which one it is Data Offset shows. */
+enum vitcp_odd { VITCP_SAME, VITCP_OTHER_LENGTH, VITCP_OTHER_HANDLE, VITCP_OTHER_ADDRESS };
 struct vitcp_message {
     bool open, with_header, without_header, failed;
     uint8_t pdu, segments;
     bool immediate, immediate_now;
     uint32_t number, immediate_data;
     uint64_t sum, sum_without, total;
+    uint64_t address; /* of the RDMA Header in its first segment */
+    uint32_t handle;
+    uint8_t odd; /* enum vitcp_odd: what was first seen otherwise in a later one, and how */
+    uint64_t odd_value;
 };
 
 /* A message that was sent whole, and a count that was told: at which byte of the stream. */

@@ -86,12 +86,62 @@ static void begin(const struct vitcp_now *n, struct vitcp_message *m, uint32_t n
     *m = (struct vitcp_message){.open = true, .with_header = true, .pdu = p->pdu, .number = number};
     m->without_header = p->pdu != FCVI_PDU_SEND;
     m->total = p->rdma != NULL ? fcvi_RDMA_RDMA_Length(p->rdma) : UINT64_MAX;
+    if (p->rdma != NULL) {
+        m->address = fcvi_RDMA_RDMA_Address(p->rdma);
+        m->handle = (uint32_t)fcvi_RDMA_Registered_Memory_Handle(p->rdma);
+    }
     const uint64_t offset = fcvi_SEG_Data_Offset(p->bytes);
     if (offset != 0)
         fcvi_vitcp_monitor_breach(n, AT(Data_Offset), offset, "VITCP-3.1-13",
                                   "Data Offset of the first segment of a message is not zero", NULL, 0);
     m->sum = m->sum_without = p->data_length;
     m->segments = 1;
+}
+
+/* An RDMA Write of several segments is one operation (3.2.1): the headers of all say where it goes and how
+ * long it is. An address that goes on with the data is the other reading (V10). What the bytes are that look
+ * like a header is certain only when the message has ended. */
+static void note_target(const struct vitcp_now *n, struct vitcp_message *m, uint64_t offset)
+{
+    const uint8_t *rdma = n->pdu->rdma;
+    const uint64_t length = fcvi_RDMA_RDMA_Length(rdma), address = fcvi_RDMA_RDMA_Address(rdma);
+    const uint64_t handle = fcvi_RDMA_Registered_Memory_Handle(rdma);
+    if (m->odd != VITCP_SAME)
+        return;
+    if (length != m->total)
+        m->odd = VITCP_OTHER_LENGTH;
+    else if (handle != m->handle)
+        m->odd = VITCP_OTHER_HANDLE;
+    else if (address != m->address && address != m->address + offset)
+        m->odd = VITCP_OTHER_ADDRESS;
+    m->odd_value = m->odd == VITCP_OTHER_LENGTH ? length : m->odd == VITCP_OTHER_HANDLE ? handle : address;
+}
+
+static void same_target(const struct vitcp_now *n, const struct vitcp_message *m)
+{
+    static const struct {
+        const char *id, *words, *field;
+        uint16_t byte, size;
+    } odd[] = {
+        [VITCP_OTHER_LENGTH] = {"VITCP-3.2.1-04", "RDMA Length changes within the message", "RDMA Length",
+                                FCVI_RDMA_RDMA_Length_BYTE, 4},
+        [VITCP_OTHER_HANDLE] = {"VITCP-3.2.1-03", "Registered Memory Handle changes within the message",
+                                "Registered Memory Handle", FCVI_RDMA_Registered_Memory_Handle_BYTE, 4},
+        [VITCP_OTHER_ADDRESS] = {"VITCP-3.2.1-02", "RDMA Address changes within the message", "RDMA Address",
+                                 FCVI_RDMA_RDMA_Address_BYTE, 8},
+    };
+    const uint64_t first[] = {[VITCP_OTHER_LENGTH] = m->total,
+                              [VITCP_OTHER_HANDLE] = m->handle,
+                              [VITCP_OTHER_ADDRESS] = m->address};
+    const bool certain =
+        m->with_header && m->sum == m->total && !(m->without_header && m->sum_without == m->total);
+    if (m->odd == VITCP_SAME || !certain)
+        return;
+    fcvi_vitcp_monitor_breach(n,
+                              fcvi_vitcp_monitor_place(odd[m->odd].field,
+                                                       (uint16_t)(FCVI_SEG_LENGTH + odd[m->odd].byte),
+                                                       odd[m->odd].size),
+                              m->odd_value, odd[m->odd].id, odd[m->odd].words, NULL, first[m->odd]);
 }
 
 static void go_on(const struct vitcp_now *n, struct vitcp_message *m)
@@ -109,6 +159,8 @@ static void go_on(const struct vitcp_now *n, struct vitcp_message *m)
     if (!with && m->with_header)
         fcvi_vitcp_monitor_notice(n, AT(Data_Offset), offset, "VITCP-3-05", "V10",
                                   "RDMA segments behind the first have no RDMA Header", m->sum);
+    if (with && p->pdu == FCVI_PDU_WRITE && p->rdma != NULL)
+        note_target(n, m, offset);
     m->with_header = with && (p->pdu == FCVI_PDU_SEND || p->rdma != NULL);
     m->without_header = without;
     m->sum += p->data_length;
@@ -133,6 +185,8 @@ static void end_write(const struct vitcp_now *n, const struct vitcp_message *m)
         fcvi_vitcp_monitor_breach(
             n, fcvi_vitcp_monitor_place("Segment Length", FCVI_SEG_Segment_Length_BYTE, 2), bytes_of(m),
             "VITCP-3.2.1-04", "RDMA Length is not the number of bytes of the message", NULL, m->total);
+    else if (m->segments > 1 && !m->failed)
+        same_target(n, m);
 }
 
 static void end_response(const struct vitcp_now *n, const struct vitcp_message *m, struct vitcp_read *r)
