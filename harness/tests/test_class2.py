@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from fcvi.fc import class2, codec
+
+from .conftest import fcvi
 
 _DATA = bytes.fromhex("01010100" "00010200" "58380008" "2A020007" "12345678" "00000000") + bytes(32)
 _LAST_OF_A_SEND = bytearray(_DATA)
@@ -24,3 +30,15 @@ def test_the_ack_in_the_middle_of_a_sequence_ends_nothing() -> None:
 def test_by_sof_or_by_the_configured_class() -> None:
     assert class2.is_class2(0x2D, 3) and class2.is_class2(0x35, 3) and class2.is_class2(0, 2)
     assert not class2.is_class2(0x2E, 2) and not class2.is_class2(0, 3)
+
+
+@pytest.mark.parametrize("name", ["class2", "class3"])
+def test_a_capture_has_the_delimiters_that_the_device_left_out(name: str, tmp_path: Path) -> None:
+    """Without sof and eof they follow from header and class (DUT protocol, 6): else a capture accuses who acknowledges."""
+    endpoint = Path(__file__).parent / "independent/endpoint.py"
+    case = f"5.2.far/unreliable/send/dut-client/{name}/in-order"
+    run = fcvi("run", "--dut", f"exec:/usr/bin/python3 {endpoint} --choose delimiters=no", "--select", case, "--report", str(tmp_path))
+    assert run.returncode == 0, run.stdout
+    (capture,) = tmp_path.glob("*.pcapng")
+    judged = fcvi("lint", "--trust", "whole", str(capture))
+    assert judged.returncode == 0, judged.stdout

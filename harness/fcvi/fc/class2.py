@@ -22,6 +22,29 @@ _KEPT = _header(
 )  # fmt: skip
 _OF_ITS_OWN = _header(R_CTL=ACK_1, Sequence_Context=1, Parameter=1)
 _SOF_CLASS_2 = build.SOF[2]
+_LINK_CONTROL = 0xC  # of R_CTL
+_END_SEQUENCE, _CONTEXT = 0x08, 0x80  # of F_CTL, in byte 9 of the header
+
+
+class Delimiters:
+    """SOF and EOF of frames that came without: they follow from the header and the class (FC-FS)."""
+
+    def __init__(self, service_class: int) -> None:
+        self._class = service_class
+        self._open: dict[tuple[int, int, int], int] = {}  # SEQ_ID of what is not ended, by S_ID, OX_ID and Exchange Context
+
+    def of(self, data: bytes) -> tuple[int, int]:
+        """Of the next frame of a port."""
+        first_sof, other_sof = build.SOF[self._class]
+        ends = bool(data[9] & _END_SEQUENCE)
+        if data[0] >> 4 == _LINK_CONTROL:
+            return _SOF_CLASS_2[1], build.EOF_T if ends else build.EOF_N
+        key = (int.from_bytes(data[5:8], "big"), int.from_bytes(data[16:18], "big"), data[9] & _CONTEXT)
+        first = self._open.get(key) != data[12]
+        self._open[key] = data[12]
+        if ends:
+            del self._open[key]
+        return first_sof if first else other_sof, build.EOF_T if ends and self._class == 3 else build.EOF_N
 
 
 def is_class2(sof: int, configured: int) -> bool:

@@ -37,6 +37,7 @@ class Tester:
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
         self.edition = codec.EDITION[str(config.get("revision", "2007"))]
+        self._delimiters = class2.Delimiters(self.service_class)
         self._counts: dict[int, int] = {}  # of Rev 1.0: by the DUT's handle, how many Messages went there (6.10)
         self.r_a_tov_us = pixit.r_a_tov_us
         #: What acknowledges a class 2 frame; a case may send something else, or nothing (None).
@@ -189,6 +190,8 @@ class Tester:
         raw = notification.frame or self._parse(notification.params)
         view = self.decoded(raw, checksum=True)
         entry = self._record("dut", raw, "")
+        if not (raw.sof or raw.eof) and len(raw.data) >= build.HEADER:
+            entry.sof, entry.eof = self._delimiters.of(raw.data)
         entry.time_us = notification.time_us
         number = len(self.trace)
         breaches = self.monitor.frame(view, number, notification.time_us)
