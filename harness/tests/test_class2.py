@@ -36,8 +36,9 @@ def test_by_sof_or_by_the_configured_class() -> None:
 def test_a_capture_has_the_delimiters_that_the_device_left_out(name: str, tmp_path: Path) -> None:
     """Without sof and eof they follow from header and class (DUT protocol, 6): else a capture accuses who acknowledges."""
     endpoint = Path(__file__).parent / "independent/endpoint.py"
-    case = f"5.2.far/unreliable/send/dut-client/{name}/in-order"
-    run = fcvi("run", "--dut", f"exec:/usr/bin/python3 {endpoint} --choose delimiters=no", "--select", case, "--report", str(tmp_path))
+    device = f"exec:/usr/bin/python3 {endpoint} --revision rev1 --choose delimiters=no"
+    case = f"R1.5.4.a/unreliable/{name}/send/3001-bytes"
+    run = fcvi("run", "--revision", "rev1", "--dut", device, "--select", case, "--report", str(tmp_path))
     assert run.returncode == 0, run.stdout
     (capture,) = tmp_path.glob("*.pcapng")
     judged = fcvi("lint", "--trust", "whole", str(capture))
