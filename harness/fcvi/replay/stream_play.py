@@ -29,6 +29,13 @@ _MOST = 1000  # differences
 _SHORTEST = 24
 
 
+def _where_apart(recorded: bytes, seen: bytes) -> tuple[str, str]:
+    """Both from the first byte on that differs."""
+    at = next((n for n, (a, b) in enumerate(zip(recorded, seen)) if a != b), min(len(recorded), len(seen)))
+    first, second = (f"{data[at : at + 16].hex() or 'nothing'} at byte {at} of {len(data)}" for data in (recorded, seen))
+    return first, second
+
+
 class StreamPlayer:
     """One replay. live: the configuration of ``reset`` now."""
 
@@ -251,8 +258,8 @@ class StreamPlayer:
             if recorded != seen:
                 found.append(Difference("field", what, str(recorded), str(seen), iu=before.name, structure=name))
         if before.payload != after.payload:
-            found.append(Difference("field", "payload", before.payload[:16].hex(), after.payload[:16].hex(), iu=before.name,
-                                    structure=name))  # fmt: skip
+            apart = _where_apart(before.payload, after.payload)
+            found.append(Difference("field", "payload", *apart, iu=before.name, structure=name))
         if before.whole != after.whole:
             found.append(Difference("field", "End of Message", str(before.whole), str(after.whole), iu=before.name, structure=name))
         return found
