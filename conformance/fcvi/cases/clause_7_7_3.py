@@ -47,14 +47,18 @@ def adisc_of(t: Scenario, port: Optional[int] = None) -> Optional[Received]:
     adisc = found()
     if adisc is not None:
         adisc.taken = True
-        for name, required in (
-            ("ADISC_Port_Name", t.config["port_name"]), ("ADISC_Node_Name", t.config["node_name"]),
-            ("ADISC_N_Port_Identifier", t.config["n_port_id"]),
-        ):  # fmt: skip
-            seen = field(adisc, "ADISC", name)
-            t.require(seen == int(required, 16), "FCVI-7.7.3-02", f"{name[6:]} of the DUT's ADISC", f"{seen:X}h",
-                      f"{required}h", at=adisc)  # fmt: skip
+        _own_names(t, adisc, "the DUT's ADISC")
     return adisc
+
+
+def _own_names(t: Scenario, told: Received, where: str) -> None:
+    """The three addresses of the DUT in its ADISC, or in its LS_ACC to one, which has the same payload (FC-FS)."""
+    for name, required in (
+        ("ADISC_Port_Name", t.config["port_name"]), ("ADISC_Node_Name", t.config["node_name"]),
+        ("ADISC_N_Port_Identifier", t.config["n_port_id"]),
+    ):  # fmt: skip
+        seen = field(told, "ADISC", name)
+        t.require(seen == int(required, 16), "FCVI-7.7.3-02", f"{name[6:]} of {where}", f"{seen:X}h", f"{required}h", at=told)
 
 
 def validate(t: Scenario, adisc: Optional[Received], changed: Optional[str] = None, port: Optional[int] = None) -> None:
@@ -70,7 +74,8 @@ def validate(t: Scenario, adisc: Optional[Received], changed: Optional[str] = No
         t.tester.services.handlers["ADISC"] = lambda late: t.tester.services.accept(late, els.adisc(names, claimed))
         exchange = t.tester.send_els(els.ADISC, els.adisc(names, claimed), port=port)
         if changed is None:
-            expect_accept(t, exchange, "FCVI-7.7.3-02", "to the tester's ADISC")
+            accept = expect_accept(t, exchange, "FCVI-7.7.3-02", "to the tester's ADISC")
+            _own_names(t, accept, "the DUT's LS_ACC to ADISC")
     t.settle()
 
 

@@ -175,10 +175,14 @@ def lost_iu(t: Scenario) -> None:
     ],
 )
 def disconnects(t: Scenario) -> None:
-    """The end that disconnects is Idle; the other is told, goes to Error, and to Idle by its own call. Then all again."""
+    """A Message passes each way. The end that disconnects is Idle; the other is told, goes to Error, and to Idle by its own call.
+    Then all again, with the same VIs.
+    """
     ends, order = Ends(t), t.params["order"]
     for _ in range(2):
         ends.connect()
+        for from_dut in (True, False) if t.pics["send"] else ():  # each Connection counts from 1 on (5.9.6)
+            transfer(ends, "send", from_dut, 64)
         if order == "far-first":
             ends.disconnect_second()
             check_state(t, ends.vi, "error", "FCVI-8.2-d3")

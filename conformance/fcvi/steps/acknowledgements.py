@@ -28,6 +28,8 @@ def _without(t: Scenario) -> list[int]:
     """Numbers of the frames for which nothing has come. An ACK_0 stands for its whole Sequence."""
     seen: set[_Name] = set()
     for answer in t.tester.inbox:
+        if answer.kind == "ACK_1" and answer.fc("Parameter") & 0xFFFF != 1:
+            continue
         if answer.kind in _HANDED_ON:
             seen.add((answer.fc("OX_ID"), answer.fc("SEQ_ID"), None if answer.kind == "ACK_0" else answer.fc("SEQ_CNT")))
     return [number for name, number in _sent(t).items() if name not in seen and (name[0], name[1], None) not in seen]
@@ -41,4 +43,4 @@ def check_acknowledged(t: Scenario, requirement: str) -> None:
     left = _without(t)
     first = f"frame {left[0]} of the tester" if left else ""
     t.require(not left, requirement, "frames of class 2 without an ACK", f"{len(left)} of {len(_sent(t))}, first {first}",
-              "an ACK_1 for each with its SEQ_ID and SEQ_CNT, or an ACK_0 for the Sequence")  # fmt: skip
+              "an ACK_1 for each with its SEQ_ID, its SEQ_CNT and Parameter 1, or an ACK_0 for the Sequence")  # fmt: skip
