@@ -139,6 +139,8 @@ def client_does_not_connect(t: Scenario) -> None:
         "VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=2 * t.r_a_tov_us
     )
     t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, requirement, "to a port without S or C")
+    if any(f.requirement == requirement for f in t.findings):
+        return  # how that setup ends says nothing
     if t.params["how"] == "acc":
         t.require(any(r.kind == "PLOGI" for r in t.tester.inbox), "FCVI-5.6-03", "no PLOGI", "none", "PLOGI")
     code = t.finish(call, requirement, within_us=4 * t.r_a_tov_us)

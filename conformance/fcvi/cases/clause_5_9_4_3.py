@@ -13,7 +13,7 @@ from conformance.fcvi.steps.lossy_line import Line
 from .annex_b_rules_1_3 import RELIABLE, answer
 from .clause_6_requests import originate
 from .clause_6_responses import take_read_response
-from conformance.fcvi.steps.connection import REGISTRY, Setup, ask_to_disconnect, send_disconnect_resp
+from conformance.fcvi.steps.connection import REGISTRY, Setup, ask_to_disconnect, check_state, send_disconnect_resp
 from conformance.fcvi.steps.message_checks import in_all, respond, respond_with
 from conformance.fcvi.steps.messages import (
     OUT_OF_ORDER,
@@ -113,6 +113,7 @@ def protection_error(t: Scenario) -> None:
     elif level_of(t) == RR:
         resp = expect_response(t, setup, sent, None)
         t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
+        _in_error(t, setup)
     else:
         t.wait(t.r_a_tov_us // 10)
     seen = memory(t, region, 48)  # of an operation that leaves the region a part may have been done
@@ -132,6 +133,12 @@ def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
     t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
     t.equal(resp, "Last_Sequence", 1, "FCVI-6.7.1-05")
     in_all(t, [resp], "FCVI_MSG_ID", sent.message.number, "FCVI-6.7.2-04")
+
+
+def _in_error(t: Scenario, setup: Setup) -> None:
+    """At Reliable Reception any error ends the Connection at the side that tells of it (VI-ARCH 2.5.3)."""
+    t.wait(t.r_a_tov_us // 10)
+    check_state(t, setup.vi, "error", "FCVI-8.2-d3")
 
 
 def _check_reason(t: Scenario, iu: Received, reasons: tuple[int, ...]) -> None:
@@ -191,6 +198,7 @@ def descriptor_error(t: Scenario) -> None:
     t.equal(resp, "DESC_ERR", 1, "FCVI-T06-1")
     good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
+    _in_error(t, setup)
     _reason_of_disconnect(t, setup, (0x42,))
 
 

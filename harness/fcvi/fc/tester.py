@@ -190,8 +190,9 @@ class Tester:
         raw = notification.frame or self._parse(notification.params)
         view = self.decoded(raw, checksum=True)
         entry = self._record("dut", raw, "")
-        if not (raw.sof or raw.eof) and len(raw.data) >= build.HEADER:
-            entry.sof, entry.eof = self._delimiters.of(raw.data)
+        if not (raw.sof and raw.eof) and len(raw.data) >= build.HEADER:
+            sof, eof = self._delimiters.of(raw.data)
+            entry.sof, entry.eof = raw.sof or sof, raw.eof or eof
         entry.time_us = notification.time_us
         number = len(self.trace)
         breaches = self.monitor.frame(view, number, notification.time_us)
