@@ -104,6 +104,8 @@ FAULTS = [
     Fault("bad-write-good", "5.9.4.3.protection/class2/not-enabled", "FCVI-5.9.4.3-01", out=_dh("WRITE_RESP", "FCVI_FLAGS", 0)),
     Fault("no-desc-err", "5.9.4.3.descriptor/send/class3/none-posted", "FCVI-T06-1",
           out=_dh("SEND_RESP", "FCVI_FLAGS", lambda n: n and 5)),
+    Fault("descriptor-error-survived", "5.9.4.3.descriptor/send/class3/none-posted", "FCVI-8.2-d3", **_STAYS),
+    Fault("protection-error-survived", "5.9.4.3.protection/class3/handle", "FCVI-8.2-d3", **_STAYS),
     Fault("failure-not-answered", "5.9.4.3.descriptor/rdma-write/class2/none-posted", "FCVI-6.5.1-01", out={"WRITE_RESP": drop(2)}),
     Fault("loss-survived", f"5.9.4.3.transport/{_RD}/send/in-order/class3", "FCVI-8.4.2-e", **_STAYS),
     Fault("loss-as-protection", f"5.9.4.3.transport/{_RR}/send/in-order/class2", "FCVI-5.9.7.3.1-02",

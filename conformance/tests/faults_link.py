@@ -91,6 +91,8 @@ FAULTS = [
           into={"ADISC"}, out={"ADISC": drop()}),
     Fault("adisc-with-other-name", "7.7.3/dut-server/any", "FCVI-7.7.3-02",
           out={"ADISC": lambda d, v, b: b.__setitem__(35, b[35] ^ 1)}),
+    Fault("accepts-adisc-by-another-name", "7.7.3/dut-client/tester-first", "FCVI-7.7.3-02",
+          out={"ADISC": drop(), "LS_ACC": lambda d, v, b: b.__setitem__(35, b[35] ^ (len(b) == 52))}),
     Fault("changed-port-kept", "7.7.3.changed/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
     Fault("changed-port-connected", "7.7.3.changed/dut-server/port_name", "FCVI-7.7.1-05", results=_STAYS),
     Fault("logs-out-the-wrong-port", "7.7.3.each/dut-server/two-ports", "FCVI-7.7.3-04",

@@ -72,7 +72,17 @@ class Ends:
         own, other = self.setup()
         self.settled(own, other)
         self.t.finish(own, "FCVI-8.2-b1", returns="VIP_SUCCESS")
+        if own.method == "VipConnectRequest":
+            self._told_attributes(own)
         self.both_connected(other)
+
+    def _told_attributes(self, call: Call) -> None:
+        """RemoteViAttribs at the originator, which are those of RESP1; the VIs of both ends have the same ones."""
+        told, required = call.result().get("RemoteViAttribs"), vi_attributes(self.t)
+        for name in ("ReliabilityLevel", "MaxTransferSize", "EnableRdmaWrite", "EnableRdmaRead"):
+            seen = told.get(name) if isinstance(told, dict) else None
+            if seen is not None:
+                self.t.require(seen == required[name], "FCVI-6.9.3-06", f"{name} in RemoteViAttribs", seen, required[name])
 
     def settled(self, *calls: Call, within_us: Optional[int] = None) -> None:
         """Wait for these calls. A far side that lost its patience with a slow DUT leaves nothing to judge.
