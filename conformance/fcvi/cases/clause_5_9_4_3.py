@@ -87,7 +87,7 @@ _PROTECTION = [(name, {"fault": name}) for name in ("handle", "address", "beyond
     requirements=[
         "FCVI-T06-2", "FCVI-T06-0", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.2.3-04", "FCVI-5.2.4-03",
         "FCVI-5.9.7.3.1-02", "FCVI-5.9.7.3.1-04", "FCVI-5.9.7.3.2-04", "FCVI-5.9.7.3.2-08", "FCVI-T12-41h", "FCVI-T12-43h",
-        "FCVI-T12-47h", "FCVI-6.5.1-01", "FCVI-6.7.1-01",
+        "FCVI-T12-47h", "FCVI-6.5.1-01", "FCVI-6.7.1-01", "FCVI-8.2-d3",
     ],  # fmt: skip
     errata=["E22", "E42", "E114"],
     tags=["message", "rdma", "error"],
@@ -164,7 +164,7 @@ def _reason_of_disconnect(t: Scenario, setup: Setup, reasons: tuple[int, ...]) -
     clause="5.9.4.3",
     requirements=[
         "FCVI-T06-1", "FCVI-T06-0", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.2.2-04", "FCVI-5.9.7.3.1-02",
-        "FCVI-5.9.7.3.1-05", "FCVI-6.3.1-01", "FCVI-T12-42h",
+        "FCVI-5.9.7.3.1-05", "FCVI-6.3.1-01", "FCVI-8.2-d3", "FCVI-T12-42h",
     ],  # fmt: skip
     errata=["E22", "E114"],
     tags=["message", "error"],
