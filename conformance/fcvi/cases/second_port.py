@@ -40,7 +40,7 @@ _OPS = (("send", "send"), ("rdma-write", "rdma_write"), ("rdma-read", "rdma_read
     "5.2.far",
     "Every operation between the DUT and the reference port",
     clause="5.2, 5.3.2",
-    requirements=["FCVI-4.2-16", "FCVI-6.9.3-06", "FCVI-8.2-b1"],
+    requirements=["FCVI-4.2-16", "FCVI-8.2-b1"],
     tags=["far-side", "message", "setup"],
     applies="client or server",
     variants=[
