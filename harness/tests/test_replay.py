@@ -271,11 +271,11 @@ def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and "--record" in done.stderr
 
 
-@pytest.mark.parametrize("dut", ["exec:/nonexistent", "unix:/nonexistent", "exec:true", "nonsense"])
-def test_attachment_fails(dut: str) -> None:
-    """Status 3, one line."""
+@pytest.mark.parametrize("dut, status", [("exec:/nonexistent", 3), ("unix:/nonexistent", 3), ("exec:true", 3), ("nonsense", 2)])
+def test_attachment_fails(dut: str, status: int) -> None:
+    """One line. What names no device is wrong usage."""
     done = fcvi("replay", str(RETRY), "--dut", dut)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
 
 
 def test_what_another_implementation_says_besides_is_no_difference() -> None:

@@ -126,7 +126,7 @@ def verify(args: argparse.Namespace) -> int:
         return 0 if found.holds() else 1
     for what, names in (("changed", found.changed), ("missing", found.missing), ("additional", found.additional)):
         for name in names:
-            print(f"{what}: {name}")
+            print(f"{what}: {one_line(name)}")
     for line in found.disagrees:
         print(f"changed: {one_line(line)}")
     if found.signed not in ("", "yes"):

@@ -37,6 +37,10 @@ class PicsError(ValueError):
     """A PICS that cannot be used."""
 
 
+class UnknownItem(PicsError):
+    """An item that no registered standard has."""
+
+
 def items(protocols: Optional[Sequence[Protocol]] = None) -> Items:
     """The items of these standards (of all that are registered) together."""
     given = [p.pics for p in (registered() if protocols is None else protocols) if p.pics is not None]
@@ -54,9 +58,13 @@ def is_of_2007(given: dict[str, Any]) -> bool:
 
 
 def of_hello(given: dict[str, Any]) -> dict[str, Any]:
-    """The PICS that a device gives in its hello, with every item. Raises DutError: what is wrong there is the device's."""
+    """The PICS that a device gives in its hello, with every item. Raises DutError: a wrong value is the device's fault; and
+    UnknownItem: the item may be of a standard that was not asked for.
+    """
     try:
         return complete(given, "hello")
+    except UnknownItem:
+        raise
     except PicsError as error:
         raise DutError(str(error)) from error
 
@@ -79,7 +87,7 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
                 raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {as_json(value)}")
         else:
             hint = "a device of VI/TCP is tested with --wire tcp" if name == "tcp" else "the DUT protocol lists the items"
-            raise PicsError(f"{where}: unknown PICS item {name!r}; {hint}")
+            raise UnknownItem(f"{where}: unknown PICS item {name!r}; {hint}")
         pics[name] = value
     return pics
 
