@@ -100,6 +100,10 @@ class Completion(NamedTuple):
         """Done, and no error bit."""
         return "VIP_STATUS_DONE" in self.status and not any(name.endswith("_ERROR") for name in self.status)
 
+    def __str__(self) -> str:
+        """For a report: the same each time."""
+        return f"{', '.join(sorted(self.status)) or 'no status'}, Length {self.length}"
+
 
 _COMPLETION = {"vi": "a number", "queue": "\"send\" or \"recv\"", "status": "a list of names", "length": "a number",
                "immediate": "a number or null"}  # fmt: skip
