@@ -23,11 +23,12 @@ def answer(iu: str, code: Optional[int], ox_id: int = _OX_ID) -> bytes:
     return frame.data
 
 
-def classes(iu: str, code: int, before: list[bytes]) -> set[tuple[str, Optional[str]]]:
+def classes(iu: str, code: int, before: list[bytes], sender: str = "") -> set[tuple[str, Optional[str]]]:
     """What is found of the Reason Code."""
     view = codec.decode(answer(iu, code))
     place = view.where("DH", "Reason_Code")
-    entries: Any = [SimpleNamespace(data=data) for data in before]
+    responder = "tester" if iu == "CONNECT_RESP2" else "dut"
+    entries: Any = [SimpleNamespace(data=data, sender=sender or responder) for data in before]
     return {(f.cls, f.erratum) for f in believed(view, entries) if (f.byte, f.bits) == place}
 
 
@@ -50,6 +51,10 @@ def test_what_repeats_the_refusal_is_a_notice(iu: str, code: int) -> None:
 )
 def test_what_repeats_nothing_is_a_violation(before: list[bytes]) -> None:
     assert classes("CONNECT_RESP2", 0x23, before) == {("violation", None)}
+
+
+def test_the_refusal_of_the_same_port_is_of_another_exchange() -> None:
+    assert classes("CONNECT_RESP2", 0x23, [answer("CONNECT_RESP1", 0x23)], "dut") == {("violation", None)}
 
 
 def test_a_refusal_itself_is_judged() -> None:

@@ -48,8 +48,6 @@ def each_level(t: Scenario) -> None:
     both_ways(t, setup, "FCVI-4.2-14")
     check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     if t.tester.service_class == 2:
-        acks = t.until(lambda: any(r.kind in ("ACK_1", "ACK_0") for r in t.tester.inbox), t.pixit.e_d_tov_us + t.pixit.late_us)
-        t.require(acks, "FCVI-4.2-17", "no frame was acknowledged in class 2", "no ACK", "ACK_1 or ACK_0")
         check_acknowledged(t, "FCVI-4.2-17")
         own = [e for e in t.tester.trace if e.sender == "dut" and e.data[8] == _TYPE and e.sof]
         other = [e.sof for e in own if e.sof not in build.SOF[2]]

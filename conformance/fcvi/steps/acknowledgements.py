@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Optional
 
-from fcvi.fc import build, codec
+from fcvi.fc import build, codec, codes
 from fcvi.fc.scenario import Scenario
 
-_TYPE = 0x58  # FC-VI
 _HANDED_ON = ("ACK_0", "ACK_1", "P_BSY", "F_BSY", "P_RJT", "F_RJT")
 _Name = tuple[int, int, Optional[int]]
 
@@ -16,7 +15,7 @@ def _sent(t: Scenario) -> dict[_Name, int]:
     """The tester's frames of FC-VI in class 2 that reached the DUT whole, by OX_ID, SEQ_ID and SEQ_CNT: their numbers."""
     found: dict[_Name, int] = {}
     for number, entry in enumerate(t.tester.trace, 1):
-        if entry.sender != "tester" or entry.lost or entry.sof not in build.SOF[2] or entry.data[8] != _TYPE:
+        if entry.sender != "tester" or entry.lost or entry.sof not in build.SOF[2] or entry.data[8] != codes.TYPE.FC_VI:
             continue
         frame = codec.decode(entry.data)
         name = tuple(int(frame.get("FC", field)) for field in ("OX_ID", "SEQ_ID", "SEQ_CNT"))

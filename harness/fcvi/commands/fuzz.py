@@ -187,6 +187,7 @@ def run(args: argparse.Namespace) -> int:
             dut.close()
             raise AttachError(f"--dut {args.dut}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
                               "--wire tcp attacks VI/TCP")  # fmt: skip
+        pics = pics_module.declared(dut)
     except AttachError as error:
         complain(error)
         return error.status
@@ -197,7 +198,6 @@ def run(args: argparse.Namespace) -> int:
         complain(error)
         return 3
     try:
-        pics = pics_module.of_hello(dut.pics)
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
         attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care, medium=medium)

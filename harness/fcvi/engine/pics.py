@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
-from .attachment import DutError
+from .attachment import Dut, DutError
 from .protocol import Protocol, registered
 from .words import as_json
 
@@ -66,6 +66,15 @@ def of_hello(given: dict[str, Any]) -> dict[str, Any]:
     except UnknownItem:
         raise
     except PicsError as error:
+        raise DutError(str(error)) from error
+
+
+def declared(dut: Dut) -> dict[str, Any]:
+    """The PICS of a device that is attached on its hello alone. Raises DutError, after which the device is closed."""
+    try:
+        return of_hello(dut.pics)
+    except (DutError, PicsError) as error:
+        dut.close()
         raise DutError(str(error)) from error
 
 

@@ -115,7 +115,10 @@ def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
     if not any((f.byte, f.bits) == place for f in found):
         return found
     repeated = (frame.get("FC", "OX_ID"), frame.get("DH", "Reason_Code"))
+    responder = "tester" if frame.iu == "CONNECT_RESP2" else "dut"  # an OX_ID names an Exchange of each port
     for entry in reversed(before):
+        if entry.sender != responder:
+            continue
         answer = codec.decode(entry.data)
         if answer.iu == "CONNECT_RESP1" and answer.get("FC", "OX_ID") == repeated[0]:
             if not answer.get("DH", "CONN_STS") or answer.get("DH", "Reason_Code") != repeated[1]:

@@ -43,7 +43,7 @@ def player_of(dut: Dut, r_a_tov_us: Optional[int] = None) -> Player:
     if not pics_module.is_of_2007(dut.pics):
         dut.close()
         raise AttachError(f"{dut.spec}: words are of FC-VI of 2007 alone, and its hello names another edition or wire")
-    pics = pics_module.of_hello(dut.pics)
+    pics = pics_module.declared(dut)
     if not (pics["client"] or pics["server"] or pics["peer_to_peer"]):
         dut.close()
         raise AttachError(f"{dut.spec} declares neither client nor server nor peer_to_peer: no word can be played on it")

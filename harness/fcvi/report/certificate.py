@@ -18,7 +18,7 @@ from fcvi.engine.files import encoded
 from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.protocol import judging
 from fcvi.engine.results import RunReport
-from . import canonical, html, manifest, phases, proforma, words
+from . import canonical, diff, html, manifest, phases, proforma, words
 
 JSON, HTML, STATEMENT, PDF = manifest.CERTIFICATE
 #: Files that no hash in certificate.json covers: they are made from it, or cover it.
@@ -114,7 +114,7 @@ def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[s
         facts: facts_of or facts_in.
         hashes: SHA-256 of each file but BESIDE and certificate.html.
     """
-    verdicts = {r.id: html.NOT_TESTED for r in _requirements(report)} | report["requirements"]
+    verdicts = {r.id: diff.NOT_TESTED for r in _requirements(report)} | report["requirements"]
     cases, files = _cases(report), digest(hashes)
     lab = dict(facts["lab"])
     return {
@@ -212,7 +212,7 @@ def _by_clause(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     for r in _requirements(data):
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
-        parts.setdefault(title, []).append(verdicts.get(r.id, html.NOT_TESTED))
+        parts.setdefault(title, []).append(verdicts.get(r.id, diff.NOT_TESTED))
     rows = []
     for title, found in parts.items():
         applying = [v for v in found if v != "not-applicable"]
@@ -224,7 +224,7 @@ def _by_clause(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Why requirements have no verdict, and how many."""
     known = {r.id: r for r in _requirements(data)}
-    of = [known[i] for i, v in data["requirements"].items() if v == html.NOT_TESTED and i in known]
+    of = [known[i] for i, v in data["requirements"].items() if v == diff.NOT_TESTED and i in known]
     found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
     rest = [r for r in of if r.testable]
     found.append(("are recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))

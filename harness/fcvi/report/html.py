@@ -26,12 +26,12 @@ from fcvi.engine.files import encoded
 from fcvi.engine.protocol import judging
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, ladder, phases, plain, text, words
+from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
 _PACKED_FULL, _PACKED_ALL = 4 << 20, 6 << 20  # the same of packed ladders
 _IN_A_PACK = 32  # cases; they are unpacked together
-NOT_TESTED = "not-tested"
 TEMPLATES = Path(__file__).parent / "templates"
 VERDICTS = [v.value for v in WORST] + [NOT_TESTED]
 

@@ -45,7 +45,7 @@ class Row:
 
 
 #: The higher the better. What was tested no longer is worse than a pass, and better than a failure.
-_GOOD = {"error": 0, "fail": 1, "inconclusive": 2, html.NOT_TESTED: 3, "not-applicable": 4, "pass": 4}
+_GOOD = {"error": 0, "fail": 1, "inconclusive": 2, diff.NOT_TESTED: 3, "not-applicable": 4, "pass": 4}
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,12 @@ def build(runs: Sequence[Named]) -> Table:
     for r in load_requirements():
         by.setdefault(r.clause, []).append(r.id)
     clauses = [
-        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, html.NOT_TESTED) for i in idents) for n in runs))
+        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in idents) for n in runs))
         for clause, idents in by.items()
     ]
     known = [r.id for r in load_requirements()]
     requirements = [
-        Row("requirement", i, tuple(printable(n.run.requirements.get(i, html.NOT_TESTED)) for n in runs)) for i in known
+        Row("requirement", i, tuple(printable(n.run.requirements.get(i, diff.NOT_TESTED)) for n in runs)) for i in known
     ]
     idents = dict.fromkeys(i for n in runs for i in n.run.cases)
     cases = [
