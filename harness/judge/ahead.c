@@ -13,8 +13,7 @@ enum {
     CALLER,
     HELPER,
     NOBODY,
-    OWN = 2,           /* blocks of a thread: the second is for when the first waits for the caller */
-    BUFFERS = 2,       /* of the capture in a block */
+    OWN = 4,           /* blocks of a thread: one that is faster for a while takes more of them */
     MOST = 1024,       /* records of a block */
     SLICE = 64,        /* records between two looks at the other thread */
     ARENA = 1 << 19,   /* bytes of frames that do not lie in the capture's own buffer */
@@ -27,7 +26,6 @@ enum {
 
 struct block {
     unsigned long number; /* of the blocks since the beginning */
-    unsigned buffers;     /* that were read */
     unsigned count, next; /* next: the first that is not judged yet */
     unsigned decoded;     /* behind the last that was */
     unsigned watched;     /* behind the last that was watched, or that was judged without */
@@ -35,8 +33,8 @@ struct block {
     int status;           /* 1: more blocks follow */
     char why[WHY];
     uint64_t read, size;
-    uint8_t *buffer[BUFFERS]; /* of the capture, in which the frames lie */
-    size_t used;              /* of the arena */
+    uint8_t *buffer; /* of the capture, in which the frames lie */
+    size_t used;     /* of the arena */
     struct fcvi_monitor_findings found;
     struct fcvi_monitor_finding list[FOUND];
     struct judge_entry entry[MOST];
@@ -86,13 +84,6 @@ static struct block *in_turn(const struct ahead *a, unsigned who)
     return is_ready(a, b) ? b : NULL;
 }
 
-/* A second block would push the first one out of the core's cache; yet nothing else is to be done while the
- * caller looks at a record. */
-static unsigned room(const struct ahead *a)
-{
-    return a->found || a->away ? OWN : 1;
-}
-
 static bool can_prepare(const struct ahead *a, unsigned who)
 {
     const struct own *own = &a->own[who];
@@ -102,7 +93,7 @@ static bool can_prepare(const struct ahead *a, unsigned who)
         if (own->block[i]->decoded < own->block[i]->count ||
             (a->watched == own->block[i]->number && !own->block[i]->stopped))
             return true;
-    return own->pending < room(a) && a->reader == NOBODY && !a->last;
+    return own->pending < OWN && a->reader == NOBODY && !a->last;
 }
 
 static bool is_over(const struct ahead *a)
@@ -156,42 +147,39 @@ static bool is_kept(const struct ahead *a, struct block *b, struct fcvi_input *f
     return false;
 }
 
-/* Records as long as their bytes stay where they are. False: the block is full, or nothing follows. */
-static bool read_buffer(struct ahead *a, struct block *b)
+/* Records as long as their bytes stay where they are. */
+static void read_records(struct ahead *a, struct block *b)
 {
     bool in_place = false;
     while (b->count < MOST && b->used + LONGEST <= ARENA) {
         if (in_place && !fcvi_capture_has_next(a->capture))
-            return true;
+            return;
         struct judge_entry *e = &b->entry[b->count];
         b->status = fcvi_capture_next(a->capture, &e->record, b->why, sizeof b->why);
         if (b->status == 2)
             continue; /* a file is never waited for long */
         if (b->status != 1)
-            return false;
+            return;
         in_place |= is_kept(a, b, &e->record.frame);
         b->count++;
     }
-    return false;
 }
 
 static void begin(struct ahead *a, struct block *b)
 {
     b->number = a->read;
-    b->buffers = b->count = b->next = b->decoded = b->watched = 0;
+    b->count = b->next = b->decoded = b->watched = 0;
     b->stopped = false;
     b->found = (struct fcvi_monitor_findings){b->list, FOUND, 0};
     b->used = 0;
     b->status = 1;
 }
 
-/* One more buffer of the block, whose turn it is. */
-static void read_some(struct ahead *a, struct block *b)
+/* The block whose turn it is. */
+static void read_block(struct ahead *a, struct block *b)
 {
-    const bool more = read_buffer(a, b);
-    b->buffer[b->buffers] = fcvi_capture_swap(a->capture, b->buffer[b->buffers]);
-    if (++b->buffers < BUFFERS && more)
-        return;
+    read_records(a, b);
+    b->buffer = fcvi_capture_swap(a->capture, b->buffer);
     fcvi_capture_progress(a->capture, &b->read, &b->size);
     a->read = b->number + 1;
     if (b->status != 1)
@@ -246,7 +234,7 @@ static bool claim(struct ahead *a, unsigned who)
 {
     struct own *own = &a->own[who];
     unsigned nobody = NOBODY;
-    if (own->pending >= room(a) || a->last || !atomic_compare_exchange_strong(&a->reader, &nobody, who))
+    if (own->pending >= OWN || a->last || !atomic_compare_exchange_strong(&a->reader, &nobody, who))
         return false;
     if (a->last) { /* since the look at it */
         a->reader = NOBODY;
@@ -254,6 +242,23 @@ static bool claim(struct ahead *a, unsigned who)
     }
     begin(a, own->block[own->pending++]);
     return true;
+}
+
+/* Watches a slice of a thread's own block whose turn it is. Of all that is done in order this takes longest,
+ * so it comes before all else, and before the caller goes away with a record. False: it is no block's turn.
+ */
+static bool watch_own(struct ahead *a, unsigned who)
+{
+    struct own *own = &a->own[who];
+    const bool reads = a->reader == who;
+    for (unsigned i = 0; i + reads < own->pending; i++) {
+        struct block *b = own->block[i];
+        if (b->number == a->watched && b->decoded == b->count && !b->stopped) {
+            watch_some(a, b);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A slice of what is done with a thread's own blocks before they are judged; what the other thread may wait
@@ -268,14 +273,10 @@ static bool prepare_some(struct ahead *a, unsigned who)
             decode_some(a, b);
             return true;
         }
-        if (a->watched == b->number && !b->stopped) {
-            watch_some(a, b);
-            return true;
-        }
     }
     if (!reads && !claim(a, who))
         return false;
-    read_some(a, own->block[own->pending - 1]);
+    read_block(a, own->block[own->pending - 1]);
     return true;
 }
 
@@ -305,8 +306,8 @@ static void end_block(struct ahead *a, unsigned who, struct block *b)
     if (b->status != 1)
         a->end = b;
     own->pending--;
-    own->block[0] = own->block[1];
-    own->block[1] = b;
+    memmove(&own->block[0], &own->block[1], (OWN - 1) * sizeof own->block[0]);
+    own->block[OWN - 1] = b;
     a->judged++;
     tell(a);
 }
@@ -315,6 +316,8 @@ static void *run(void *context)
 {
     struct ahead *a = context;
     while (!a->stop && !is_over(a)) {
+        if (watch_own(a, HELPER))
+            continue;
         struct block *b = a->found ? NULL : in_turn(a, HELPER);
         if (b == NULL && !prepare_some(a, HELPER))
             await(a, HELPER);
@@ -352,6 +355,8 @@ static int next_found(struct ahead *a, struct judge_entry **shown, char *error, 
             *shown = a->shown;
             return 1;
         }
+        if (watch_own(a, CALLER))
+            continue;
         struct block *b = in_turn(a, CALLER);
         if (b == NULL && !prepare_some(a, CALLER))
             await(a, CALLER);
@@ -396,8 +401,8 @@ static bool start(struct ahead *a)
 
 static void free_block(struct block *b)
 {
-    for (unsigned n = 0; b != NULL && n < BUFFERS; n++)
-        free(b->buffer[n]);
+    if (b != NULL)
+        free(b->buffer);
     free(b);
 }
 
@@ -415,14 +420,9 @@ static void release(struct ahead *a)
 static struct block *new_block(void)
 {
     struct block *b = calloc(1, sizeof *b);
-    bool whole = b != NULL;
-    for (unsigned n = 0; whole && n < BUFFERS; n++) {
-        b->buffer[n] = malloc(fcvi_capture_buffer());
-        whole = b->buffer[n] != NULL;
-    }
-    if (whole)
+    if (b != NULL && (b->buffer = malloc(fcvi_capture_buffer())) != NULL)
         return b;
-    free_block(b);
+    free(b);
     return NULL;
 }
 
