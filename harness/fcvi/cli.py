@@ -13,20 +13,27 @@ if TYPE_CHECKING:
     from typing import Callable, Optional, Sequence
 
 
-def _without_options(words: Sequence[str]) -> Optional[Callable[[], int]]:
-    """The work of `fcvi lint FILE...` and `fcvi flows FILE...`: loading argparse would take longer than all but large captures
-    do. None: something else."""
-    if len(words) < 2 or words[0] not in ("lint", "flows"):
+def _plain(words: Sequence[str]) -> Optional[Callable[[], int]]:
+    """The work of `fcvi lint FILE...` and `fcvi flows FILE...`, with or without --jobs N before the files: loading argparse would
+    take longer than all but large captures do. None: something else."""
+    if not words or words[0] not in ("lint", "flows"):
         return None
-    if any(not word or (word.startswith("-") and word != "-") for word in words):
+    jobs, files = 1, words[1:]
+    if len(files) > 1 and files[0] == "--jobs" and files[1].isascii() and files[1].isdecimal() and len(files[1]) < 4:
+        jobs, files = int(files[1]), files[2:]
+    if not files or jobs < 1 or any(not word or (word.startswith("-") and word != "-") for word in files):
         return None
     if words[0] == "flows":
         from .commands import flows
 
-        return lambda: flows.run(flows.Arguments(words[1:]))
+        of_flows = flows.Arguments(files)
+        of_flows.jobs = jobs
+        return lambda: flows.run(of_flows)
     from .commands import lint
 
-    return lambda: lint.run(lint.Arguments(words[1:]))
+    args = lint.Arguments(files)
+    args.jobs = jobs
+    return lambda: lint.run(args)
 
 
 def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[], int]:
@@ -40,7 +47,7 @@ def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[],
 
 def _status(words: Sequence[str], standards: Callable[[], None]) -> int:
     def work() -> int:
-        command = _without_options(words) or _parsed(words, standards)
+        command = _plain(words) or _parsed(words, standards)
         gc.set_threshold(100_000, 50, 100)  # a run keeps nearly all that it makes: looking for garbage is a seventh of its time
         return command()
 

@@ -247,6 +247,12 @@ def _write_sarif(args: Arguments, data: bytes) -> int:
     return 0
 
 
+def _finding_of(struct: Any) -> Finding:
+    from fcvi.fc import codec  # most captures need none of it, and it takes a while to load
+
+    return codec.finding_of(struct)
+
+
 class Stream:
     """The files of one stream of frames: one after the other, under one monitor."""
 
@@ -357,11 +363,9 @@ class Stream:
                 progress.end()
 
     def _report_streams(self) -> None:
-        from fcvi.fc import codec
-
         for report in self.streams.reports():
             path, number = self._place(report.record)
-            findings = [(record, time_us, codec.finding_of(struct)) for record, time_us, struct in report.found]
+            findings = [(record, time_us, _finding_of(struct)) for record, time_us, struct in report.found]
             if findings and self.on_finding is not None:
                 self.on_finding()
             if not self.as_json and self.limits.shows(self._shown):
