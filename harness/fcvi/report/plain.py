@@ -61,10 +61,11 @@ def escape(text: object) -> str:
 
 
 def _escaped(lines: Sequence[object]) -> Sequence[str]:
-    """As escape, of each: mostly none has anything to escape, which one look at all of them tells."""
+    """As escape, of each: they are escaped together where none has a control character, which then can stand between them."""
     texts = [str(line) for line in lines]
-    together = "".join(texts)
-    return texts if escape(together) == together else [escape(text) for text in texts]
+    if not "".join(texts).isprintable():
+        return [escape(text) for text in texts]
+    return str(markup("\0".join(texts))).split("\0")
 
 
 @functools.lru_cache(maxsize=4096)
