@@ -28,6 +28,11 @@ struct fcvi_rule {
     uint64_t required_value;
 };
 
+/** What Table 12 has against a Reason Code beside CONN_STS 1, in an IU of Connect Response (true) or
+ * Disconnect (false). Nothing where the requirement is NULL. In CONNECT_RESP2 and CONNECT_RESP3 it may repeat
+ * the code of the refusal (E40), which a single frame does not show. */
+struct fcvi_rule fcvi_reason_rule(uint8_t reason, bool connect);
+
 /** Add one finding to the list, which is not NULL; it is counted even if the list is full. */
 void fcvi_report_parts(struct fcvi_findings *findings, struct fcvi_place place, uint64_t seen,
                        enum fcvi_class cls, const char *requirement, const char *erratum, const char *message,

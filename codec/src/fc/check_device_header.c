@@ -61,8 +61,7 @@ static void check_handle(const struct fcvi_frame *frame, struct fcvi_findings *f
 
 /* ---- FCVI_FLAGS (5.9.4) and FCVI_PARAMETER (5.9.7) ---- */
 
-/* What a Reason Code with CONN_STS 1 means in an IU of Connect Response (true) or Disconnect (Table 12). */
-static struct fcvi_rule reason_rule(uint8_t reason, bool connect)
+struct fcvi_rule fcvi_reason_rule(uint8_t reason, bool connect)
 {
     static const char wanted_connect[] = "01h to 05h, 20h to 22h or F0h to FFh";
     static const char wanted_disconnect[] = "40h to 4Bh or F0h to FFh";
@@ -101,7 +100,13 @@ static void check_status(const struct fcvi_frame *frame, struct fcvi_findings *f
         return;
     }
     uint8_t reason = (uint8_t)fcvi_DH_Reason_Code(dh);
-    struct fcvi_rule rule = reason_rule(reason, !disconnect);
+    struct fcvi_rule rule = fcvi_reason_rule(reason, !disconnect);
+    /* E40: the monitor knows what it may repeat */
+    if (rule.cls == FCVI_VIOLATION && is_in(frame->iu, FCVI_BIT(CONNECT_RESP2) | FCVI_BIT(CONNECT_RESP3)))
+        rule = (struct fcvi_rule){
+            FCVI_NOTICE,   rule.requirement,
+            "E40",         "the Reason Code is reserved, unless it repeats that of the refusal",
+            rule.required, 0};
     if (rule.requirement != NULL)
         fcvi_report(f, FCVI_AT(BASE(frame), DH, Reason_Code), reason, rule);
     if (fcvi_DH_Reason_Explanation(dh) != 0)

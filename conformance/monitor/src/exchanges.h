@@ -51,7 +51,7 @@ struct setup_facts {
     uint8_t rqst_level, resp_level, rqst_pref, resp_pref;
     uint8_t mode, retry, refused, gave_up; /* gave_up: RESP2 with a status */
     uint16_t first_ox_id;                  /* Exchange of the first try */
-    uint8_t reason;                        /* Reason Code of RESP1 when it refused */
+    uint8_t reason, later_reason;          /* Reason Codes of RESP1 and of RESP2, with their CONN_STS */
     bool registered;                       /* the handle of its request is known to be asked for */
     bool has_rqst_handle, has_resp_handle, has_rqst_attributes, has_resp_attributes, bound;
     bool has_rqst_pref, has_resp_pref;

@@ -377,6 +377,7 @@ void mon_connection_note(struct at_hand *s)
     } else if (s->iu == FCVI_IU_CONNECT_RESP2) {
         u->resp2 = s->in->number;
         u->gave_up = status;
+        u->later_reason = status ? (uint8_t)fcvi_DH_Reason_Code(s->dh) : 0;
         settle(s);
         if (u->bound && !status)
             confirm(s, x->originator, u->rqst_handle);

@@ -55,6 +55,23 @@ static void handle_of_resp3(struct at_hand *s)
                    u->rqst);
 }
 
+/* Table 12. E40: what follows a refusal may repeat its code, also one that is reserved. RESP3 has that of
+ * RESP1, its own, or that of RESP2. Of two RESP1, to a request that came twice, it may be either's. */
+static void reason_repeated(struct at_hand *s)
+{
+    const struct setup_facts *u = &s->x->setup;
+    if (!fcvi_DH_CONN_STS(s->dh) || u->resp1 == 0 || s->x->two_answers)
+        return;
+    const uint8_t reason = (uint8_t)fcvi_DH_Reason_Code(s->dh);
+    const bool resp3 = s->iu == FCVI_IU_CONNECT_RESP3;
+    if ((u->refused && u->reason == reason) || (resp3 && u->resp2 == 0) ||
+        (resp3 && u->gave_up && u->later_reason == reason))
+        return;
+    const struct fcvi_rule rule = fcvi_reason_rule(reason, true);
+    if (rule.requirement != NULL && rule.cls == FCVI_VIOLATION)
+        mon_report(s, DH(s, Reason_Code), reason, rule, u->resp1);
+}
+
 /* E44 and E43: the frames of one IU carry the same Device_Header. */
 static void same_header(struct at_hand *s)
 {
@@ -72,6 +89,8 @@ void mon_rules_6_8(struct at_hand *s)
         same_header(s);
         return;
     }
+    if (s->iu != FCVI_IU_CONNECT_RESP1)
+        reason_repeated(s); /* whatever else RESP1 had wrong */
     bool far_good = mon_far_good(s);
     if (s->who == 0 || far_good) {
         repeat_id(s);

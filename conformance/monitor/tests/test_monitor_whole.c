@@ -263,6 +263,48 @@ START_TEST(accepts_exchange_the_addresses)
 }
 END_TEST
 
+/* Table 12 and E40: what follows a refusal may repeat its code, also one that is reserved. */
+START_TEST(a_reserved_reason_is_repeated)
+{
+    enum { REASON = AT_FCVI_PARAMETER + 1, RESP1 = 1, RESP2, RESP3 };
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    put(s.frame[RESP2].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[RESP2].bytes, REASON, 1, 0x23);
+    expect(&s, WHOLE, "FCVI-T12-23h", 3, "RESP2 with a reserved code after an acceptance");
+    put(s.frame[RESP2].bytes, REASON, 1, 0x41);
+    expect(&s, WHOLE, "FCVI-5.9.7.1-06", 3, "RESP2 with a code of a Disconnect after an acceptance");
+    put(s.frame[RESP1].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[RESP1].bytes, REASON, 1, 0x20);
+    put(s.frame[RESP3].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[RESP3].bytes, REASON, 1, 0x20);
+    expect(&s, WHOLE, "FCVI-5.9.7.1-06", 3, "RESP2 with another code than the refusal");
+    put(s.frame[RESP2].bytes, REASON, 1, 0x20);
+    put(s.frame[RESP3].bytes, REASON, 1, 0x72);
+    expect(&s, WHOLE, "FCVI-T12-60h", 4, "RESP3 with another code than both");
+    put(s.frame[RESP1].bytes, REASON, 1, 0x23);
+    put(s.frame[RESP2].bytes, REASON, 1, 0x23);
+    put(s.frame[RESP3].bytes, REASON, 1, 0x23);
+    expect(&s, WHOLE, NULL, 0, "both repeat the code of the refusal");
+    put(s.frame[RESP1].bytes, REASON, 1, 0x20);
+    put(s.frame[RESP2].bytes, REASON, 1, 0x21);
+    put(s.frame[RESP3].bytes, REASON, 1, 0x21);
+    expect(&s, WHOLE, NULL, 0, "RESP3 repeats the code of RESP2");
+}
+END_TEST
+
+/* What RESP1 said is not known: nothing is held against who may repeat it. */
+START_TEST(a_reserved_reason_without_the_refusal)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    put(s.frame[2].bytes, AT_FLAGS, 1, 1);
+    put(s.frame[2].bytes, AT_FCVI_PARAMETER + 1, 1, 0x23);
+    remove_frame(&s, 2);
+    expect(&s, 0, NULL, 0, "RESP2 with a reserved code, without RESP1");
+}
+END_TEST
+
 START_TEST(messages_keep_to_the_attributes)
 {
     struct stream s = stream();
@@ -637,6 +679,8 @@ int main(void)
     tcase_add_test(t, resp2_has_the_name_of_the_responder);
     tcase_add_test(t, fcvi_ports_log_in_with_s_and_c);
     tcase_add_test(t, accepts_exchange_the_addresses);
+    tcase_add_test(t, a_reserved_reason_is_repeated);
+    tcase_add_test(t, a_reserved_reason_without_the_refusal);
     tcase_add_test(t, messages_keep_to_the_attributes);
     tcase_add_test(t, lower_names_answer_by_table_2);
     tcase_add_test(t, only_the_lower_name_refuses_with_05h);

@@ -104,16 +104,22 @@ def kind_of(frame: codec.Frame) -> str:
     return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
 
 
-def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
+def believed(frame: codec.Frame, before: Sequence[TraceFrame], told: Sequence[Finding]) -> list[Finding]:
     """What the codec found in a frame, by what came before it: RESP2 and RESP3 may repeat the code of the refusal, also one
-    that Table 12 does not give to them (E40).
+    that Table 12 does not give to them (E40). Who saw the whole case knows that they do not. told: what the monitor found.
     """
     found = frame.findings
-    if frame.edition or frame.iu not in ("CONNECT_RESP2", "CONNECT_RESP3") or not frame.get("DH", "CONN_STS"):
+    if frame.edition or frame.iu not in ("CONNECT_RESP2", "CONNECT_RESP3") or not any(f.erratum == "E40" for f in found):
+        return found
+    if _repeats_a_refusal(frame, before):
         return found
     place = frame.where("DH", "Reason_Code")
-    if not any((f.byte, f.bits) == place for f in found):
-        return found
+    if any((f.byte, f.bits) == place for f in told):
+        return [f for f in found if f.erratum != "E40"]
+    return [replace(f, cls="violation", erratum=None) if f.erratum == "E40" else f for f in found]
+
+
+def _repeats_a_refusal(frame: codec.Frame, before: Sequence[TraceFrame]) -> bool:
     repeated = (frame.get("FC", "OX_ID"), frame.get("DH", "Reason_Code"))
     responder = "tester" if frame.iu == "CONNECT_RESP2" else "dut"  # an OX_ID names an Exchange of each port
     for entry in reversed(before):
@@ -121,10 +127,8 @@ def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
             continue
         answer = codec.decode(entry.data)
         if answer.iu == "CONNECT_RESP1" and answer.get("FC", "OX_ID") == repeated[0]:
-            if not answer.get("DH", "CONN_STS") or answer.get("DH", "Reason_Code") != repeated[1]:
-                return found
-            return [replace(f, cls="notice", erratum="E40") if (f.byte, f.bits) == place else f for f in found]
-    return found
+            return bool(answer.get("DH", "CONN_STS")) and answer.get("DH", "Reason_Code") == repeated[1]
+    return False
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:

@@ -197,7 +197,7 @@ class Tester:
         number = len(self.trace)
         breaches = self.monitor.frame(view, number, notification.time_us)
         if view.findings or breaches:
-            found = believed(view, self.trace[:-1])
+            found = believed(view, self.trace[:-1], [b.finding for b in breaches])
             entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in found]
             entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
             self.findings.extend(entry.findings)
