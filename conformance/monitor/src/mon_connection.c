@@ -296,6 +296,18 @@ static void bind(struct at_hand *s)
     u->bound = true;
 }
 
+/* Who answers an RESP1 that did not end its Sequence took it for whole. That is no fault of the other side's,
+ * so what they do with the Connection is not judged. */
+static void bind_unended(struct at_hand *s)
+{
+    const struct setup_facts *u = &s->x->setup;
+    bind(s);
+    if (!u->bound)
+        return;
+    mon_endpoint_make(s, s->x->responder, u->resp_handle)->tainted |= TAINT_BREACH;
+    mon_endpoint_make(s, s->x->originator, u->rqst_handle)->tainted |= TAINT_BREACH;
+}
+
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
 {
     const struct setup_facts *u = &x->setup;
@@ -378,6 +390,8 @@ void mon_connection_note(struct at_hand *s)
         u->resp2 = s->in->number;
         u->gave_up = status;
         u->later_reason = status ? (uint8_t)fcvi_DH_Reason_Code(s->dh) : 0;
+        if (u->resp1 != 0 && !u->bound && !status)
+            bind_unended(s);
         settle(s);
         if (u->bound && !status)
             confirm(s, x->originator, u->rqst_handle);

@@ -305,6 +305,18 @@ START_TEST(a_reserved_reason_without_the_refusal)
 }
 END_TEST
 
+/* Who took an RESP1 for whole that did not end its Sequence may use the Connection. */
+START_TEST(an_answer_that_does_not_end)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 3);
+    send_one(&s, A, 0x1002, HB, 1, INITIATIVE);
+    disconnect(&s, A, 0x1003, HB, false);
+    s.frame[1].bytes[AT_F_CTL] &= (uint8_t) ~(END >> 16);
+    expect(&s, WHOLE, "FCVI-4.2-04", 4, "RESP1 without End_Sequence, which its receiver took for whole");
+}
+END_TEST
+
 START_TEST(messages_keep_to_the_attributes)
 {
     struct stream s = stream();
@@ -681,6 +693,7 @@ int main(void)
     tcase_add_test(t, accepts_exchange_the_addresses);
     tcase_add_test(t, a_reserved_reason_is_repeated);
     tcase_add_test(t, a_reserved_reason_without_the_refusal);
+    tcase_add_test(t, an_answer_that_does_not_end);
     tcase_add_test(t, messages_keep_to_the_attributes);
     tcase_add_test(t, lower_names_answer_by_table_2);
     tcase_add_test(t, only_the_lower_name_refuses_with_05h);
