@@ -96,6 +96,18 @@ def test_what_the_dut_lacks_is_inconclusive() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE and "VipConnectPeerWait" in result.reason
 
 
+def test_what_was_found_before_an_inconclusive_end_is_told() -> None:
+    def body(t: Scenario) -> None:
+        t.report("SHALL", "it was wrong", "this", "that")
+        t.report("INFO", "it was odd", "this", "that")
+        t.call("VipConnectPeerWait", vi=0).returned()
+
+    result = run(with_control(body), Lacking())
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "VipConnectPeerWait" in result.reason
+    assert result.reason.endswith("; before that the case had found: SHALL: it was wrong at 0 us (seen this, required that)")
+
+
 def test_an_answer_that_breaks_the_protocol_is_an_error() -> None:
     class Odd(RefDut):
         def request(self, method: str, params: dict[str, Any]) -> Reply:

@@ -93,6 +93,10 @@ def _sentence(finding: Finding) -> str:
     )
 
 
+def _more(findings: Sequence[Finding]) -> str:
+    return f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+
+
 def fails(finding: Finding, levels: Mapping[str, str]) -> bool:
     """Whether a finding fails the DUT.
 
@@ -109,6 +113,8 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     findings = scenario.all_findings()
     result.findings = findings
     failing = [f for f in findings if fails(f, levels)]
+    if result.verdict is Verdict.INCONCLUSIVE and failing:
+        result.reason += f"; before that the case had found: {_sentence(failing[0])}{_more(failing)}"
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE):
         return
     late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
@@ -123,7 +129,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     if failing:
         result.verdict = Verdict.FAIL
         result.broken = list(dict.fromkeys(f.requirement for f in failing))
-        result.reason = _sentence(failing[0]) + (f" and {len(failing) - 1} more" if len(failing) > 1 else "")
+        result.reason = _sentence(failing[0]) + _more(failing)
         return
     if result.verdict is Verdict.FAIL:  # stopped by the breach of an informative rule only
         result.verdict = Verdict.INCONCLUSIVE
