@@ -9,6 +9,7 @@ from fcvi.fc.message import Message
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
 
+from .clause_6_requests import originate
 from .clause_7_7_1 import ROLES, connect_as
 from conformance.fcvi.steps.connection import (
     CLIENT,
@@ -17,6 +18,7 @@ from conformance.fcvi.steps.connection import (
     check_resp2,
     check_state,
     create_vi,
+    disconnect_and_answer,
     expect_accept,
     finish_accept,
     finish_wait,
@@ -27,7 +29,8 @@ from conformance.fcvi.steps.connection import (
     start_wait,
     take_resp2,
 )
-from conformance.fcvi.steps.messages import expect_response, prepare, transmit
+from conformance.fcvi.steps.message_checks import respond, respond_with
+from conformance.fcvi.steps.messages import RR, expect_good, expect_response, level_of, open_connection, prepare, transmit, variants
 from conformance.fcvi.steps.neighbours import UNHURRIED
 from conformance.fcvi.steps.traffic import answer_send, delivered, expect_send, post_recv, post_send
 
@@ -147,6 +150,38 @@ def preference(t: Scenario) -> None:
     delivered(t, buffer, data, "FCVI-6.2.1-01")
     check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     t.control("Messages passed in both directions")
+
+
+@case(
+    REGISTRY,
+    "5.8.2.rdma",
+    "Preference of RDMA and of what ends the Connection",
+    clause="5.8.2, 7.3",
+    requirements=["FCVI-5.8.2-01", "FCVI-5.8.2-02", "FCVI-5.8.2-03", "FCVI-5.8.2-06", "FCVI-7.3-07"],
+    errata=["E34"],
+    tags=["message", "rdma", "fields"],
+    applies="client or server",
+    variants=variants(
+        levels=("reliable-delivery", "reliable-reception"), ops=("rdma-write", "rdma-read"), classes=(3, 2),
+        choices=[("", {"preference": True, "tester_preference": True, "applies": "preference", "config": {"receive_size": 256}})],
+    ),
+)  # fmt: skip
+def preference_of_rdma(t: Scenario) -> None:
+    """Every frame of an RDMA request has PREF where FCVI_PREF of the DUT says so; a Disconnect IU never has it."""
+    setup = open_connection(t)
+    wanted = _advertised(t)
+    t.require(wanted == 1, "FCVI-5.8.2-03", "FCVI_PREF of a VI with Preference", "00h", "80h")
+    for number, size in enumerate((600, 8), 1):
+        taken, _ = originate(t, setup, number, size)
+        for iu in taken.ius:
+            _preference(t, iu, wanted)
+        if t.params["op"] == "rdma-read":
+            respond_with(t, setup, taken, t.rng.randbytes(size))
+        elif level_of(t) == RR:
+            respond(t, setup, taken)
+        expect_good(t, setup.vi, "send", "FCVI-6.7.1-02" if t.params["op"] == "rdma-read" else "FCVI-6.4.1-01", length=size)
+    disconnect_and_answer(t, setup)
+    t.control("RDMA passed, and the Connection ended")
 
 
 @case(
