@@ -103,6 +103,7 @@ FAULTS = [
     Fault("t3-waits-for-t1", "C.5.2/dut-client/t1-after-t3", "FCVI-8.5.3-a", out={"ABTS": drop()}),
     Fault("first-message-corrupted", "C.5.1.send", "FCVI-6.2.1-01",
           out={"SEND_RQST": lambda d, v, b: b.__setitem__(56, b[56] ^ 1)}),
+    Fault("reserved-after-t1", "C.5.3/after", "FCVI-T12-23h", out={"CONNECT_RESP2": put("DH", "Reason_Code", 0x23)}),
     Fault("accepts-after-t1", "C.5.3/after", "FCVI-5.9.7.2.1-02", out={"CONNECT_RESP2": put("DH", "CONN_STS", 0)}),
     Fault("accept-without-resp3", "C.5.4/after", "FCVI-8.3-03",
           results={"VipConnectAccept": returns("VIP_SUCCESS", "VIP_TIMEOUT")}),

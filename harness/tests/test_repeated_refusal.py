@@ -29,7 +29,7 @@ def classes(iu: str, code: int, before: list[bytes], sender: str = "") -> set[tu
     place = view.where("DH", "Reason_Code")
     responder = "tester" if iu == "CONNECT_RESP2" else "dut"
     entries: Any = [SimpleNamespace(data=data, sender=sender or responder) for data in before]
-    return {(f.cls, f.erratum) for f in believed(view, entries, ()) if (f.byte, f.bits) == place}
+    return {(f.cls, f.erratum) for f in believed(view, entries) if (f.byte, f.bits) == place}
 
 
 @pytest.mark.parametrize("iu", ["CONNECT_RESP2", "CONNECT_RESP3"])

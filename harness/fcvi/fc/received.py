@@ -104,18 +104,15 @@ def kind_of(frame: codec.Frame) -> str:
     return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
 
 
-def believed(frame: codec.Frame, before: Sequence[TraceFrame], told: Sequence[Finding]) -> list[Finding]:
+def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
     """What the codec found in a frame, by what came before it: RESP2 and RESP3 may repeat the code of the refusal, also one
-    that Table 12 does not give to them (E40). Who saw the whole case knows that they do not. told: what the monitor found.
+    that Table 12 does not give to them (E40). Who saw the whole case knows whether they do.
     """
     found = frame.findings
     if frame.edition or frame.iu not in ("CONNECT_RESP2", "CONNECT_RESP3") or not any(f.erratum == "E40" for f in found):
         return found
     if _repeats_a_refusal(frame, before):
         return found
-    place = frame.where("DH", "Reason_Code")
-    if any((f.byte, f.bits) == place for f in told):
-        return [f for f in found if f.erratum != "E40"]
     return [replace(f, cls="violation", erratum=None) if f.erratum == "E40" else f for f in found]
 
 
