@@ -216,7 +216,8 @@ def harmless(done: subprocess.CompletedProcess[str], place: Path) -> list[dict[s
     assert sum(path.stat().st_size for path in place.rglob("*")) < 60_000_000
     assert (place / "dut.log").stat().st_size <= 1_000_000 + 2 * 65536  # two processes may look at once
     words = [str(FCVI), "judge", "--quiet", str(place)]
-    assert not set("\x1b\u202e") & set((place / "report.html").read_text())
+    for name in ("report.html", "junit.xml", "report.sarif", "report.tap", "report.txt"):
+        assert not set("\x1b\u202e") & set((place / name).read_text()), name
     judged = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment(place))
     assert judged.returncode == done.returncode or done.returncode == 2, (judged.returncode, judged.stderr)
     return results

@@ -17,7 +17,7 @@ _NO_DATE = "1970-01-01T00:00:00"
 
 
 def _clean(text: str) -> str:
-    return _UNPRINTABLE.sub("?", text)
+    return words.harmless(_UNPRINTABLE.sub("?", text))
 
 
 def _seconds(us: int) -> str:

@@ -52,7 +52,16 @@ def log(
         "tool": {"driver": driver}, "invocations": [invocation], "results": results, "columnKind": "utf16CodeUnits",
         "properties": dict(properties),
     }  # fmt: skip
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(_harmless({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1, ensure_ascii=False) + "\n"
+
+
+def _harmless(value: Any) -> Any:
+    """A viewer shows the strings as they are."""
+    if isinstance(value, dict):
+        return {name: _harmless(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_harmless(member) for member in value]
+    return words.harmless(value) if isinstance(value, str) else value
 
 
 def result_of(
