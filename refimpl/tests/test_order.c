@@ -11,12 +11,11 @@ static struct rig *begin(uint8_t level)
     return r;
 }
 
-/* `length` bytes at `offset` of a Send of 12; a wrong one brings other bytes. */
-static void piece(struct rig *r, uint32_t id, uint32_t offset, uint32_t length, bool wrong)
+/* `length` bytes at `offset` of a Send of 12; a wrong one brings other bytes. last: it is the last frame. */
+static void frame(struct rig *r, uint32_t id, uint32_t offset, uint32_t length, bool wrong, bool last)
 {
     uint8_t bytes[128];
     char hex[RIG_HEX];
-    bool last = offset + length == 12;
     uint32_t end = r->attributes.reliability == FCVI_RELIABLE_RECEPTION ? 0x090000 : 0x180000;
     snprintf(hex, sizeof hex,
              "01 010100 00 010200 58 %06x 07 02 %04x %04x ffff %08x %08x 00 00 0000 %08x 00*16 0000000c",
@@ -25,6 +24,11 @@ static void piece(struct rig *r, uint32_t id, uint32_t offset, uint32_t length, 
     for (uint32_t k = 0; k < length; k++)
         bytes[n++] = wrong ? 0xEE : rig_value(id, offset + k);
     rig_hear_as(r, bytes, n, FCVI_SOF_NONE, FCVI_EOF_NONE);
+}
+
+static void piece(struct rig *r, uint32_t id, uint32_t offset, uint32_t length, bool wrong)
+{
+    frame(r, id, offset, length, wrong, offset + length == 12);
 }
 
 static void arrived(struct rig *r, const uint8_t *slot, uint32_t id)
@@ -49,6 +53,27 @@ START_TEST(overlapping_frames)
     rig_not_done(r, true);
     piece(r, 1, 0, 4, false);
     arrived(r, slot, 1);
+    rig_alive(r);
+    rig_end(r);
+}
+END_TEST
+
+/* The last frame of a Message may be empty, and come before those with its bytes. */
+START_TEST(an_empty_last_frame_comes_first)
+{
+    struct rig *r = begin((uint8_t)_i);
+    const uint8_t *slot = rig_receive(r);
+    frame(r, 1, 12, 0, false, true);
+    rig_not_done(r, true);
+    frame(r, 1, 8, 4, false, false);
+    frame(r, 1, 0, 4, false, false);
+    rig_not_done(r, true);
+    frame(r, 1, 4, 4, false, false);
+    arrived(r, slot, 1);
+    slot = rig_receive(r);
+    frame(r, 2, 0, 12, false, false);
+    frame(r, 2, 12, 0, false, true);
+    arrived(r, slot, 2);
     rig_alive(r);
     rig_end(r);
 }
@@ -345,6 +370,7 @@ int main(void)
 {
     Suite *s = suite_create("order");
     rig_case(s, "5.2.1", overlapping_frames, 1, 4);
+    rig_case(s, "5.2.1", an_empty_last_frame_comes_first, 1, 4);
     rig_case(s, "held", held_frames_make_room, 1, 4);
     rig_case(s, "4c", later_message_starts_the_timer, 1, 4);
     rig_case(s, "4c", held_frame_starts_the_timer, 1, 4);
