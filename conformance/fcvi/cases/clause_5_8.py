@@ -157,7 +157,7 @@ def preference(t: Scenario) -> None:
     "5.8.2.rdma",
     "Preference of RDMA and of what ends the Connection",
     clause="5.8.2, 7.3",
-    requirements=["FCVI-5.8.2-01", "FCVI-5.8.2-02", "FCVI-5.8.2-03", "FCVI-5.8.2-06", "FCVI-7.3-07"],
+    requirements=["FCVI-5.8.2-01", "FCVI-5.8.2-02", "FCVI-5.8.2-03", "FCVI-7.3-07"],
     errata=["E34"],
     tags=["message", "rdma", "fields"],
     applies="client or server",
