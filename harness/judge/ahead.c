@@ -306,7 +306,8 @@ static void end_block(struct ahead *a, unsigned who, struct block *b)
     if (b->status != 1)
         a->end = b;
     own->pending--;
-    memmove(&own->block[0], &own->block[1], (OWN - 1) * sizeof own->block[0]);
+    for (unsigned i = 1; i < OWN; i++)
+        own->block[i - 1] = own->block[i];
     own->block[OWN - 1] = b;
     a->judged++;
     tell(a);
