@@ -13,7 +13,8 @@ enum {
     CALLER,
     HELPER,
     NOBODY,
-    OWN = 4,           /* blocks of a thread: one that is faster for a while takes more of them */
+    OWN = 16,          /* blocks of a thread: one that is faster for a while takes more of them, and goes on
+                        * with them while the caller is away */
     MOST = 1024,       /* records of a block */
     SLICE = 64,        /* records between two looks at the other thread */
     ARENA = 1 << 19,   /* bytes of frames that do not lie in the capture's own buffer */
