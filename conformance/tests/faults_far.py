@@ -8,7 +8,7 @@ from .faulty import Fault, FaultyDut, drop, put
 
 
 def _untrue_attributes(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
-    """The VIPL user is told of another level than that of the far side's VI."""
+    """The originator is told of another level than that of the far side's VI."""
     told = result.get("RemoteViAttribs")
     if not isinstance(told, dict):
         return result
@@ -26,7 +26,5 @@ FAULTS = [
     Fault("far-ids-go-on", "D.2.far/dut-client/dut-first", "FCVI-5.9.6-03", out={"SEND_RQST": put("DH", "FCVI_MSG_ID", 2, 2)}),
     Fault("far-attributes-untrue", "5.2.far/reliable-delivery/send/dut-client/class3/in-order", "FCVI-6.9.3-06",
           results={"VipConnectRequest": _untrue_attributes}),
-    Fault("far-request-untrue", "5.2.far/reliable-delivery/send/dut-server/class3/in-order", "FCVI-6.8.3-06",
-          results={"VipConnectWait": _untrue_attributes}),
     Fault("far-farp-missing", "7.5.far/point-to-point", "FCVI-6.8.1-01", out={"FARP_REQ": drop()}),
 ]  # fmt: skip

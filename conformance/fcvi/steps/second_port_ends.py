@@ -58,7 +58,6 @@ class Ends:
         wait = t.start("VipConnectWait", LocalAddr=own, Timeout=None)
         request = self.call("VipConnectRequest", vi=self.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
         t.finish(wait, "FCVI-4.2-33", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
-        self._told_attributes(wait, "FCVI-6.8.3-06")
         return t.start("VipConnectAccept", conn=wait.integer("conn"), vi=self.vi), request
 
     def _answered_in_class_3(self) -> bool:
@@ -74,18 +73,16 @@ class Ends:
         self.settled(own, other)
         self.t.finish(own, "FCVI-8.2-b1", returns="VIP_SUCCESS")
         if own.method == "VipConnectRequest":
-            self._told_attributes(own, "FCVI-6.9.3-06")
+            self._told_attributes(own)
         self.both_connected(other)
 
-    def _told_attributes(self, call: Call, requirement: str) -> None:
-        """RemoteViAttribs of a call: those of RESP1 at the originator, of the request at the responder. The VIs of both ends have
-        the same ones.
-        """
+    def _told_attributes(self, call: Call) -> None:
+        """RemoteViAttribs at the originator, which are those of RESP1; the VIs of both ends have the same ones."""
         told, required = call.result().get("RemoteViAttribs"), vi_attributes(self.t)
         for name in ("ReliabilityLevel", "MaxTransferSize", "EnableRdmaWrite", "EnableRdmaRead"):
             seen = told.get(name) if isinstance(told, dict) else None
             if seen is not None:
-                self.t.require(seen == required[name], requirement, f"{name} in RemoteViAttribs", seen, required[name])
+                self.t.require(seen == required[name], "FCVI-6.9.3-06", f"{name} in RemoteViAttribs", seen, required[name])
 
     def settled(self, *calls: Call, within_us: Optional[int] = None) -> None:
         """Wait for these calls. A far side that lost its patience with a slow DUT leaves nothing to judge.
