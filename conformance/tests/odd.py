@@ -60,8 +60,12 @@ class LateDut(RefDut):
 
     @staticmethod
     def _behind(params: dict[str, Any], late: dict[str, Any]) -> bool:
-        """Whether this follows what is still held back: frames of the same Exchange stay in order."""
-        return "hex" in params and params["hex"][32:36] == late["hex"][32:36] and params["hex"][18:20] == late["hex"][18:20]
+        """Whether this follows what is still held back: frames of one side of an Exchange (F_CTL bit 23) stay in order."""
+
+        def side(frame: dict[str, Any]) -> tuple[str, int]:
+            return frame["hex"][32:36], int(frame["hex"][18:20], 16) & 0x80
+
+        return "hex" in params and side(params) == side(late)
 
     def advance(self, us: int) -> None:
         end = self._server.now_us + us

@@ -39,13 +39,8 @@ class SpacedDut(LateDut):
     _BETWEEN_US = 1_500_000
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
-        own = [due for due, m, late in self._late if m == method == "frame" and self._way(params) == self._way(late)]
+        own = [due for due, m, late in self._late if m == method and self._behind(params, late)]
         self.emit_after(max(own) + self._BETWEEN_US - self._server.now_us if own else 1, method, params)
-
-    @staticmethod
-    def _way(frame: dict[str, Any]) -> tuple[str, int]:
-        """OX_ID, and who is the sender."""
-        return frame["hex"][32:36], int(frame["hex"][18:20], 16) & 0x80
 
 
 #: The port takes its frames for sent at once, and its own FCVI_ULP_TIMEOUT for a response begins with them.

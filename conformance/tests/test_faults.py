@@ -35,11 +35,6 @@ def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
     assert fault.requirement in named, (result.reason, named)
 
 
-def test_what_codec_and_monitor_find_alike_is_told_once() -> None:
-    result = run_on(FaultyDut(next(f for f in FAULTS if f.name == "reserved-after-t1")), "C.5.3/after")
-    assert [f.requirement for f in result.findings].count("FCVI-T12-23h") == 1
-
-
 @pytest.mark.parametrize("case", sorted({fault.case for fault in FAULTS}))
 def test_without_the_fault_the_case_passes(case: str) -> None:
     result = run_on(FaultyDut(Fault("none", case, "")), case)

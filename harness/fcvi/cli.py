@@ -18,22 +18,18 @@ def _plain(words: Sequence[str]) -> Optional[Callable[[], int]]:
     take longer than all but large captures do. None: something else."""
     if not words or words[0] not in ("lint", "flows"):
         return None
-    jobs, files = 1, words[1:]
-    if len(files) > 1 and files[0] == "--jobs" and files[1].isascii() and files[1].isdecimal() and len(files[1]) < 4:
-        jobs, files = int(files[1]), files[2:]
-    if not files or jobs < 1 or any(not word or (word.startswith("-") and word != "-") for word in files):
+    from .engine.jobs import jobs_in
+
+    jobs, files = (jobs_in(words[2]), words[3:]) if words[1:2] == ["--jobs"] and len(words) > 2 else (1, words[1:])
+    if jobs is None or not files or any(not word or (word.startswith("-") and word != "-") for word in files):
         return None
     if words[0] == "flows":
-        from .commands import flows
-
-        of_flows = flows.Arguments(files)
-        of_flows.jobs = jobs
-        return lambda: flows.run(of_flows)
-    from .commands import lint
-
-    args = lint.Arguments(files)
+        from .commands import flows as command
+    else:
+        from .commands import lint as command  # type: ignore[no-redef]
+    args = command.Arguments(files)
     args.jobs = jobs
-    return lambda: lint.run(args)
+    return lambda: command.run(args)
 
 
 def _parsed(words: Sequence[str], standards: Callable[[], None]) -> Callable[[], int]:

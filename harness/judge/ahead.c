@@ -262,8 +262,8 @@ static bool watch_own(struct ahead *a, unsigned who)
     return false;
 }
 
-/* A slice of what is done with a thread's own blocks before they are judged; what the other thread may wait
- * for comes first. False: none can be done now. */
+/* A slice of what is done with a thread's own blocks before they are watched: what was read is decoded, then
+ * more is read. False: none can be done now. */
 static bool prepare_some(struct ahead *a, unsigned who)
 {
     struct own *own = &a->own[who];

@@ -21,7 +21,7 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("command", [["fuzz", "--batches", "2"], ["random", "--seed", "1"], ["learn"]], ids=["fuzz", "random", "learn"])
+@pytest.mark.parametrize("command", [["fuzz", "--batches", "2"], ["random", "--seed", "1"], ["learn"]], ids=lambda words: words[0])
 @pytest.mark.parametrize("pics, said", [('{"frobnicate": True}', "unknown PICS item 'frobnicate'"),
                                         ('{"client": 7}', "PICS item client must be true or false, not 7")])  # fmt: skip
 def test_a_wrong_hello_is_refused_in_one_line(

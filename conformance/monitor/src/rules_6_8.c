@@ -56,7 +56,8 @@ static void handle_of_resp3(struct at_hand *s)
 }
 
 /* Table 12. E40: what follows a refusal may repeat its code, also one that is reserved. RESP3 has that of
- * RESP1, its own, or that of RESP2. Of two RESP1, to a request that came twice, it may be either's. */
+ * RESP1, its own, or that of RESP2. Of two RESP1, to a request that came twice, it may be either's. The
+ * breach contradicts no earlier frame: the code alone is wrong. */
 static void reason_repeated(struct at_hand *s)
 {
     const struct setup_facts *u = &s->x->setup;
@@ -69,7 +70,7 @@ static void reason_repeated(struct at_hand *s)
         return;
     const struct fcvi_rule rule = fcvi_reason_rule(reason, true);
     if (rule.requirement != NULL && rule.cls == FCVI_VIOLATION)
-        mon_report(s, DH(s, Reason_Code), reason, rule, u->resp1);
+        mon_report(s, DH(s, Reason_Code), reason, rule, 0);
 }
 
 /* E44 and E43: the frames of one IU carry the same Device_Header. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -13,14 +12,24 @@ from .words import complain, number, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any, Callable, Iterator, Sequence
+    from typing import IO, Any, Callable, Iterator, Optional, Sequence
+
+
+_MOST = 1024
+
+
+def jobs_in(value: str) -> Optional[int]:
+    """A number of jobs; None when it is not."""
+    return number(value, 1, _MOST)
 
 
 def number_of_jobs(value: str) -> int:
     """For the command line."""
-    found = number(value, 1, 1024)
+    found = jobs_in(value)
     if found is None:
-        raise argparse.ArgumentTypeError("must be a number from 1 to 1024")
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"must be a number from 1 to {_MOST}")
     return found
 
 

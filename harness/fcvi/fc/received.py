@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Optional, Sequence, Union
+from dataclasses import dataclass, field
+from typing import Optional, Union
 
 from . import codec, codes, rev1
-from fcvi.engine.results import Finding, TraceFrame
+from fcvi.engine.results import Finding
 
 
 @dataclass(slots=True)
@@ -102,30 +102,6 @@ def kind_of(frame: codec.Frame) -> str:
         command = frame.payload[0] if frame.payload else 0
         return codes.ELS.name_of(command) or f"ELS_{command:02X}"
     return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
-
-
-def believed(frame: codec.Frame, before: Sequence[TraceFrame]) -> list[Finding]:
-    """What the codec found in a frame, by what came before it: RESP2 and RESP3 may repeat the code of the refusal, also one
-    that Table 12 does not give to them (E40). Who saw the whole case knows whether they do.
-    """
-    found = frame.findings
-    if frame.edition or frame.iu not in ("CONNECT_RESP2", "CONNECT_RESP3") or not any(f.erratum == "E40" for f in found):
-        return found
-    if _repeats_a_refusal(frame, before):
-        return found
-    return [replace(f, cls="violation", erratum=None) if f.erratum == "E40" else f for f in found]
-
-
-def _repeats_a_refusal(frame: codec.Frame, before: Sequence[TraceFrame]) -> bool:
-    repeated = (frame.get("FC", "OX_ID"), frame.get("DH", "Reason_Code"))
-    responder = "tester" if frame.iu == "CONNECT_RESP2" else "dut"  # an OX_ID names an Exchange of each port
-    for entry in reversed(before):
-        if entry.sender != responder:
-            continue
-        answer = codec.decode(entry.data)
-        if answer.iu == "CONNECT_RESP1" and answer.get("FC", "OX_ID") == repeated[0]:
-            return bool(answer.get("DH", "CONN_STS")) and answer.get("DH", "Reason_Code") == repeated[1]
-    return False
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:

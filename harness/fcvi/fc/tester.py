@@ -17,7 +17,7 @@ from .second_port import SecondPort
 from .faults import Link
 from .monitor import WHOLE, Monitor
 from fcvi.engine.pixit import Pixit
-from .received import Exchange, Received, believed, check_addresses, kind_of
+from .received import Exchange, Received, check_addresses, kind_of
 from fcvi.engine.results import Finding, TraceFrame
 from .services import Services
 
@@ -197,10 +197,7 @@ class Tester:
         number = len(self.trace)
         breaches = self.monitor.frame(view, number, notification.time_us)
         if view.findings or breaches:
-            found = believed(view, self.trace[:-1])
-            known = {(f.requirement, f.byte, f.bits) for f in found if f.cls != "notice"}
-            breaches = [b for b in breaches if (b.finding.requirement, b.finding.byte, b.finding.bits) not in known]
-            entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in found]
+            entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
             entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
             self.findings.extend(entry.findings)
         if view.iu is not None:

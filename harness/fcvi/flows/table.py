@@ -615,10 +615,10 @@ def given_up(flow: Flow) -> list[Step]:
 
 def _address(raw: bytes) -> Optional[tuple[str, bytes]]:
     """FCVI_NET_ADDRESS (7.2): Host Address as IPv6, Discriminator."""
-    from _socket import AF_INET6, inet_ntop  # socket would load four more modules, which takes longer than a small capture
+    import socket
 
     length = min(raw[3], 128)
-    return inet_ntop(AF_INET6, raw[4:20]), raw[20 : 20 + length]
+    return socket.inet_ntop(socket.AF_INET6, raw[4:20]), raw[20 : 20 + length]
 
 
 def discriminator(raw: bytes) -> str:
