@@ -38,9 +38,10 @@ static const char blanks[] = "                                ";
 
 void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
 {
+    const size_t length = strlen(text);
     FCVI_ASSERT(width < sizeof blanks);
-    put(t, text, strlen(text));
-    put(t, blanks, width - strnlen(text, width));
+    put(t, text, length);
+    put(t, blanks, length < width ? width - length : 0);
 }
 
 void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
@@ -69,15 +70,16 @@ void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width)
 
 void fcvi_say_hex(struct fcvi_text *t, const uint8_t *bytes, size_t length)
 {
+    enum { AT_ONCE = 32 };
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < length; i++) {
-        const char pair[] = {digits[bytes[i] >> 4], digits[bytes[i] & 15], '\0'};
-        if (t->length + sizeof pair <= t->capacity) {
-            memcpy(t->out + t->length, pair, sizeof pair);
-            t->length += 2;
-        } else {
-            fcvi_say(t, "%s", pair);
+    char text[2 * AT_ONCE];
+    for (size_t i = 0; i < length; i += AT_ONCE) {
+        const size_t some = length - i < AT_ONCE ? length - i : AT_ONCE;
+        for (size_t j = 0; j < some; j++) {
+            text[2 * j] = digits[bytes[i + j] >> 4];
+            text[2 * j + 1] = digits[bytes[i + j] & 15];
         }
+        put(t, text, 2 * some);
     }
 }
 
@@ -107,21 +109,34 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
         fcvi_say(t, " (%zu bytes 00h follow)", size - shown);
 }
 
-/* byte, or byte.bits where the field is a part of its bytes */
+/* Digits at the end of a text; returns where they begin. */
+static char *put_before(char *end, unsigned u)
+{
+    do
+        *--end = (char)('0' + u % 10);
+    while ((u /= 10) > 0);
+    return end;
+}
+
+/* byte, or byte.bits where the field is a part of its bytes; put together backwards, since it has so many
+ * parts */
 void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
 {
-    enum { BITS = 7 }; /* columns */
-    unsigned byte = base + field->byte, last = field->size * 8u - 1u;
-    put(t, "  ", 2);
-    fcvi_say_decimal(t, byte, 4);
-    size_t begun = t->length;
+    enum { BYTE = 6, BITS = 7 }; /* columns */
+    char text[BYTE + BITS], bits[BITS];
+    const unsigned last = field->size * 8u - 1u;
+    FCVI_ASSERT(base <= UINT16_MAX); /* and so five digits at most */
+    memset(text, ' ', sizeof text);
+    put_before(text + BYTE, base + field->byte);
     if (field->kind != FCVI_F_BLOB && (field->hi != last || field->lo != 0)) {
-        put(t, ".", 1);
-        fcvi_say_decimal(t, field->hi, 0);
+        char *at = bits + BITS;
+        if (field->hi != field->lo) {
+            at = put_before(at, field->lo);
+            *--at = '-';
+        }
+        at = put_before(at, field->hi);
+        *--at = '.';
+        memcpy(text + BYTE, at, (size_t)(bits + BITS - at));
     }
-    if (t->length > begun && field->hi != field->lo) {
-        put(t, "-", 1);
-        fcvi_say_decimal(t, field->lo, 0);
-    }
-    fcvi_say_padded(t, "", BITS - (t->length - begun));
+    put(t, text, sizeof text);
 }

@@ -6,6 +6,7 @@
 #include "words.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- names of the frame as a whole ---- */
@@ -58,30 +59,58 @@ static void say_two(struct fcvi_text *t, const char *first, const char *second)
 
 /* ---- one value ---- */
 
-static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
-                          const struct fcvi_value *v)
+static void say_name(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)
 {
     fcvi_say_where(t, field, v->base);
     fcvi_say_padded(t, field->name, 28);
     fcvi_say_text(t, " ");
+}
+
+static bool are_zero(const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* all: with a value of zero, too, that has no meaning in words */
+static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
+                          const struct fcvi_value *v, bool all)
+{
     if (field->kind == FCVI_F_BLOB) {
         char words[FCVI_WORDS_MAX];
         size_t length = fcvi_words_of_bytes(v, words);
+        if (!all && length == 0 && are_zero(v->bytes, field->size))
+            return;
+        say_name(t, field, v);
         fcvi_say_bytes(t, v->bytes, field->size);
         if (length > 0 && (v->field == FCVI_INDEX_ADDR_DISCRIM || v->field == FCVI_INDEX_ADDR_REV1_DISCRIM))
             fcvi_say(t, "  \"%.*s\"", (int)length, words);
         else if (length > 0)
             fcvi_say(t, "  %.*s", (int)length, words);
     } else {
-        fcvi_say_number(t, field, v->u);
         const char *meaning = fcvi_meaning(frame, field, v->u);
+        if (!all && v->u == 0 && meaning == NULL)
+            return;
+        say_name(t, field, v);
+        fcvi_say_number(t, field, v->u);
         if (meaning != NULL)
             say_two(t, "  ", meaning);
     }
     fcvi_say_text(t, "\n");
 }
 
-size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
+static void say_rest(struct fcvi_text *t, const char *before, const uint8_t *bytes, size_t length, bool all)
+{
+    if (!all && are_zero(bytes, length))
+        return;
+    fcvi_say_text(t, before);
+    fcvi_say_hex(t, bytes, length);
+    fcvi_say_text(t, "\n");
+}
+
+static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capacity, bool all)
 {
     struct fcvi_text t = {out, capacity, 0};
     struct fcvi_values values;
@@ -101,9 +130,8 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         fcvi_say(&t, ", CRC %s", crc_name(frame->input.crc));
     fcvi_say(&t, "\n");
     if (fcvi_values_of(frame, &values) != 0) {
-        fcvi_say(&t, "     0       bytes                        ");
-        fcvi_say_hex(&t, frame->input.bytes, frame->input.length);
-        fcvi_say(&t, "\n");
+        say_rest(&t, "     0       bytes                        ", frame->input.bytes, frame->input.length,
+                 all);
         return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
@@ -124,15 +152,25 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
         base = v->base;
         bool silent = field->kind == FCVI_F_RSVD && v->u == 0;
         if (!silent)
-            text_of_value(&t, frame, field, v);
+            text_of_value(&t, frame, field, v, all);
     }
     if (values.rest_length > 0) {
-        fcvi_say(&t, " %zu further bytes\n  %4zu       data                         ", values.rest_length,
-                 values.rest_offset);
-        fcvi_say_hex(&t, values.rest, values.rest_length);
-        fcvi_say(&t, "\n");
+        char before[64];
+        snprintf(before, sizeof before, "  %4zu       data                         ", values.rest_offset);
+        fcvi_say(&t, " %zu further bytes\n", values.rest_length);
+        say_rest(&t, before, values.rest, values.rest_length, all);
     }
     return t.length;
+}
+
+size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
+{
+    return print_text(frame, out, capacity, true);
+}
+
+size_t fcvi_print_set(const struct fcvi_frame *frame, char *out, size_t capacity)
+{
+    return print_text(frame, out, capacity, false);
 }
 
 static void json_of_bytes(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)
