@@ -3,6 +3,7 @@
 # other process, no site module (the build writes down which Python it is and where that keeps its packages). -I: nothing of
 # the caller's environment (PYTHONOPTIMIZE, PYTHONHOME) and nothing out of the working directory changes what the suite does.
 # What the caller's PYTHONPATH holds comes last, so that it can replace nothing; the caller's own programs see it as it was.
+# os._exit: main has written everything out, and Python would give back each piece of memory for itself before the system takes all.
 self=$0
 if [ -L "$self" ]; then self=$(readlink -f "$self"); fi
 here=${self%/*}
@@ -12,4 +13,4 @@ here = sys.argv.pop(1)
 sys.path = [here + "/python", here + "/../harness", here + "/..", *sys.path, @PACKAGES@]
 sys.path += [path for path in os.environ.get("PYTHONPATH", "").split(":") if path]
 from conformance.__main__ import main
-sys.exit(main())' "$here" "$@"
+os._exit(main())' "$here" "$@"
