@@ -1,5 +1,7 @@
 #include "calls.h"
 
+#include <arpa/inet.h>
+
 static int32_t offset_of(const struct fcvi_frame *view, const uint8_t *part)
 {
     return part == NULL ? -1 : (int32_t)(part - view->input.bytes);
@@ -74,4 +76,11 @@ size_t calls_judge(struct fcvi_monitor *monitor, const struct fcvi_frame *view, 
         found->count = 0;
     fcvi_monitor_frame(monitor, &seen, found);
     return found == NULL ? 0 : found->count;
+}
+
+_Static_assert(CALLS_ADDRESS == INET6_ADDRSTRLEN, "room for the longest address");
+
+void calls_address(const uint8_t *bytes, char *out)
+{
+    inet_ntop(AF_INET6, bytes, out, CALLS_ADDRESS); /* with room for the longest it cannot fail */
 }

@@ -48,4 +48,8 @@ void calls_follow(struct fcvi_monitor *monitor, const uint8_t *bytes, size_t len
 size_t calls_judge(struct fcvi_monitor *monitor, const struct fcvi_frame *view, uint64_t number,
                    uint64_t time_us, uint32_t network, bool broken, struct fcvi_monitor_findings *found);
 
+/** An IPv6 address of 16 bytes in words. out: room for CALLS_ADDRESS characters, the last a NUL. */
+enum { CALLS_ADDRESS = 46 };
+void calls_address(const uint8_t *bytes, char *out);
+
 #endif
