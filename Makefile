@@ -89,7 +89,7 @@ LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
 include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
-all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
+all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(TEMPLATES) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
      $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
 
 # ---- libraries: codec, reference port and monitor ----
@@ -154,6 +154,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/
 	install -d $(PRIVATE)/build/python
 	install -m 755 $(BUILD)/python/*.so $(PRIVATE)/build/python/
+	install -m 644 $(BUILD)/python/*.compiled $(PRIVATE)/build/python/
 	install -m 755 $(BUILD)/fcvi $(PRIVATE)/build/fcvi
 	install -m 755 $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(PRIVATE)/build/
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
@@ -223,7 +224,7 @@ check-san: $(SAN_TESTS) ## the same under ASan and UBSan
 
 PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/release harness/shims harness/tests harness/case_captures.py conformance fuzz
 check-types: all ## mypy and flake8
-	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
+	PYTHONPATH= MYPYPATH=harness:harness/pytext mypy --config-file setup.cfg harness/fcvi conformance
 	flake8 --config setup.cfg $(PY_DIRS)
 
 check-install: all ## install into a scratch directory and use what is there
@@ -248,13 +249,13 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/pytext/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 20000
 lint: TIDY_NODES := 225000
 TIDY = clang-tidy --quiet $(foreach word,-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES),--extra-arg=$(word))
 check-tidy: $(BUILD)/obj/shims/vipl_calls.h ## clang-tidy and cppcheck
-	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) -I$(<D) 2> /dev/null' tidy
+	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) -I$(<D) -Iharness/ffi -isystem $(PYTHON_INCLUDE) 2> /dev/null' tidy
 	@cppcheck --quiet -j $$(nproc) --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem $(INCLUDES) -I$(<D) $(TIDY_SRC)
 

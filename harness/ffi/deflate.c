@@ -2,22 +2,20 @@
 #include "deflate.h"
 
 #include <isa-l/igzip_lib.h>
-#include <stdlib.h>
 
-enum { LEVEL = 2, ROOM = ISAL_DEF_LVL2_DEFAULT };
+enum { LEVEL = 2 };
 
-size_t calls_deflate(const uint8_t *bytes, size_t length, uint8_t *out, size_t capacity)
+_Static_assert(CALLS_DEFLATE_ROOM >= ISAL_DEF_LVL2_DEFAULT, "room for what ISA-L keeps while it packs");
+
+size_t calls_deflate(const uint8_t *bytes, size_t length, uint8_t *out, size_t capacity, uint64_t *room)
 {
     if (length > UINT32_MAX || capacity > UINT32_MAX)
-        return 0;
-    uint8_t *room = malloc(ROOM);
-    if (room == NULL)
         return 0;
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
     z.level = LEVEL;
-    z.level_buf = room;
-    z.level_buf_size = ROOM;
+    z.level_buf = (uint8_t *)room;
+    z.level_buf_size = CALLS_DEFLATE_ROOM;
     z.gzip_flag = IGZIP_ZLIB;
     z.end_of_stream = 1;
     z.flush = NO_FLUSH;
@@ -26,6 +24,5 @@ size_t calls_deflate(const uint8_t *bytes, size_t length, uint8_t *out, size_t c
     z.next_out = out;
     z.avail_out = (uint32_t)capacity;
     const int status = isal_deflate_stateless(&z);
-    free(room);
     return status == COMP_OK ? z.total_out : 0;
 }

@@ -1,6 +1,7 @@
 /* The frames of a case as a capture and in words. */
 #include "reports.h"
 #include "capture.h"
+#include "eight.h"
 #include "fcvi/codec.h"
 
 #include <string.h>
@@ -76,14 +77,22 @@ static void put(struct brief *b, const char *text, size_t length)
     b->length += length;
 }
 
-static void put_escaped(struct brief *b, const char *text, size_t length)
+static const char *escape_of(char c)
 {
     static const char *const escapes[] = {
         ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"};
+    const unsigned char at = (unsigned char)c;
+    return at < sizeof escapes / sizeof *escapes ? escapes[at] : NULL;
+}
+
+static void put_escaped(struct brief *b, const char *text, size_t length)
+{
+    enum { AT_ONCE = 8 };
     size_t from = 0;
     for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        const char *escape = c < sizeof escapes / sizeof *escapes ? escapes[c] : NULL;
+        while (i + AT_ONCE <= length && eight_markup(eight_at(text + i)) == 0)
+            i += AT_ONCE;
+        const char *escape = i < length ? escape_of(text[i]) : NULL;
         if (escape != NULL) {
             put(b, text + from, i - from);
             put(b, escape, strlen(escape));
@@ -93,33 +102,25 @@ static void put_escaped(struct brief *b, const char *text, size_t length)
     put(b, text + from, length - from);
 }
 
-/* Whether a line of fcvi_print_text ends with a value of zero: a zero digit at its end, and nothing but zeros
- * and the "h" of hexadecimal up to the blank before it. */
-static int is_zero(const char *line, size_t length)
-{
-    if (length == 0 ||
-        (line[length - 1] != '0' && (length < 2 || line[length - 2] != '0' || line[length - 1] != 'h')))
-        return 0;
-    while (length > 0 && (line[length - 1] == '0' || line[length - 1] == 'h'))
-        length--;
-    return length > 0 && line[length - 1] == ' ';
-}
+enum { LONGEST_LINE = 110 };
 
-static void put_fields(struct brief *b, const char *text)
+/* Cuts off the ends of long lines, and the last line break. Returns the length that is left. */
+static size_t cut_lines(char *text, size_t length)
 {
-    enum { LONGEST_LINE = 110 };
-    int some = 0;
-    while (*text != '\0') {
-        const char *end = strchr(text, '\n');
-        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        if (!is_zero(text, length)) {
-            if (some)
-                put(b, "\n", 1);
-            put_escaped(b, text, length < LONGEST_LINE ? length : LONGEST_LINE);
-            some = 1;
-        }
-        text += length + (end != NULL);
+    char *out = text;
+    const char *at = text, *const end = text + length;
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const size_t line = (size_t)((line_end != NULL ? line_end : end) - at);
+        const size_t shown = line < LONGEST_LINE ? line : LONGEST_LINE;
+        if (out != at)
+            memmove(out, at, shown);
+        out += shown;
+        at += line + 1;
+        if (at < end)
+            *out++ = '\n';
     }
+    return (size_t)(out - text);
 }
 
 size_t calls_brief(const struct calls_traced *frames, size_t count, const uint8_t *bytes, int fields,
@@ -131,13 +132,10 @@ size_t calls_brief(const struct calls_traced *frames, size_t count, const uint8_
         const struct fcvi_input input = input_of_traced(f, bytes, FCVI_CRC_ABSENT);
         struct fcvi_frame view;
         fcvi_decode(&input, &view, NULL);
-        fcvi_print_summary(&view, text, sizeof text);
-        put_escaped(&b, text, strlen(text));
+        put_escaped(&b, text, fcvi_print_summary(&view, text, sizeof text));
         put(&b, "", 1);
-        if (fields) {
-            fcvi_print_text(&view, text, sizeof text);
-            put_fields(&b, text);
-        }
+        if (fields)
+            put_escaped(&b, text, cut_lines(text, fcvi_print_set(&view, text, sizeof text)));
         put(&b, "", 1);
         bytes += f->length;
     }

@@ -57,10 +57,10 @@ PHASES: dict[str, Callable[[Points], None]] = {
     "before the first case": lambda p: p.on(evidence.Store, "begin", after=True),
     "in a case": lambda p: p.on(Scenario, "conclude", 4),
     "a trace without its line": lambda p: p.on(evidence, "_case", 4),
-    "between two cases": lambda p: p.on(evidence.Store, "keep", 4, after=True),
+    "between two cases": lambda p: p.on(runner._Finished, "add", 4, after=True),
     "after the last case": lambda p: p.on(interrupt, "hold"),
     "before the report": lambda p: p.on(evidence.Store, "finish"),
-    "in the report": lambda p: p.on(sys.modules["fcvi.report"], "write_in", 4),
+    "in the report": lambda p: p.on(sys.modules["fcvi.report"], "write_in"),
     "while it signs": lambda p: p.on(manifest, "_keygen"),
     "when it is signed": lambda p: p.on(manifest, "sign", after=True),
 }

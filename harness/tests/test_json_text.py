@@ -30,7 +30,8 @@ def test_indented_text_is_that_of_json() -> None:
     for _ in range(5000):
         value = _value(rng, 0)
         for ascii_only in (True, False):
-            assert indented(value, ascii_only) == json.dumps(value, indent=1, ensure_ascii=ascii_only)
+            text = json.dumps(value, indent=1, ensure_ascii=ascii_only)
+            assert indented(value, ascii_only) == text.encode("utf-8", "backslashreplace")
 
 
 def test_separators_are_those_that_were_asked_for() -> None:

@@ -51,7 +51,7 @@ class Scripted(Dut):
             raise DutError("it went away")
 
 
-def recorded(script: list[str], us: Optional[list[int]] = None) -> list[str]:
+def recorded(script: list[str], us: Optional[list[int]] = None) -> bytes:
     """The lines of a reset, a request, and an advance for each word of the script."""
     dut = RecordingDut(Scripted(list(script)))
     dut.reset({})
@@ -66,7 +66,7 @@ def recorded(script: list[str], us: Optional[list[int]] = None) -> list[str]:
 
 def test_nothing_happened_is_a_count_in_the_entry_before() -> None:
     lines = recorded(["", "", "note", "", "answer", "timer", "", "", ""])
-    assert [json.loads(line).get("idle", 0) for line in lines] == [0, 2, 1, 0, 3]
+    assert [json.loads(line).get("idle", 0) for line in lines.splitlines()] == [0, 2, 1, 0, 3]
 
 
 @pytest.mark.parametrize("script, us", [

@@ -40,7 +40,7 @@ class Slow(Counter):
 def played(recorder: RecordingDut) -> PlayerDut:
     """The device of the trace."""
     identity = {"clock": "virtual", "pics": {}, "implementation": "counter", "version": "1"}
-    return PlayerDut([json.loads(line) for line in recorder.take()], identity)
+    return PlayerDut([json.loads(line) for line in recorder.take().splitlines()], identity)
 
 
 def test_a_trace_repeats_how_often_the_link_was_asked() -> None:
@@ -62,7 +62,7 @@ def test_a_trace_repeats_that_the_link_cannot_have_the_port() -> None:
 
 def test_a_link_that_announces_nothing_leaves_no_word_in_a_trace() -> None:
     recorder = RecordingDut(Counter("counter"))
-    assert recorder.joined(PORT) and recorder.take() == []
+    assert recorder.joined(PORT) and recorder.take() == b""
 
 
 class Announced(RefDut):

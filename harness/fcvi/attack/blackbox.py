@@ -44,7 +44,7 @@ class Outcome:
     kind: str = ""
     reason: str = ""
     trace: list[TraceFrame] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # of evidence: all that passed, calls too
+    lines: bytes = b""  # of evidence: all that passed, calls too
 
 
 @dataclass

@@ -20,6 +20,7 @@ from fcvi.engine.files import FileError, Folder, read_file
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
+from fcvi.report.early import Early
 from fcvi.engine.protocol import CALLS_ALONE
 from fcvi.engine.results import RunReport
 from fcvi.engine.jobs import number_of_jobs
@@ -176,6 +177,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
+    if folder is not None:
+        chosen.settle = Early(folder, args.formats, args.certification, args.jobs == 1).settle
     if args.debug:
         from fcvi.dut import debug
 

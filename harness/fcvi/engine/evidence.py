@@ -10,14 +10,13 @@ A run that is cut off (SIGKILL, power) leaves both: what is done can be judged, 
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Optional, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
-from .json_text import indented
+from .json_text import encoder, indented
 from .record import Entry, text_of, unfolded
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
@@ -41,15 +40,17 @@ def stem(ident: str) -> str:
 
 def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names in the report directory, and contents."""
-    yield f"{FOLDER}/{RUN}", encoded(indented(_run(report)) + "\n")
+    yield f"{FOLDER}/{RUN}", indented(_run(report)) + b"\n"
     for result in report.results:
         if result.evidence is not None:
-            yield _trace(result)
+            name, parts = _trace(result)
+            yield name, b"".join(parts)
 
 
-def _trace(result: Result) -> tuple[str, bytes]:
-    lines = [text_of({"trace": _TRACE, "case": result.id}), *(result.evidence or ()), ""]
-    return f"{FOLDER}/{stem(result.id)}.jsonl", "\n".join(lines).encode()
+def _trace(result: Result) -> tuple[str, tuple[bytes, bytes]]:
+    """The name of its file, and what follows each other there."""
+    head = text_of({"trace": _TRACE, "case": result.id}).encode() + b"\n"
+    return f"{FOLDER}/{stem(result.id)}.jsonl", (head, result.evidence or b"")
 
 
 def names(report: RunReport) -> list[str]:
@@ -93,6 +94,7 @@ def _case(result: Result) -> dict[str, Any]:
     return case
 
 
+_line = encoder(", ", ": ")
 _BETWEEN_S = 1.0  # two writings to the disk itself: what the power takes is at most so old
 
 
@@ -116,23 +118,28 @@ class Store:
         try:
             if not resumed:
                 run = {**_run(report), "incomplete": {"selected": list(selected), **options}}
-                self._folder.write(f"{FOLDER}/{RUN}", encoded(indented(run) + "\n"))
+                self._folder.write(f"{FOLDER}/{RUN}", indented(run) + b"\n")
             self._journal = self._folder.append(f"{FOLDER}/{JOURNAL}")
             self._folder.sync([f"{FOLDER}/{RUN}", f"{FOLDER}/{JOURNAL}"])
         except OSError as error:
             self.failed = self.failed or error
 
-    def keep(self, result: Result) -> None:
-        """One case is done. Its trace is on the disk from now on, and no longer in memory."""
+    def keep(self, results: Iterable[Result]) -> None:
+        """These cases are done. Their traces are on the disk from now on, and no longer in memory."""
         if self._journal is None or self.failed is not None:
             return
+        lines: list[str] = []
         try:
-            if result.evidence is not None:
-                name, data = _trace(result)
-                self._folder.write(name, data)
-                self._unsynced.append(name)
-                result.evidence = []
-            os.write(self._journal, encoded(json.dumps(_case(result)) + "\n"))
+            try:
+                for result in results:
+                    if result.evidence is not None:
+                        name, parts = _trace(result)
+                        self._folder.write_case(name, parts)
+                        self._unsynced.append(name)
+                        result.evidence = b""
+                    lines.append(_line(_case(result)) + "\n")
+            finally:
+                os.write(self._journal, encoded("".join(lines)))  # those whose traces are there
             if time.monotonic() - self._synced > _BETWEEN_S:
                 self.sync()
         except OSError as error:
@@ -154,7 +161,7 @@ class Store:
         self.sync()
         if report.interrupted and self._journal is not None:
             return  # the evidence stays as it is: fcvi run --resume goes on
-        self._folder.write(f"{FOLDER}/{RUN}", encoded(indented(_run(report)) + "\n"))
+        self._folder.write(f"{FOLDER}/{RUN}", indented(_run(report)) + b"\n")
         self._folder.sync([f"{FOLDER}/{RUN}"])
         self._folder.remove(f"{FOLDER}/{JOURNAL}")
 

@@ -15,6 +15,7 @@ from .results import Finding, TraceFrame
 
 _OPT_COMMENT, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_EPB_FLAGS, _OPT_SHB_USERAPPL = 1, 2, 9, 2, 4
 _SIDES = ("tester", "dut")
+_LONGEST_COMMENT = 60_000
 
 
 def _option(code: int, value: bytes) -> bytes:
@@ -23,7 +24,8 @@ def _option(code: int, value: bytes) -> bytes:
 
 def _text(words: str) -> bytes:
     """A comment: an option holds less than 64 KiB, and what is no character stays visible as an escape."""
-    return encoded(words)[:60_000].decode("utf-8", "ignore").encode()
+    whole = encoded(words)
+    return whole if len(whole) <= _LONGEST_COMMENT else whole[:_LONGEST_COMMENT].decode("utf-8", "ignore").encode()
 
 
 def _block(kind: int, body: bytes) -> bytes:
@@ -31,9 +33,12 @@ def _block(kind: int, body: bytes) -> bytes:
     return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
 
 
+_SECTION = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+_WRITER = _option(_OPT_SHB_USERAPPL, b"fcvi") + bytes(4)
+
+
 def _section(comment: str) -> bytes:
-    options = _option(_OPT_COMMENT, _text(comment)) + _option(_OPT_SHB_USERAPPL, b"fcvi") + bytes(4)
-    return _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + options)
+    return _block(0x0A0D0D0A, _SECTION + _option(_OPT_COMMENT, _text(comment)) + _WRITER)
 
 
 def _interface(name: str, linktype: int) -> bytes:
@@ -76,7 +81,7 @@ def _interfaces(linktype: int) -> bytes:
 def capture(frames: list[TraceFrame], comment: str, line: Line) -> bytes:
     """The file: one interface for each side with the linktype of the line, findings as comments on the frames that caused them."""
     if line.packets is not None:
-        packets = line.packets(frames, [_comments(frame) for frame in frames])
+        packets = line.packets(frames, _comments)
     else:
         packets = b"".join([_packets(frame, line) for frame in frames])
-    return _section(comment) + _interfaces(line.linktype) + packets
+    return b"".join([_section(comment), _interfaces(line.linktype), packets])

@@ -41,15 +41,16 @@ class Line:
     checksum when the flag is set.
 
     A wire that has many units to write does it a case at a time. packets: the units as Enhanced Packet Blocks of pcapng, given
-    the options that stand before the flags in each. brief: of each unit its summary, and with the flag its fields that are not
-    zero, both escaped for HTML.
+    what makes the options that stand before the flags, for a unit with a note or findings. brief: of each unit its summary, and
+    with the flag its fields that are not zero, both escaped for HTML and each with a NUL behind it; what it gives holds until it is
+    called again.
     """
 
     linktype: int
     captured: Callable[[TraceFrame], Sequence[bytes]]
     decode: Callable[[TraceFrame, bool], View]
-    packets: Optional[Callable[[Sequence[TraceFrame], Sequence[bytes]], bytes]] = None
-    brief: Optional[Callable[[Sequence[TraceFrame], bool], list[tuple[str, str]]]] = None
+    packets: Optional[Callable[[Sequence[TraceFrame], Callable[[TraceFrame], bytes]], bytes]] = None
+    brief: Optional[Callable[[Sequence[TraceFrame], bool], memoryview]] = None
 
 
 def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def _case(
         return runner.error_result(case, ident, str(error))
     pixit = Pixit.from_json(run["pixit"]).slowed(int(entry.get("slower", 1)))
     result = runner.run_variant(player, case, variant, pics, pixit, levels, int(run["seed"]))
-    result.evidence = []  # there is some
+    result.evidence = b""  # there is some
     player.finish()
     if player.mismatch is not None:
         result.verdict, result.qualifier, result.reason = Verdict.ERROR, None, player.mismatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol
 
 if TYPE_CHECKING:
     from .deviation import Outcome
@@ -86,6 +86,25 @@ class Expectation(NamedTuple):
     silence: bool = False
 
 
+class Ladder(Protocol):
+    """The ladder of a case as a report has drawn it."""
+
+    def body(self) -> bytes:
+        """Text for the page."""
+
+
+class Settled(NamedTuple):
+    """What is left of the frames of a plain pass once a report has used them, so that memory does not grow with the run.
+
+    frames: how many there were. capture: the SHA-256 of the capture that was written, where it is wanted. ladder: where there is
+    something to see, and a page to show it.
+    """
+
+    frames: int
+    capture: Optional[str]
+    ladder: Optional[Ladder]
+
+
 @dataclass
 class Result:
     """The outcome of one case variant."""
@@ -115,9 +134,25 @@ class Result:
     untimely: bool = False
     #: How many times as long the timers were, as it was tried again on a busy host.
     slower: int = 1
-    #: What passed between suite and DUT (engine/record.py), a line each, when it was kept; None when the case did not run.
-    evidence: Optional[list[str]] = None
+    #: What passed between suite and DUT (engine/record.py) when it was kept, as lines; None when the case did not run.
+    evidence: Optional[bytes] = None
     protocol: str = ""  # the name of the case's standard; "": the first that is registered
+    settled: Optional[Settled] = None  # frames, log and expectations were let go of
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it passed, and there is nothing to say about it."""
+        return self.verdict is Verdict.PASS and not (self.qualifier or self.reason or self.findings)
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames the case saw."""
+        return len(self.frames) if self.settled is None else self.settled.frames
+
+    def settle(self, capture: Optional[str], ladder: Optional[Ladder]) -> None:
+        """Let go of what the case saw: a report has used it."""
+        self.settled = Settled(len(self.frames), capture, ladder)
+        self.forget()
 
     def forget(self) -> None:
         """Let go of what the case saw: nobody is going to look at it."""
@@ -136,7 +171,7 @@ class Result:
             "findings": [f.as_json() for f in self.findings],
             "virtual_us": self.virtual_us,
             "wall_us": self.wall_us,
-            "frames": len(self.frames),
+            "frames": self.frame_count,
         }
 
 

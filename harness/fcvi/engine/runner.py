@@ -33,6 +33,7 @@ __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_sta
 #: How many times as long the timers are when a case is tried again that the suite's own host may have spoilt.
 _SLOWER = (2, 4)
 _MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
+_TOGETHER, _AT_MOST_S = 16, 0.05  # results that wait for each other, and for how long
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
 
@@ -76,6 +77,7 @@ class RunOptions:
     jitter_us: int = 0  # of this host, once it was measured
     limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
+    settle: Callable[[Result], None] = lambda result: None  # called with each result then: a report may use it at once
     resume: Optional[Resume] = None  # an earlier run that this one ends
     attach_as: str = ""  # what is attached in fact, where that is not the dut itself: a debugger with the device in it
     around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
@@ -270,6 +272,43 @@ class _Worker:
         return result
 
 
+class _Finished:
+    """Results on their way into the evidence and the report.
+
+    Cases of a virtual-time device follow each other within a millisecond, and what is written between two of them costs them the
+    processor's caches. So a few wait for each other, and none for longer than people notice. With a real clock none waits: the next
+    case may take minutes.
+    """
+
+    def __init__(self, options: RunOptions, clock: str, take: Callable[[Result], None]) -> None:
+        self._store, self._settle, self._take = options.store, options.settle, take
+        self._together = _TOGETHER if clock == "virtual" else 1
+        self._waiting: list[Result] = []
+        self._since = time.monotonic()
+
+    def __enter__(self) -> _Finished:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._flush()
+
+    def add(self, result: Result) -> None:
+        """A case is done."""
+        self._waiting.append(result)
+        if len(self._waiting) == self._together or time.monotonic() - self._since > _AT_MOST_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        with interrupt.deferred():  # what is in the evidence is in the report, and the other way round
+            waiting, self._waiting = self._waiting, []
+            if self._store is not None:
+                self._store.keep(waiting)
+            for result in waiting:
+                self._settle(result)
+                self._take(result)
+            self._since = time.monotonic()
+
+
 def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
     """The result of a variant that was not run for a reason of the suite or the attachment."""
     return _result(case, ident, Verdict.ERROR, reason)
@@ -308,12 +347,13 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
         return
     try:
         worker = _Worker(dut, _pics(options, dut), _pixit(options, dut), load_catalogue().levels, options)
-        for case, variant in mine:
-            result = worker.run(case, variant)
-            with interrupt.deferred():  # what is in the evidence is in the report, and the other way round
-                if store is not None:
-                    store.keep(result)
-                hand_over((result, store.failed if store is not None else None))
+
+        def taken(result: Result) -> None:
+            hand_over((result, store.failed if store is not None else None))
+
+        with _Finished(options, dut.clock, taken) as finished:
+            for case, variant in mine:
+                finished.add(worker.run(case, variant))
     finally:
         dut.close()
         if store is not None and store.failed is None:
@@ -414,12 +454,9 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
             _run_parallel(options, left, take)
         else:
             worker = _Worker(dut, pics, pixit, catalogue.levels, options)
-            for case, variant in left:
-                result = worker.run(case, variant)
-                with interrupt.deferred():
-                    if options.store is not None:
-                        options.store.keep(result)
-                    take(result)
+            with _Finished(options, dut.clock, take) as finished:
+                for case, variant in left:
+                    finished.add(worker.run(case, variant))
 
     try:
         try:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Optional
 
 from .attachment import DutError, Reply
+from .json_text import encoder
 from .words import as_json
 
 METHOD_NOT_FOUND = -32601
+readable = encoder(", ", ": ")  # JSON for people
 
 
 class Told(NamedTuple):
@@ -19,7 +21,7 @@ class Told(NamedTuple):
     params: Mapping[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.time_us} us: {self.what} {self.params}"
+        return f"{self.time_us} us: {self.what} {readable(self.params)}"
 
 
 class Unimplemented(Exception):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+import _fcvi_text
+
 from fcvi.engine.words import as_json
 
 from . import build
@@ -31,8 +33,7 @@ _EOF_TEXT = {code: f',"eof":"{name}"' for code, name in NAME_BY_EOF.items()}
 
 def to_text(frame: build.RawFrame) -> str:
     """The params as JSON."""
-    crc = "ok" if frame.crc_ok else "bad"
-    return f'{{"hex":"{frame.data.hex()}","crc":"{crc}"{_SOF_TEXT.get(frame.sof, "")}{_EOF_TEXT.get(frame.eof, "")}}}'
+    return _fcvi_text.frame(frame.data, frame.crc_ok, _SOF_TEXT.get(frame.sof, ""), _EOF_TEXT.get(frame.eof, ""))
 
 
 def has_words(frame: build.RawFrame) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import functools
+from typing import Any, Callable, Sequence
 
+import _fcvi_text
 from _fcvi import ffi, lib
 from fcvi.engine import pcapng
 from fcvi.engine.protocol import Line
@@ -12,7 +14,20 @@ from . import codec
 
 LINKTYPE_FC_2_WITH_FRAME_DELIMS = 225
 _USUAL_BRIEF = 3072  # bytes of text a frame; longer texts are printed twice
-_room = ffi.new_allocator(should_clear_after_alloc=False)
+_MIB = 1 << 20
+_new = ffi.new_allocator(should_clear_after_alloc=False)
+
+
+@functools.lru_cache(maxsize=1)
+def _room(mib: int) -> Any:
+    """Kept from one case to the next: the pages of fresh memory cost more than what is done with them."""
+    return _new("char[]", mib * _MIB)
+
+
+def _texts(needed: int) -> tuple[Any, int]:
+    """Room for texts, and how much there is: at least so many bytes."""
+    mib = needed // _MIB + 1
+    return _room(mib), mib * _MIB
 
 
 def _captured(frame: TraceFrame) -> list[bytes]:
@@ -30,38 +45,25 @@ def _decode_rev1(frame: TraceFrame, checksum: bool) -> codec.Frame:
     return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=codec.EDITION["rev1"])
 
 
-def _in_c(frames: Sequence[TraceFrame], options: Sequence[bytes]) -> tuple[Any, bytes]:
-    """The frames as C takes them, and their bytes one behind the other."""
-    traced = ffi.new("struct calls_traced[]", [
-        (f.time_us, len(f.data), len(o), f.sof, f.eof, codec.CRC_OK if f.crc_ok else codec.CRC_BAD, f.sender == "dut")
-        for f, o in zip(frames, options)
-    ])  # fmt: skip
-    return traced, b"".join([f.data for f in frames])
+def _packets(frames: Sequence[TraceFrame], comments: Callable[[TraceFrame], bytes]) -> bytes:
+    traced, data, options = _fcvi_text.traced(frames, codec.CRC_OK, codec.CRC_BAD, comments)
+    out, room = _texts(len(data) + len(options) + len(frames) * lib.CALLS_BLOCK)
+    at = ffi.cast("uint8_t *", out)
+    return bytes(ffi.buffer(out, lib.calls_packets(_array(traced), len(frames), data, options, at, room)))
 
 
-def _packets(frames: Sequence[TraceFrame], options: Sequence[bytes]) -> bytes:
-    traced, data = _in_c(frames, options)
-    comments = b"".join(options)
-    room = len(data) + len(comments) + len(frames) * lib.CALLS_BLOCK
-    out = _room("uint8_t[]", room)
-    length = lib.calls_packets(traced, len(frames), data, comments, out, room)
-    return bytes(ffi.buffer(out, length))
+def _brief(frames: Sequence[TraceFrame], fields: bool) -> memoryview:
+    traced, data, _ = _fcvi_text.traced(frames, codec.CRC_OK, codec.CRC_BAD, None)
+    out, room = _texts(len(frames) * _USUAL_BRIEF)
+    length = lib.calls_brief(_array(traced), len(frames), data, fields, out, room)
+    if length > room:
+        out, room = _texts(length)
+        length = lib.calls_brief(_array(traced), len(frames), data, fields, out, room)
+    return memoryview(ffi.buffer(out, length))
 
 
-def _brief(frames: Sequence[TraceFrame], fields: bool) -> list[tuple[str, str]]:
-    if not frames:
-        return []
-    traced, data = _in_c(frames, [b""] * len(frames))
-    room = len(frames) * _USUAL_BRIEF
-    while True:
-        out = _room("char[]", room)
-        length = lib.calls_brief(traced, len(frames), data, fields, out, room)
-        if length <= room:
-            break
-        room = length
-    texts = str(ffi.buffer(out, length), "ascii").split("\0")
-    pairs = iter(texts)
-    return list(zip(pairs, pairs))
+def _array(traced: bytes) -> Any:
+    return ffi.from_buffer("struct calls_traced[]", traced)
 
 
 LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode, _packets, _brief)

@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Collection, Iterator
+from typing import Collection, Iterator, Optional, Sequence
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
@@ -34,36 +34,53 @@ def file_name(ident: str) -> str:
 
 
 def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[tuple[str, bytes]]:
-    """Every file that is made from the results: names and contents. Equal results give equal bytes."""
+    """Every file that is made from the results, but for captures that were written early: names and contents. Equal results give
+    equal bytes."""
+    for name, parts in _made(report, formats):
+        yield name, b"".join(parts)
+
+
+def _made(report: RunReport, formats: Collection[str]) -> Iterator[tuple[str, Sequence[bytes]]]:
+    """As derived; what follows each other in a file."""
     if "json" in formats:
-        yield "report.json", encoded(json_report.render(report))
+        yield "report.json", [json_report.render(report)]
     if "junit" in formats:
         from . import junit
 
-        yield "junit.xml", junit.render(report)
+        yield "junit.xml", [junit.render(report)]
     if "tap" in formats:
         from . import tap
 
-        yield "report.tap", encoded(tap.render(report))
+        yield "report.tap", [encoded(tap.render(report))]
     if "sarif" in formats:
         from . import sarif
 
-        yield "report.sarif", encoded(sarif.render(report))
+        yield "report.sarif", [encoded(sarif.render(report))]
     if "text" in formats:
-        yield "report.txt", encoded(text.render(report, verbose=True))
+        yield "report.txt", [encoded(text.render(report, verbose=True))]
     if "html" in formats:
         from . import html
 
-        yield "report.html", encoded(html.render(report))
+        yield "report.html", html.render(report)
     for result in report.results if "pcapng" in formats else ():
-        line = protocol_of(result.protocol).line if result.frames else None
-        if line is not None:
-            comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
-            yield file_name(result.id), capture(_commented(result), comment, line())
+        data = case_capture(result)
+        if data is not None:
+            yield file_name(result.id), [data]
+
+
+def case_capture(result: Result) -> Optional[bytes]:
+    """The capture of a case; None when it has none, or when it was written early."""
+    line = protocol_of(result.protocol).line if result.frames else None
+    if line is None:
+        return None
+    comment = f"{result.id}: {result.verdict.value}. {result.reason}".strip()
+    return capture(_commented(result), comment, line())
 
 
 def _commented(result: Result) -> list[TraceFrame]:
     """The frames with all findings about them: those of the case as well, which come after the frame was taken in."""
+    if not result.findings:
+        return result.frames
     frames = list(result.frames)
     for finding in result.findings:
         if finding.frame is not None and 0 < finding.frame <= len(frames):
@@ -80,6 +97,9 @@ def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]
     from . import certificate, manifest
 
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+    for result in report.results:
+        if result.settled is not None and result.settled.capture is not None:
+            hashes[file_name(result.id)] = result.settled.capture
     for name in ("dut.log", *evidence.names(report)):
         if (directory / name).is_file():
             hashes[name] = certificate.sha256_of(directory / name)
@@ -94,13 +114,14 @@ def write_report(directory: Path, report: RunReport, formats: Collection[str] = 
         (directory / evidence.FOLDER).mkdir(exist_ok=True)
         for name, data in evidence.files(report):
             write_file(directory / name, data)
-    made = derived(report, formats)
+    made = _made(report, formats)
     if report.certification:
-        kept = dict(made)
-        made = iter([*kept.items(), *certificate_files(directory, report, kept).items()])
+        kept = dict(derived(report, formats))
+        files = {**kept, **certificate_files(directory, report, kept)}
+        made = iter([(name, [data]) for name, data in files.items()])
     with opened(directory) as folder:
-        for name, data in made:
-            write_in(folder, name, data)
+        for name, parts in made:
+            write_in(folder, name, *parts)
 
 
 def clear(directory: Path) -> None:

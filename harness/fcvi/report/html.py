@@ -16,8 +16,7 @@ import re
 from pathlib import Path
 from typing import Any, Iterable, Optional
 
-from _fcvi import ffi, lib
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from fcvi.engine.catalogue import load_requirements
@@ -25,13 +24,13 @@ from fcvi.engine.evidence import stem
 from fcvi.engine.files import encoded
 from fcvi.engine.protocol import judging
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, phases, plain, text, words
+from . import explain, ladder, packs, phases, plain, text, words
+from .compiled import Compiled, Templates
 from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
-_PACKED_FULL, _PACKED_ALL = 4 << 20, 6 << 20  # the same of packed ladders
-_IN_A_PACK = 32  # cases; they are unpacked together
+_PACKED_FULL, _PACKED_ALL = 8 << 20, 10 << 20  # the same of packed ladders
 TEMPLATES = Path(__file__).parent / "templates"
 VERDICTS = [v.value for v in WORST] + [NOT_TESTED]
 
@@ -41,6 +40,7 @@ def seconds(us: int) -> str:
     return f"{us / 1e6:.6f}".rstrip("0").rstrip(".") + " s"
 
 
+@functools.lru_cache(maxsize=8192)
 def anchor(ident: str) -> str:
     """The id of a case's element."""
     return "case-" + re.sub("[^A-Za-z0-9._-]", "_", stem(ident))
@@ -55,7 +55,7 @@ def is_web(link: str) -> bool:
 def environment() -> Environment:
     """The templates; everything they print is escaped."""
     env = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=Templates(TEMPLATES), bytecode_cache=Compiled(), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements()}
@@ -85,10 +85,13 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
-def _packed(result: Result, fields: str) -> str:
+def _packed(result: Result, fields: str) -> bytes:
     """The ladder of a plain pass for a pack; fields: "set" (those that are not zero) or "none"."""
+    if result.settled is not None and result.settled.ladder is not None:
+        body = result.settled.ladder.body()
+        return body if fields == "set" else plain.without_fields(body)
     if result.findings:
-        return words.harmless(_ladder(result, fields))
+        return encoded(words.harmless(_ladder(result, fields)))
     return plain.render(result, fields == "set", explain.clauses())
 
 
@@ -112,6 +115,8 @@ def _explained(report: RunReport, group: explain.Group) -> Markup:
 
 
 def _is_empty(result: Result) -> bool:
+    if result.settled is not None:
+        return result.settled.ladder is None
     return not result.frames and not result.findings and not result.log
 
 
@@ -128,31 +133,27 @@ def _details(report: RunReport) -> dict[int, Markup]:
     return found
 
 
-def _deflated(data: bytes) -> bytes:
-    room = len(data) + (len(data) // 65536 + 2) * lib.CALLS_DEFLATE_MORE
-    out = ffi.new("uint8_t[]", room)
-    length = lib.calls_deflate(data, len(data), out, room)
-    if not length:
-        raise MemoryError
-    return bytes(ffi.buffer(out, length))
+def _pack(results: list[Result], fields: str) -> bytes:
+    """The ladders of these passes, packed."""
+    drawn = [r.settled.ladder if r.settled is not None else None for r in results]
+    return (packs.whole(drawn) if fields == "set" else b"") or packs.packed([_packed(r, fields) for r in results])
 
 
-def _packs(results: list[Result]) -> tuple[list[str], dict[int, tuple[int, int]]]:
-    """The ladders of plain passes: packs (texts with a NUL between two, deflated, base64), and where each result's is: (pack,
-    position)."""
-    packs: list[str] = []
+def _packs(results: list[Result]) -> tuple[list[bytes], dict[int, tuple[int, int]]]:
+    """The ladders of plain passes: packs, and where each result's is: (pack, position)."""
+    made: list[bytes] = []
     places: dict[int, tuple[int, int]] = {}
     used = 0
     chosen = [i for i, r in enumerate(results) if _rank(r) == 2 and not _is_empty(r)]
-    for start in range(0, len(chosen), _IN_A_PACK):
+    chosen.sort(key=lambda i: not results[i].is_plain)  # those that may have been packed early come first
+    for start in range(0, len(chosen), packs.IN_A_PACK):
         if used >= _PACKED_ALL:
             break
-        part = chosen[start : start + _IN_A_PACK]
-        texts = [_packed(results[i], "set" if used < _PACKED_FULL else "none") for i in part]
-        packs.append(base64.b64encode(_deflated(encoded("\0".join(texts)))).decode())
-        used += len(packs[-1])
-        places.update({index: (len(packs) - 1, position) for position, index in enumerate(part)})
-    return packs, places
+        part = chosen[start : start + packs.IN_A_PACK]
+        made.append(_pack([results[i] for i in part], "set" if used < _PACKED_FULL else "none"))
+        used += len(made[-1])
+        places.update({index: (len(made) - 1, position) for position, index in enumerate(part)})
+    return made, places
 
 
 def worst(verdicts: Iterable[str]) -> str:
@@ -171,6 +172,20 @@ def _clause_rows(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, 
     ]
 
 
+_MOST_LINKS = 3  # to the cases of a requirement
+
+
+def _requirement_row(q: dict[str, Any]) -> str:
+    """There are a thousand of them, each with six strings to escape: too many for the template engine."""
+    e, cases = plain.escape, q["cases"]
+    links = ", ".join([f'<a href="#{e(anchor(i))}">{e(i)}</a>' for i in cases[:_MOST_LINKS]])
+    more = f" and {len(cases) - _MOST_LINKS} more" if len(cases) > _MOST_LINKS else ""
+    return (
+        f'<tr><th scope="row"><code>{e(q["id"])}</code></th><td>{e(q["level"])}</td>'
+        f'<td class="v {q["verdict"]}">{q["verdict"]}</td><td>{e(q["statement"])}</td><td>{links}{more}</td></tr>'
+    )
+
+
 def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
     """The catalogue by clauses and annexes, each requirement with its verdict and cases."""
     cases: dict[str, list[str]] = {}
@@ -186,7 +201,7 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
              "cases": cases.get(r.id, [])}
         )  # fmt: skip
     return [
-        {"title": title, "requirements": found, "verdict": worst(q["verdict"] for q in found),
+        {"title": title, "count": len(found), "rows": Markup("\n".join(map(_requirement_row, found))), "verdict": worst(q["verdict"] for q in found),
          "tested": sum(q["verdict"] not in (NOT_TESTED, "not-applicable") for q in found),
          "outside": sum(q["verdict"] == "not-applicable" for q in found)}
         for title, found in parts.items()
@@ -219,10 +234,23 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def render(report: RunReport) -> str:
-    """The file."""
+_HERE = "\0"  # where the packs go: behind everything that is a stranger's
+
+
+def render(report: RunReport) -> list[bytes]:
+    """The file, in parts that follow each other: the packs are most of it."""
+    made, page = _page(report)
+    before, _, after = page.rpartition(_HERE)
+    parts = [encoded(words.harmless(before))]
+    for pack in made:
+        parts += [b'<script type="text/plain" class="pack">', pack, b"</script>\n"]
+    return [*parts, encoded(words.harmless(after))]
+
+
+def _page(report: RunReport) -> tuple[list[bytes], str]:
+    """The packs, and the page with a mark in their place."""
     env, verdicts = environment(), requirement_verdicts(report)
-    details, (packs, places) = _details(report), _packs(report.results)
+    details, (made, places) = _details(report), _packs(report.results)
     head = env.get_template("head.html.j2")
     (style, style_hash), (script, script_hash) = asset("style.css"), asset("filter.js")
     word, tone = headline(report)
@@ -235,15 +263,16 @@ def render(report: RunReport) -> str:
         entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
-    return words.harmless(env.get_template("report.html.j2").render(
+    page = env.get_template("report.html.j2").render(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
         parts=_parts(report, verdicts), failed=explain.groups(report),
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,
-        head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=packs,
+        head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=bool(made),
         fragments=Markup(json.dumps(plain.FRAGMENTS).replace("</", "<\\/")),
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
-        style=style, style_hash=style_hash, script=script, script_hash=script_hash,
-    ))  # fmt: skip
+        style=style, style_hash=style_hash, script=script, script_hash=script_hash, here=_HERE,
+    )  # fmt: skip
+    return made, page

@@ -11,6 +11,8 @@ from . import phases
 
 # The verdict of a requirement is the worst of the cases that name it; not-applicable only when all are.
 WORST = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.NOT_APPLICABLE)
+_RANK = {verdict: rank for rank, verdict in enumerate(WORST)}
+_UNSEEN = len(WORST)
 
 
 def requirement_verdicts(report: RunReport) -> dict[str, str]:
@@ -20,18 +22,19 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
     named nine others beside the broken one says nothing against them, so they stay inconclusive. A declared deviation
     lets the case pass; the requirement is broken all the same.
     """
-    seen: dict[str, set[Verdict]] = {}
+    seen: dict[str, int] = {}  # the rank of the worst verdict so far
     for result in report.results:
-        broken = set(result.broken)
         failed = result.verdict is Verdict.FAIL or result.qualifier == "deviation"
+        rank = _RANK[Verdict.INCONCLUSIVE] if failed else _RANK[result.verdict]
         for ident in result.requirements:
-            seen.setdefault(ident, set()).add(Verdict.INCONCLUSIVE if failed and ident not in broken else result.verdict)
+            if rank < seen.get(ident, _UNSEEN) and not (failed and ident in result.broken):
+                seen[ident] = rank
         if failed:
-            for ident in broken:
-                seen.setdefault(ident, set()).add(Verdict.FAIL)
+            for ident in result.broken:
+                seen[ident] = min(_RANK[Verdict.FAIL], seen.get(ident, _UNSEEN))
     for ident in frames_checked(report):
-        seen.setdefault(ident, {Verdict.PASS})
-    return {ident: next(v for v in WORST if v in verdicts).value for ident, verdicts in sorted(seen.items())}
+        seen.setdefault(ident, _RANK[Verdict.PASS])
+    return {ident: WORST[rank].value for ident, rank in sorted(seen.items())}
 
 
 def frames_checked(report: RunReport) -> dict[str, int]:
@@ -81,6 +84,6 @@ def as_json(report: RunReport) -> dict[str, Any]:
     return data
 
 
-def render(report: RunReport) -> str:
+def render(report: RunReport) -> bytes:
     """The file."""
-    return indented(as_json(report), ascii_only=False) + "\n"
+    return indented(as_json(report), ascii_only=False) + b"\n"

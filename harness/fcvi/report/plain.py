@@ -7,15 +7,19 @@ control character each time (FRAGMENTS), which the page replaces when it shows t
 from __future__ import annotations
 
 import functools
-from collections import deque
-from typing import Mapping, Optional, Sequence
+import re
+from operator import itemgetter
+from typing import Mapping, Sequence
 from urllib.parse import quote
 
+import _fcvi_text
 from markupsafe import escape as markup
 
 from fcvi.engine.evidence import stem
+from fcvi.engine.files import encoded
 from fcvi.engine.protocol import Line
 from fcvi.engine.results import Expectation, Result, TraceFrame
+from fcvi.engine.upper import Told, readable
 from . import ladder, words
 
 _LEFT = '<span class="arrow left stimulus"><span class="sr">tester to DUT: </span>'
@@ -41,13 +45,15 @@ FRAGMENTS = {
     "\x16": '<span class="small">continued</span>',
     "\x17": '</td><td class="s">',
 }
+_SAFE = re.compile("[A-Za-z0-9._-]*")  # is itself in a link and in HTML
+_MOST_STEPS = 400  # of a case
+_STEPS = b'\n<details><summary class="small">steps of the case and calls at the DUT</summary><ol class="steps">'
+_END = b"\n</div>"
+_FIELDS = re.compile(rb"\x0f[^\x11]*\x11")
 _HEAD = (
     '<thead><tr><th scope="col" class="t">Time</th><th scope="col" class="e">Expected</th>'
     '<th scope="col">Seen</th></tr></thead><tbody>'
 )
-
-
-_KEPT_LEFT, _LOST_LEFT, _KEPT_RIGHT, _LOST_RIGHT = "\x03", "\x04", "\x06", "\x07"
 
 
 def escape(text: object) -> str:
@@ -58,14 +64,6 @@ def escape(text: object) -> str:
     if "&" in plain or "<" in plain or ">" in plain or '"' in plain or "'" in plain:
         return str(markup(plain))
     return plain
-
-
-def _escaped(lines: Sequence[object]) -> Sequence[str]:
-    """As escape, of each: they are escaped together where none has a control character, which then can stand between them."""
-    texts = [str(line) for line in lines]
-    if not "".join(texts).isprintable():
-        return [escape(text) for text in texts]
-    return str(markup("\0".join(texts))).split("\0")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,35 +80,31 @@ def _awaited(what: str, requirement: str, clause: str, arrow: bool) -> str:
 _time = functools.lru_cache(maxsize=4096)(words.duration)
 
 
-def _brief(frames: Sequence[TraceFrame], line: Line, fields: bool) -> list[tuple[str, str]]:
-    """Summary and fields of each frame, escaped."""
+def _brief(frames: Sequence[TraceFrame], line: Line, fields: bool) -> bytes | memoryview:
+    """Summary and fields of each frame, escaped, each with a NUL behind it."""
     if line.brief is not None:
         return line.brief(frames, fields)
     views = [line.decode(frame, False) for frame in frames]
-    return [(escape(view.summary()), escape(ladder.not_zero(view.text())) if fields else "") for view in views]
+    texts = [(escape(view.summary()), escape(ladder.not_zero(view.text())) if fields else "") for view in views]
+    return encoded("".join([f"{summary}\0{shown}\0" for summary, shown in texts]))
 
 
-def _rows(result: Result, fields: bool, clauses: Mapping[str, str]) -> tuple[list[str], int]:
+def _rows(result: Result, fields: bool, clauses: Mapping[str, str]) -> tuple[bytes, int]:
     """The rows of the ladder, and how many were left off."""
     line = ladder.wire_of(result) if result.frames else None
-    count = len(result.frames) if line is not None else 0
-    owed: dict[int, Expectation] = {}
-    for expectation in result.expectations:
-        for number in expectation.frames:
-            owed[number] = expectation
-    waited = (e for e in result.expectations if not e.frames and e.after <= count)
-    beside = deque(sorted(waited, key=lambda e: e.after))
-    briefs = _brief(result.frames[: ladder.MOST_ROWS], line, fields) if line is not None else []
-    left_off = max(0, count + len(beside) - ladder.MOST_ROWS)
-    rows: list[str] = []
-    for number in range(count + 1):
-        if number and len(rows) < ladder.MOST_ROWS:
-            rows.append(_of_frame(number, result.frames[number - 1], briefs[number - 1], owed.get(number), fields, clauses))
-        while beside and beside[0].after == number and len(rows) < ladder.MOST_ROWS:
-            rows.append(_of_silence(beside.popleft(), clauses))
-        if len(rows) == ladder.MOST_ROWS:
-            break
-    return rows, left_off
+    frames = result.frames if line is not None else []
+    owed: dict[int, str] = {}
+    beside: list[tuple[int, str]] = []
+    for e in result.expectations:
+        if e.frames:
+            what = _awaited(e.words, e.requirement, clauses.get(e.requirement, ""), not e.silence)
+            owed.update(zip(e.frames, (what, *["\x16"] * len(e.frames))))
+        elif e.after <= len(frames):
+            beside.append((e.after, _of_silence(e, clauses)))
+    beside.sort(key=itemgetter(0))
+    brief = _brief(frames[: ladder.MOST_ROWS], line, fields) if line is not None else b""
+    rows = _fcvi_text.rows(frames, brief, owed, beside, fields, ladder.MOST_ROWS, escape)
+    return rows, max(0, len(frames) + len(beside) - ladder.MOST_ROWS)
 
 
 def _of_silence(e: Expectation, clauses: Mapping[str, str]) -> str:
@@ -119,49 +113,56 @@ def _of_silence(e: Expectation, clauses: Mapping[str, str]) -> str:
     return f"\x01{_time(e.time_us)}\x05{what}\x17{seen}\x12"
 
 
-def _of_frame(
-    number: int, frame: TraceFrame, brief: tuple[str, str], owed: Optional[Expectation], fields: bool, clauses: Mapping[str, str]
-) -> str:
-    name, _, summary = brief[0].partition(" ")
-    note = f" \x14({escape(frame.note)})\x0e" if frame.note else ""
-    shown = f"\x0f{number}\x10{brief[1]}\x11" if fields else ""
-    end = f"\x08{number}: {summary}\x0e{note}{shown}\x12"
-    if frame.sender == "tester":
-        return f"\x01{_time(frame.time_us)}\x02{name}{_LOST_LEFT if frame.lost else _KEPT_LEFT}{name}{end}"
-    if owed is None:
-        what = "\x15"
-    else:
-        said = owed.words if number == owed.frames[0] else "continued"
-        what = _awaited(said, owed.requirement, clauses.get(owed.requirement, ""), not owed.silence)
-    return f"\x01{_time(frame.time_us)}\x05{what}{_LOST_RIGHT if frame.lost else _KEPT_RIGHT}{name}{end}"
+def _link(name: str) -> str:
+    """A link to a file beside the page."""
+    if _SAFE.fullmatch(name):
+        return f'<a href="{name}">{name}</a>'
+    return f'<a href="{escape(quote(name))}">{escape(name)}</a>'
 
 
-def render(result: Result, fields: bool, clauses: Mapping[str, str]) -> str:
+@functools.lru_cache(maxsize=1024)
+def _required(requirements: tuple[str, ...]) -> str:
+    """The requirements of a case, which its variants share."""
+    return (
+        f'<details><summary class="small">{len(requirements)} requirements</summary>'
+        f'<p class="small">{escape(", ".join(requirements))}</p></details>'
+    )
+
+
+def render(result: Result, fields: bool, clauses: Mapping[str, str]) -> bytes:
     """The body of a case without findings, to be packed. fields: whether each frame shows its own."""
+    return b"".join(parts_of(result, fields, clauses))
+
+
+def parts_of(result: Result, fields: bool, clauses: Mapping[str, str]) -> list[bytes]:
+    """As render, in parts that follow each other."""
     rows, left_off = _rows(result, fields, clauses)
     ident = escape(result.id)
-    name = stem(result.id) + ".pcapng"
-    capture = f'Capture: <a href="{escape(quote(name))}">{escape(name)}</a>. ' if result.frames else ""
+    capture = f"Capture: {_link(stem(result.id) + '.pcapng')}. " if result.frames else ""
     errata = f" Errata: {escape(', '.join(result.errata))}." if result.errata else ""
-    parts = [
+    before = (
         f'<div class="body">\n<p class="small">{capture}DUT time {words.duration(result.virtual_us)}.{errata}</p>\n'
-        f'<details><summary class="small">{len(result.requirements)} requirements</summary>'
-        f'<p class="small">{escape(", ".join(result.requirements))}</p></details>'
-    ]
+        f"{_required(tuple(result.requirements))}"
+    )
+    behind = ""
     if rows:
-        parts.append(
-            f'<table class="ladder"><caption>Ladder of {ident}: the DUT is on the left of each diagram, '
-            f"the tester on the right.</caption>{_HEAD}"
+        before += (
+            f'\n<table class="ladder"><caption>Ladder of {ident}: the DUT is on the left of each diagram, '
+            f"the tester on the right.</caption>{_HEAD}\n"
         )
-        parts += rows
-        parts.append("</tbody></table>")
+        behind = "\n</tbody></table>"
     if left_off:
-        parts.append(f'<p class="small">{left_off} more rows are in the capture.</p>')
+        behind += f'\n<p class="small">{left_off} more rows are in the capture.</p>'
+    parts = [encoded(before), rows, encoded(behind)]
     if fields and result.log:
-        steps = "".join([f"<li>{line}</li>" for line in _escaped(result.log[:400])])
-        title = "steps of the case and calls at the DUT"
-        parts.append(f'<details><summary class="small">{title}</summary><ol class="steps">{steps}</ol></details>')
-    return "\n".join(parts) + "\n</div>"
+        parts += [_STEPS, _fcvi_text.items(result.log[:_MOST_STEPS], Told, escape, readable), b"</ol></details>"]
+    return [*parts, _END]
+
+
+def without_fields(body: bytes) -> bytes:
+    """What render gives without fields, made of what it gives with them."""
+    before, steps, _ = body.partition(_STEPS)
+    return _FIELDS.sub(b"", before + _END if steps else before)
 
 
 def article(result: Result, place: tuple[int, int], anchor: str) -> str:

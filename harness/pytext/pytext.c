@@ -1,0 +1,112 @@
+/* Text that grows. */
+#include "pytext.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROOM = 1 << 16, KEPT_ROOM = 1 << 22 };
+
+static bool has_room(struct pytext *t, size_t more)
+{
+    if (t->failed || more > SIZE_MAX / 4 - t->length) {
+        t->failed = true;
+        return false;
+    }
+    if (t->length + more <= t->room)
+        return true;
+    size_t room = t->room != 0 ? t->room : FIRST_ROOM;
+    while (room < t->length + more)
+        room *= 2;
+    char *at = realloc(t->at, room);
+    if (at == NULL) {
+        t->failed = true;
+        return false;
+    }
+    t->at = at;
+    t->room = room;
+    return true;
+}
+
+void pytext_put(struct pytext *t, const char *bytes, size_t length)
+{
+    if (length == 0 || !has_room(t, length))
+        return;
+    memcpy(t->at + t->length, bytes, length);
+    t->length += length;
+}
+
+void pytext_put_string(struct pytext *t, const char *string)
+{
+    pytext_put(t, string, strlen(string));
+}
+
+int pytext_put_words(struct pytext *t, PyObject *words)
+{
+    if (PyUnicode_Check(words) && PyUnicode_IS_COMPACT_ASCII(words)) {
+        pytext_put(t, PyUnicode_DATA(words), (size_t)PyUnicode_GET_LENGTH(words));
+        return 0;
+    }
+    PyObject *bytes = PyUnicode_AsEncodedString(words, "utf-8", "backslashreplace");
+    if (bytes == NULL)
+        return -1;
+    pytext_put(t, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    return 0;
+}
+
+void pytext_put_number(struct pytext *t, int64_t number)
+{
+    char digits[24];
+    char *at = digits + sizeof digits;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do
+        *--at = (char)('0' + left % 10);
+    while ((left /= 10) != 0);
+    if (number < 0)
+        *--at = '-';
+    pytext_put(t, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* The digits behind the point, without the zeros at their end. */
+static void put_fraction(struct pytext *t, uint64_t part, unsigned digits)
+{
+    char text[8] = ".";
+    if (part == 0)
+        return;
+    for (unsigned i = digits; i > 0; i--, part /= 10)
+        text[i] = (char)('0' + part % 10);
+    while (text[digits] == '0')
+        digits--;
+    pytext_put(t, text, digits + 1);
+}
+
+void pytext_put_duration(struct pytext *t, int64_t us)
+{
+    const uint64_t all = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
+    if (us < 0)
+        pytext_put(t, "-", 1);
+    const uint64_t unit = all < 1000 ? 1 : all < 1000000 ? 1000 : 1000000;
+    pytext_put_number(t, (int64_t)(all / unit));
+    put_fraction(t, all % unit, unit == 1000 ? 3 : 6);
+    pytext_put_string(t, unit == 1 ? " us" : unit == 1000 ? " ms" : " s");
+}
+
+PyObject *pytext_take(struct pytext *t)
+{
+    PyObject *taken = NULL;
+    if (t->failed)
+        PyErr_NoMemory();
+    else
+        taken = PyBytes_FromStringAndSize(t->at, (Py_ssize_t)t->length);
+    if (t->room > KEPT_ROOM)
+        pytext_free(t);
+    t->length = 0;
+    t->failed = false;
+    return taken;
+}
+
+void pytext_free(struct pytext *t)
+{
+    free(t->at);
+    *t = (struct pytext){0};
+}

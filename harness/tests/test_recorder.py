@@ -1,0 +1,206 @@
+"""The lines that the recorder writes in C, held against what Python's own encoder makes of the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import deque
+from typing import Any, Optional
+
+import pytest
+
+import _fcvi_text
+from fcvi.engine.attachment import Dut, DutError, HostError, Notification, Reply, Unavailable
+from fcvi.engine.record import RecordingDut, text_of
+from fcvi.engine.upper import Told, readable
+from fcvi.fc.build import RawFrame
+from fcvi.report import plain
+from fcvi.fc.notation import EOF_BY_NAME, SOF_BY_NAME, to_params
+
+_TEXTS = (
+    "", "plain", "a" * 70, 'a"b\\c', "\u00e9\u2028\x01", "\ud800", "\U0001f600", "x" * 15 + "\x7f", "\t\n\r\b\f", "0" * 8 + '"',
+)  # fmt: skip
+
+
+class Word(str):
+    """A class of one's own."""
+
+
+def value(rng: random.Random, depth: int = 0) -> Any:
+    """Any value of JSON, and some that are of other classes."""
+    kind = rng.randrange(11 if depth < 4 else 7)
+    if kind < 2:
+        return rng.choice([None, True, False, Word('w"'), 1.5, -0.0, 1e300])
+    if kind < 4:
+        return rng.choice([0, -1, 2**63 - 1, -(2**63), 2**63, 10**30, rng.randrange(-5, 10**9)])
+    if kind < 7:
+        return rng.choice(_TEXTS)
+    inner = [value(rng, depth + 1) for _ in range(rng.randrange(4))]
+    if kind == 7:
+        return inner
+    if kind == 8:
+        return tuple(inner)
+    return {rng.choice([rng.choice(_TEXTS) + str(i), i] if kind == 10 else [f"n{i}"]): v for i, v in enumerate(inner)}
+
+
+class Device(Dut):
+    """Says what it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spec = self.implementation = self.version = "x"
+        self.clock, self.pics = "virtual", {}
+        self.answer: Any = None
+        self.says: list[Notification] = []
+        self.fault: Optional[BaseException] = None
+
+    def _do(self) -> None:
+        self.inbox.extend(self.says)
+        self.says = []
+        if self.fault is not None:
+            raise self.fault
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        self._do()
+        params["seen"] = True  # what is noted is what was asked
+        return Reply(method, True, self.answer, None, 3)
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._do()
+
+    def send_frame(self, frame: Any) -> None:
+        self._do()
+
+    def advance(self, us: int) -> None:
+        self._do()
+        self.now_us += us
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.inbox.clear()
+        self.now_us = 0
+        self._do()
+
+    def restart(self) -> None:
+        self.now_us, self.version = 7, "y"
+
+    def close(self) -> None:
+        pass
+
+
+def test_values_are_those_of_python() -> None:
+    rng = random.Random(1)
+    device = Device()
+    dut = RecordingDut(device)
+    for _ in range(4000):
+        asked, device.answer = {"v": value(rng)}, {"r": value(rng)}
+        before = text_of(asked)
+        dut.reset({})
+        dut.request("mem.read", asked)
+        device.says = notes = [Notification(rng.choice(_TEXTS), {"n": value(rng)}, i, 2) for i in range(rng.randrange(1, 3))]
+        dut.advance(0)
+        assert device.inbox == deque(notes)
+        said = ",".join([f"[{text_of(n.method)},{text_of(n.params)},{n.earliest_us},2]" for n in notes])
+        assert dut.take().decode("ascii").splitlines()[1:] == [
+            f'{{"op":"request","n":1,"method":"mem.read","params":{before},"now":0,'
+            f'"done":[[1,{{"result":{text_of(device.answer)}}},3]]}}',
+            f'{{"op":"advance","us":0,"now":0,"notes":[{said}]}}',
+        ]
+
+
+@pytest.mark.parametrize("sof", [*SOF_BY_NAME.values(), 0])
+@pytest.mark.parametrize("eof", [*EOF_BY_NAME.values(), 0])
+def test_frames_are_their_params(sof: int, eof: int) -> None:
+    for length in (0, 1, 24, 2136):
+        for crc_ok in (True, False):
+            frame = RawFrame(bytes(i * 7 % 256 for i in range(length)), sof, eof, crc_ok)
+            assert json.loads(frame.text()) == to_params(frame) and " " not in frame.text()
+            dut = RecordingDut(Device())
+            dut.send_frame(frame)
+            assert json.loads(dut.take()) == {"op": "notify", "method": "frame", "params": to_params(frame), "now": 0}
+
+
+@pytest.mark.parametrize("fault, noted", [
+    (DutError('it said "no"'), {"error": 'it said "no"'}), (HostError("late"), {"error": "late"}),
+    (Unavailable("not here"), {"unavailable": "not here"}),
+])  # fmt: skip
+def test_what_a_device_raises_is_noted_and_goes_on(fault: Exception, noted: dict[str, str]) -> None:
+    device = Device()
+    dut = RecordingDut(device)
+    device.fault = fault
+    frame = RawFrame(bytes(24), 0x2E, 0x42)
+    for work in (
+        lambda: dut.request("m", {}), lambda: dut.advance(0), lambda: dut.advance(5), lambda: dut.send_frame(frame),
+        lambda: dut.notify("link", {"state": "up"}), lambda: dut.reset({"a": 1}), lambda: dut.joined({"p": 1}),
+        lambda: dut.streams("accept", False),
+    ):  # fmt: skip
+        device.joined = device.streams = lambda *_: device._do()  # type: ignore[method-assign, assignment]
+        with pytest.raises(type(fault)) as caught:
+            work()
+        assert caught.value is fault
+        [line] = dut.take().splitlines()
+        entry = json.loads(line)
+        assert {name: entry[name] for name in noted} == noted and entry["now"] == 0
+
+
+def test_other_exceptions_leave_no_line_and_spoil_none() -> None:
+    device = Device()
+    dut = RecordingDut(device)
+    dut.reset({})
+    dut.advance(0)
+    device.fault = KeyboardInterrupt()
+    for work in (lambda: dut.request("m", {}), lambda: dut.advance(1), lambda: dut.send_frame(RawFrame(bytes(24), 0, 0))):
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    device.fault = None
+    dut.advance(0)
+    assert [json.loads(line) for line in dut.take().splitlines()] == [{"op": "reset", "params": {}, "now": 0, "idle": 2}]
+
+
+def test_what_cannot_be_written_leaves_no_part_of_a_line() -> None:
+    device = Device()
+    dut = RecordingDut(device)
+    dut.advance(1)
+    endless: list[Any] = []
+    endless.append(endless)
+    for odd in (object(), {1, 2}, endless):
+        with pytest.raises((TypeError, RecursionError)):
+            dut.request("m", {"v": odd})
+        device.answer = {"r": odd}
+        with pytest.raises((TypeError, RecursionError)):
+            dut.request("m", {})
+    assert [json.loads(line)["op"] for line in dut.take().splitlines()] == ["advance"]
+
+
+def test_times_are_the_devices() -> None:
+    device = Device()
+    dut = RecordingDut(device)
+    dut.advance(5)
+    assert (dut.now_us, dut.next_us, dut.knows_next) == (5, None, False)
+    device.next_us, device.knows_next = 9, True
+    dut.advance(0)
+    assert (dut.next_us, dut.knows_next) == (9, True)
+    assert json.loads(dut.take().splitlines()[-1]) == {"op": "advance", "us": 0, "now": 5, "next": 9}
+    dut.restart()
+    assert (dut.now_us, dut.version) == (7, "y")
+
+
+def test_without_a_device_every_method_says_so() -> None:
+    bare = _fcvi_text.Recorder()
+    assert bare.take() == b""
+    for work in (
+        lambda: bare.request("m", {}), lambda: bare.advance(0), lambda: bare.send_frame(None), lambda: bare.asked("{"),
+        lambda: bare.asked_to_reset("{"), bare.came, lambda: bare.came_to_nothing(ValueError()), bare.mirrored,
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="no device is recorded"):
+            work()
+
+
+def test_steps_are_their_words() -> None:
+    """In the page they are written in C, in the text report by their class."""
+    rng = random.Random(2)
+    for _ in range(2000):
+        told = Told(rng.randrange(10**12), rng.choice([t for t in _TEXTS if t != "\ud800"]), {"v": value(rng)})
+        odd = rng.choice([*_TEXTS, "<&>'" * 5])
+        shown = "".join([f"<li>{plain.escape(words)}</li>" for words in (str(told), odd)])
+        found = _fcvi_text.items([told, odd], Told, plain.escape, readable)
+        assert found == shown.encode("utf-8", "backslashreplace")
