@@ -46,17 +46,17 @@ static int is_of_device(PyObject *frame, const struct pytext_names *names)
 /* Appends the bytes of an object, and says how many. */
 static int put_bytes(struct pytext *t, PyObject *bytes, uint32_t *length)
 {
-    char *at = NULL;
-    Py_ssize_t size = 0;
-    if (bytes == NULL || PyBytes_AsStringAndSize(bytes, &at, &size) != 0)
+    Py_buffer view;
+    if (bytes == NULL || PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) != 0)
         return -1;
-    if (size > UINT32_MAX) {
+    const bool fits = view.len <= UINT32_MAX;
+    if (fits)
+        pytext_put(t, view.buf, (size_t)view.len);
+    else
         PyErr_SetString(PyExc_OverflowError, "a frame is too long");
-        return -1;
-    }
-    pytext_put(t, at, (size_t)size);
-    *length = (uint32_t)size;
-    return 0;
+    *length = (uint32_t)view.len;
+    PyBuffer_Release(&view);
+    return fits ? 0 : -1;
 }
 
 struct traced {
@@ -469,36 +469,43 @@ static char nibble(unsigned value)
     return (char)(value + (value > 9 ? 'a' - 10 : '0'));
 }
 
-PyObject *pytext_frame(PyObject *module, PyObject *const *given, Py_ssize_t count)
+/* sof, eof: members with a comma before each */
+static PyObject *frame_text(const Py_buffer *data, bool crc_ok, const char *sof, const char *eof)
 {
-    (void)module;
-    if (count != 4 || !PyBytes_Check(given[0]) || !PyUnicode_Check(given[2]) || !PyUnicode_Check(given[3])) {
-        PyErr_SetString(PyExc_TypeError, "frame(data, crc_ok, sof, eof)");
-        return NULL;
-    }
-    const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(given[0]);
-    const Py_ssize_t length = PyBytes_GET_SIZE(given[0]);
-    const int crc_ok = PyObject_IsTrue(given[1]);
-    const char *sof = PyUnicode_AsUTF8(given[2]), *eof = PyUnicode_AsUTF8(given[3]);
-    if (crc_ok < 0 || sof == NULL || eof == NULL)
-        return NULL;
-    const char *end = crc_ok ? "\",\"crc\":\"ok\"" : "\",\"crc\":\"bad\"";
     static const char begin[] = "{\"hex\":\"";
-    const size_t all = sizeof begin - 1 + 2 * (size_t)length + strlen(end) + strlen(sof) + strlen(eof) + 1;
+    const unsigned char *bytes = data->buf;
+    const char *end = crc_ok ? "\",\"crc\":\"ok\"" : "\",\"crc\":\"bad\"";
+    const size_t all = sizeof begin - 1 + 2 * (size_t)data->len + strlen(end) + strlen(sof) + strlen(eof) + 1;
     PyObject *text = PyUnicode_New((Py_ssize_t)all, 127);
     if (text == NULL)
         return NULL;
     char *at = PyUnicode_DATA(text);
     at = (char *)memcpy(at, begin, sizeof begin - 1) + sizeof begin - 1;
-    for (Py_ssize_t i = 0; i < length;
-         i++) { /* one behind the other, so that the compiler does many at once */
-        at[2 * i] = nibble(data[i] >> 4);
-        at[2 * i + 1] = nibble(data[i] & 15);
+    for (Py_ssize_t i = 0; i < data->len; i++) { /* so that the compiler does many at once */
+        at[2 * i] = nibble(bytes[i] >> 4);
+        at[2 * i + 1] = nibble(bytes[i] & 15);
     }
-    at += 2 * length;
+    at += 2 * data->len;
     at = (char *)memcpy(at, end, strlen(end)) + strlen(end);
     at = (char *)memcpy(at, sof, strlen(sof)) + strlen(sof);
     at = (char *)memcpy(at, eof, strlen(eof)) + strlen(eof);
     *at = '}';
+    return text;
+}
+
+PyObject *pytext_frame(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 4 || !PyUnicode_Check(given[2]) || !PyUnicode_Check(given[3]) ||
+        !PyUnicode_IS_ASCII(given[2]) || !PyUnicode_IS_ASCII(given[3])) {
+        PyErr_SetString(PyExc_TypeError, "frame(data, crc_ok, sof, eof)");
+        return NULL;
+    }
+    const int crc_ok = PyObject_IsTrue(given[1]);
+    Py_buffer data;
+    if (crc_ok < 0 || PyObject_GetBuffer(given[0], &data, PyBUF_SIMPLE) != 0)
+        return NULL;
+    PyObject *text = frame_text(&data, crc_ok != 0, PyUnicode_AsUTF8(given[2]), PyUnicode_AsUTF8(given[3]));
+    PyBuffer_Release(&data);
     return text;
 }

@@ -14,7 +14,8 @@ from fcvi.engine.attachment import Dut, DutError, HostError, Notification, Reply
 from fcvi.engine.record import RecordingDut, text_of
 from fcvi.engine.upper import Told, readable
 from fcvi.fc.build import RawFrame
-from fcvi.report import plain
+from fcvi.engine.results import TraceFrame
+from fcvi.report import plain, words
 from fcvi.fc.notation import EOF_BY_NAME, SOF_BY_NAME, to_params
 
 _TEXTS = (
@@ -116,6 +117,7 @@ def test_frames_are_their_params(sof: int, eof: int) -> None:
             assert json.loads(frame.text()) == to_params(frame) and " " not in frame.text()
             dut = RecordingDut(Device())
             dut.send_frame(frame)
+            assert RawFrame(bytearray(frame.data), sof, eof, crc_ok).text() == frame.text()  # type: ignore[arg-type]
             assert json.loads(dut.take()) == {"op": "notify", "method": "frame", "params": to_params(frame), "now": 0}
 
 
@@ -204,3 +206,15 @@ def test_steps_are_their_words() -> None:
         shown = "".join([f"<li>{plain.escape(words)}</li>" for words in (str(told), odd)])
         found = _fcvi_text.items([told, odd], Told, plain.escape, readable)
         assert found == shown.encode("utf-8", "backslashreplace")
+
+
+def test_times_in_rows_are_those_of_people() -> None:
+    """Written in C, as words.duration says them."""
+    times = [0, 1, 999, 1000, 1001, 1010, 1500, 999_999, 1_000_000, 1_000_001, 1_100_000, 12_345_678, 10**12, 2**53]
+    frames = [TraceFrame(us, "dut", b"", 0, 0) for us in times]
+    found = _fcvi_text.rows(frames, b"NAME rest\0fields\0" * len(frames), {1: "awaited"}, [(0, "row")], True, 10, plain.escape)
+    rows = found.decode().split("\n")
+    assert len(rows) == 10 and rows[0] == "row" and "\x05awaited\x06NAME\x081: rest\x0e\x0f1\x10fields\x11\x12" in rows[1]
+    shown = [_fcvi_text.rows([f], b"N\0\0", {}, [], False, 1, plain.escape).decode() for f in frames]
+    assert shown == [f"\x01{words.duration(us)}\x05\x15\x06N\x081: \x0e\x12" for us in times]
+    assert _fcvi_text.rows(frames, b"", {}, [], False, 1, plain.escape).decode() == "\x010 us\x05\x15\x06\x081: \x0e\x12"
