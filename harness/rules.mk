@@ -138,6 +138,14 @@ $(PYTEXT): $(call objects,$(BUILD)/obj,$(PYTEXT_SRC))
 	$(CC) -shared $(HARDEN_LINK) $(LDFLAGS) $^ -o "$(@D)/_fcvi_text$$suffix"
 	@touch $@
 
+# the same under the sanitizers
+PYTEXT_SAN := $(BUILD)/san/python/.text
+$(PYTEXT_SAN): $(PYTEXT_SRC) $(wildcard harness/pytext/*.h harness/ffi/*.h) $(EXTENSION)
+	@mkdir -p $(@D)
+	suffix=$$($(PYTHON) -I -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))') && \
+	$(SAN_CC) -fPIC -shared -Iharness/ffi -isystem $(PYTHON_INCLUDE) $(PYTEXT_SRC) -o "$(@D)/_fcvi_text$$suffix"
+	@touch $@
+
 # the templates of the page, compiled
 TEMPLATES := $(BUILD)/python/.templates
 $(TEMPLATES): $(wildcard harness/fcvi/report/templates/*.j2) harness/fcvi/report/compiled.py $(EXTENSION)
