@@ -201,7 +201,8 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
              "cases": cases.get(r.id, [])}
         )  # fmt: skip
     return [
-        {"title": title, "count": len(found), "rows": Markup("\n".join(map(_requirement_row, found))), "verdict": worst(q["verdict"] for q in found),
+        {"title": title, "count": len(found), "rows": Markup("\n".join(map(_requirement_row, found))),
+         "verdict": worst(q["verdict"] for q in found),
          "tested": sum(q["verdict"] not in (NOT_TESTED, "not-applicable") for q in found),
          "outside": sum(q["verdict"] == "not-applicable" for q in found)}
         for title, found in parts.items()
