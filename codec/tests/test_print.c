@@ -395,6 +395,12 @@ START_TEST(text_without_what_is_zero)
         load(&t, frames[i], FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
         check_set(&t.frame);
     }
+    load(&t, frames[1], 0, 0, 0);
+    memset(t.bytes + 24 + 32 + 12, 0, 296); /* addresses without a length, and so without words */
+    fcvi_decode(&(struct fcvi_input){t.bytes, t.frame.input.length, 0, 0, 0}, &t.frame, NULL);
+    check_set(&t.frame);
+    fcvi_print_set(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_null(strstr(t.out, "HOST_ADD"));
     load(&t, "000000", 0, 0, 0);
     fcvi_print_set(&t.frame, t.out, sizeof t.out);
     ck_assert_str_eq(t.out, "not a frame, 3 bytes\n");

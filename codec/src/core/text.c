@@ -38,24 +38,20 @@ static const char blanks[] = "                                ";
 
 void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
 {
-    const size_t length = strlen(text);
     FCVI_ASSERT(width < sizeof blanks);
-    put(t, text, length);
-    put(t, blanks, length < width ? width - length : 0);
+    put(t, text, strlen(text));
+    put(t, blanks, width - strnlen(text, width));
 }
 
-void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width)
+void fcvi_say_decimal(struct fcvi_text *t, uint64_t u)
 {
     char digits[20]; /* 2^64 - 1 has so many */
     size_t at = sizeof digits;
-    FCVI_ASSERT(width < sizeof blanks);
     do {
         digits[--at] = (char)('0' + u % 10);
         u /= 10;
     } while (u > 0);
-    size_t length = sizeof digits - at;
-    put(t, blanks, width > length ? width - length : 0);
-    put(t, digits + at, length);
+    put(t, digits + at, sizeof digits - at);
 }
 
 void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width)
@@ -88,7 +84,7 @@ void fcvi_say_number(struct fcvi_text *t, const struct fcvi_field *field, uint64
     FCVI_ASSERT(field->lo <= field->hi && field->hi < 64);
     unsigned bits = field->hi - field->lo + 1u;
     if (field->kind == FCVI_F_DEC || bits < 4) {
-        fcvi_say_decimal(t, u, 0);
+        fcvi_say_decimal(t, u);
     } else {
         fcvi_say_digits(t, u, (bits + 3) / 4);
         put(t, "h", 1);

@@ -19,11 +19,11 @@ struct fcvi_text {
 /** Say as printf does. */
 __attribute__((format(printf, 2, 3))) void fcvi_say(struct fcvi_text *t, const char *format, ...);
 
-/** Say what printf's %s, %-*s, %*u and %0*X would, in a tenth of its time: every report has millions of them.
+/** Say what printf's %s, %-*s, %u and %0*X would, in a tenth of its time: every report has millions of them.
  */
 void fcvi_say_text(struct fcvi_text *t, const char *text);
 void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width);
-void fcvi_say_decimal(struct fcvi_text *t, uint64_t u, unsigned width);
+void fcvi_say_decimal(struct fcvi_text *t, uint64_t u);
 void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width);
 
 /** Say bytes as hexadecimal digits. */

@@ -118,7 +118,7 @@ static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capac
     const struct fcvi_field *table = fcvi_field_table(&count);
     const struct fcvi_structure_info *structures = fcvi_structure_table(&count);
     say_two(&t, fcvi_title(frame), ", ");
-    fcvi_say_decimal(&t, frame->input.length, 0);
+    fcvi_say_decimal(&t, frame->input.length);
     fcvi_say_text(&t, " bytes");
     if (frame->edition != FCVI_EDITION_2007)
         fcvi_say(&t, ", %s", fcvi_edition_name((enum fcvi_edition)frame->edition));
@@ -306,7 +306,7 @@ size_t fcvi_print_summary(const struct fcvi_frame *frame, char *out, size_t capa
         say_digits(&t, " OX ", fcvi_FC_OX_ID(fc), 4);
         say_digits(&t, " RX ", fcvi_FC_RX_ID(fc), 4);
         fcvi_say_text(&t, " CNT ");
-        fcvi_say_decimal(&t, fcvi_FC_SEQ_CNT(fc), 0);
+        fcvi_say_decimal(&t, fcvi_FC_SEQ_CNT(fc));
         if (frame->iu != FCVI_IU_NONE && frame->edition == FCVI_EDITION_REV1)
             summarize_rev1(&t, frame);
         else if (frame->iu != FCVI_IU_NONE)
