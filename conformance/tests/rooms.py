@@ -50,6 +50,7 @@ C_ROOMS = {
     "harness/load": "agent",  # a program of the same providers
     "harness/shims": "shims",
     "harness/ffi": "ffi",
+    "harness/pytext": "pytext",
     "harness/starters": "starters",
     "harness/mutator": "mutator",
 }
@@ -81,6 +82,7 @@ C_ARROWS: dict[str, set[str]] = {
     "verbs": {"lines"},
     "guest": set(),
     "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
+    "pytext": {"ffi"},
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),
