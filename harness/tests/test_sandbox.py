@@ -55,6 +55,14 @@ FATAL = (
 REFUSED = ("openat2", "clone3", "tgkill", "code", "limits")
 
 
+def has_other_table(place: Path) -> bool:
+    """Whether this kernel has the system calls of 32-bit programs."""
+    source, program = place / "other.c", place / "other"
+    source.write_text('int main(void) { long got = 20; __asm__ volatile("int $0x80" : "+a"(got)::"memory"); return got <= 0; }')
+    subprocess.run(["cc", str(source), "-o", str(program)], check=True)
+    return subprocess.run([str(program)], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("attack", FATAL)
 def test_a_reader_that_was_taken_over_is_stopped(taken_over: Path, attack: str, tmp_path: Path) -> None:
     target = tmp_path / "file"
@@ -62,7 +70,10 @@ def test_a_reader_that_was_taken_over_is_stopped(taken_over: Path, attack: str, 
     mode = target.stat().st_mode
     done = attacked(taken_over, attack, target=str(target))
     assert done.returncode == 3 and "NOT PREVENTED" not in done.stdout
-    assert done.stderr.count("\n") == 1 and "the sandbox stopped the reader" in done.stderr
+    stopped = "the sandbox stopped the reader"
+    if attack == "i386" and not has_other_table(tmp_path):  # the kernel has no such calls at all, and ends whoever tries one
+        stopped = "the reader crashed (SIGSEGV)"
+    assert done.stderr.count("\n") == 1 and stopped in done.stderr
     assert target.read_text(encoding="ascii") == "kept" and target.stat().st_mode == mode
 
 
