@@ -41,4 +41,12 @@ static inline uint64_t eight_markup(uint64_t eight)
            eight_has(eight & ~EIGHT_TIMES('&' ^ '"'), '&' & '"') | eight_has(eight, '\'');
 }
 
+/** What stands for a character in HTML; NULL when it stands for itself. */
+static inline const char *eight_escape(char c)
+{
+    static const char *const escapes[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"};
+    return (unsigned char)c < 128 ? escapes[(unsigned char)c] : NULL;
+}
+
 #endif

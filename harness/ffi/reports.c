@@ -77,14 +77,6 @@ static void put(struct brief *b, const char *text, size_t length)
     b->length += length;
 }
 
-static const char *escape_of(char c)
-{
-    static const char *const escapes[] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"};
-    const unsigned char at = (unsigned char)c;
-    return at < sizeof escapes / sizeof *escapes ? escapes[at] : NULL;
-}
-
 static void put_escaped(struct brief *b, const char *text, size_t length)
 {
     enum { AT_ONCE = 8 };
@@ -92,7 +84,7 @@ static void put_escaped(struct brief *b, const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         while (i + AT_ONCE <= length && eight_markup(eight_at(text + i)) == 0)
             i += AT_ONCE;
-        const char *escape = i < length ? escape_of(text[i]) : NULL;
+        const char *escape = i < length ? eight_escape(text[i]) : NULL;
         if (escape != NULL) {
             put(b, text + from, i - from);
             put(b, escape, strlen(escape));

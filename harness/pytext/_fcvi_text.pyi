@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
+MOST_IDLE: int  # operations that one line of evidence stands for at most
+
 class Recorder:
     """Notes what passes between the suite and a device, as lines of JSON. It is the base of RecordingDut."""
 
@@ -70,5 +72,5 @@ def indented(value: Any, ascii_only: bool, encode: Callable[[Any], str], /) -> b
     """JSON as json.dumps(value, indent=1) writes it, as UTF-8. Names of members are strings. encode: for what is of a class of its
     own."""
 
-def frame(data: bytes, crc_ok: bool, sof: str, eof: str, /) -> str:
+def frame(data: bytes | bytearray, crc_ok: bool, sof: str, eof: str, /) -> str:
     """The params of a frame notification as JSON. sof, eof: their members, each behind a comma; "" for none."""

@@ -22,17 +22,6 @@ static long long number_of(PyObject *of, PyObject *name, long long most)
     return -1;
 }
 
-/* Whether the attribute of an object is true; -1 with an exception. */
-static int flag_of(PyObject *of, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(of, name);
-    if (value == NULL)
-        return -1;
-    const int set = PyObject_IsTrue(value);
-    Py_DECREF(value);
-    return set;
-}
-
 static int is_of_device(PyObject *frame, const struct pytext_names *names)
 {
     PyObject *sender = PyObject_GetAttr(frame, names->sender);
@@ -79,8 +68,8 @@ static int put_options(struct traced *t, PyObject *frame, uint32_t *length)
     *length = 0;
     if (t->comments == Py_None)
         return 0;
-    const int note = flag_of(frame, t->names->note),
-              found = note == 0 ? flag_of(frame, t->names->findings) : note;
+    const int note = pytext_flag(frame, t->names->note),
+              found = note == 0 ? pytext_flag(frame, t->names->findings) : note;
     if (found <= 0)
         return found;
     PyObject *options = PyObject_CallOneArg(t->comments, frame);
@@ -95,7 +84,7 @@ static int put_traced(struct traced *t, PyObject *frame)
     const long long time_us = number_of(frame, t->names->time_us, INT64_MAX);
     const long long sof = time_us < 0 ? -1 : number_of(frame, t->names->sof, UINT8_MAX);
     const long long eof = sof < 0 ? -1 : number_of(frame, t->names->eof, UINT8_MAX);
-    const int crc_ok = eof < 0 ? -1 : flag_of(frame, t->names->crc_ok);
+    const int crc_ok = eof < 0 ? -1 : pytext_flag(frame, t->names->crc_ok);
     const int outbound = crc_ok < 0 ? -1 : is_of_device(frame, t->names);
     if (outbound < 0 || put_data(t, frame, &f.length) != 0 || put_options(t, frame, &f.comments) != 0)
         return -1;
@@ -226,7 +215,7 @@ static int put_remark(struct ladder *l, PyObject *frame)
  * when nothing was. */
 static int put_sides(struct ladder *l, PyObject *frame, struct span name, PyObject *owed)
 {
-    const int lost = flag_of(frame, l->names->lost),
+    const int lost = pytext_flag(frame, l->names->lost),
               of_device = lost < 0 ? -1 : is_of_device(frame, l->names);
     if (of_device < 0)
         return -1;
@@ -360,13 +349,11 @@ static bool is_plain(const char *text, Py_ssize_t length)
 static void put_escaped(struct pytext *t, const char *text, Py_ssize_t length)
 {
     enum { AT_ONCE = 8 };
-    static const char *const escapes[128] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"};
     Py_ssize_t from = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
         while (i + AT_ONCE <= length && eight_markup(eight_at(text + i)) == 0)
             i += AT_ONCE;
-        const char *escape = i < length ? escapes[(unsigned char)text[i]] : NULL;
+        const char *escape = i < length ? eight_escape(text[i]) : NULL;
         if (escape == NULL)
             continue;
         pytext_put(t, text + from, (size_t)(i - from));

@@ -19,7 +19,7 @@ static int load(PyObject *module)
     PyObject *recorder = PyType_FromModuleAndSpec(module, &pytext_recorder, NULL);
     const int status = recorder != NULL ? PyModule_AddObjectRef(module, "Recorder", recorder) : -1;
     Py_XDECREF(recorder);
-    return status;
+    return status == 0 ? PyModule_AddIntConstant(module, "MOST_IDLE", PYTEXT_MOST_IDLE) : -1;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
@@ -43,34 +43,25 @@ static void unload(void *module)
     (void)clear(module);
 }
 
-static PyMethodDef functions[] = {{"traced", (PyCFunction)(void (*)(void))pytext_traced, METH_FASTCALL,
-                                   "traced(frames, crc_ok, crc_bad, comments): TraceFrames as C takes them: "
-                                   "an array of struct calls_traced, their bytes "
-                                   "one behind the other, and so their options of pcapng.\n\ncrc_ok, "
-                                   "crc_bad: the codec's. comments: gives the options of a "
-                                   "frame that has a note or findings; None for none at all."},
-                                  {"rows", (PyCFunction)(void (*)(void))pytext_rows, METH_FASTCALL,
-                                   "rows(frames, brief, owed, beside, fields, most, escape): the rows of a "
-                                   "ladder as UTF-8, with a control character for "
-                                   "each piece of markup.\n\nframes: a list of TraceFrames. brief: for each "
-                                   "of them its summary and its fields, each with a "
-                                   "NUL behind it. owed: by the number of a frame, what was awaited. beside: "
-                                   "(behind how many frames, the row). fields: "
-                                   "whether rows show them. most: rows. escape: for what the suite noted."},
-                                  {"items", (PyCFunction)(void (*)(void))pytext_items, METH_FASTCALL,
-                                   "items(values, told, escape, encode): each value in words as an item of a "
-                                   "list in HTML, as UTF-8.\n\ntold: the class of "
-                                   "values that are a time, a name and parameters. escape: for words that "
-                                   "are more than printable ASCII. encode: JSON with "
-                                   "the separators ', ' and ': ', for what is of a class of its own."},
-                                  {"indented", (PyCFunction)(void (*)(void))pytext_indented, METH_FASTCALL,
-                                   "indented(value, ascii_only, encode): JSON as json.dumps(value, indent=1) "
-                                   "writes it, as UTF-8. Names of members are "
-                                   "strings. encode: for what is of a class of its own."},
-                                  {"frame", (PyCFunction)(void (*)(void))pytext_frame, METH_FASTCALL,
-                                   "frame(data, crc_ok, sof, eof): the params of a frame notification as "
-                                   "JSON. sof, eof: their members, each behind a comma; "
-                                   "\"\" for none. All of it is ASCII."},
+int pytext_flag(PyObject *of, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(of, name);
+    if (value == NULL)
+        return -1;
+    const int set = PyObject_IsTrue(value);
+    Py_DECREF(value);
+    return set;
+}
+
+/* A function as a table of methods has it. */
+#define FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+
+/* _fcvi_text.pyi tells what each of them does. */
+static PyMethodDef functions[] = {{"traced", FUNCTION(pytext_traced), METH_FASTCALL, NULL},
+                                  {"rows", FUNCTION(pytext_rows), METH_FASTCALL, NULL},
+                                  {"items", FUNCTION(pytext_items), METH_FASTCALL, NULL},
+                                  {"indented", FUNCTION(pytext_indented), METH_FASTCALL, NULL},
+                                  {"frame", FUNCTION(pytext_frame), METH_FASTCALL, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, load}, {0, NULL}};

@@ -1,5 +1,5 @@
-/** What Python objects are as text: lines of evidence and rows of ladders. The module `_fcvi_text`, whose
- * docstrings say what each part of it does. Not part of the product's interface. */
+/** What Python objects are as text: lines of evidence and rows of ladders. They are the module `_fcvi_text`;
+ * _fcvi_text.pyi tells what each part of it does. Not part of the product's interface. */
 #ifndef FCVI_HARNESS_PYTEXT_H
 #define FCVI_HARNESS_PYTEXT_H
 
@@ -52,7 +52,7 @@ int pytext_put_value(struct pytext *t, PyObject *value, const struct pytext_json
 
 /* ---- the module ---- */
 
-/** The names of attributes that are looked up, and the type that notes; a module's state. */
+/** The names of attributes that are looked up; a module's state. */
 struct pytext_names {
     PyObject *advance, *request, *send_frame, *now_us, *next_us, *knows_next, *inbox, *frame, *method,
         *params, *text, *earliest_us, *time_us, *done, *error, *result, *data, *sof, *eof, *crc_ok, *sender,
@@ -62,7 +62,14 @@ struct pytext_names {
 extern PyModuleDef pytext_module;
 extern PyType_Spec pytext_recorder;
 
-/** The functions of the module; their docstrings are in module.c. */
+/** Whether the attribute of an object is true; -1 with an exception. */
+int pytext_flag(PyObject *of, PyObject *name);
+
+/** Operations that one line of evidence stands for at most: a trace may be a stranger's, so its reader has a
+ * bound. Python knows it as MOST_IDLE. */
+enum { PYTEXT_MOST_IDLE = 100 };
+
+/** The functions of the module. */
 PyObject *pytext_traced(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *pytext_rows(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *pytext_items(PyObject *module, PyObject *const *given, Py_ssize_t count);

@@ -8,7 +8,6 @@ struct recorder {
     PyObject_HEAD const struct pytext_names *names;
     PyObject *inner;                         /* the device */
     PyObject *inbox;                         /* its notifications */
-    PyObject *encode;                        /* JSON of what this module leaves to Python */
     PyObject *broken, *unavailable;          /* the exceptions that are noted */
     PyObject *now_us, *next_us, *knows_next; /* as after the last operation */
     PyObject *open;                          /* a list of (number, reply): requests without an answer */
@@ -19,8 +18,6 @@ struct recorder {
     long long number;                        /* of the last request */
     unsigned idle;                           /* operations behind the last line of which nothing came */
 };
-
-enum { MOST_IDLE = 100 }; /* operations that one line stands for: who reads a trace has a bound */
 
 /* ---- what came of an operation ---- */
 
@@ -93,17 +90,6 @@ static int put_notes(struct recorder *r)
     return count < 0 ? -1 : 0;
 }
 
-/* Whether a flag of an object is set; -1 with an exception. */
-static int is_set(PyObject *of, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(of, name);
-    if (value == NULL)
-        return -1;
-    const int set = PyObject_IsTrue(value);
-    Py_DECREF(value);
-    return set;
-}
-
 static int put_answer(struct recorder *r, PyObject *number, PyObject *reply)
 {
     PyObject *error = PyObject_GetAttr(reply, r->names->error);
@@ -131,7 +117,7 @@ static int put_answers(struct recorder *r)
     while (at < PyList_GET_SIZE(r->open)) {
         PyObject *pair = PyList_GET_ITEM(r->open, at);
         PyObject *reply = PyTuple_GET_ITEM(pair, 1);
-        const int done = is_set(reply, r->names->done);
+        const int done = pytext_flag(reply, r->names->done);
         if (done < 0)
             return -1;
         if (!done) {
@@ -254,6 +240,7 @@ static int begin(struct recorder *r, const char *asked)
     if (!has_device(r))
         return -1;
     r->asked.length = 0;
+    r->asked.failed = false;
     pytext_put_string(&r->asked, asked);
     r->known = PyObject_Size(r->inbox);
     return r->known < 0 ? -1 : 0;
@@ -312,7 +299,7 @@ static int is_answered(const struct recorder *r)
 {
     int done = 0;
     for (Py_ssize_t i = 0; done == 0 && i < PyList_GET_SIZE(r->open); i++)
-        done = is_set(PyTuple_GET_ITEM(PyList_GET_ITEM(r->open, i), 1), r->names->done);
+        done = pytext_flag(PyTuple_GET_ITEM(PyList_GET_ITEM(r->open, i), 1), r->names->done);
     return done;
 }
 
@@ -330,7 +317,7 @@ static int is_same(PyObject *of, PyObject *name, PyObject *was)
 /* Whether nothing happened since the last line; -1 with an exception. */
 static int is_as_before(const struct recorder *r)
 {
-    if (r->lines.length == 0 || r->idle >= MOST_IDLE)
+    if (r->lines.length == 0 || r->idle >= PYTEXT_MOST_IDLE)
         return 0;
     const Py_ssize_t known = PyObject_Size(r->inbox);
     if (known != r->known)
@@ -494,37 +481,24 @@ static void dealloc(struct recorder *r)
 /* A function as a table of methods has it. */
 #define METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
-static PyMethodDef methods[] = {
-    {"around", METHOD(around), METH_FASTCALL,
-     "around(inner, encode, broken, unavailable): note what passes to and from a device from now on.\n\n"
-     "encode: writes a value as JSON without white space. broken, unavailable: the exceptions of a device "
-     "that are noted."},
-    {"request", METHOD(request), METH_FASTCALL, "request(method, params): as Dut.request, and noted."},
-    {"send_frame", METHOD(send_frame), METH_O, "send_frame(frame): as Dut.send_frame, and noted."},
-    {"advance", METHOD(advance), METH_O,
-     "advance(us): as Dut.advance, and noted; of one by no time of which nothing came only the count."},
-    {"asked", METHOD(asked), METH_O,
-     "asked(text): an operation begins that the caller does itself. text: the beginning of its line, an "
-     "object of JSON "
-     "without its last bracket."},
-    {"asked_to_reset", METHOD(asked_to_reset), METH_O,
-     "asked_to_reset(text): as asked; requests are counted anew, and none is under way."},
-    {"came", METHOD(came), METH_NOARGS,
-     "came(): the operation is over; note it with all that was said meanwhile."},
-    {"came_to_nothing", METHOD(came_to_nothing), METH_O,
-     "came_to_nothing(error): the operation failed with this exception; note it."},
-    {"mirrored", METHOD(mirrored), METH_NOARGS, "mirrored(): take over the device's times."},
-    {"take", METHOD(take), METH_NOARGS,
-     "take(): what was noted since the last call, as bytes: lines of JSON, each with its line break."},
-    {NULL, NULL, 0, NULL}};
+/* _fcvi_text.pyi tells what each of them does. */
+static PyMethodDef methods[] = {{"around", METHOD(around), METH_FASTCALL, NULL},
+                                {"request", METHOD(request), METH_FASTCALL, NULL},
+                                {"send_frame", METHOD(send_frame), METH_O, NULL},
+                                {"advance", METHOD(advance), METH_O, NULL},
+                                {"asked", METHOD(asked), METH_O, NULL},
+                                {"asked_to_reset", METHOD(asked_to_reset), METH_O, NULL},
+                                {"came", METHOD(came), METH_NOARGS, NULL},
+                                {"came_to_nothing", METHOD(came_to_nothing), METH_O, NULL},
+                                {"mirrored", METHOD(mirrored), METH_NOARGS, NULL},
+                                {"take", METHOD(take), METH_NOARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 
-static PyMemberDef members[] = {{"now_us", T_OBJECT_EX, offsetof(struct recorder, now_us), READONLY,
-                                 "The device's, as after the last operation."},
-                                {"next_us", T_OBJECT_EX, offsetof(struct recorder, next_us), READONLY,
-                                 "The device's, as after the last operation."},
-                                {"knows_next", T_OBJECT_EX, offsetof(struct recorder, knows_next), READONLY,
-                                 "The device's, as after the last operation."},
-                                {NULL, 0, 0, 0, NULL}};
+static PyMemberDef members[] = {
+    {"now_us", T_OBJECT_EX, offsetof(struct recorder, now_us), READONLY, NULL},
+    {"next_us", T_OBJECT_EX, offsetof(struct recorder, next_us), READONLY, NULL},
+    {"knows_next", T_OBJECT_EX, offsetof(struct recorder, knows_next), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Notes what passes between the suite and a device, as lines of JSON."},

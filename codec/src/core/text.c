@@ -43,15 +43,20 @@ void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
     put(t, blanks, width - strnlen(text, width));
 }
 
+/* Digits at the end of a text; returns where they begin. */
+static char *put_before(char *end, uint64_t u)
+{
+    do
+        *--end = (char)('0' + u % 10);
+    while ((u /= 10) > 0);
+    return end;
+}
+
 void fcvi_say_decimal(struct fcvi_text *t, uint64_t u)
 {
     char digits[20]; /* 2^64 - 1 has so many */
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + u % 10);
-        u /= 10;
-    } while (u > 0);
-    put(t, digits + at, sizeof digits - at);
+    char *at = put_before(digits + sizeof digits, u);
+    put(t, at, (size_t)(digits + sizeof digits - at));
 }
 
 void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width)
@@ -105,15 +110,6 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
         fcvi_say(t, " (%zu bytes 00h follow)", size - shown);
 }
 
-/* Digits at the end of a text; returns where they begin. */
-static char *put_before(char *end, unsigned u)
-{
-    do
-        *--end = (char)('0' + u % 10);
-    while ((u /= 10) > 0);
-    return end;
-}
-
 /* byte, or byte.bits where the field is a part of its bytes; put together backwards, since it has so many
  * parts */
 void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
@@ -121,7 +117,7 @@ void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigne
     enum { BYTE = 6, BITS = 7 }; /* columns */
     char text[BYTE + BITS], bits[BITS];
     const unsigned last = field->size * 8u - 1u;
-    FCVI_ASSERT(base <= UINT16_MAX); /* and so five digits at most */
+    FCVI_ASSERT(base <= UINT16_MAX); /* a byte of a structure there has six digits at most */
     memset(text, ' ', sizeof text);
     put_before(text + BYTE, base + field->byte);
     if (field->kind != FCVI_F_BLOB && (field->hi != last || field->lo != 0)) {

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Mapping
 
-from _fcvi_text import Recorder
+from _fcvi_text import MOST_IDLE, Recorder
 
 from .json_text import encoder
 from .pixit import Pixit
@@ -21,7 +21,6 @@ Entry = dict[str, Any]
 
 
 text_of = encoder(",", ":")  # JSON without white space
-_MOST_IDLE = 100  # operations that one entry stands for, as Recorder has it: a trace may be a stranger's
 
 
 def entries_of(lines: bytes) -> list[Entry]:
@@ -32,7 +31,7 @@ def entries_of(lines: bytes) -> list[Entry]:
 def unfolded(entry: Entry) -> list[Entry]:
     """An entry of a line, and those that its ``idle`` stands for, which are one object. Raises ValueError when that is no count."""
     idle = entry.pop("idle", 0)
-    if type(idle) is not int or not 0 <= idle <= _MOST_IDLE:
+    if type(idle) is not int or not 0 <= idle <= MOST_IDLE:
         raise ValueError("its idle is no count of operations")
     if not idle:
         return [entry]
