@@ -30,8 +30,8 @@ class Recorder:
         """An operation begins that the caller does itself. text: the beginning of its line, an object of JSON without its last
         bracket."""
 
-    def asked_to_reset(self, text: str, /) -> None:
-        """As asked; requests are counted anew, and none is under way."""
+    def asked_to_reset(self, config: dict[str, Any], /) -> None:
+        """A reset begins that the caller does itself. Requests are counted anew, and none is under way."""
 
     def came(self) -> None:
         """The operation is over: note it with all that was said meanwhile."""
@@ -71,6 +71,3 @@ def items(values: list[Any], told: type, escape: Callable[[Any], str], encode: C
 def indented(value: Any, ascii_only: bool, encode: Callable[[Any], str], /) -> bytes:
     """JSON as json.dumps(value, indent=1) writes it, as UTF-8. Names of members are strings. encode: for what is of a class of its
     own."""
-
-def frame(data: bytes | bytearray, crc_ok: bool, sof: str, eof: str, /) -> str:
-    """The params of a frame notification as JSON. sof, eof: their members, each behind a comma; "" for none."""

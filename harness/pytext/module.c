@@ -3,7 +3,7 @@
 
 static const char *const names[PYTEXT_NAMES] = {
     "advance", "request", "send_frame", "now_us",      "next_us", "knows_next", "inbox", "frame",
-    "method",  "params",  "text",       "earliest_us", "time_us", "done",       "error", "result",
+    "method",  "params",  "delimiters", "earliest_us", "time_us", "done",       "error", "result",
     "data",    "sof",     "eof",        "crc_ok",      "sender",  "note",       "lost",  "findings"};
 
 static PyObject **state(PyObject *module)
@@ -61,7 +61,6 @@ static PyMethodDef functions[] = {{"traced", FUNCTION(pytext_traced), METH_FASTC
                                   {"rows", FUNCTION(pytext_rows), METH_FASTCALL, NULL},
                                   {"items", FUNCTION(pytext_items), METH_FASTCALL, NULL},
                                   {"indented", FUNCTION(pytext_indented), METH_FASTCALL, NULL},
-                                  {"frame", FUNCTION(pytext_frame), METH_FASTCALL, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, load}, {0, NULL}};

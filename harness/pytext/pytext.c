@@ -2,42 +2,49 @@
 #include "pytext.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_ROOM = 1 << 16, KEPT_ROOM = 1 << 22 };
 
-static bool has_room(struct pytext *t, size_t more)
+char *pytext_more(struct pytext *t, size_t more)
 {
     if (t->failed || more > SIZE_MAX / 4 - t->length) {
         t->failed = true;
-        return false;
+        return NULL;
     }
-    if (t->length + more <= t->room)
-        return true;
     size_t room = t->room != 0 ? t->room : FIRST_ROOM;
-    while (room < t->length + more)
+    while (room <= t->length + more)
         room *= 2;
-    char *at = realloc(t->at, room);
-    if (at == NULL) {
-        t->failed = true;
-        return false;
+    if (room != t->room) {
+        char *at = realloc(t->at, room);
+        if (at == NULL) {
+            t->failed = true;
+            return NULL;
+        }
+        t->at = at;
+        t->room = room;
     }
-    t->at = at;
-    t->room = room;
-    return true;
+    return t->at + t->length;
 }
 
-void pytext_put(struct pytext *t, const char *bytes, size_t length)
+static char nibble(unsigned value)
 {
-    if (length == 0 || !has_room(t, length))
+    return (char)(value + (value > 9 ? 'a' - 10 : '0'));
+}
+
+void pytext_put_hex(struct pytext *t, const unsigned char *bytes, size_t length)
+{
+    if (length > SIZE_MAX / 2) {
+        t->failed = true;
         return;
-    memcpy(t->at + t->length, bytes, length);
-    t->length += length;
-}
-
-void pytext_put_string(struct pytext *t, const char *string)
-{
-    pytext_put(t, string, strlen(string));
+    }
+    char *to = pytext_more(t, 2 * length);
+    if (to == NULL)
+        return;
+    for (size_t i = 0; i < length; i++) { /* so that the compiler does many at once */
+        to[2 * i] = nibble(bytes[i] >> 4);
+        to[2 * i + 1] = nibble(bytes[i] & 15);
+    }
+    t->length += 2 * length;
 }
 
 int pytext_put_words(struct pytext *t, PyObject *words)

@@ -9,19 +9,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- text that grows ---- */
 
-/** Bytes; all zero is an empty one. failed: there was no memory for something, and the text is not whole. */
+/** Bytes; all zero is an empty one. room: from at on. failed: there was no memory for something, and the text
+ * is not whole. */
 struct pytext {
     char *at;
     size_t length, room;
     bool failed;
 };
 
-/** Append; nothing is appended any more once it has failed. */
-void pytext_put(struct pytext *t, const char *bytes, size_t length);
-void pytext_put_string(struct pytext *t, const char *string);
+/** Room for so many bytes more; the caller writes them and adds to length. NULL when there is none, and then
+ * the text has failed. */
+char *pytext_more(struct pytext *t, size_t more);
+
+/** Append. Once it has failed there may be no room for anything more. */
+static inline void pytext_put(struct pytext *t, const char *bytes, size_t length)
+{
+    char *to = t->room - t->length > length ? t->at + t->length : pytext_more(t, length);
+    if (to == NULL)
+        return;
+    memcpy(to, bytes, length);
+    t->length += length;
+}
+
+static inline void pytext_put_string(struct pytext *t, const char *string)
+{
+    pytext_put(t, string, strlen(string));
+}
+
+/** Append bytes as hexadecimal digits, two each. */
+void pytext_put_hex(struct pytext *t, const unsigned char *bytes, size_t length);
 /** Append a str of Python as UTF-8; half a character, which no UTF-8 has, stays visible as an escape. Returns
  * 0, or -1 with an exception. */
 int pytext_put_words(struct pytext *t, PyObject *words);
@@ -55,8 +75,8 @@ int pytext_put_value(struct pytext *t, PyObject *value, const struct pytext_json
 /** The names of attributes that are looked up; a module's state. */
 struct pytext_names {
     PyObject *advance, *request, *send_frame, *now_us, *next_us, *knows_next, *inbox, *frame, *method,
-        *params, *text, *earliest_us, *time_us, *done, *error, *result, *data, *sof, *eof, *crc_ok, *sender,
-        *note, *lost, *findings;
+        *params, *delimiters, *earliest_us, *time_us, *done, *error, *result, *data, *sof, *eof, *crc_ok,
+        *sender, *note, *lost, *findings;
 };
 
 extern PyModuleDef pytext_module;
@@ -74,7 +94,6 @@ PyObject *pytext_traced(PyObject *module, PyObject *const *given, Py_ssize_t cou
 PyObject *pytext_rows(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *pytext_items(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *pytext_indented(PyObject *module, PyObject *const *given, Py_ssize_t count);
-PyObject *pytext_frame(PyObject *module, PyObject *const *given, Py_ssize_t count);
 
 /** How many objects pytext_names has, which is a structure of nothing else. */
 enum { PYTEXT_NAMES = sizeof(struct pytext_names) / sizeof(PyObject *) };

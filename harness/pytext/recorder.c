@@ -32,12 +32,60 @@ static int put_attribute(struct recorder *r, PyObject *of, PyObject *name)
     return status;
 }
 
-/* A frame as it says itself. */
+/* What the params have of a delimiter: nothing, if it has no name. */
+static int put_delimiter(struct pytext *out, PyObject *frame, PyObject *name, PyObject *members)
+{
+    PyObject *code = PyObject_GetAttr(frame, name);
+    if (code == NULL)
+        return -1;
+    PyObject *member = PyDict_GetItemWithError(members, code);
+    Py_DECREF(code);
+    if (member == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    if (PyUnicode_Check(member))
+        return pytext_put_words(out, member);
+    PyErr_SetString(PyExc_TypeError, "a member of delimiters is no str");
+    return -1;
+}
+
+static int put_data(const struct recorder *r, struct pytext *out, PyObject *frame)
+{
+    PyObject *data = PyObject_GetAttr(frame, r->names->data);
+    Py_buffer view;
+    const int status = data != NULL ? PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) : -1;
+    Py_XDECREF(data); /* the view holds it */
+    if (status != 0)
+        return -1;
+    pytext_put_hex(out, view.buf, (size_t)view.len);
+    PyBuffer_Release(&view);
+    return 0;
+}
+
+/* The params of a frame. delimiters: the two dicts of its class. */
+static int put_params(const struct recorder *r, struct pytext *out, PyObject *frame, PyObject *delimiters)
+{
+    if (!PyTuple_Check(delimiters) || PyTuple_GET_SIZE(delimiters) != 2 ||
+        !PyDict_Check(PyTuple_GET_ITEM(delimiters, 0)) || !PyDict_Check(PyTuple_GET_ITEM(delimiters, 1))) {
+        PyErr_SetString(PyExc_TypeError, "the delimiters of a frame are no pair of dicts");
+        return -1;
+    }
+    const int crc_ok = pytext_flag(frame, r->names->crc_ok);
+    pytext_put_string(out, "{\"hex\":\"");
+    if (crc_ok < 0 || put_data(r, out, frame) != 0)
+        return -1;
+    pytext_put_string(out, crc_ok ? "\",\"crc\":\"ok\"" : "\",\"crc\":\"bad\"");
+    if (put_delimiter(out, frame, r->names->sof, PyTuple_GET_ITEM(delimiters, 0)) != 0 ||
+        put_delimiter(out, frame, r->names->eof, PyTuple_GET_ITEM(delimiters, 1)) != 0)
+        return -1;
+    pytext_put(out, "}", 1);
+    return 0;
+}
+
 static int put_frame(const struct recorder *r, struct pytext *out, PyObject *frame)
 {
-    PyObject *text = PyObject_CallMethodNoArgs(frame, r->names->text);
-    const int status = text != NULL ? pytext_put_words(out, text) : -1;
-    Py_XDECREF(text);
+    PyObject *delimiters = PyObject_GetAttr(frame, r->names->delimiters);
+    const int status = delimiters != NULL ? put_params(r, out, frame, delimiters) : -1;
+    Py_XDECREF(delimiters);
     return status;
 }
 
@@ -391,16 +439,14 @@ static PyObject *asked(struct recorder *r, PyObject *text)
     return words != NULL && begin(r, words) == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
-static PyObject *asked_to_reset(struct recorder *r, PyObject *text)
+static PyObject *asked_to_reset(struct recorder *r, PyObject *config)
 {
-    PyObject *begun = asked(r, text);
-    if (begun == NULL || forget(r) != 0) {
-        Py_XDECREF(begun);
+    if (begin(r, "{\"op\":\"reset\",\"params\":") != 0 || pytext_put_value(&r->asked, config, &r->how) != 0 ||
+        forget(r) != 0)
         return NULL;
-    }
     r->number = 0;
     r->known = 0;
-    return begun;
+    return Py_NewRef(Py_None);
 }
 
 static PyObject *came(struct recorder *r, PyObject *none)

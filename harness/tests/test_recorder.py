@@ -16,7 +16,8 @@ from fcvi.engine.upper import Told, readable
 from fcvi.fc.build import RawFrame
 from fcvi.engine.results import TraceFrame
 from fcvi.report import plain, words
-from fcvi.fc.notation import EOF_BY_NAME, SOF_BY_NAME, to_params
+from fcvi.fc.delimiters import EOF_BY_NAME, SOF_BY_NAME
+from fcvi.fc.notation import to_params
 
 _TEXTS = (
     "", "plain", "a" * 70, 'a"b\\c', "\u00e9\u2028\x01", "\ud800", "\U0001f600", "x" * 15 + "\x7f", "\t\n\r\b\f", "0" * 8 + '"',
@@ -120,14 +121,39 @@ def test_values_are_those_of_python() -> None:
 def test_frames_are_their_params(sof: int, eof: int) -> None:
     for length in (0, 1, 24, 2136):
         for crc_ok in (True, False):
-            frame = RawFrame(bytes(i * 7 % 256 for i in range(length)), sof, eof, crc_ok)
-            params = to_params(frame)
-            assert json.loads(frame.text()) == params and " " not in frame.text()
-            dut = RecordingDut(Device())
-            dut.send_frame(frame)
-            members = [f',"{name}":"{params[name]}"' if name in params else "" for name in ("sof", "eof")]
-            assert _fcvi_text.frame(bytearray(frame.data), crc_ok, *members) == frame.text()
-            assert json.loads(dut.take()) == {"op": "notify", "method": "frame", "params": params, "now": 0}
+            data = bytes(i * 7 % 256 for i in range(length))
+            params = to_params(RawFrame(data, sof, eof, crc_ok))
+            for kind in (bytes, bytearray, memoryview):  # whoever made the frame
+                device = Device()
+                dut = RecordingDut(device)
+                frame = RawFrame(kind(data), sof, eof, crc_ok)  # type: ignore[arg-type]
+                dut.send_frame(frame)
+                device.says = [Notification("frame", None, 1, 2, frame)]
+                dut.advance(0)
+                sent, came = dut.take().splitlines()
+                assert json.loads(sent) == {"op": "notify", "method": "frame", "params": params, "now": 0}
+                assert json.loads(came)["notes"] == [["frame", params, 1, 2]]
+                assert b" " not in sent + came
+
+
+class _Unit:
+    """A frame of a class that is not the suite's."""
+
+    data, sof, eof, crc_ok = b"\1", 1, 2, True
+    delimiters: Any = ({}, {})
+
+
+@pytest.mark.parametrize("name, value, why", [
+    ("data", 5, "bytes-like"), ("data", None, "bytes-like"), ("delimiters", None, "pair"), ("delimiters", ({}, []), "pair"),
+    ("delimiters", ({1: 7}, {}), "str"), ("sof", [], "unhashable"),
+])  # fmt: skip
+def test_what_is_no_frame_is_told(name: str, value: object, why: str) -> None:
+    frame = _Unit()
+    setattr(frame, name, value)
+    dut = RecordingDut(Device())
+    with pytest.raises(TypeError, match=why):
+        dut.send_frame(frame)
+    assert dut.take() == b""
 
 
 @pytest.mark.parametrize("fault, noted", [

@@ -9,7 +9,8 @@ from _fcvi import ffi, lib
 
 from fcvi import __version__
 from fcvi.fc.build import RawFrame
-from fcvi.fc.notation import EOF_BY_NAME as _EOF, SOF_BY_NAME as _SOF, to_params
+from fcvi.fc.delimiters import EOF_BY_NAME as _EOF, SOF_BY_NAME as _SOF
+from fcvi.fc.notation import to_params
 from fcvi.engine.params import Params, ProtocolError
 from .refport import EVENT, LIMITS, NEVER, QUIET, RELIABILITY, RefPort, status_names
 

@@ -74,7 +74,7 @@ class RecordingDut(Recorder, Dut):
         self.came()
 
     def reset(self, config: dict[str, Any]) -> None:
-        self.asked_to_reset(f'{{"op":"reset","params":{text_of(config)}')
+        self.asked_to_reset(config)
         try:
             self._inner.reset(config)
         except (DutError, Unavailable) as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Union
+from typing import Any, ClassVar, Mapping, Union
 
 from . import codec, notation
 from .codes import R_CTL
+from .delimiters import MEMBERS
 
 Value = Union[int, bytes]
 
@@ -49,14 +50,12 @@ class RawFrame:
     sof: int
     eof: int
     crc_ok: bool = True
+    #: What the evidence has of SOF and EOF.
+    delimiters: ClassVar[tuple[Mapping[int, str], Mapping[int, str]]] = MEMBERS
 
     def params(self) -> dict[str, Any]:
         """As the DUT protocol writes it."""
         return notation.to_params(self)
-
-    def text(self) -> str:
-        """The params as JSON without white space."""
-        return notation.to_text(self)
 
 
 @dataclass(slots=True)

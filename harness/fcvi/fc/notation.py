@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-import _fcvi_text
-
 from fcvi.engine.words import as_json
 
 from . import build
+from .delimiters import EOF_BY_NAME, NAME_BY_EOF, NAME_BY_SOF, SOF_BY_NAME
 
-SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
-NAME_BY_SOF = {code: name for name, code in SOF_BY_NAME.items()}
-EOF_BY_NAME = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
-NAME_BY_EOF = {code: name for name, code in EOF_BY_NAME.items()}
 LONGEST_FRAME = 24 + 2112
 
 
@@ -25,15 +20,6 @@ def to_params(frame: build.RawFrame) -> dict[str, Any]:
     if frame.eof in NAME_BY_EOF:
         params["eof"] = NAME_BY_EOF[frame.eof]
     return params
-
-
-_SOF_TEXT = {code: f',"sof":"{name}"' for code, name in NAME_BY_SOF.items()}
-_EOF_TEXT = {code: f',"eof":"{name}"' for code, name in NAME_BY_EOF.items()}
-
-
-def to_text(frame: build.RawFrame) -> str:
-    """The params as JSON."""
-    return _fcvi_text.frame(frame.data, frame.crc_ok, _SOF_TEXT.get(frame.sof, ""), _EOF_TEXT.get(frame.eof, ""))
 
 
 def has_words(frame: build.RawFrame) -> bool:

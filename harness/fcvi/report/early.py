@@ -14,7 +14,7 @@ from fcvi.engine.results import Ladder, Result
 from . import case_capture, file_name
 
 if TYPE_CHECKING:
-    from .packs import Pack
+    from .packs import Pack, Room
 
 
 class Early:
@@ -28,6 +28,7 @@ class Early:
         self._folder, self._formats, self._hashes, self._in_order = folder, formats, hashes, in_order
         self._failed = False
         self._pack: Optional[Pack] = None
+        self._room: Optional[Room] = None  # of all packs, one after the other
 
     def settle(self, result: Result) -> None:
         """Write its capture, draw its ladder, and let go of its frames, if it is a plain pass."""
@@ -57,5 +58,6 @@ class Early:
         if not self._in_order:
             return packs.Drawn(b"".join(parts))
         if self._pack is None or self._pack.packed:
-            self._pack = packs.Pack()
+            self._room = self._room or packs.Room()
+            self._pack = packs.Pack(self._room)
         return self._pack.add(parts)
