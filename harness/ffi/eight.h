@@ -4,6 +4,8 @@
 #ifndef FCVI_HARNESS_EIGHT_H
 #define FCVI_HARNESS_EIGHT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -34,19 +36,40 @@ static inline uint64_t eight_has(uint64_t eight, unsigned char c)
     return eight_below(eight ^ EIGHT_TIMES(c), 1);
 }
 
-/** One has to be escaped in HTML: & < > " or '. Two pairs of them differ in one bit. */
-static inline uint64_t eight_markup(uint64_t eight)
-{
-    return eight_has(eight & ~EIGHT_TIMES('<' ^ '>'), '<' & '>') |
-           eight_has(eight & ~EIGHT_TIMES('&' ^ '"'), '&' & '"') | eight_has(eight, '\'');
-}
-
 /** What stands for a character in HTML; NULL when it stands for itself. */
 static inline const char *eight_escape(char c)
 {
     static const char *const escapes[128] = {
         ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"};
     return (unsigned char)c < 128 ? escapes[(unsigned char)c] : NULL;
+}
+
+/** Sixteen characters, which the processor compares together. */
+typedef unsigned char eight_two __attribute__((vector_size(16)));
+
+/** Whether one of sixteen has to be escaped in HTML: & < > " or '. Two pairs of them differ in one bit. */
+static inline bool eight_two_markup(const char *text)
+{
+    eight_two all;
+    uint64_t halves[2];
+    memcpy(&all, text, sizeof all);
+    const eight_two found = (eight_two)((all & (unsigned char)~('<' ^ '>')) == ('<' & '>')) |
+                            (eight_two)((all & (unsigned char)~('&' ^ '"')) == ('&' & '"')) |
+                            (eight_two)(all == '\'');
+    memcpy(halves, &found, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+}
+
+/** How many characters at the beginning stand for themselves in HTML, whatever the others are: nearly all of
+ * a text, as a rule. */
+static inline size_t eight_unescaped(const char *text, size_t length)
+{
+    size_t at = 0;
+    while (at + sizeof(eight_two) <= length && !eight_two_markup(text + at))
+        at += sizeof(eight_two);
+    while (at < length && eight_escape(text[at]) == NULL)
+        at++;
+    return at;
 }
 
 #endif

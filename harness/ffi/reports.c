@@ -79,19 +79,16 @@ static void put(struct brief *b, const char *text, size_t length)
 
 static void put_escaped(struct brief *b, const char *text, size_t length)
 {
-    enum { AT_ONCE = 8 };
-    size_t from = 0;
-    for (size_t i = 0; i < length; i++) {
-        while (i + AT_ONCE <= length && eight_markup(eight_at(text + i)) == 0)
-            i += AT_ONCE;
-        const char *escape = i < length ? eight_escape(text[i]) : NULL;
-        if (escape != NULL) {
-            put(b, text + from, i - from);
-            put(b, escape, strlen(escape));
-            from = i + 1;
-        }
+    for (;;) {
+        const size_t plain = eight_unescaped(text, length);
+        put(b, text, plain);
+        if (plain == length)
+            return;
+        const char *escape = eight_escape(text[plain]);
+        put(b, escape, strlen(escape));
+        text += plain + 1;
+        length -= plain + 1;
     }
-    put(b, text + from, length - from);
 }
 
 enum { LONGEST_LINE = 110 };

@@ -69,5 +69,5 @@ def items(values: list[Any], told: type, escape: Callable[[Any], str], encode: C
     its own."""
 
 def indented(value: Any, ascii_only: bool, encode: Callable[[Any], str], /) -> bytes:
-    """JSON as json.dumps(value, indent=1) writes it, as UTF-8. Names of members are strings. encode: for what is of a class of its
-    own."""
+    """JSON as json.dumps(value, indent=1) writes it, as UTF-8, and a line break. Names of members are strings. encode: for what is
+    of a class of its own."""

@@ -40,10 +40,27 @@ static bool is_odd(const char *text)
             eight_has(eight, '\\')) != 0;
 }
 
+/* Whether all stand as they are, and are ASCII. */
+static bool are_plain(const char *text, Py_ssize_t length)
+{
+    enum { AT_ONCE = 8 };
+    for (; length >= AT_ONCE; text += AT_ONCE, length -= AT_ONCE)
+        if (is_odd(text))
+            return false;
+    bool odd = false;
+    for (Py_ssize_t i = 0; i < length; i++)
+        odd |= (text[i] < ' ') | (text[i] > '~') | (text[i] == '"') | (text[i] == '\\');
+    return !odd;
+}
+
 /* Bytes that are characters, or parts of some that stand as they are. */
 static void put_bytes(struct pytext *t, const char *text, Py_ssize_t length, bool ascii_only)
 {
     enum { AT_ONCE = 8 };
+    if (are_plain(text, length)) { /* nearly always */
+        pytext_put(t, text, (size_t)length);
+        return;
+    }
     Py_ssize_t from = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
         while (i + AT_ONCE <= length && !is_odd(text + i))
@@ -239,7 +256,9 @@ PyObject *pytext_indented(PyObject *module, PyObject *const *given, Py_ssize_t c
         return NULL;
     struct pytext out = {0};
     const struct pytext_json how = {",", ": ", true, ascii_only != 0, given[2]};
-    PyObject *text = pytext_put_value(&out, given[0], &how) == 0 ? pytext_take(&out) : NULL;
+    const int status = pytext_put_value(&out, given[0], &how);
+    pytext_put(&out, "\n", 1);
+    PyObject *text = status == 0 ? pytext_take(&out) : NULL;
     pytext_free(&out);
     return text;
 }

@@ -346,28 +346,24 @@ static bool is_plain(const char *text, Py_ssize_t length)
 }
 
 /* Of plain text. */
-static void put_escaped(struct pytext *t, const char *text, Py_ssize_t length)
+static void put_escaped(struct pytext *t, const char *text, size_t length)
 {
-    enum { AT_ONCE = 8 };
-    Py_ssize_t from = 0;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        while (i + AT_ONCE <= length && eight_markup(eight_at(text + i)) == 0)
-            i += AT_ONCE;
-        const char *escape = i < length ? eight_escape(text[i]) : NULL;
-        if (escape == NULL)
-            continue;
-        pytext_put(t, text + from, (size_t)(i - from));
-        pytext_put_string(t, escape);
-        from = i + 1;
+    for (;;) {
+        const size_t plain = eight_unescaped(text, length);
+        pytext_put(t, text, plain);
+        if (plain == length)
+            return;
+        pytext_put_string(t, eight_escape(text[plain]));
+        text += plain + 1;
+        length -= plain + 1;
     }
-    pytext_put(t, text + from, (size_t)(length - from));
 }
 
 /* Text in a markup; what is not plain is left to a function of Python. */
 static int put_markup(struct pytext *t, PyObject *text, PyObject *escape)
 {
     if (PyUnicode_IS_COMPACT_ASCII(text) && is_plain(PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))) {
-        put_escaped(t, PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text));
+        put_escaped(t, PyUnicode_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
         return 0;
     }
     PyObject *escaped = PyObject_CallOneArg(escape, text);
@@ -390,7 +386,7 @@ static int put_words_of_item(struct steps *s)
         return -1;
     }
     if (is_plain(s->words.at, (Py_ssize_t)s->words.length)) {
-        put_escaped(&s->out, s->words.at, (Py_ssize_t)s->words.length);
+        put_escaped(&s->out, s->words.at, s->words.length);
         return 0;
     }
     PyObject *text = PyUnicode_FromStringAndSize(s->words.at, (Py_ssize_t)s->words.length);

@@ -31,7 +31,7 @@ def test_indented_text_is_that_of_json() -> None:
         value = _value(rng, 0)
         for ascii_only in (True, False):
             text = json.dumps(value, indent=1, ensure_ascii=ascii_only)
-            assert indented(value, ascii_only) == text.encode("utf-8", "backslashreplace")
+            assert indented(value, ascii_only) == text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def test_separators_are_those_that_were_asked_for() -> None:

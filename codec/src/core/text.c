@@ -34,15 +34,6 @@ void fcvi_say_text(struct fcvi_text *t, const char *text)
     put(t, text, strlen(text));
 }
 
-static const char blanks[] = "                                ";
-
-void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width)
-{
-    FCVI_ASSERT(width < sizeof blanks);
-    put(t, text, strlen(text));
-    put(t, blanks, width - strnlen(text, width));
-}
-
 /* Digits at the end of a text; returns where they begin. */
 static char *put_before(char *end, uint64_t u)
 {
@@ -110,14 +101,14 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
         fcvi_say(t, " (%zu bytes 00h follow)", size - shown);
 }
 
-/* byte, or byte.bits where the field is a part of its bytes; put together backwards, since it has so many
- * parts */
-void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
+/* put together in place, since it has so many parts, and the digits backwards */
+void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
 {
-    enum { BYTE = 6, BITS = 7 }; /* columns */
-    char text[BYTE + BITS], bits[BITS];
+    enum { BYTE = 6, BITS = 7, NAME = 28 }; /* columns */
+    char text[BYTE + BITS + NAME + 1], bits[BITS];
     const unsigned last = field->size * 8u - 1u;
     FCVI_ASSERT(base <= UINT16_MAX); /* a byte of a structure there has six digits at most */
+    FCVI_ASSERT(strlen(field->name) <= NAME);
     memset(text, ' ', sizeof text);
     put_before(text + BYTE, base + field->byte);
     if (field->kind != FCVI_F_BLOB && (field->hi != last || field->lo != 0)) {
@@ -130,5 +121,6 @@ void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigne
         *--at = '.';
         memcpy(text + BYTE, at, (size_t)(bits + BITS - at));
     }
+    memcpy(text + BYTE + BITS, field->name, strnlen(field->name, NAME));
     put(t, text, sizeof text);
 }

@@ -19,10 +19,8 @@ struct fcvi_text {
 /** Say as printf does. */
 __attribute__((format(printf, 2, 3))) void fcvi_say(struct fcvi_text *t, const char *format, ...);
 
-/** Say what printf's %s, %-*s, %u and %0*X would, in a tenth of its time: every report has millions of them.
- */
+/** Say what printf's %s, %u and %0*X would, in a tenth of its time: every report has millions of them. */
 void fcvi_say_text(struct fcvi_text *t, const char *text);
-void fcvi_say_padded(struct fcvi_text *t, const char *text, size_t width);
 void fcvi_say_decimal(struct fcvi_text *t, uint64_t u);
 void fcvi_say_digits(struct fcvi_text *t, uint64_t u, unsigned width);
 
@@ -35,8 +33,9 @@ void fcvi_say_number(struct fcvi_text *t, const struct fcvi_field *field, uint64
 /** Say a byte string; the zeros that end a long one are counted. */
 void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size);
 
-/** Say where the field lies: byte, or byte.bits where the field is a part of its bytes. */
-void fcvi_say_where(struct fcvi_text *t, const struct fcvi_field *field, unsigned base);
+/** Say where the field lies, and its name, in columns: byte, or byte.bits where the field is a part of its
+ * bytes. */
+void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigned base);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

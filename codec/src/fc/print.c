@@ -59,13 +59,6 @@ static void say_two(struct fcvi_text *t, const char *first, const char *second)
 
 /* ---- one value ---- */
 
-static void say_name(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)
-{
-    fcvi_say_where(t, field, v->base);
-    fcvi_say_padded(t, field->name, 28);
-    fcvi_say_text(t, " ");
-}
-
 static bool are_zero(const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -83,7 +76,7 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
         size_t length = fcvi_words_of_bytes(v, words);
         if (!all && length == 0 && are_zero(v->bytes, field->size))
             return;
-        say_name(t, field, v);
+        fcvi_say_field(t, field, v->base);
         fcvi_say_bytes(t, v->bytes, field->size);
         if (length > 0 && (v->field == FCVI_INDEX_ADDR_DISCRIM || v->field == FCVI_INDEX_ADDR_REV1_DISCRIM))
             fcvi_say(t, "  \"%.*s\"", (int)length, words);
@@ -93,7 +86,7 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
         const char *meaning = fcvi_meaning(frame, field, v->u);
         if (!all && v->u == 0 && meaning == NULL)
             return;
-        say_name(t, field, v);
+        fcvi_say_field(t, field, v->base);
         fcvi_say_number(t, field, v->u);
         if (meaning != NULL)
             say_two(t, "  ", meaning);
@@ -128,7 +121,7 @@ static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capac
         say_two(&t, ", EOF", eof_name(frame->input.eof));
     if (frame->input.crc != FCVI_CRC_ABSENT)
         fcvi_say(&t, ", CRC %s", crc_name(frame->input.crc));
-    fcvi_say(&t, "\n");
+    fcvi_say_text(&t, "\n");
     if (fcvi_values_of(frame, &values) != 0) {
         say_rest(&t, "     0       bytes                        ", frame->input.bytes, frame->input.length,
                  all);

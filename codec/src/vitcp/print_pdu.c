@@ -45,9 +45,7 @@ static size_t words_of(const struct fcvi_pdu *s, const struct fcvi_value *v)
 static void text_of_value(struct fcvi_text *t, const struct fcvi_pdu *s, const struct fcvi_field *row,
                           const struct fcvi_value *v)
 {
-    fcvi_say_where(t, row, v->base);
-    fcvi_say_padded(t, row->name, 28);
-    fcvi_say_text(t, " ");
+    fcvi_say_field(t, row, v->base);
     if (row->kind == FCVI_F_BLOB) {
         size_t length = words_of(s, v);
         fcvi_say_bytes(t, v->bytes, row->size);

@@ -40,7 +40,7 @@ def stem(ident: str) -> str:
 
 def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names in the report directory, and contents."""
-    yield f"{FOLDER}/{RUN}", indented(_run(report)) + b"\n"
+    yield f"{FOLDER}/{RUN}", indented(_run(report))
     for result in report.results:
         if result.evidence is not None:
             name, parts = _trace(result)
@@ -118,7 +118,7 @@ class Store:
         try:
             if not resumed:
                 run = {**_run(report), "incomplete": {"selected": list(selected), **options}}
-                self._folder.write(f"{FOLDER}/{RUN}", indented(run) + b"\n")
+                self._folder.write(f"{FOLDER}/{RUN}", indented(run))
             self._journal = self._folder.append(f"{FOLDER}/{JOURNAL}")
             self._folder.sync([f"{FOLDER}/{RUN}", f"{FOLDER}/{JOURNAL}"])
         except OSError as error:
@@ -161,7 +161,7 @@ class Store:
         self.sync()
         if report.interrupted and self._journal is not None:
             return  # the evidence stays as it is: fcvi run --resume goes on
-        self._folder.write(f"{FOLDER}/{RUN}", indented(_run(report)) + b"\n")
+        self._folder.write(f"{FOLDER}/{RUN}", indented(_run(report)))
         self._folder.sync([f"{FOLDER}/{RUN}"])
         self._folder.remove(f"{FOLDER}/{JOURNAL}")
 

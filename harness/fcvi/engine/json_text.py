@@ -28,7 +28,7 @@ def encoder(between: str, behind_name: str, ascii_only: bool = True) -> Encode:
 
 
 def indented(data: Any, ascii_only: bool = True) -> bytes:
-    """As ``json.dumps(data, indent=1)``, byte for byte, in UTF-8. Names of members are strings.
+    """As ``json.dumps(data, indent=1)``, byte for byte, in UTF-8, and a line break. Names of members are strings.
 
     Half a character, which no UTF-8 has, is an escape.
     """

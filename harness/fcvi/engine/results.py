@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Sequence
 
 if TYPE_CHECKING:
     from .deviation import Outcome
@@ -114,7 +114,7 @@ class Result:
     verdict: Verdict
     reason: str = ""
     qualifier: Optional[str] = None  # "deviation" or "interpretation"
-    requirements: list[str] = field(default_factory=list)
+    requirements: Sequence[str] = ()  # the case's: all of its results share them
     errata: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     frames: list[TraceFrame] = field(default_factory=list)
@@ -257,8 +257,7 @@ class RunReport:
 
     def summary(self) -> dict[str, int]:
         """How many results have each verdict. A device that did not attach is one error."""
-        counts = {v.value: 0 for v in Verdict}
+        verdicts = [r.verdict for r in self.results]
+        counts = {v.value: verdicts.count(v) for v in Verdict}
         counts[Verdict.ERROR.value] += self.unattached
-        for r in self.results:
-            counts[r.verdict.value] += 1
         return counts

@@ -316,7 +316,7 @@ def error_result(case: CaseInfo, ident: str, reason: str) -> Result:
 
 def _result(case: CaseInfo, ident: str, verdict: Verdict, reason: str = "") -> Result:
     return Result(
-        ident, case.title, verdict, reason, requirements=list(case.requirements), errata=list(case.errata),
+        ident, case.title, verdict, reason, requirements=case.requirements, errata=list(case.errata),
         protocol=case.protocol,
     )  # fmt: skip
 

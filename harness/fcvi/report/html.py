@@ -11,10 +11,11 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, Iterator, Optional
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
@@ -189,9 +190,10 @@ def _requirement_row(q: dict[str, Any]) -> str:
 def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
     """The catalogue by clauses and annexes, each requirement with its verdict and cases."""
     cases: dict[str, list[str]] = {}
-    for result in report.results:
-        for ident in dict.fromkeys([*result.requirements, *result.broken]):
-            cases.setdefault(ident, []).append(result.id)
+    for (_, broken), same in itertools.groupby(report.results, lambda r: (id(r.requirements), r.broken)):
+        results = list(same)
+        for ident in dict.fromkeys([*results[0].requirements, *broken]):
+            cases.setdefault(ident, []).extend([r.id for r in results])
     parts: dict[str, list[dict[str, Any]]] = {}
     for r in load_requirements(judging(report.attachment)):
         top = r.clause.split(".")[0].split(" ")[0]
@@ -235,25 +237,38 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_HERE = "\0"  # where the packs go: behind everything that is a stranger's
+_AT_ONCE = 1 << 16  # characters of the page
+
+
+def _encoded(pieces: Iterable[str]) -> Iterator[bytes]:
+    """The pieces of a page as UTF-8, many of them together: the page as one string would be copied several times."""
+    waiting: list[str] = []
+    length = 0
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        if length >= _AT_ONCE:
+            yield encoded(words.harmless("".join(waiting)))
+            waiting, length = [], 0
+    yield encoded(words.harmless("".join(waiting)))
 
 
 def render(report: RunReport) -> list[bytes]:
-    """The file, in parts that follow each other: the packs are most of it."""
-    made, page = _page(report)
-    before, _, after = page.rpartition(_HERE)
-    parts = [encoded(words.harmless(before))]
+    """The file, in parts that follow each other: the packs are most of it, and stand behind everything that is a stranger's."""
+    script, script_hash = asset("filter.js")
+    made, page = _page(report, script_hash)
+    parts = list(_encoded(page))
     for pack in made:
         parts += [b'<script type="text/plain" class="pack">', pack, b"</script>\n"]
-    return [*parts, encoded(words.harmless(after))]
+    return [*parts, encoded(f"<script>{script}</script>\n</body>\n</html>\n")]
 
 
-def _page(report: RunReport) -> tuple[list[bytes], str]:
-    """The packs, and the page with a mark in their place."""
+def _page(report: RunReport, script_hash: str) -> tuple[list[bytes], Iterator[str]]:
+    """The packs, and the pieces of the page that stand before them. script_hash: of the script that comes last."""
     env, verdicts = environment(), requirement_verdicts(report)
     details, (made, places) = _details(report), _packs(report.results)
     head = env.get_template("head.html.j2")
-    (style, style_hash), (script, script_hash) = asset("style.css"), asset("filter.js")
+    style, style_hash = asset("style.css")
     word, tone = headline(report)
     order = sorted(range(len(report.results)), key=lambda i: (_rank(report.results[i]), i))
     listed: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
@@ -264,7 +279,7 @@ def _page(report: RunReport) -> tuple[list[bytes], str]:
         entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
-    page = env.get_template("report.html.j2").render(
+    page = env.get_template("report.html.j2").generate(
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
@@ -274,6 +289,6 @@ def _page(report: RunReport) -> tuple[list[bytes], str]:
         head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=bool(made),
         fragments=Markup(json.dumps(plain.FRAGMENTS).replace("</", "<\\/")),
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
-        style=style, style_hash=style_hash, script=script, script_hash=script_hash, here=_HERE,
+        style=style, style_hash=style_hash, script_hash=script_hash,
     )  # fmt: skip
     return made, page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 from fcvi.engine.catalogue import load_on_every_frame
 from fcvi.engine.json_text import indented
@@ -15,6 +15,12 @@ _RANK = {verdict: rank for rank, verdict in enumerate(WORST)}
 _UNSEEN = len(WORST)
 
 
+def _see(seen: dict[str, int], requirements: Sequence[str], rank: int) -> None:
+    for ident in requirements:
+        if rank < seen.get(ident, _UNSEEN):
+            seen[ident] = rank
+
+
 def requirement_verdicts(report: RunReport) -> dict[str, str]:
     """A verdict for every requirement that a case of this run names, or that was looked at in every frame of the DUT.
 
@@ -23,15 +29,15 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
     lets the case pass; the requirement is broken all the same.
     """
     seen: dict[str, int] = {}  # the rank of the worst verdict so far
+    alike: dict[tuple[int, int], Sequence[str]] = {}  # the results of one case name the same: they are looked at once
     for result in report.results:
-        failed = result.verdict is Verdict.FAIL or result.qualifier == "deviation"
-        rank = _RANK[Verdict.INCONCLUSIVE] if failed else _RANK[result.verdict]
-        for ident in result.requirements:
-            if rank < seen.get(ident, _UNSEEN) and not (failed and ident in result.broken):
-                seen[ident] = rank
-        if failed:
-            for ident in result.broken:
-                seen[ident] = min(_RANK[Verdict.FAIL], seen.get(ident, _UNSEEN))
+        if result.verdict is Verdict.FAIL or result.qualifier == "deviation":
+            _see(seen, [ident for ident in result.requirements if ident not in result.broken], _RANK[Verdict.INCONCLUSIVE])
+            _see(seen, result.broken, _RANK[Verdict.FAIL])
+        else:
+            alike[id(result.requirements), _RANK[result.verdict]] = result.requirements
+    for (_, rank), requirements in alike.items():
+        _see(seen, requirements, rank)
     for ident in frames_checked(report):
         seen.setdefault(ident, _RANK[Verdict.PASS])
     return {ident: WORST[rank].value for ident, rank in sorted(seen.items())}
@@ -86,4 +92,4 @@ def as_json(report: RunReport) -> dict[str, Any]:
 
 def render(report: RunReport) -> bytes:
     """The file."""
-    return indented(as_json(report), ascii_only=False) + b"\n"
+    return indented(as_json(report), ascii_only=False)

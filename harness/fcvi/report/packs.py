@@ -89,7 +89,10 @@ class Pack:
     def add(self, parts: Iterable[bytes]) -> Place:
         """Take one in, while the pack is not full: the parts of its text."""
         assert self._room is not None
-        self._room.put(b"".join((_BETWEEN, *parts) if self.count else parts))
+        if self.count:
+            self._room.put(_BETWEEN)
+        for part in parts:
+            self._room.put(part)
         self.count += 1
         if self.count == IN_A_PACK:
             self.packed, self._room = self._room.packed(), None
