@@ -29,7 +29,6 @@ class Unimplemented(Exception):
 
 
 _HEXADECIMAL = frozenset(("va", "hex"))  # members that are bytes or an address
-_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 @dataclass(slots=True)
@@ -74,7 +73,7 @@ class Call:
         value = self.result().get(name)
         if not isinstance(value, str):
             raise DutError(f"the result of {self.method} has no string member \"{name}\"")
-        if name in _HEXADECIMAL and (len(value) % 2 or not set(value) <= _DIGITS):
+        if name in _HEXADECIMAL and not _are_digits(value):
             raise DutError(f"the result of {self.method} has no hexadecimal digits in \"{name}\": {as_json(value)}")
         return value
 
@@ -84,6 +83,14 @@ class Call:
         if not isinstance(value, dict):
             raise DutError(f"the result of {self.method} has no object member \"{name}\"")
         return value
+
+
+def _are_digits(text: str) -> bool:
+    """Whether it is pairs of hexadecimal digits, of either case, and nothing else. It may be long."""
+    try:
+        return bytes.fromhex(text).hex() == text.lower()  # fromhex takes blanks as well
+    except ValueError:
+        return False
 
 
 class Completion(NamedTuple):

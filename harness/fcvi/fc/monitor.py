@@ -17,7 +17,7 @@ _CAPACITY = 32
 _UNCLEARED = ffi.new_allocator(should_clear_after_alloc=False)
 
 
-_SPARE: dict[int, list[Any]] = {}  # memory of monitors that were closed, by its size
+_SPARE: dict[int, list[tuple[Any, Any, Any]]] = {}  # memory and findings of monitors that were closed, by the size of the memory
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,13 @@ def breach_of(found: Any) -> Breach:
     return Breach(replace(finding, frame=found.frame), found.sender)
 
 
+def _room(size: int) -> tuple[Any, Any, Any]:
+    """Memory for a monitor, which clears what it uses, and room for what it finds in a frame."""
+    found = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
+    listed = ffi.new("struct fcvi_monitor_findings *", {"list": found, "capacity": _CAPACITY})
+    return _UNCLEARED("uint64_t[]", size // 8 + 1), found, listed
+
+
 class Monitor:
     """One observer of one stream of frames."""
 
@@ -62,11 +69,9 @@ class Monitor:
         config.trust, config.r_a_tov_us, config.seed = trust, r_a_tov_us, seed
         size = lib.fcvi_monitor_size(ffi.addressof(config.limits))
         spare = _SPARE.get(size)
-        self._memory = spare.pop() if spare else _UNCLEARED("uint64_t[]", size // 8 + 1)  # the monitor clears what it uses
+        self._memory, self._list, self.found = spare.pop() if spare else _room(size)
         self._size = size
         self.pointer: Any = lib.fcvi_monitor_init(self._memory, size, config)
-        self._list = ffi.new("struct fcvi_monitor_finding[]", _CAPACITY)
-        self.found = ffi.new("struct fcvi_monitor_findings *", {"list": self._list, "capacity": _CAPACITY})
         self._names: list[tuple[int, int, int]] = []
 
     def frame(self, frame: codec.Frame, number: int, time_us: int, network: int = 0) -> list[Breach]:
@@ -88,7 +93,7 @@ class Monitor:
         """The stream is over. The memory serves the next monitor: to get it from the kernel costs more than to clear it."""
         if self.pointer is not None:
             self.pointer = None
-            _SPARE.setdefault(self._size, []).append(self._memory)
+            _SPARE.setdefault(self._size, []).append((self._memory, self._list, self.found))
 
     def forget(self) -> None:
         """A link event made Connections and Exchanges void without a frame that shows it."""

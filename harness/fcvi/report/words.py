@@ -9,6 +9,7 @@ from fcvi.engine.results import Finding, RunReport
 
 _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
 _STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])  # what of them is ASCII
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
@@ -22,6 +23,8 @@ def duration(us: int) -> str:
 
 def harmless(text: str) -> str:
     """The text with control characters, and those that turn the direction of writing, as escapes: all of them are strangers'."""
+    if text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text):
+        return text  # a report is long, and has none as a rule
     return _STRANGE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
