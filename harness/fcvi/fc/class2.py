@@ -54,13 +54,13 @@ def is_class2(sof: int, configured: int) -> bool:
 
 def ack_1(frame: codec.Frame, rx_id: int) -> build.RawFrame:
     """The ACK_1 of one data frame; rx_id is used when the tester is the Exchange responder."""
-    responder = not frame.get("FC", "Exchange_Context")
-    values = {"D_ID": frame.get("FC", "S_ID"), "S_ID": frame.get("FC", "D_ID"), "Exchange_Context": int(responder)}
+    responder = not frame.header("Exchange_Context")
+    values = {"D_ID": frame.header("S_ID"), "S_ID": frame.header("D_ID"), "Exchange_Context": int(responder)}
     if responder:
         values["RX_ID"] = rx_id
     kept = int.from_bytes(frame.data[: build.HEADER], "big") & _KEPT
     buf = codec.pack("FC", values, build.HEADER, kept | _OF_ITS_OWN)
-    return build.RawFrame(buf, _SOF_CLASS_2[1], build.EOF_T if frame.get("FC", "End_Sequence") else build.EOF_N)
+    return build.RawFrame(buf, _SOF_CLASS_2[1], build.EOF_T if frame.header("End_Sequence") else build.EOF_N)
 
 
 def ack_abort(frame: codec.Frame, rx_id: int) -> build.RawFrame:

@@ -215,6 +215,15 @@ class Frame:
             raise IndexError(f"{structure}.{ident} lies beyond {len(self.data)} bytes")
         return container if raw else int.from_bytes(container, "big") >> lo & mask
 
+    def header(self, ident: str) -> int:
+        """A field of the header. Raises IndexError when the frame is too short to have it."""
+        if self._header is None:
+            value = self.get("FC", ident)
+            assert isinstance(value, int)
+            return value
+        shift, mask = IN_HEADER[ident]
+        return self._header >> shift & mask
+
     def where(self, structure: str, ident: str) -> tuple[int, str]:
         """The byte of the field's container in the frame, and its bits: "hi-lo"."""
         field = FIELDS["DH_REV1" if structure == "DH" and self.edition else structure][ident]

@@ -174,4 +174,4 @@ def ct_reply(envelope: Envelope, body: bytes) -> RawFrame:
 
 def is_request(frame: codec.Frame) -> bool:
     """Whether an ELS asks for something (R_CTL 22h)."""
-    return frame.get("FC", "R_CTL") == _REQUEST
+    return frame.header("R_CTL") == _REQUEST

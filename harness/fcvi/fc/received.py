@@ -29,8 +29,7 @@ class Exchange:
 
     def count(self, frame: codec.Frame) -> None:
         """Take note of the SEQ_CNT of a frame of the DUT. One that was refused before came again."""
-        seen = frame.get("FC", "SEQ_CNT")
-        assert isinstance(seen, int)
+        seen = frame.header("SEQ_CNT")
         if seen in self.refused:
             self.refused.discard(seen)
         else:
@@ -61,9 +60,7 @@ class Received:
 
     def fc(self, name: str) -> int:
         """A field of the last frame's header."""
-        value = self.last.get("FC", name)
-        assert isinstance(value, int)
-        return value
+        return self.frames[-1].header(name)
 
     def dh(self, name: str) -> int:
         """A field of the Device_Header (of the last frame)."""
@@ -94,22 +91,20 @@ def kind_of(frame: codec.Frame) -> str:
         return frame.iu or "UNKNOWN_IU"
     if frame.kind == "malformed":
         return "MALFORMED"
-    r_ctl = frame.get("FC", "R_CTL")
-    assert isinstance(r_ctl, int)
+    r_ctl = frame.header("R_CTL")
     if frame.kind in ("bls", "link_control"):
         return (codes.R_CTL.name_of(r_ctl) or f"R_CTL_{r_ctl:02X}").partition("_TO_")[0]
     if frame.kind == "els":
         command = frame.payload[0] if frame.payload else 0
         return codes.ELS.name_of(command) or f"ELS_{command:02X}"
-    return "CT" if frame.get("FC", "TYPE") == codes.TYPE.CT else "OTHER"
+    return "CT" if frame.header("TYPE") == codes.TYPE.CT else "OTHER"
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:
     """S_ID is the DUT's and D_ID the tester's in every FC-VI frame and Basic Link Service (FC-FS, 5.8.1)."""
     findings = []
     for name, required in (("S_ID", s_id), ("D_ID", d_id)):
-        seen = frame.get("FC", name)
-        assert isinstance(seen, int)
+        seen = frame.header(name)
         if seen != required:
             byte, bits = frame.where("FC", name)
             findings.append(

@@ -229,7 +229,7 @@ class Scenario(WireFree):
         before = self.tester.trace[: received.numbers[0] - 1]
         came = (e for e in before if e.sender == "tester" and e.time_us < fires and not e.lost)
         views = (codec.decode(e.data, e.sof, e.eof) for e in came)
-        return not any(kind_of(v) == "CONNECT_RESP3" and v.get("FC", "OX_ID") == received.exchange.ox_id for v in views)
+        return not any(kind_of(v) == "CONNECT_RESP3" and v.header("OX_ID") == received.exchange.ox_id for v in views)
 
     # ---- the end ----
 

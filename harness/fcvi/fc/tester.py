@@ -170,10 +170,9 @@ class Tester:
     def relay(self, frame: build.RawFrame) -> None:
         """A frame of the second port: what the DUT answers to it is followed as if the tester had sent it."""
         view = self.decoded(frame)
-        ox_id = view.get("FC", "OX_ID")
-        assert isinstance(ox_id, int)
-        opens = not view.get("FC", "Exchange_Context") and view.get("FC", "First_Sequence")
-        if opens and view.kind != "link_control" and view.get("FC", "SEQ_CNT") == 0:
+        ox_id = view.header("OX_ID")
+        opens = not view.header("Exchange_Context") and view.header("First_Sequence")
+        if opens and view.kind != "link_control" and view.header("SEQ_CNT") == 0:
             self.open_exchange(ox_id)
         self.answered += 1
         self.send_frame(frame)
@@ -290,17 +289,15 @@ class Tester:
 
     def _exchange_of(self, view: codec.Frame, kind: str) -> Exchange:
         """The Exchange a DUT frame belongs to; F_CTL bit 23 says who originated it."""
-        ox_id = view.get("FC", "OX_ID")
-        assert isinstance(ox_id, int)
-        originator = "tester" if view.get("FC", "Exchange_Context") else "dut"
+        ox_id = view.header("OX_ID")
+        originator = "tester" if view.header("Exchange_Context") else "dut"
         key = (originator, ox_id)
         known = self._exchanges.get(key)
-        first = view.get("FC", "First_Sequence") or (self.edition and kind == "DISCONNECT_RQST")  # R23 of 1999
+        first = view.header("First_Sequence") or (self.edition and kind == "DISCONNECT_RQST")  # R23 of 1999
         starts = originator == "dut" and first and kind in codec.IUS
-        starts = starts and view.get("FC", "SEQ_CNT") == 0 and view.get("FC", "Parameter") == 0
+        starts = starts and view.header("SEQ_CNT") == 0 and view.header("Parameter") == 0
         starts = starts and (known is None or 0 not in known.refused)
-        port = view.get("FC", "D_ID")
-        assert isinstance(port, int)
+        port = view.header("D_ID")
         # an Exchange of a link service may have had the OX_ID before, with another port
         elsewhere = known is not None and known.dut_cnt is None and port in self.ports and port != known.port
         if known is None or (starts and (elsewhere or known.dut_cnt not in (None, 0))):
@@ -308,8 +305,7 @@ class Tester:
         return known
 
     def _note_exchange(self, view: codec.Frame, exchange: Exchange, entry: TraceFrame, number: int) -> None:
-        rx_id = view.get("FC", "RX_ID")
-        assert isinstance(rx_id, int)
+        rx_id = view.header("RX_ID")
         if exchange.originator == "tester" and rx_id != build.X_ID_UNASSIGNED:
             exchange.rx_id = rx_id
         found = []
@@ -328,12 +324,11 @@ class Tester:
             return
         if not self._acknowledge(view, exchange, number):
             return
-        seq_id = view.get("FC", "SEQ_ID")
-        assert isinstance(seq_id, int)
+        seq_id = view.header("SEQ_ID")
         numbers, frames, payload = [number], [view], view.payload
         if view.kind == "iu":
             key = (exchange.originator, exchange.ox_id, seq_id)
-            if not view.get("FC", "End_Sequence"):
+            if not view.header("End_Sequence"):
                 self._sequences.setdefault(key, []).append((number, view))
                 return
             before = self._sequences.pop(key, None)
@@ -370,7 +365,7 @@ class Tester:
         self.send_frame(ack)
         if not class2.refuses(ack):
             return True
-        exchange.refused.add(view.get("FC", "SEQ_CNT"))
+        exchange.refused.add(view.header("SEQ_CNT"))
         return False
 
     def _intact(self, number: int) -> bool:
