@@ -161,6 +161,23 @@ START_TEST(text_of_reserved_bits_and_of_one_byte)
 }
 END_TEST
 
+/* A PLOGI (FC-FS) with Continuously Increasing Relative Offset, and all other bits of that half word
+ * zero */
+START_TEST(names_beyond_their_column_are_whole)
+{
+    struct test t;
+    load(&t,
+         "22 010200 00 010100 01 290000 00 00 0000 1234 ffff 00000000 "
+         "03000000 20200003 80000800 00ff0001 000007d0 00*96",
+         0, 0, 0);
+    fcvi_print_text(&t.frame, t.out, sizeof t.out);
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    32.31    Continuously Increasing Relative Offset (C) 1\n"));
+    ck_assert_ptr_nonnull(strstr(
+        t.out, "\n    36       Total Concurrent Sequences and Relative Offset, or R_A_TOV 00FF0001h\n"));
+    ck_assert_ptr_nonnull(strstr(t.out, "\n    32.27    Alternate BB_Credit Management 0\n"));
+}
+END_TEST
+
 START_TEST(json_of_a_frame)
 {
     struct test t;
@@ -481,6 +498,7 @@ int main(void)
     tcase_add_test(tc, text_of_what_no_table_describes);
     tcase_add_test(tc, text_has_a_heading_for_each_structure);
     tcase_add_test(tc, text_of_reserved_bits_and_of_one_byte);
+    tcase_add_test(tc, names_beyond_their_column_are_whole);
     tcase_add_test(tc, json_of_a_frame);
     tcase_add_test(tc, json_of_large_numbers_and_bytes);
     tcase_add_test(tc, addresses_in_words);

@@ -108,7 +108,6 @@ void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigne
     char text[BYTE + BITS + NAME + 1], bits[BITS];
     const unsigned last = field->size * 8u - 1u;
     FCVI_ASSERT(base <= UINT16_MAX); /* a byte of a structure there has six digits at most */
-    FCVI_ASSERT(strlen(field->name) <= NAME);
     memset(text, ' ', sizeof text);
     put_before(text + BYTE, base + field->byte);
     if (field->kind != FCVI_F_BLOB && (field->hi != last || field->lo != 0)) {
@@ -121,6 +120,13 @@ void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigne
         *--at = '.';
         memcpy(text + BYTE, at, (size_t)(bits + BITS - at));
     }
-    memcpy(text + BYTE + BITS, field->name, strnlen(field->name, NAME));
-    put(t, text, sizeof text);
+    const size_t length = strlen(field->name);
+    if (length <= NAME) {
+        memcpy(text + BYTE + BITS, field->name, length);
+        put(t, text, sizeof text);
+    } else { /* some reach beyond the column */
+        put(t, text, BYTE + BITS);
+        put(t, field->name, length);
+        put(t, " ", 1);
+    }
 }
