@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import resource
+import zlib
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
@@ -158,3 +160,19 @@ def test_compiled_templates_are_taken_where_they_fit(tmp_path: Path) -> None:
     other = env.overlay(loader=compiled.Templates(tmp_path), bytecode_cache=compiled.Compiled(tmp_path))
     assert [other.get_template(name).render() for name in (names[0], "none.j2", "broken.j2")] == ["42", "42", "1"]
     assert sorted(path.name for path in tmp_path.glob("*.compiled")) == sorted([f"{names[0]}.compiled", "broken.j2.compiled"])
+
+
+def test_packs_of_any_size_are_what_was_put_in() -> None:
+    room = packs.Room()
+    for lengths in ([0, 1, 0], [9 << 20, 3, 30 << 20], [5, 7], []):  # longer than the room, and short ones behind them
+        texts = [bytes([65 + i]) * length for i, length in enumerate(lengths)]
+        pack = packs.Pack(room)
+        for text in texts:
+            pack.add([text[:7], text[7:]])
+        assert list(pack.texts()) == texts
+        assert zlib.decompress(base64.b64decode(packs.packed(texts))) == b"\0".join(texts)
+    pack = packs.Pack(room)
+    places = [pack.add([b"%d" % i]) for i in range(packs.IN_A_PACK)]
+    assert [place.body() for place in places] == [b"%d" % i for i in range(packs.IN_A_PACK)]
+    assert packs.whole(places) == pack.packed == packs.packed([place.body() for place in places])
+    assert packs.whole(places[1:]) == packs.whole([]) == b""

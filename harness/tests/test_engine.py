@@ -9,8 +9,9 @@ import pytest
 from conformance.fcvi.steps import connection as common
 from conformance.catalogue import load_requirements
 from fcvi.engine.case import CaseInfo, Registry, Variant, case, load_cases
-from fcvi.engine.attachment import Reply
+from fcvi.engine.attachment import DutError, Reply
 from fcvi.dut.ref import DirectDut, RefDut
+from fcvi.fc import codec
 from fcvi.fc.faults import Link
 from fcvi.engine.pics import PicsError, applies, complete
 from fcvi.engine.pixit import pixit_for
@@ -18,7 +19,7 @@ from fcvi.engine.results import Result, Verdict
 from fcvi.fc.configuration import base_config
 from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import METHOD_NOT_FOUND
+from fcvi.engine.upper import METHOD_NOT_FOUND, Call
 
 LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}
 
@@ -225,3 +226,26 @@ def test_case_ids_are_unique_and_have_a_purpose() -> None:
         declare(body)
     with pytest.raises(ValueError, match="purpose"):
         case(registry, "X.2", "t", clause="0", requirements=[], applies="")(lambda t: None)
+
+
+def test_hexadecimal_digits_that_a_device_gives_are_digits() -> None:
+    def text(value: str) -> str:
+        return Call("mem.read", {}, Reply("mem.read", True, {"hex": value}), 0).text("hex")
+
+    for good in ("", "00", "Ff" * 30_000):
+        assert text(good) == good
+    for bad in ("0", "000", "0g", "00 00", " 00", "00\n", "0x00", "00_0", "\uff10\uff10", "0" * 59_999, "00" * 29_999 + "0z"):
+        with pytest.raises(DutError, match='no hexadecimal digits in "hex"'):
+            text(bad)
+
+
+def test_the_header_of_a_frame_is_as_long_as_the_frame() -> None:
+    whole = bytes(range(1, 25))
+    for length in range(25):
+        frame = codec.decode(whole[:length])
+        for name, first, size in (("R_CTL", 0, 1), ("D_ID", 1, 3), ("OX_ID", 16, 2), ("Parameter", 20, 4)):
+            if length >= first + size:
+                assert frame.header(name) == frame.get("FC", name) == int.from_bytes(whole[first : first + size], "big")
+            else:
+                with pytest.raises(IndexError, match=f"FC.{name} lies beyond {length} bytes"):
+                    frame.header(name)

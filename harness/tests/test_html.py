@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fcvi.fc import codec
-from fcvi.report import html, ladder, write_report
+from fcvi.report import html, ladder, words, write_report
 from fcvi.engine.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
 
 from .conftest import CONNECT_RESP3, CONNECT_RQST, FCVI, fcvi
@@ -30,6 +30,18 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fcvi("run", "--dut", f"{INDEPENDENT} --fault resp1-revision", "--quiet", "--report", str(directory),
          "--select", "5.3.2,D.R1,C.5.7.2,A.*")  # fmt: skip
     return directory
+
+
+@pytest.mark.parametrize("around", ["", "x", "long and plain " * 9, "\u00e9"])
+def test_control_characters_and_those_that_turn_writing_are_escapes(around: str) -> None:
+    others = [0x09, 0x0A, 0x20, 0x7E, 0xA0, 0xE9, 0x200D, 0x2010, 0x2027, 0x202F, 0x2065, 0x206A]
+    strange = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+    for code in others:
+        assert words.harmless(f"{around}{chr(code)}{around}") == f"{around}{chr(code)}{around}"
+    for code in strange:
+        escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        wanted = {0x0D: "\\r"}.get(code, escape)
+        assert words.harmless(f"{around}{chr(code)}{around}") == f"{around}{wanted}{around}", hex(code)
 
 
 def page_of(directory: Path) -> tuple[str, Page]:
