@@ -1,6 +1,6 @@
-/** Eight characters looked at together, for texts in which nearly none is out of the ordinary. Each function
- * gives a number that is not zero when one of the eight is; for characters above 7Eh use eight_above_ascii
- * first, since the others may miss what is beside one. */
+/** Eight characters looked at together, or sixteen, for texts in which nearly none is out of the ordinary. A
+ * function of eight gives a number that is not zero when one of them is; for characters above 7Eh use
+ * eight_above_ascii first, since the others may miss what is beside one. */
 #ifndef FCVI_HARNESS_EIGHT_H
 #define FCVI_HARNESS_EIGHT_H
 

@@ -32,6 +32,12 @@ static void put_character(struct pytext *t, Py_UCS4 c)
         put_escape(t, c);
 }
 
+/* Whether a character is in JSON as it is, however it is written. */
+static bool is_itself(Py_UCS4 c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
 /* Whether one of eight characters has to be escaped, or may have to be. */
 static bool is_odd(const char *text)
 {
@@ -47,10 +53,10 @@ static bool are_plain(const char *text, Py_ssize_t length)
     for (; length >= AT_ONCE; text += AT_ONCE, length -= AT_ONCE)
         if (is_odd(text))
             return false;
-    bool odd = false;
-    for (Py_ssize_t i = 0; i < length; i++)
-        odd |= (text[i] < ' ') | (text[i] > '~') | (text[i] == '"') | (text[i] == '\\');
-    return !odd;
+    for (; length > 0; text++, length--)
+        if (!is_itself((unsigned char)*text))
+            return false;
+    return true;
 }
 
 /* Bytes that are characters, or parts of some that stand as they are. */
@@ -68,7 +74,7 @@ static void put_bytes(struct pytext *t, const char *text, Py_ssize_t length, boo
         if (i == length)
             break;
         const unsigned char c = (unsigned char)text[i];
-        if (c >= ' ' && c != '"' && c != '\\' && (c != 0x7F || !ascii_only))
+        if (is_itself(c) || (c >= 0x7F && !ascii_only))
             continue;
         pytext_put(t, text + from, (size_t)(i - from));
         put_character(t, c);
@@ -83,7 +89,7 @@ static void put_escaped(struct pytext *t, PyObject *value)
     const void *data = PyUnicode_DATA(value);
     for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(value); i++) {
         const Py_UCS4 c = PyUnicode_READ(kind, data, i);
-        if (c >= ' ' && c <= '~' && c != '"' && c != '\\')
+        if (is_itself(c))
             pytext_put(t, &(char){(char)c}, 1);
         else
             put_character(t, c);

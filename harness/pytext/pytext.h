@@ -29,7 +29,7 @@ char *pytext_more(struct pytext *t, size_t more);
 static inline void pytext_put(struct pytext *t, const char *bytes, size_t length)
 {
     char *to = t->room - t->length > length ? t->at + t->length : pytext_more(t, length);
-    if (to == NULL)
+    if (to == NULL || length == 0) /* nothing may be nowhere */
         return;
     memcpy(to, bytes, length);
     t->length += length;

@@ -123,10 +123,11 @@ def test_frames_are_their_params(sof: int, eof: int) -> None:
         for crc_ok in (True, False):
             data = bytes(i * 7 % 256 for i in range(length))
             params = to_params(RawFrame(data, sof, eof, crc_ok))
-            for kind in (bytes, bytearray, memoryview):  # whoever made the frame
+            kinds: tuple[Any, ...] = (bytes, bytearray, memoryview)  # whoever made the frame
+            for kind in kinds:
                 device = Device()
                 dut = RecordingDut(device)
-                frame = RawFrame(kind(data), sof, eof, crc_ok)  # type: ignore[arg-type]
+                frame = RawFrame(kind(data), sof, eof, crc_ok)
                 dut.send_frame(frame)
                 device.says = [Notification("frame", None, 1, 2, frame)]
                 dut.advance(0)

@@ -18,7 +18,7 @@ def _sent(t: Scenario) -> dict[_Name, int]:
         if entry.sender != "tester" or entry.lost or entry.sof not in build.SOF[2] or entry.data[8] != codes.TYPE.FC_VI:
             continue
         frame = codec.decode(entry.data)
-        name = tuple(int(frame.get("FC", field)) for field in ("OX_ID", "SEQ_ID", "SEQ_CNT"))
+        name = tuple(frame.header(field) for field in ("OX_ID", "SEQ_ID", "SEQ_CNT"))
         found[name[0], name[1], name[2]] = number
     return found
 

@@ -132,9 +132,7 @@ def set_in(data: bytes, chosen: Sequence[Place]) -> bytes:
             continue
         base = view.dh_offset
         if place.in_payload:
-            relative = view.get("FC", "Parameter")
-            assert isinstance(relative, int)
-            base = view.payload_offset - relative
+            base = view.payload_offset - view.header("Parameter")
         first = view.payload_offset if place.in_payload else HEADER
         for offset, mask in place.masks:
             if first <= base + offset < len(buf):

@@ -161,10 +161,10 @@ def _unplaceable(t: Scenario, since: int) -> str:
         if entry.sender != "dut":
             continue
         frame = codec.decode(entry.data, entry.sof, entry.eof, edition=codec.EDITION["rev1"])
-        exchange = int(frame.get("FC", "OX_ID")) if frame.kind == "iu" else -1
+        exchange = frame.header("OX_ID") if frame.kind == "iu" else -1
         if exchange in first and not frame.payload:
             return "the last frame of the DUT has no payload: the far side cannot tell the length while it overtakes others"
-        if exchange >= 0 and frame.payload and frame.get("FC", "Parameter") == 0:
+        if exchange >= 0 and frame.payload and frame.header("Parameter") == 0:
             if exchange in first:
                 return "RLTV_OFF of the DUT begins again in each IU (R02): the far side cannot place what overtakes"
             first.add(exchange)

@@ -201,8 +201,7 @@ class Frame:
         Device_Header is that of the edition by which the frame was read.
         """
         if structure == "FC" and self._header is not None:
-            shift, mask = IN_HEADER[ident]
-            return self._header >> shift & mask
+            return self.header(ident)
         if structure == "DH" and self.edition:
             raw_dh = self.data[self.dh_offset : self.dh_offset + self.dh_length].ljust(LENGTH["DH_REV1"], b"\0")
             return get("DH_REV1", ident, raw_dh)

@@ -260,7 +260,7 @@ def render(report: RunReport) -> list[bytes]:
     parts = list(_encoded(page))
     for pack in made:
         parts += [b'<script type="text/plain" class="pack">', pack, b"</script>\n"]
-    return [*parts, encoded(f"<script>{script}</script>\n</body>\n</html>\n")]
+    return [*parts, encoded(environment().get_template("foot.html.j2").render(script=script))]
 
 
 def _page(report: RunReport, script_hash: str) -> tuple[list[bytes], Iterator[str]]:

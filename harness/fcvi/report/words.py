@@ -9,7 +9,7 @@ from fcvi.engine.results import Finding, RunReport
 
 _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
 _STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])  # what of them is ASCII
+_CONTROLS = bytes(code for code in range(128) if _STRANGE.match(chr(code)))
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
