@@ -13,8 +13,8 @@
 
 /* ---- text that grows ---- */
 
-/** Bytes; all zero is an empty one. room: from at on. failed: there was no memory for something, and the text
- * is not whole. */
+/** Bytes; all zero is an empty one. room: how many bytes there are from at on. failed: there was no memory
+ * for something, and the text is not whole. */
 struct pytext {
     char *at;
     size_t length, room;
@@ -29,7 +29,7 @@ char *pytext_more(struct pytext *t, size_t more);
 static inline void pytext_put(struct pytext *t, const char *bytes, size_t length)
 {
     char *to = t->room - t->length > length ? t->at + t->length : pytext_more(t, length);
-    if (to == NULL || length == 0) /* nothing may be nowhere */
+    if (to == NULL || length == 0) /* bytes may be NULL then */
         return;
     memcpy(to, bytes, length);
     t->length += length;

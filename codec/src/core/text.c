@@ -101,7 +101,7 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
         fcvi_say(t, " (%zu bytes 00h follow)", size - shown);
 }
 
-/* put together in place, since it has so many parts, and the digits backwards */
+/* The line has so many parts that they are put together in place; the digits are written backwards. */
 void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
 {
     enum { BYTE = 6, BITS = 7, NAME = 28 }; /* columns */

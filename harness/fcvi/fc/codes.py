@@ -16,7 +16,7 @@ class Codes:
         begin = f"{name}_"
         self._values = {key.removeprefix(begin): value for key, value in codec.constants().items() if key.startswith(begin)}
         self._names = {value: key for key, value in reversed(self._values.items())}
-        self.__dict__.update(self._values)  # found without __getattr__, which is for unknown names
+        self.__dict__.update(self._values)  # Python finds these without __getattr__, which is for unknown names
 
     def __getattr__(self, name: str) -> int:
         values: dict[str, int] = self.__dict__["_values"]
