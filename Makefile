@@ -37,7 +37,7 @@ GCOVR := gcovr -r . --exclude-branches-by-pattern '.*FCVI_ASSERT.*'
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all help manual FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
-        fuzz-coverage check check-c check-san check-python check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
+        fuzz-coverage check nightly check-c check-san check-python check-slow check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
         install install-dissector uninstall dist check-dist fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
 
 all: ## build everything
@@ -184,8 +184,11 @@ check-dist: ## two tarballs are the same, and one builds and installs without gi
 
 # ---- checks ----
 
-check: ## every test; says at the end how many stages passed
-	@harness/check.sh
+check: ## what a commit needs; says at the end how many stages passed
+	@harness/check.sh check
+
+nightly: ## the rest of the tests; says at the end how many stages passed
+	@harness/check.sh nightly
 
 # The test programs themselves are not what has to be fast, and with -flto each would optimise the library anew. Those under
 # build/tests stand on the libraries as they are installed, those under build/san on sanitized ones, and so on.

@@ -219,8 +219,12 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
-check-python: all $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN) ## pytest over the harness and the catalogue
-	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) harness/tests conformance/tests
+TEST_PROGRAMS := $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN)
+check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
+	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m 'not nightly' harness/tests conformance/tests
+
+check-slow: all $(TEST_PROGRAMS) ## the tests that are marked nightly
+	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m nightly harness/tests conformance/tests
 
 pcaps: all ## the capture of each case, from the reference port: pcaps/cases
 	$(IN_TREE) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
