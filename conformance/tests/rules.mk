@@ -48,3 +48,8 @@ MUTANTS ?= 0
 MUTANTS_ARGS ?=
 mutants: $(MUT_EVERYTHING) ## source mutants of codec, refimpl and the monitor against all that check runs in seconds (MUTANTS=N: a sample); build/mutants.txt
 	PYTHONPATH=harness:. $(PYTHON) -m conformance.tests.mutants --sample $(MUTANTS) --results $(BUILD)/mutants.tsv --out $(BUILD)/mutants.txt $(MUTANTS_ARGS)
+
+MUTANTS_SUITE_ARGS ?=
+.PHONY: mutants-suite
+mutants-suite: all $(TEST_PROGRAMS) ## 80 seeded mutants of the suite's own Python against the tests that run their lines; build/mutants-suite.tsv
+	$(IN_TREE) -m conformance.tests.suite_mutants $(MUTANTS_SUITE_ARGS)

@@ -1,0 +1,148 @@
+"""``make mutants-suite``: seeded one-line mutants of the suite's own Python, and which of them the tests let live.
+
+A copy of the tree with a probe before each mutated line runs the tests once: that tells which tests run which line, in the
+processes of commands too. Then each mutant meets only those tests, in a copy of its own, and stops at the first that fails.
+Tests that run few of the lines come first. What no test finds meets the stages of ``check`` that play the suite itself.
+
+Usage: python3 -m conformance.tests.suite_mutants [--seed N] [--sample N] [--jobs N] [--marks EXPR] [--hits FILE] [--out FILE]
+Exit status: 0 done, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+from .suite_mutant_source import Mutant, apply, chosen, put_probes
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Stages of `check` and `nightly` that run the suite's Python without pytest, quickest first.
+STAGES = ("certify", "check-docs", "check-pcaps", "check-types")
+MOST_S = 1800.0  # that one mutant may take: what it makes slower than this was found
+AT_ONCE = 400  # tests that one pytest takes: the first failure ends the mutant
+
+
+def copy_of(tree: Path, into: Path) -> Path:
+    """A copy of what git tracks here, with the build beside it; files of the build are linked, since builds replace them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout
+    subprocess.run(["cp", "--parents", "-a", "-t", str(into), *filter(None, listed.decode().split("\0"))], cwd=tree, check=True)
+    subprocess.run(["cp", "-al", str(tree / "build"), str(into / "build")], check=True)
+    shared = tree.parent / "shared"
+    if shared.is_dir() and not (into.parent / "shared").exists():
+        (into.parent / "shared").symlink_to(shared)
+    subprocess.run(["git", "init", "-q"], cwd=into, check=True)  # tests ask git what is tracked
+    subprocess.run(["git", "add", "-A", "-f", "--", *[p.name for p in into.iterdir() if p.name not in (".git", "build")]],
+                   cwd=into, check=True)  # fmt: skip
+    subprocess.run(["git", "-c", "user.name=mutant", "-c", "user.email=mutant@localhost", "commit", "-qm", "tree"], cwd=into,
+                   check=True)  # fmt: skip
+    return into
+
+
+def pytest(tree: Path, *words: str, limit: float, quiet: bool = True) -> bool:
+    """Whether the tests pass in time."""
+    environment = {**os.environ, "PYTHONPATH": f"{tree}/build/python:{tree}/harness:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    sink = subprocess.DEVNULL if quiet else None
+    return _passes(command, tree, environment, limit, sink)
+
+
+def _passes(command: list[str], tree: Path, environment: dict[str, str], limit: float, sink: "int | None") -> bool:
+    with subprocess.Popen(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink,
+                          start_new_session=True) as running:  # fmt: skip
+        try:
+            return running.wait(limit) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, 9)
+            return False
+
+
+def read_hits(path: Path, count: int) -> list[list[str]]:
+    """The tests that run each mutant's line, those first that run the fewest lines. "?" is for no test."""
+    by_test: dict[str, set[int]] = collections.defaultdict(set)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        number, _, who = line.partition("\t")
+        by_test[who.rsplit(" (", 1)[0]].add(int(number))
+    lists: list[list[str]] = [[] for _ in range(count)]
+    for test, numbers in sorted(by_test.items(), key=lambda pair: (len(pair[1]), pair[0])):
+        for each in numbers:
+            lists[each].append(test)
+    return lists
+
+
+def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
+    """What finds the mutant, or "survived"; "unreached" when nothing runs its line."""
+    if not tests:
+        return "unreached"
+    apply(tree, mutant)
+    try:
+        until = time.monotonic() + MOST_S
+        real = [test for test in tests if test != "?"]
+        for first in range(0, len(real), AT_ONCE):
+            part = real[first : first + AT_ONCE]
+            if not pytest(tree, "-x", *part, limit=max(1.0, until - time.monotonic())):
+                return f"a test of {part[0].split('::')[0]} ..." if time.monotonic() < until else "too slow"
+        for stage in STAGES:
+            if not _passes(["make", "-s", stage], tree, dict(os.environ), MOST_S, subprocess.DEVNULL):
+                return stage
+        return "survived"
+    finally:
+        apply(tree, mutant, back=True)
+
+
+def main() -> int:
+    """Run it all; returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
+    parser.add_argument("--seed", type=int, default=45)
+    parser.add_argument("--sample", type=int, default=80, help="how many mutants")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--marks", default="", help="tests by their marks, as pytest's -m takes them")
+    parser.add_argument("--hits", type=Path, help="which tests run which line, from an earlier run; made when it is not there")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/mutants-suite.tsv")
+    args = parser.parse_args()
+    mutants = chosen(ROOT, args.seed, args.sample)
+    with tempfile.TemporaryDirectory(prefix="fcvi-mutants-") as place:
+        hits = args.hits or Path(place, "hits.tsv")
+        if not hits.exists():
+            probed = copy_of(ROOT, _fresh(place, "probed"))
+            put_probes(probed, mutants, hits)
+            marks = ["-m", args.marks] if args.marks else []
+            pytest(probed, "-n", str(args.jobs), *marks, "harness/tests", "conformance/tests", limit=7200, quiet=False)
+            shutil.rmtree(probed)
+        tests = read_hits(hits, len(mutants))
+        free: SimpleQueue[Path] = SimpleQueue()
+        for number in range(args.jobs):
+            free.put(copy_of(ROOT, _fresh(place, f"tree{number}/fcvi")))
+
+        def one(number: int) -> str:
+            tree = free.get()
+            try:
+                return judge(tree, mutants[number], tests[number])
+            finally:
+                free.put(tree)
+
+        with ThreadPoolExecutor(args.jobs) as pool, args.out.open("w", encoding="utf-8") as out:
+            for number, verdict in enumerate(pool.map(one, range(len(mutants)))):
+                m = mutants[number]
+                row = [str(number), m.file, str(m.line), m.kind, str(len(tests[number])), verdict, m.new.strip()]
+                print("\t".join(row), file=out, flush=True)
+                print("\t".join(row), flush=True)
+    return 0
+
+
+def _fresh(place: str, name: str) -> Path:
+    path = Path(place, name)
+    path.mkdir(parents=True)
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The mutants of the suite's own Python: each changes one line, and a probe tells who runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .suite_mutant_source import apply, mutants_of, put_probes
+from .suite_mutants import read_hits
+
+SOURCE = '''"""A module."""
+
+
+def larger(first, second):
+    """The larger one."""
+    if first < second and second is not None:
+        return second
+    if first == second + 1:
+        print(first)
+    return first
+'''
+
+
+def _tree(tmp_path: Path) -> Path:
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "module.py").write_text(SOURCE)
+    return tmp_path
+
+
+def test_each_mutant_changes_one_line_and_can_be_taken_back(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    found = mutants_of(tree, "module.py")
+    assert {m.new.strip() for m in found} >= {
+        "if first <= second and second is not None:", "if first < second or second is not None:",
+        "if first < second and second is None:", "pass",
+    }  # fmt: skip
+    for mutant in found:
+        apply(tree, mutant)
+        changed = (tree / "module.py").read_text().splitlines()
+        assert sum(a != b for a, b in zip(changed, SOURCE.splitlines())) == 1
+        apply(tree, mutant, back=True)
+        assert (tree / "module.py").read_text() == SOURCE
+
+
+def test_a_probe_notes_the_test_in_a_process_of_its_own(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    mutants = [m for m in mutants_of(tree, "module.py") if m.kind in ("and/or", "call removed")]
+    put_probes(tree, mutants, tmp_path / "hits.tsv")
+    code = "import module; module.larger(1, 2); module.larger(1, 2)"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, check=True,
+        env={"PYTHONPATH": f"{tree}/harness:{tree}", "PYTEST_CURRENT_TEST": "test_x.py::test_it (call)"},
+    )  # fmt: skip
+    lists = dict(zip([m.kind for m in mutants], read_hits(tmp_path / "hits.tsv", len(mutants))))
+    assert lists == {"and/or": ["test_x.py::test_it"], "call removed": []}
