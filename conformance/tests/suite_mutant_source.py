@@ -17,10 +17,14 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # what a stateme
 _LEFT_ALONE = (ast.Import, ast.ImportFrom, ast.Raise, ast.Pass, ast.Global)
 PROBE = "fcvi_probe"
 
-#: The module of the probes: each notes once a process which test runs it. A command that a test starts has its environment.
-PROBE_SOURCE = '''import os
+#: The module of the probes: each notes once a process which test runs it. A command that a test starts has its environment. The
+#: file is opened when the program begins, since the sandbox of the reader opens nothing.
+PROBE_SOURCE = '''import fcntl
+import os
 
 _seen = set()
+_log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+_log = fcntl.fcntl(_log, fcntl.F_DUPFD_CLOEXEC, 500)
 
 
 def hit(number):
@@ -29,9 +33,7 @@ def hit(number):
     if (number, who) not in _seen:
         _seen.add((number, who))
         try:
-            log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            os.write(log, f"{{number}}\\t{{who}}\\n".encode())
-            os.close(log)
+            os.write(_log, f"{{number}}\\t{{who}}\\n".encode())
         except OSError:
             pass
 '''
@@ -178,6 +180,9 @@ def put_probes(tree: Path, mutants: list[Mutant], log: Path) -> None:
         row = lines[mutant.statement - 1]
         lines.insert(mutant.statement - 1, f"{row[: len(row) - len(row.lstrip())]}__import__({PROBE!r}).hit({number})")
         path.write_text("\n".join(lines), encoding="utf-8")
+    package = tree / "harness/fcvi/__init__.py"
+    if package.exists():
+        package.write_text(package.read_text(encoding="utf-8") + f"\n__import__({PROBE!r})\n", encoding="utf-8")
 
 
 def apply(tree: Path, mutant: Mutant, back: bool = False) -> None:

@@ -2,7 +2,8 @@
 
 A copy of the tree with a probe before each mutated line runs the tests once: that tells which tests run which line, in the
 processes of commands too. Then each mutant meets only those tests, in a copy of its own, and stops at the first that fails.
-Tests that run few of the lines come first. What no test finds meets the stages of ``check`` that play the suite itself.
+Tests that run few of the lines come first. A test that fails without the mutant as well has found nothing. What no test
+finds meets the stages of ``check`` that play the suite itself.
 
 Usage: python3 -m conformance.tests.suite_mutants [--seed N] [--sample N] [--jobs N] [--marks EXPR] [--hits FILE] [--out FILE]
 Exit status: 0 done, 2 wrong usage.
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Stages of `check` and `nightly` that run the suite's Python without pytest, quickest first.
 STAGES = ("certify", "check-docs", "check-pcaps", "check-types")
 MOST_S = 1800.0  # that one mutant may take: what it makes slower than this was found
+TOO_SLOW = "too slow"
 AT_ONCE = 400  # tests that one pytest takes: the first failure ends the mutant
 
 
@@ -47,22 +49,26 @@ def copy_of(tree: Path, into: Path) -> Path:
     return into
 
 
-def pytest(tree: Path, *words: str, limit: float, quiet: bool = True) -> bool:
-    """Whether the tests pass in time."""
+def failures(tree: Path, *words: str, limit: float) -> list[str]:
+    """The tests that fail, by name; what a run that was ended for its time had failed so far, and its name for that."""
     environment = {**os.environ, "PYTHONPATH": f"{tree}/build/python:{tree}/harness:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
-    sink = subprocess.DEVNULL if quiet else None
-    return _passes(command, tree, environment, limit, sink)
-
-
-def _passes(command: list[str], tree: Path, environment: dict[str, str], limit: float, sink: "int | None") -> bool:
-    with subprocess.Popen(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink,
-                          start_new_session=True) as running:  # fmt: skip
+    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *words]
+    with subprocess.Popen(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, start_new_session=True) as running:  # fmt: skip
         try:
-            return running.wait(limit) == 0
+            said, _ = running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, 9)
-            return False
+            return [TOO_SLOW]
+        found = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        return found or ([] if running.returncode == 0 else [f"pytest's status {running.returncode}"])
+
+
+def makes(tree: Path, stage: str) -> bool:
+    """Whether a stage of `check` passes."""
+    nothing = subprocess.DEVNULL
+    done = subprocess.run(["make", "-s", stage], cwd=tree, stdin=nothing, stdout=nothing, stderr=nothing, check=False)
+    return done.returncode == 0
 
 
 def read_hits(path: Path, count: int) -> list[list[str]]:
@@ -82,18 +88,22 @@ def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
     """What finds the mutant, or "survived"; "unreached" when nothing runs its line."""
     if not tests:
         return "unreached"
+    left = [test for test in tests if test != "?"]
+    until = time.monotonic() + MOST_S
+    while left:
+        part = left[:AT_ONCE]
+        apply(tree, mutant)
+        try:
+            failed = failures(tree, "-x", *part, limit=max(1.0, until - time.monotonic()))
+        finally:
+            apply(tree, mutant, back=True)
+        if failed and (failed == [TOO_SLOW] or not failures(tree, failed[0], limit=MOST_S)):
+            return failed[0]
+        # what fails without the mutant, too, says nothing of it
+        left = left[left.index(failed[0]) + 1 :] if failed and failed[0] in left else left[AT_ONCE:]
     apply(tree, mutant)
     try:
-        until = time.monotonic() + MOST_S
-        real = [test for test in tests if test != "?"]
-        for first in range(0, len(real), AT_ONCE):
-            part = real[first : first + AT_ONCE]
-            if not pytest(tree, "-x", *part, limit=max(1.0, until - time.monotonic())):
-                return f"a test of {part[0].split('::')[0]} ..." if time.monotonic() < until else "too slow"
-        for stage in STAGES:
-            if not _passes(["make", "-s", stage], tree, dict(os.environ), MOST_S, subprocess.DEVNULL):
-                return stage
-        return "survived"
+        return next((stage for stage in STAGES if not makes(tree, stage)), "survived")
     finally:
         apply(tree, mutant, back=True)
 
@@ -106,6 +116,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--marks", default="", help="tests by their marks, as pytest's -m takes them")
     parser.add_argument("--hits", type=Path, help="which tests run which line, from an earlier run; made when it is not there")
+    parser.add_argument("--only", type=int, nargs="*", help="these mutants alone, by number")
     parser.add_argument("--out", type=Path, default=ROOT / "build/mutants-suite.tsv")
     args = parser.parse_args()
     mutants = chosen(ROOT, args.seed, args.sample)
@@ -115,7 +126,7 @@ def main() -> int:
             probed = copy_of(ROOT, _fresh(place, "probed"))
             put_probes(probed, mutants, hits)
             marks = ["-m", args.marks] if args.marks else []
-            pytest(probed, "-n", str(args.jobs), *marks, "harness/tests", "conformance/tests", limit=7200, quiet=False)
+            failures(probed, "-n", str(args.jobs), *marks, "harness/tests", "conformance/tests", limit=7200)
             shutil.rmtree(probed)
         tests = read_hits(hits, len(mutants))
         free: SimpleQueue[Path] = SimpleQueue()
@@ -130,7 +141,8 @@ def main() -> int:
                 free.put(tree)
 
         with ThreadPoolExecutor(args.jobs) as pool, args.out.open("w", encoding="utf-8") as out:
-            for number, verdict in enumerate(pool.map(one, range(len(mutants)))):
+            numbers = args.only or range(len(mutants))
+            for number, verdict in zip(numbers, pool.map(one, numbers)):
                 m = mutants[number]
                 row = [str(number), m.file, str(m.line), m.kind, str(len(tests[number])), verdict, m.new.strip()]
                 print("\t".join(row), file=out, flush=True)
