@@ -18,6 +18,8 @@ _OURS, _THEIRS = ":if(Exchange_Context=0)", ":if(Exchange_Context=1)"
 _KNOWN, _ASSIGNED = ":if(FCVI_HANDLE!=0xffffffff)", ":if(RX_ID!=0xffff)"
 _TO_US = "SEND_RQST,WRITE_RQST,READ_RQST,SEND_RESP,WRITE_RESP,READ_RESP,CONNECT_RESP2,CONNECT_RESP3,DISCONNECT_RQST,DISCONNECT_RESP"
 
+_IUS = "@rqst,@resp,@setup,@disc"
+
 
 def _delays(delay_us: int, kinds: str) -> dict[str, int]:
     return dict.fromkeys(kinds.split(), delay_us)
@@ -46,6 +48,9 @@ CHOICES: dict[str, Choice] = {
     "ox-id": Choice("5.4", f"out *{_OURS} OX_ID=^0xa00; in *{_THEIRS} OX_ID=^0xa00; in BA_ACC{_THEIRS} BA_ACC.BA_OX_ID=^0xa00"),
     "no-rx-id": Choice("FC-FS", "out SEND_RESP,WRITE_RESP,READ_RESP RX_ID=0xffff"),
     "ius-of-100-bytes": Choice("5.2.1", port={"iu_size": 100}),
+    "network-header": Choice("5.8.5", f"config receive_size=1024; out {_IUS} network"),
+    "network-header-first": Choice("5.8.5", f"config receive_size=1024; out {_IUS}:first network"),
+    "priority": Choice("FC-FS", f"out {_IUS} Priority_Enable=1 PREF=1 CS_CTL_OTHER=0x24"),
     "ack-0": Choice("FC-FS", port={"ack_0": True}),
     "one-frame-of-credit": Choice("FC-FS", port={"end_to_end_credit": 1}),
     # values of its own
@@ -108,4 +113,6 @@ def pick(rng: random.Random) -> VariantDut:
     names = [name for name in CHOICES if rng.random() < 0.3]
     if "frames-256" in names:
         names = [name for name in names if name != "frames-1024" and not CHOICES[name].whole_payload]
+    if "network-header" in names:  # a frame has one Network_Header
+        names = [name for name in names if name != "network-header-first"]
     return VariantDut(names)

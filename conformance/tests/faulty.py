@@ -43,6 +43,7 @@ class FaultyDut(RefDut):
         self.fault = fault
         self.counts: dict[str, int] = {}
         self.memory: dict[str, Any] = {}
+        self.receive_size = 2112  # longest Data_Field that the other side takes
         super().__init__("faulty:" + fault.name)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
@@ -92,6 +93,7 @@ class FaultyDut(RefDut):
     def reset(self, config: dict[str, Any]) -> None:
         self.counts.clear()
         self.memory.clear()
+        self.receive_size = int(config["receive_size"])
         super().reset(config)
 
     def late(self, params: dict[str, Any]) -> None:

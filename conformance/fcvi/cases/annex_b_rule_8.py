@@ -8,7 +8,6 @@ from fcvi.fc import build, class2, codec
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.received import Exchange, Received
-from fcvi.engine.results import TraceFrame
 from fcvi.fc.scenario import Scenario
 
 from .annex_b_rules_1_3 import answer
@@ -62,14 +61,14 @@ class Disturbance:
             return class2.ack_abort(view, exchange.rx_id)
         return class2.refusal(_R_CTL[self._how], view, exchange.rx_id)
 
-    def repeated(self) -> list[TraceFrame]:
+    def repeated(self) -> list[codec.Frame]:
         """The disturbed frame as the DUT sent it: more than one when it came again. An earlier Exchange may have had its OX_ID."""
         assert self.frame is not None
-        data, names = self.frame.data, ("TYPE", "Exchange_Context", "OX_ID", "SEQ_CNT")
-        wanted = [codec.get("FC", n, data) for n in names]
-        sent = [entry for entry in self._t.tester.trace if entry.sender == "dut"]
-        first = next(number for number, entry in enumerate(sent) if entry.data == data)
-        return [e for e in sent[first:] if len(e.data) >= 24 and [codec.get("FC", n, e.data) for n in names] == wanted]
+        names = ("TYPE", "Exchange_Context", "OX_ID", "SEQ_CNT")
+        wanted = [self.frame.header(name) for name in names]
+        sent = [frame for _, _, frame in self._t.crossed("dut") if frame.kind != "malformed"]
+        first = next(number for number, frame in enumerate(sent) if frame.data == self.frame.data)
+        return [frame for frame in sent[first:] if [frame.header(name) for name in names] == wanted]
 
 
 def _disturbed(t: Scenario) -> tuple[Setup, Message, Disturbance, Region]:
@@ -222,10 +221,12 @@ def busy_out_of_order(t: Scenario) -> None:
         abts = _abts(t, disturbance, "FCVI-B-R8b", t.pixit.e_d_tov_us)
         _aftermath(t, setup, "FCVI-B-R8b", abts)
         return
-    first = disturbance.repeated()[0].data
+    first = disturbance.repeated()[0]
     requirement = "FCVI-6.2.1-01" if message.op == "send" else "FCVI-6.4.1-01"
-    t.require(again[0].data[24:] == first[24:], requirement, "the frame that was sent again has another content",
-              again[0].data[24:72].hex(), first[24:72].hex())  # fmt: skip
+    for what, seen, wanted in (("Device_Header", again[0].device_header, first.device_header),
+                               ("payload", again[0].payload, first.payload)):  # fmt: skip
+        t.require(seen == wanted, requirement, f"the frame that was sent again has another {what}", seen[:48].hex(),
+                  wanted[:48].hex())  # fmt: skip
     _completes(t, setup, message, disturbance)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fcvi.fc import codec
-from fcvi.fc.build import RawFrame
+from fcvi.fc.build import changed
 from fcvi.engine.case import case
 from fcvi.fc.scenario import Scenario
 
@@ -26,9 +25,7 @@ def _break_sequence(t: Scenario, line: Line, number: int) -> None:
     if t.params["error"] == "abts":
         tester_abts(t, sent.exchange)
         return
-    buf = bytearray(sent.frames[2].data)
-    codec.put("FC", "Parameter", buf, 3 * PIECE)
-    t.tester.send_frame(RawFrame(bytes(buf), sent.frames[2].sof, sent.frames[2].eof), "Relative Offset of the next frame")
+    t.tester.send_frame(changed(sent.frames[2], {"Parameter": 3 * PIECE}), "Relative Offset of the next frame")
     t.settle()
 
 

@@ -141,7 +141,8 @@ def id_rests(t: Scenario) -> None:
         assert setup.rqst is not None
         t.require(
             setup.connection_id not in resting, "FCVI-8.5.3-b", "the FCVI_CONNECTION_ID of a setup that failed again",
-            f"{setup.connection_id:08X}h", "another value", at=setup.rqst, byte=52, bits="31-0",
+            f"{setup.connection_id:08X}h", "another value", at=setup.rqst,
+            **t.place(setup.rqst, "FCVI_CONNECTION_ID"),
         )  # fmt: skip
         accept_request(t, setup)
         send_resp3(t, setup)

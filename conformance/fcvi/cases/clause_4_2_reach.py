@@ -49,7 +49,7 @@ def each_level(t: Scenario) -> None:
     check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     if t.tester.service_class == 2:
         check_acknowledged(t, "FCVI-4.2-17")
-        own = [e for e in t.tester.trace if e.sender == "dut" and e.data[8] == _TYPE and e.sof]
+        own = [e for _, e, frame in t.crossed("dut") if frame.header("TYPE") == _TYPE and e.sof]
         other = [e.sof for e in own if e.sof not in build.SOF[2]]
         t.require(not other, "FCVI-4.2-17", "FC-VI frames went out in another class", f"{len(other)} of {len(own)}", "class 2")
     t.expect_nothing(["SEND_RESP"], t.r_a_tov_us // 10, "FCVI-6.3.1-03", "more than the level has")

@@ -62,7 +62,7 @@ def be_refused(t: Scenario, setup: Setup) -> None:
     seen = resp1.conn_int("FCVI_RESP_HANDLE")
     t.require(
         seen == UNASSIGNED, "FCVI-5.3.3-03", "FCVI_RESP_HANDLE of a Peer that is not there", f"{seen:08X}h",
-        "FFFFFFFFh", at=resp1, byte=resp1.last.payload_offset + 8, bits="31-0",
+        "FFFFFFFFh", at=resp1, byte=resp1.byte_of("CONN", "FCVI_RESP_HANDLE"), bits="31-0",
     )  # fmt: skip
     send_resp2(t, setup, handle=seen)
     resp3 = t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after the refused setup's RESP2")

@@ -68,18 +68,17 @@ def identifiers_again(t: Scenario) -> None:
 def _open_sequences(t: Scenario, since: int) -> None:
     """No Sequence of the DUT begins with the SEQ_ID of one that has not ended (class 3: EOFt was sent)."""
     begun: dict[int, int] = {}
-    for number, entry in enumerate(t.tester.trace[since:], since + 1):
-        if entry.sender != "dut" or codec.get("FC", "TYPE", entry.data) != 0x58:
+    for number, _, frame in t.crossed("dut", since):
+        if frame.header("TYPE") != 0x58:
             continue
-        seq_id, exchange = codec.get("FC", "SEQ_ID", entry.data), codec.get("FC", "OX_ID", entry.data)
-        assert isinstance(seq_id, int) and isinstance(exchange, int)
+        seq_id, exchange = frame.header("SEQ_ID"), frame.header("OX_ID")
         other = begun.get(seq_id)
         t.require(
             other in (None, exchange), "FCVI-5.5-04", f"frame {number} has the SEQ_ID of a Sequence that is still open",
             f"SEQ_ID {seq_id:02X}h in Exchange {exchange:04X}h", f"not that of Exchange {other or 0:04X}h",
         )  # fmt: skip
         begun[seq_id] = exchange
-        if codec.get("FC", "End_Sequence", entry.data):
+        if frame.header("End_Sequence"):
             del begun[seq_id]
 
 

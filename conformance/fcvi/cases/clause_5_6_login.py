@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from fcvi.fc import codec, els
+from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
@@ -42,9 +42,8 @@ _EXPLICIT = {"login": "explicit"}
 
 def check_login(t: Scenario, frame: Received, requirement: str) -> None:
     """S (bit 17) and C (bit 31; bit 30 in the text, E17) of Word 1 are one."""
-    body = frame.payload[4:].ljust(codec.LENGTH["LOGIN"], b"\0")
-    t.require(codec.get("LOGIN", "SEQ_CNT_S", body) == 1, requirement, f"{frame.kind}: Word 1 bit 17 (S) is zero", 0, 1, at=frame)
-    t.require(codec.get("LOGIN", "CIRO", body) == 1, "FCVI-5.6-08", f"{frame.kind}: Word 1 bit 31 (C) is zero", 0, 1, at=frame)
+    t.require(frame.part("LOGIN", "SEQ_CNT_S") == 1, requirement, f"{frame.kind}: Word 1 bit 17 (S) is zero", 0, 1, at=frame)
+    t.require(frame.part("LOGIN", "CIRO") == 1, "FCVI-5.6-08", f"{frame.kind}: Word 1 bit 31 (C) is zero", 0, 1, at=frame)
 
 
 def _tester_logs_in(t: Scenario, features: dict[str, int]) -> Received:

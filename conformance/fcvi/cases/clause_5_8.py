@@ -36,19 +36,20 @@ from conformance.fcvi.steps.traffic import answer_send, delivered, expect_send, 
 
 PART_OF_REPORT = 4
 
-_FCVI_PREF = 316  # its byte in the connect payload (Tables 13, 14, 16 and 18)
 _RR = {"FCVI_RELIABILITY_LVL": 3}
 _CLASSES: tuple[tuple[str, str, dict[str, Any]], ...] = (("", "", {}), ("/class2", " and class2", {"class": 2}))
 
 
 def _preference(t: Scenario, frames: Received, wanted: int) -> None:
-    """PREF of every frame of a Message IU, and that a setup IU never has it."""
+    """PREF of every frame of a Message IU. Where F_CTL bit 17 says so, CS_CTL has a priority and no PREF (FC-FS)."""
     for number, frame in zip(frames.numbers, frames.frames):
-        seen = frame.get("FC", "PREF")
+        if frame.header("Priority_Enable"):
+            continue
+        seen, (byte, bits) = frame.header("PREF"), frame.where("FC", "PREF")
         for requirement in (
             ("FCVI-5.8.2-03", "FCVI-7.3-07") if wanted else ("FCVI-5.8.2-04", "FCVI-7.3-08")
         ) + ("FCVI-5.8.2-01", "FCVI-5.8.2-02"):  # fmt: skip
-            t.require(seen == wanted, requirement, f"PREF of frame {number}", seen, wanted, at=frames, byte=4, bits="7-7")
+            t.require(seen == wanted, requirement, f"PREF of frame {number}", seen, wanted, at=frames, byte=byte, bits=bits)
 
 
 def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
@@ -68,8 +69,8 @@ def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
 
 def _advertised(t: Scenario) -> int:
     """What FCVI_PREF of the DUT's connect payload said; a provider may decide for Preference by itself (5.8.2)."""
-    payload = next(r.payload for r in reversed(t.tester.inbox) if r.kind in ("CONNECT_RQST", "CONNECT_RESP1"))
-    return payload[_FCVI_PREF] >> 7
+    setup = next(r for r in reversed(t.tester.inbox) if r.kind in ("CONNECT_RQST", "CONNECT_RESP1"))
+    return setup.number("CONN", "FCVI_LOC_ATTRS.FCVI_QOS.FCVI_PREF") >> 7
 
 
 def _refused_as_client(t: Scenario) -> Setup | str:

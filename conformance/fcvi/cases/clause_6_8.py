@@ -316,11 +316,12 @@ def disconnect_ius(t: Scenario) -> None:
 def _message_id(t: Scenario, iu: Received, allowed: set[int], requirement: str) -> None:
     seen = iu.dh("FCVI_MSG_ID")
     if allowed == {0} and seen != 0:
-        t.report(requirement, "FCVI_MSG_ID though no Message completed", f"{seen}", "0", at=iu, byte=32, erratum="E28")
+        t.report(requirement, "FCVI_MSG_ID though no Message completed", f"{seen}", "0", at=iu, erratum="E28",
+                 **t.place(iu, "FCVI_MSG_ID"))  # fmt: skip
         return
     wanted = " or ".join(str(n) for n in sorted(allowed))
-    t.require(seen in allowed, requirement, "FCVI_MSG_ID of the last Message completed", seen, wanted, at=iu, byte=32,
-              bits="31-0")  # fmt: skip
+    t.require(seen in allowed, requirement, "FCVI_MSG_ID of the last Message completed", seen, wanted, at=iu,
+              **t.place(iu, "FCVI_MSG_ID"))  # fmt: skip
 
 
 def _traffic(t: Scenario, setup: Setup, sent: int, received: int) -> None:

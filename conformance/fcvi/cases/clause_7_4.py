@@ -6,6 +6,7 @@ from typing import Any
 
 from fcvi.fc import els
 from fcvi.engine.case import Variant, case
+from fcvi.fc import codec
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
 
@@ -39,13 +40,24 @@ from conformance.fcvi.steps.neighbours import (
 PART_OF_REPORT = 4
 
 
-#: Offsets in the FARP payload behind the command word, and lengths (RFC 2625, FC-FS).
+#: The fields of FARP that cases compare, by the words of RFC 2625.
 _FARP = {
-    "code points": (0, 1), "Requesting N_Port Identifier": (1, 3), "Responder Action": (4, 1),
-    "Responding N_Port Identifier": (5, 3), "Requesting Port_Name": (8, 8), "Requesting Node_Name": (16, 8),
-    "Responding Port_Name": (24, 8), "Responding Node_Name": (32, 8), "Requesting IP address": (40, 16),
-    "Responding IP address": (56, 16),
+    "code points": "Match_Code_Points", "Requesting N_Port Identifier": "Requesting_N_Port_Identifier",
+    "Responder Action": "Responder_Action", "Responding N_Port Identifier": "Responding_N_Port_Identifier",
+    "Requesting Port_Name": "Requesting_Port_Name", "Requesting Node_Name": "Requesting_Node_Name",
+    "Responding Port_Name": "Responding_Port_Name", "Responding Node_Name": "Responding_Node_Name",
+    "Requesting IP address": "Requesting_IP_Address", "Responding IP address": "Responding_IP_Address",
 }  # fmt: skip
+
+
+def _in_hex(name: str, value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else f"{value:0{2 * _size(name)}x}"
+
+
+def _size(name: str) -> int:
+    return codec.FIELDS["FARP"][_FARP[name]].size
+
+
 UNKNOWN_TARGET = {"role": CLIENT, "tester_host": UNKNOWN_HOST}
 
 
@@ -54,11 +66,11 @@ def _check_farp(
 ) -> None:
     """Fields of a FARP-REQ or FARP-REPLY: name, requirement and value in hexadecimal."""
     for name, (requirement, required) in wanted.items():
-        offset, length = _FARP[name]
-        seen = frame.payload[4 + offset : 4 + offset + length].hex()
+        seen = _in_hex(name, frame.part("FARP", _FARP[name]))
         erratum = (tolerated or {}).get(name, {}).get(seen)
         t.require(
-            seen == required, requirement, f"{name} of {frame.kind}", seen, required, at=frame, byte=28 + offset,
+            seen == required, requirement, f"{name} of {frame.kind}", seen, required, at=frame,
+            byte=frame.byte_of("FARP", _FARP[name]),
             erratum=erratum,
         )  # fmt: skip
 
@@ -77,7 +89,8 @@ def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
     rqst = t.expect("CONNECT_RQST", "FCVI-7.4-01", why="after the Host Address was resolved")
     d_id = rqst.fc("D_ID")
     wanted = " or ".join(f"{port:06X}h" for port in sorted(ports))
-    t.require(d_id in ports, "FCVI-7.4-01", "D_ID is not that of the Host Address", f"{d_id:06X}h", wanted, at=rqst, byte=1)
+    t.require(d_id in ports, "FCVI-7.4-01", "D_ID is not that of the Host Address", f"{d_id:06X}h", wanted, at=rqst,
+              **t.place(rqst, "D_ID"))  # fmt: skip
     setup = originated(t, vi, call, rqst)
     accept_request(t, setup)
     send_resp3(t, setup)
@@ -147,7 +160,7 @@ def dut_asks(t: Scenario) -> None:
 
 def _check_request(t: Scenario, asked: Received) -> None:
     own, zero8 = t.config, "00" * 8
-    asker = asked.payload[4 + 40 : 4 + 56].hex()  # any address of the port is that of the originator (E36)
+    asker = asked.blob("FARP", "Requesting_IP_Address").hex()  # any address of the port is that of the originator (E36)
     _check_farp(
         t, asked,
         {
@@ -239,12 +252,11 @@ def _ask(t: Scenario, **fields: Any) -> bytes:
 
 def _check_reply(t: Scenario, answer: Received, asked: bytes) -> None:
     def same(name: str) -> str:
-        offset, length = _FARP[name]
-        return asked[offset : offset + length].hex()
+        return _in_hex(name, codec.get("FARP", _FARP[name], asked))
 
     d_id = answer.fc("D_ID")
     t.require(d_id == t.tester.n_port_id, "FCVI-7.5-16", "FARP-REPLY does not go to who asked", f"{d_id:06X}h",
-              f"{t.tester.n_port_id:06X}h", at=answer, byte=1)  # fmt: skip
+              f"{t.tester.n_port_id:06X}h", at=answer, **t.place(answer, "D_ID"))  # fmt: skip
     own_port, own_node = str(t.config["port_name"]), str(t.config["node_name"])
     _check_farp(
         t, answer,

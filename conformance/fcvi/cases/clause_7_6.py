@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
+from fcvi.fc import codes
 from fcvi.fc.scenario import Scenario
 
 from .clause_7_4 import UNKNOWN_TARGET, request_unknown, expect_resolved
@@ -61,13 +62,12 @@ def name_server(t: Scenario) -> None:
         t.tester.services.directory[UNKNOWN_HOST] = [t.tester.n_port_id]
         vi, call = request_unknown(t)
     t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t.ulp_timeout_us)
-    queries = [q for q in taken(t, "CT") if q.payload[8:10] == b"\x01\xb1"]
+    queries = [q for q in taken(t, "CT") if q.part("CT", "CT_Command") == codes.CT_COMMAND.GID_IPP]
     t.require(bool(queries), "FCVI-7.4-06", "the Name Server was not asked", f"{count(t, 'FARP_REQ')} FARP-REQ", "GID_IPP")
     for query in queries:
-        t.require(
-            query.payload[16:32].hex() == UNKNOWN_HOST, "FCVI-7.6-02", "GID_IPP asks for another Host Address",
-            query.payload[16:32].hex(), UNKNOWN_HOST, at=query, byte=40,
-        )  # fmt: skip
+        asked = query.blob("GID_IPP", "GID_IPP_Address").hex()
+        t.require(asked == UNKNOWN_HOST, "FCVI-7.6-02", "GID_IPP asks for another Host Address", asked, UNKNOWN_HOST, at=query,
+                  byte=query.byte_of("GID_IPP", "GID_IPP_Address"))  # fmt: skip
     expect_resolved(t, vi, call, ports)
     if queries and where != "nowhere":
         t.require(not count(t, "FARP_REQ"), "FCVI-4.2-24", "FARP as well as the Name Server", "FARP-REQ", "none")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Callable
 
 from fcvi.engine.case import Variant, case
-from fcvi.fc import codec
 from fcvi.fc.received import kind_of
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
@@ -89,8 +88,8 @@ def post_send_if_possible(t: Scenario, setup: Setup) -> None:
 
 def _ended_at(t: Scenario) -> int:
     """The last frame with which a login ended, or before the event of the link that ended it."""
-    logouts = [n for n, e in enumerate(t.tester.trace, 1) if kind_of(codec.decode(e.data, e.sof, e.eof)) == "LOGO"]
-    return max([t.frames_before_event, *logouts[-1:]])
+    logouts = [n for sender in ("dut", "tester") for n, _, frame in t.crossed(sender) if kind_of(frame) == "LOGO"]
+    return max([t.frames_before_event, *logouts])
 
 
 def client_after_logout(t: Scenario, requirement: str) -> Setup:

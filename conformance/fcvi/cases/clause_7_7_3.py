@@ -16,7 +16,6 @@ from conformance.fcvi.steps.neighbours import (
     TOPOLOGIES,
     add_second_port,
     expect_accept,
-    field,
     login,
     no_fc_vi,
     taken,
@@ -57,7 +56,7 @@ def _own_names(t: Scenario, told: Received, where: str) -> None:
         ("ADISC_Port_Name", t.config["port_name"]), ("ADISC_Node_Name", t.config["node_name"]),
         ("ADISC_N_Port_Identifier", t.config["n_port_id"]),
     ):  # fmt: skip
-        seen = field(told, "ADISC", name)
+        seen = told.number("ADISC", name)
         t.require(seen == int(required, 16), "FCVI-7.7.3-02", f"{name[6:]} of {where}", f"{seen:X}h", f"{required}h", at=told)
 
 
@@ -206,7 +205,7 @@ def private_loop_each(t: Scenario) -> None:
     validate(t, adisc_of(t, other), "node_name", port=other)
     logo = t.expect("LOGO", "FCVI-7.7.3-04", why="to the port whose Node_Name has changed")
     t.require(logo.fc("D_ID") == other, "FCVI-7.7.3-04", "LOGO to another port", f"{logo.fc('D_ID'):06X}h",
-              f"{other:06X}h", at=logo, byte=1)  # fmt: skip
+              f"{other:06X}h", at=logo, **t.place(logo, "D_ID"))  # fmt: skip
     data = blocked_send(t, setup, "FCVI-7.7.3-01", "to a port that is not validated yet")
     validate(t, adisc_of(t))
     resumed_or_ended(t, setup, data)
@@ -251,5 +250,5 @@ def again_at(t: Scenario, port: int, requirement: str) -> Setup:
     assert setup.rqst is not None
     d_id = setup.rqst.fc("D_ID")
     t.require(d_id == port, requirement, "the request goes where the Host Address was", f"{d_id:06X}h", f"{port:06X}h",
-              at=setup.rqst, byte=1)  # fmt: skip
+              at=setup.rqst, **t.place(setup.rqst, "D_ID"))  # fmt: skip
     return setup

@@ -173,7 +173,7 @@ def remote_change(t: Scenario) -> None:
     d_id = rqst.fc("D_ID")
     t.require(
         d_id == new, "FCVI-7.7.1-04", "the request goes where the Host Address was", f"{d_id:06X}h", f"{new:06X}h", at=rqst,
-        byte=1, erratum=None if registered else "E122",
+        **t.place(rqst, "D_ID"), erratum=None if registered else "E122",
     )  # fmt: skip
     setup = originated(t, vi, call, rqst)
     accept_request(t, setup)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant, case
+from fcvi.fc.received import kind_of
 from fcvi.fc.scenario import Inconclusive, Scenario
 
 from conformance.fcvi.steps.connection import (
@@ -137,7 +138,8 @@ def lost_iu(t: Scenario) -> None:
     own, other = ends.setup()
     if lost in ("CONNECT_RQST", "CONNECT_RESP1"):
         ends.settled(own, other, within_us=3 * t.r_a_tov_us + t.pixit.late_us)
-        if own.done and own.returned() != "VIP_SUCCESS" and any(e.sender == "tester" and e.data[0] == 0x81 for e in t.tester.trace):
+        aborted = any(kind_of(frame) == "ABTS" for _, _, frame in t.crossed("tester"))
+        if own.done and own.returned() != "VIP_SUCCESS" and aborted:
             raise Inconclusive("the DUT may have ended the setup when the far side aborted its Exchange (8.5.3 d, E153)")
         t.finish(own, "FCVI-8.5.4-b1", within_us=0, returns="VIP_SUCCESS")
         ends.both_connected(other)

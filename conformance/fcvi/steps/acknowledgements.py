@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from fcvi.fc import build, codec, codes
+from fcvi.fc import build, codes
 from fcvi.fc.scenario import Scenario
 
 _HANDED_ON = ("ACK_0", "ACK_1", "P_BSY", "F_BSY", "P_RJT", "F_RJT")
@@ -14,10 +14,9 @@ _Name = tuple[int, int, Optional[int]]
 def _sent(t: Scenario) -> dict[_Name, int]:
     """The tester's frames of FC-VI in class 2 that reached the DUT whole, by OX_ID, SEQ_ID and SEQ_CNT: their numbers."""
     found: dict[_Name, int] = {}
-    for number, entry in enumerate(t.tester.trace, 1):
-        if entry.sender != "tester" or entry.lost or entry.sof not in build.SOF[2] or entry.data[8] != codes.TYPE.FC_VI:
+    for number, entry, frame in t.crossed("tester"):
+        if entry.lost or entry.sof not in build.SOF[2] or frame.header("TYPE") != codes.TYPE.FC_VI:
             continue
-        frame = codec.decode(entry.data)
         name = tuple(frame.header(field) for field in ("OX_ID", "SEQ_ID", "SEQ_CNT"))
         found[name[0], name[1], name[2]] = number
     return found

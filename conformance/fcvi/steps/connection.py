@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional
 
 from fcvi.fc.build import UNASSIGNED, net_address, structure
 from fcvi.engine.case import Registry, Variant
-from fcvi.fc.received import Exchange, Received
+from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
@@ -25,8 +25,6 @@ OTHER_DISCRIMINATOR = bytes.fromhex("00ff00ff00ff00ff00ff00ff00ff00ff")
 NO_MATCH, CONNECT_TIMEOUT, NO_WAITING, CONNECT_REJECT = 0x01, 0x02, 0x03, 0x04  # Table 12
 TRANSPORT_ERROR, PROTOCOL_ERROR, SETUP_TIMEOUT, DOES_NOT_EXIST, DISCONNECT_ACCEPT = 0x40, 0x48, 0x49, 0x4A, 0x4B
 
-_ABTS, _BA_ACC = 0x81, 0x84
-_HEADER = 24  # bytes of a frame header
 CLIENT, SERVER = "dut-client", "dut-server"
 BOTH_ROLES = [Variant(CLIENT, {"role": CLIENT}, "client"), Variant(SERVER, {"role": SERVER}, "server")]
 STATE = {
@@ -213,7 +211,7 @@ CLIENT_SERVER, PEER_TO_PEER = 1, 2  # CONN_MODE (Table 8)
 
 def check_size(t: Scenario, iu: Received) -> None:
     """No frame of the IU has a longer Data_Field than the tester said at login that it can receive (FC-FS)."""
-    longest = max(len(frame.data) for frame in iu.frames) - _HEADER
+    longest = max(frame.data_field for frame in iu.frames)
     t.require(longest <= t.tester.receive_size, "FCVI-5.8.1-01", f"a frame of {iu.kind} is longer than the tester can receive",
               f"{longest} bytes", f"at most {t.tester.receive_size}", at=iu)  # fmt: skip
 
@@ -228,39 +226,28 @@ def check_connect_rqst(t: Scenario, rqst: Received, retry: int, mode: int = CLIE
 
 
 def _check_addresses(t: Scenario, iu: Received, local: str, remote: str) -> None:
-    pairs = (
-        ("FCVI_LOC_ADDR", net_address(dut_host(t), discriminator_of(t)), local),
-        ("FCVI_REM_ADDR", net_address(tester_host(t), discriminator_of(t)), remote),
-    )
-    used = 20 + len(discriminator_of(t))  # what follows is padding, which the codec looks at (E31)
-    for name, required, requirement in pairs:
-        seen = iu.conn(name)
-        assert isinstance(seen, bytes)
+    pairs = (("FCVI_LOC_ADDR", dut_host(t), local), ("FCVI_REM_ADDR", tester_host(t), remote))
+    for name, host, requirement in pairs:
+        seen, required = iu.address(name), (16, bytes.fromhex(host), discriminator_of(t))
         t.require(
-            seen[2:used] == required[2:used], requirement, f"{name} is not the address of the call",
-            seen[2:used].hex(), required[2:used].hex(), at=iu, byte=_payload_byte(iu, name),
+            seen == required, requirement, f"{name} is not the address of the call", _address_words(*seen),
+            _address_words(*required), at=iu, byte=None if iu.last.edition else iu.byte_of("CONN", name),
         )  # fmt: skip
 
 
+def _address_words(length: int, host: bytes, discriminator: bytes) -> str:
+    return f"HOST_ADD_LEN {length}, HOST_ADD {host.hex()}, DISCRIM {discriminator.hex()}"
+
+
 def _check_attributes(t: Scenario, iu: Received, requirement: str) -> None:
-    attributes = iu.conn("FCVI_LOC_ATTRS")
-    assert isinstance(attributes, bytes)
-    seen = (attributes[2], attributes[3] & 3, int.from_bytes(attributes[4:8], "big"))
-    chosen = attributes_of(t)
-    flags = chosen["EnRdmaWr"] << 1 | chosen["EnRdmaRd"]
-    required = (chosen["FCVI_RELIABILITY_LVL"], flags, chosen["FCVI_MAX_TRANS_SIZE"])
+    names = ("FCVI_RELIABILITY_LVL", "EnRdmaWr", "EnRdmaRd", "FCVI_MAX_TRANS_SIZE")
+    seen, chosen = iu.attributes(names), attributes_of(t)
+    required = tuple(chosen[name] for name in names)
     t.require(
         seen == required, requirement, "FCVI_LOC_ATTRS differs from the attributes of the VI",
-        f"level, flags, size {seen}", f"{required}", at=iu, byte=_payload_byte(iu, "FCVI_LOC_ATTRS"),
+        f"level, RDMA Write, RDMA Read, size {seen}", f"{required}", at=iu,
+        byte=None if iu.last.edition else iu.byte_of("CONN", "FCVI_LOC_ATTRS"),
     )  # fmt: skip
-
-
-def _payload_byte(iu: Received, name: str) -> Optional[int]:
-    """Offset of a payload field in the frame; None when the IU came in several frames."""
-    if len(iu.frames) > 1:
-        return None
-    offsets = {"FCVI_LOC_ADDR": 12, "FCVI_REM_ADDR": 160, "FCVI_LOC_ATTRS": 308}
-    return iu.last.payload_offset + offsets[name]
 
 
 def check_resp1(t: Scenario, resp1: Received, setup: Setup, refused: Optional[list[int]] = None) -> None:
@@ -371,11 +358,12 @@ def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
     )  # fmt: skip
     t.require(
         retry.connection_id != first.connection_id, "FCVI-8.5.4-a1", "the retry has the old FCVI_CONNECTION_ID",
-        f"{retry.connection_id:08X}h", "a new value", at=rqst, byte=52, bits="31-0",
+        f"{retry.connection_id:08X}h", "a new value", at=rqst, **t.place(rqst, "FCVI_CONNECTION_ID"),
     )  # fmt: skip
     t.require(
         retry.dut_handle == first.dut_handle, "FCVI-8.5.4-a1", "the retry has another FCVI_RQST_HANDLE",
-        f"{retry.dut_handle:08X}h", f"{first.dut_handle:08X}h", at=rqst, byte=64, bits="31-0",
+        f"{retry.dut_handle:08X}h", f"{first.dut_handle:08X}h", at=rqst,
+        byte=None if rqst.last.edition else rqst.byte_of("CONN", "FCVI_RQST_HANDLE"),
     )  # fmt: skip
     retry.tester_handle = first.tester_handle
     return retry
@@ -383,15 +371,19 @@ def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
 
 def _rested(t: Scenario, exchange: Exchange, rqst: Received) -> bool:
     """Whether R_A_TOV has passed since the DUT aborted its Exchange: then its OX_ID is free, answered or not (FC-FS)."""
-    ox_id = exchange.ox_id.to_bytes(2, "big")
-    aborted = [e.time_us for e in t.tester.trace if e.sender == "dut" and e.data[0] == _ABTS and e.data[16:18] == ox_id]
+    aborted = _link_service(t, "dut", "ABTS", exchange)
     return bool(aborted) and rqst.time_us >= aborted[0] + t.r_a_tov_us - t.pixit.early_us
 
 
 def _accepted(t: Scenario, exchange: Exchange) -> bool:
     """Whether the DUT had a BA_ACC for its Exchange; without one the Exchange, and its OX_ID, are not free (FC-FS)."""
-    ox_id = exchange.ox_id.to_bytes(2, "big")
-    return any(e.sender == "tester" and e.data[0] == _BA_ACC and e.data[16:18] == ox_id for e in t.tester.trace)
+    return bool(_link_service(t, "tester", "BA_ACC", exchange))
+
+
+def _link_service(t: Scenario, sender: str, kind: str, exchange: Exchange) -> list[int]:
+    """When the Basic Link Services of this kind for the Exchange crossed the link."""
+    crossed = t.crossed(sender)
+    return [e.time_us for _, e, frame in crossed if kind_of(frame) == kind and frame.header("OX_ID") == exchange.ox_id]
 
 
 def send_resp1(

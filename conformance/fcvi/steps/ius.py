@@ -1,53 +1,48 @@
-"""The connection IUs byte for byte, as clauses 6.8 to 6.13 and Tables 13 to 18 lay them out.
+"""The connection IUs field by field, as clauses 6.8 to 6.13 and Tables 13 to 18 have them.
 
-The offsets are the tables' own: what the field table of the codec says is not used here.
+Where a field stands is the codec's business, whose own tests hold its table against the standard's: optional headers of FC-FS
+(5.8.5) may stand in front of the Device_Header.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Union
 
+from fcvi.fc import codec
+from fcvi.fc.build import UNASSIGNED
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
 
 from .connection import Setup, attributes_of, discriminator_of, dut_host, tester_host
 
-_HEADER, _DH = 24, 24  # lengths of the frame header; offset of the Device_Header
-_UNASSIGNED = "ffffffff"
-
-
-def _need(
-    t: Scenario, iu: Received, requirement: str, words: str, seen: bytes, required: bytes, byte: Optional[int]
-) -> None:
-    t.require(seen == required, requirement, f"{words} of FCVI_{iu.kind}", seen.hex(), required.hex(), at=iu, byte=byte)
-
+_HEADER_OF_32_BYTES = 2  # Device_Header in DF_CTL (5.8.5)
 
 #: Clause of the IU, FCVI_OPCODE, and requirements: Device_Header of 32 bytes, opcode, unassigned handle, Sequence
 #: Initiative passed or Exchange ended.
 _IUS = {
-    "CONNECT_RQST": ("10", "FCVI-6.8.2-01", "FCVI-6.8.2-03", "FCVI-6.8.2-02", "FCVI-6.8.1-03", None),
-    "CONNECT_RESP1": ("18", "FCVI-6.9.2-01", "FCVI-6.9.2-03", "FCVI-6.9.2-02", "FCVI-6.9.1-03", None),
-    "CONNECT_RESP2": ("19", "FCVI-6.10.2-01", "FCVI-6.10.2-03", None, "FCVI-6.10.1-03", None),
-    "CONNECT_RESP3": ("1a", "FCVI-6.11.2-01", "FCVI-6.11.2-03", None, None, "FCVI-6.11.1-03"),
-    "DISCONNECT_RQST": ("12", "FCVI-6.12.2-01", "FCVI-6.12.2-04", None, "FCVI-6.12.1-03", None),
-    "DISCONNECT_RESP": ("1b", "FCVI-6.13.2-01", "FCVI-6.13.2-04", None, None, "FCVI-6.13.1-03"),
+    "CONNECT_RQST": (0x10, "FCVI-6.8.2-01", "FCVI-6.8.2-03", "FCVI-6.8.2-02", "FCVI-6.8.1-03", None),
+    "CONNECT_RESP1": (0x18, "FCVI-6.9.2-01", "FCVI-6.9.2-03", "FCVI-6.9.2-02", "FCVI-6.9.1-03", None),
+    "CONNECT_RESP2": (0x19, "FCVI-6.10.2-01", "FCVI-6.10.2-03", None, "FCVI-6.10.1-03", None),
+    "CONNECT_RESP3": (0x1A, "FCVI-6.11.2-01", "FCVI-6.11.2-03", None, None, "FCVI-6.11.1-03"),
+    "DISCONNECT_RQST": (0x12, "FCVI-6.12.2-01", "FCVI-6.12.2-04", None, "FCVI-6.12.1-03", None),
+    "DISCONNECT_RESP": (0x1B, "FCVI-6.13.2-01", "FCVI-6.13.2-04", None, None, "FCVI-6.13.1-03"),
 }
 
 
 def check_header(t: Scenario, iu: Received) -> None:
     """Frame header and Device_Header of a connection IU: TYPE, DF_CTL, F_CTL of its last frame, Words 0, 1, 4 and 5."""
     opcode, header, code, unassigned, passes, ends = _IUS[iu.kind]
-    data = iu.last.data
-    _need(t, iu, "FCVI-5.8.3-01", "TYPE", data[8:9], b"\x58", 8)
-    _need(t, iu, header, "DF_CTL", data[13:14], b"\x02", 13)
-    _need(t, iu, code, "FCVI_OPCODE", data[_DH + 4 : _DH + 5], bytes.fromhex(opcode), _DH + 4)
+    t.equal(iu, "TYPE", 0x58, "FCVI-5.8.3-01")
+    t.equal(iu, "Device_Header", _HEADER_OF_32_BYTES, header)
+    t.equal(iu, "FCVI_OPCODE", opcode, code)
     if unassigned:
-        _need(t, iu, unassigned, "FCVI_HANDLE", data[_DH : _DH + 4], bytes.fromhex(_UNASSIGNED), _DH)
+        t.equal(iu, "FCVI_HANDLE", UNASSIGNED, unassigned)
     if passes:
-        t.require(bool(data[9] & 1), passes, f"Sequence Initiative of FCVI_{iu.kind}", "0", "1", at=iu, byte=9, bits="16-16")
+        t.equal(iu, "Sequence_Initiative", 1, passes)
     if ends:
-        t.require(bool(data[9] & 0x10), ends, f"Last_Sequence of FCVI_{iu.kind}", "0", "1", at=iu, byte=9, bits="20-20")
-    _need(t, iu, "FCVI-3.4-03", "Words without application", data[_DH + 16 : _DH + 28], bytes(12), _DH + 16)
+        t.equal(iu, "Last_Sequence", 1, ends)
+    for name in ("FCVI_RMT_VA", "FCVI_RMT_VA_HANDLE"):  # words without application
+        t.equal(iu, name, 0, "FCVI-3.4-03")
 
 
 _STATUS = {
@@ -63,78 +58,105 @@ _DISCONNECT_CODES = {*range(0x40, 0x4C), *range(0xF0, 0x100)}
 
 def check_status(t: Scenario, iu: Received) -> None:
     """With CONN_STS one a Reason Code of Table 12 for this kind of IU; reserved ones are never sent (E27)."""
-    flags, code = iu.last.data[_DH + 5], iu.last.data[_DH + 13]
-    if not flags & 1:
-        return
     connect = iu.kind.startswith("CONNECT")
+    code = iu.dh("Reason_Code")
+    if not iu.dh("CONN_STS" if connect else "DISC_CONN_STS"):
+        return
     reserved = "FCVI-5.9.7.2.1-06" if code < 0x20 else "FCVI-5.9.7.2.2-04" if code < 0x40 else _STATUS[iu.kind]
     t.require(
         code in (_CONNECT_CODES if connect else _DISCONNECT_CODES), reserved if connect else _STATUS[iu.kind],
-        f"Reason Code of FCVI_{iu.kind}", f"{code:02X}h", "one that Table 12 has for it", at=iu, byte=_DH + 13,
-        erratum="E11" if 0x60 <= code <= 0x6F else None,
+        f"Reason Code of FCVI_{iu.kind}", f"{code:02X}h", "one that Table 12 has for it", at=iu,
+        erratum="E11" if 0x60 <= code <= 0x6F else None, **t.place(iu, "Reason_Code"),
     )  # fmt: skip
 
 
 # ---- the payload of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP1 ----
 
+#: Fields of a structure, each with the rows of its table and of its clause that say it; what a table leaves out is zero.
+_TABLE_15: dict[str, tuple[str, ...]] = {
+    "ADDR_RSVD": ("FCVI-T15-w0",),
+    "HOST_ADD_LEN": ("FCVI-T15-w0", "FCVI-7.2-08"),
+    "DISCRIM_LEN": ("FCVI-T15-w0", "FCVI-7.2-14"),
+    "HOST_ADD": ("FCVI-T15-w1", "FCVI-7.2-12"),
+    "DISCRIM": ("FCVI-T15-w5",),
+}
+_TABLES_16_TO_18: dict[str, tuple[str, ...]] = {
+    "ATTRS_RSVD": ("FCVI-T16-w0",),
+    "FCVI_RELIABILITY_LVL": ("FCVI-T16-w0", "FCVI-7.3-02"),
+    "EnRdmaWr": ("FCVI-T16-w0", "FCVI-7.3-03", "FCVI-T17-1"),
+    "EnRdmaRd": ("FCVI-T16-w0", "FCVI-7.3-03", "FCVI-T17-0"),
+    "FCVI_MAX_TRANS_SIZE": ("FCVI-T16-w1", "FCVI-7.3-04"),
+    "FCVI_QOS.FCVI_PREF": ("FCVI-T16-w2", "FCVI-T18-w0"),
+    "FCVI_QOS.QOS_RSVD": ("FCVI-T16-w2", "FCVI-T18-w0"),
+    "FCVI_QOS.FCVI_MAX_BANDWIDTH": ("FCVI-T16-w2", "FCVI-T18-w1"),
+    "FCVI_QOS.FCVI_MIN_BANDWIDTH": ("FCVI-T16-w2", "FCVI-T18-w2"),
+    "FCVI_QOS.FCVI_MAX_DELAY": ("FCVI-T16-w2", "FCVI-T18-w3"),
+    "FCVI_QOS.FCVI_PIPELINE_DEPTH": ("FCVI-T16-w2", "FCVI-T18-w4"),
+}
 
-def _address(host: str, discriminator: bytes) -> bytes:
-    """FCVI_NET_ADDRESS by Table 15, without what pads the Discriminator: that is the codec's (E31)."""
-    return bytes([0, 0, 16, len(discriminator)]) + bytes.fromhex(host) + discriminator
+
+def _words(value: Union[int, bytes]) -> str:
+    return value.hex() if isinstance(value, bytes) else f"{value:X}h"
 
 
-def attributes(t: Scenario, preference: bool = False) -> bytes:
+def _need(
+    t: Scenario, iu: Received, requirements: tuple[str, ...], path: str, required: Union[int, bytes], significant: int = -1
+) -> None:  # fmt: skip
+    """A field of the connect payload; significant: so many bytes of it, where the rest is the codec's (E31)."""
+    seen = iu.part("CONN", path)
+    if significant >= 0 and isinstance(seen, bytes):
+        seen = seen[:significant]
+    for requirement in requirements:
+        t.require(seen == required, requirement, f"{path} of FCVI_{iu.kind}", _words(seen), _words(required), at=iu,
+                  byte=iu.byte_of("CONN", path))  # fmt: skip
+
+
+def _need_address(t: Scenario, iu: Received, name: str, host: str, row: str) -> None:
+    """FCVI_NET_ADDRESS by Table 15."""
+    discriminator = discriminator_of(t)
+    wanted: dict[str, Union[int, bytes]] = {
+        "ADDR_RSVD": 0, "HOST_ADD_LEN": 16, "DISCRIM_LEN": len(discriminator), "HOST_ADD": bytes.fromhex(host),
+        "DISCRIM": discriminator,
+    }  # fmt: skip
+    for field, rows in _TABLE_15.items():
+        significant = len(discriminator) if field == "DISCRIM" else -1
+        _need(t, iu, (row, *rows), f"{name}.{field}", wanted[field], significant)
+
+
+def _need_attributes(t: Scenario, iu: Received, row: str) -> None:
     """FCVI_ATTRIBUTES by Tables 16 to 18 of a VI with the attributes of this variant; the eighth word is the codec's (E10)."""
-    a = attributes_of(t)
-    flags = a["EnRdmaWr"] << 1 | a["EnRdmaRd"]
-    head = bytes([0, 0, a["FCVI_RELIABILITY_LVL"], flags]) + a["FCVI_MAX_TRANS_SIZE"].to_bytes(4, "big")
-    qos = bytes([0x80 if preference else 0, 0, 0, 0]) + bytes(12) + a["FCVI_PIPELINE_DEPTH"].to_bytes(4, "big")
-    return head + qos
+    chosen = attributes_of(t)
+    wanted = {
+        "EnRdmaWr": chosen["EnRdmaWr"], "EnRdmaRd": chosen["EnRdmaRd"], "FCVI_RELIABILITY_LVL": chosen["FCVI_RELIABILITY_LVL"],
+        "FCVI_MAX_TRANS_SIZE": chosen["FCVI_MAX_TRANS_SIZE"], "FCVI_QOS.FCVI_PIPELINE_DEPTH": chosen["FCVI_PIPELINE_DEPTH"],
+    }  # fmt: skip
+    # a provider may use Preference though the application did not ask for it (5.8.2)
+    if t.params.get("preference") or iu.part("CONN", "FCVI_LOC_ATTRS.FCVI_QOS.FCVI_PREF") == _PREFERENCE:
+        wanted["FCVI_QOS.FCVI_PREF"] = _PREFERENCE
+    for field, rows in _TABLES_16_TO_18.items():
+        _need(t, iu, (row, *rows), f"FCVI_LOC_ATTRS.{field}", wanted.get(field, 0))
 
 
-_TABLE_15 = (
-    ("FCVI-T15-w0", 0, 4), ("FCVI-T15-w1", 4, 20), ("FCVI-T15-w5", 20, 148), ("FCVI-7.2-08", 2, 3),
-    ("FCVI-7.2-12", 4, 20), ("FCVI-7.2-14", 3, 4),
-)  # fmt: skip
-_TABLES_16_TO_18 = (
-    ("FCVI-T16-w0", 0, 4), ("FCVI-T16-w1", 4, 8), ("FCVI-T16-w2", 8, 28), ("FCVI-7.3-02", 2, 3), ("FCVI-7.3-03", 3, 4),
-    ("FCVI-7.3-04", 4, 8), ("FCVI-T18-w0", 8, 12), ("FCVI-T18-w1", 12, 16), ("FCVI-T18-w2", 16, 20),
-    ("FCVI-T18-w3", 20, 24), ("FCVI-T18-w4", 24, 28),
-)  # fmt: skip
+_PREFERENCE = 0x80  # FCVI_PREF (Table 18)
+_CONNECT, _INFO = codec.LENGTH["CONN"], codec.LENGTH["INFO"]
 
 
 def check_payload(t: Scenario, iu: Received, setup: Setup) -> None:
     """Every word of Table 13 or 14, and the tables that it refers to."""
     rows = ["w0", "w1", "w2", "w3", "w40", "w77", "w85"]
-    table = "T13" if iu.kind == "CONNECT_RQST" else "T14"
+    table, own = ("T13", "FCVI_RQST_HANDLE") if iu.kind == "CONNECT_RQST" else ("T14", "FCVI_RESP_HANDLE")
     w0, w1, w2, w3, w40, w77, w85 = (f"FCVI-{table}-{row}" for row in rows)
-    payload, base = iu.payload, iu.last.payload_offset if len(iu.frames) == 1 else None
-
-    def need(requirement: str, words: str, first: int, required: bytes) -> None:
-        seen = payload[first : first + len(required)]
-        _need(t, iu, requirement, words, seen, required, None if base is None else base + first)
-
-    need(w0, "Word 0", 0, bytes(4))
-    need(w1, "Word 1", 4, bytes([0, 0, 0, 1]))
-    handle = int.from_bytes(payload[8:12], "big")
-    wanted = setup.dut_handle
+    _need(t, iu, (w0,), "CONN_RSVD0", 0)
+    _need(t, iu, (w1,), "CONN_RSVD1", 0)
+    _need(t, iu, (w1,), "FCVI_REVISION", 1)
+    handle, wanted = iu.number("CONN", own), setup.dut_handle
     t.require(
-        handle == wanted != 0xFFFFFFFF, w2, f"handle in Word 2 of FCVI_{iu.kind}", f"{handle:08X}h", "one that is assigned",
-        at=iu, byte=None if base is None else base + 8,
+        handle == wanted != UNASSIGNED, w2, f"handle in Word 2 of FCVI_{iu.kind}", f"{handle:08X}h", "one that is assigned",
+        at=iu, byte=iu.byte_of("CONN", own),
     )  # fmt: skip
-    own, other = (_address(host, discriminator_of(t)) for host in (dut_host(t), tester_host(t)))
-    for requirement, words, first, required in ((w3, "FCVI_LOC_ADDR", 12, own), (w40, "FCVI_REM_ADDR", 160, other)):
-        need(requirement, words, first, required)
-        for row, low, high in _TABLE_15:
-            need(row, words, first + low, required[low:high])
-    # a provider may use Preference though the application did not ask for it (5.8.2)
-    expected = attributes(t, bool(t.params.get("preference")) or payload[316:317] == b"\x80")
-    need(w77, "FCVI_LOC_ATTRS", 308, expected)
-    for row, low, high in _TABLES_16_TO_18:
-        need(row, "FCVI_LOC_ATTRS", 308 + low, expected[low:high])
-    for bit, row in ((1, "FCVI-T17-1"), (0, "FCVI-T17-0")):
-        flag, wanted_flag = payload.ljust(340, b"\0")[311] >> bit & 1, expected[3] >> bit & 1
-        t.require(flag == wanted_flag, row, f"FCVI_ATTR_FLAGS bit {bit} of FCVI_{iu.kind}", flag, wanted_flag, at=iu)
+    _need_address(t, iu, "FCVI_LOC_ADDR", dut_host(t), w3)
+    _need_address(t, iu, "FCVI_REM_ADDR", tester_host(t), w40)
+    _need_attributes(t, iu, w77)
     info = iu.dh("RQST_FCVI_CONN_INFO") if iu.kind == "CONNECT_RQST" else iu.dh("RESP_FCVI_CONN_INFO")
-    length = 596 if info else 340
-    t.require(len(payload) == length, w85, f"payload of FCVI_{iu.kind}", f"{len(payload)} bytes", f"{length} bytes", at=iu)
+    length = _CONNECT + _INFO if info else _CONNECT
+    t.require(len(iu.payload) == length, w85, f"payload of FCVI_{iu.kind}", f"{len(iu.payload)} bytes", f"{length} bytes", at=iu)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Iterator, Mapping, Optional
 
-from fcvi.engine.results import TraceFrame
 from fcvi.fc import codec
 from fcvi.fc.message import Message, frames_of, send_frames, Cut
-from fcvi.fc.received import Exchange, Received
+from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.fc.scenario import Scenario
 
 from .connection import Setup, check_size
 from .messages import answered
 
 _TYPE, _DEVICE_HEADER = 0x58, 2  # TYPE of FC-VI (5.8.3), and the code of its Device_Header in DF_CTL (5.8.5)
-_ACKS = (0xC0, 0xC1)  # R_CTL of ACK_1 and ACK_0 (FC-FS)
+_ACKS = ("ACK_1", "ACK_0")
 _CLAUSE = {"send": "6.2", "rdma-write": "6.4", "rdma-read": "6.6"}
 _HANDLE = {"send": "FCVI-6.2.2-02", "rdma-write": "FCVI-6.4.2-02", "rdma-read": "FCVI-6.6.2-02"}
 _NUMBER = {"send": "FCVI-6.2.2-08", "rdma-write": "FCVI-6.4.2-08", "rdma-read": "FCVI-6.6.2-06"}
@@ -72,8 +71,9 @@ def take_request(t: Scenario, setup: Setup, message: Message, within_us: Optiona
         requirement = f"FCVI-{_CLAUSE[message.op]}.1-01"
         limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
         t.until(lambda: t.peek([message.iu], on) is not None or _foreign(t, message) is not None, limit)
-        if t.peek([message.iu], on) is None and (entry := _foreign(t, message)) is not None:
-            t.fail("FCVI-5.8.3-01", f"TYPE of a frame of Message {message.number}", f"{entry.data[8]:02X}h", "58h")
+        if t.peek([message.iu], on) is None and (frame := _foreign(t, message)) is not None:
+            seen_type = f"{frame.header('TYPE'):02X}h"
+            t.fail("FCVI-5.8.3-01", f"TYPE of a frame of Message {message.number}", seen_type, "58h")
         iu = t.expect(message.iu, requirement, exchange=on, within_us=within_us, why=f"of Message {message.number}")
         ius.append(iu)
         got += len(iu.payload)
@@ -89,12 +89,15 @@ def take_request(t: Scenario, setup: Setup, message: Message, within_us: Optiona
     return taken
 
 
-def _foreign(t: Scenario, message: Message) -> Optional[TraceFrame]:
+def _foreign(t: Scenario, message: Message) -> Optional[codec.Frame]:
     """A frame of the DUT that has the R_CTL of the Message and the header of FC-VI, but another TYPE."""
     r_ctl = codec.IUS[message.iu].r_ctl
-    for entry in t.tester.trace:
-        if entry.sender == "dut" and entry.data[0] == r_ctl and entry.data[8] != _TYPE and entry.data[13] & 3 == _DEVICE_HEADER:
-            return entry
+    names = ("R_CTL", "Device_Header")
+    for _, _, frame in t.crossed("dut"):
+        if frame.kind == "malformed" or frame.header("TYPE") == _TYPE:
+            continue
+        if [frame.header(name) for name in names] == [r_ctl, _DEVICE_HEADER]:
+            return frame
     return None
 
 
@@ -143,13 +146,11 @@ def _check_sequences(t: Scenario, taken: Taken) -> None:
 
 def _closed(t: Scenario, before: Received, after: Received) -> bool:
     """Class 2: the ACK of the last frame of a Sequence was sent before the next Sequence began (5.5)."""
-    between = t.tester.trace[before.numbers[-1] : after.numbers[0] - 1]
-    last = before.last.get("FC", "SEQ_CNT")
-    acks = [e.data for e in between if e.sender == "tester" and e.data[0] in _ACKS]
-    return any(
-        a[16:18] == before.exchange.ox_id.to_bytes(2, "big") and (a[0] == _ACKS[1] or codec.get("FC", "SEQ_CNT", a) == last)
-        for a in acks
-    )
+    first, end = before.numbers[-1], after.numbers[0]
+    acks = [f for n, _, f in t.crossed("tester", first) if n < end and kind_of(f) in _ACKS]
+    last = before.last.header("SEQ_CNT")
+    mine = [ack for ack in acks if ack.header("OX_ID") == before.exchange.ox_id]
+    return any(kind_of(ack) == "ACK_0" or ack.header("SEQ_CNT") == last for ack in mine)
 
 
 def _check_end(t: Scenario, taken: Taken) -> None:

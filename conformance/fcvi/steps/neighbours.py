@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.engine.attachment import Unavailable
-from fcvi.fc import codec, els
+from fcvi.fc import els
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
 
@@ -30,7 +30,7 @@ NEEDS = {
 #: Timers of the DUT for cases that keep it waiting for many acknowledgements or responses, also in real time.
 UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
 _JOINED_US = 5_000_000  # for a second port to be announced; VN2VN takes 0.9 s
-_PATIENCE, _LOGICAL_BUSY = 4, b"\x05"  # PLOGIs that may be refused, and the reason code of LS_RJT
+_PATIENCE, _LOGICAL_BUSY = 4, 5  # PLOGIs that may be refused, and the reason code of LS_RJT
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
 }  # fmt: skip
@@ -72,7 +72,7 @@ def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
         exchange = t.tester.send_els(els.PLOGI, body, port=port)
         t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.ulp_timeout_us)
         refusal = t.peek(["LS_RJT"], exchange)
-        if refusal is None or refusal.payload[5:6] != _LOGICAL_BUSY:
+        if refusal is None or refusal.part("LS_RJT", "LS_Reason") != _LOGICAL_BUSY:
             break
         refusal.taken = True
         t.wait(t.pixit.e_d_tov_us)
@@ -102,12 +102,6 @@ def taken(t: Scenario, kind: str) -> list[Received]:
 def count(t: Scenario, kind: str) -> int:
     """How many frames of this kind have come so far."""
     return sum(r.kind == kind for r in t.tester.inbox)
-
-
-def field(iu: Received, structure: str, name: str) -> Any:
-    """A field behind the command word of an ELS."""
-    body = iu.payload[4:]
-    return codec.get(structure, name, body.ljust(codec.LENGTH[structure], b"\0"))
 
 
 def no_fc_vi(t: Scenario, for_us: int, requirement: str, why: str) -> None:

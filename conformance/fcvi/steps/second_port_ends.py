@@ -6,9 +6,8 @@ from typing import Any, Optional
 
 from fcvi.dut.ref import DirectDut
 from fcvi.engine.scenario import Inconclusive
-from fcvi.fc import codec
 from fcvi.fc.build import SOF
-from fcvi.fc.codes import ELS, R_CTL
+from fcvi.fc.received import kind_of
 from fcvi.fc.second_port import SecondPort
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call, Completion
@@ -16,7 +15,6 @@ from fcvi.engine.upper import Call, Completion
 from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
 
 
-_ABTS = 0x81
 _ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 
 
@@ -63,8 +61,7 @@ class Ends:
     def _answered_in_class_3(self) -> bool:
         """Whether the far side has answered a FARP-REQ of a DUT in class 2; its FARP-REPLY is of class 3, as the request was."""
         t = self.t
-        asked = (e for e in t.tester.trace if e.sender == "tester" and e.data[0] == R_CTL.ELS_REQUEST)
-        replies = (e for e in asked if e.data[24] == ELS.FARP_REPLY)
+        replies = (e for _, e, frame in t.crossed("tester") if kind_of(frame) == "FARP_REPLY")
         return int(t.config["class"]) == 2 and any(e.sof in SOF[3] for e in replies)
 
     def connect(self) -> None:
@@ -92,8 +89,7 @@ class Ends:
         t, trace = self.t, self.t.tester.trace
         limit = 2 * t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
         t.until(lambda: all(call.done for call in calls), limit)
-        setup = [n for n, entry in enumerate(trace) if n >= self.since and entry.sender == "tester"]
-        aborts = [n for n in setup if trace[n].data[0] == _ABTS]
+        aborts = [number - 1 for number, _, frame in t.crossed("tester", self.since) if kind_of(frame) == "ABTS"]
         if not aborts:
             return
         late = "the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering"
@@ -157,10 +153,7 @@ def _done(ends: Ends, far: bool, queue: str) -> Optional[Completion]:
 def _unplaceable(t: Scenario, since: int) -> str:
     """Why the reference port of Rev 1.0 cannot place the DUT's frames where some overtake others; empty when it can."""
     first: set[int] = set()
-    for entry in t.tester.trace[since:]:
-        if entry.sender != "dut":
-            continue
-        frame = codec.decode(entry.data, entry.sof, entry.eof, edition=codec.EDITION["rev1"])
+    for _, _, frame in t.crossed("dut", since):
         exchange = frame.header("OX_ID") if frame.kind == "iu" else -1
         if exchange in first and not frame.payload:
             return "the last frame of the DUT has no payload: the far side cannot tell the length while it overtakes others"

@@ -307,15 +307,16 @@ def _check_farp(t: Scenario, asked: Optional[Received]) -> None:
     if asked is None:
         t.report("REV1-7.4-01", "no FARP-REQ where there is no Name Server", "nothing", "FARP-REQ")
         return
-    own, body = t.config, asked.payload[4:]
-    fields = (
-        ("Match Address Code Points", body[0:1], "04"), ("Requesting N_Port Identifier", body[1:4], own["n_port_id"]),
-        ("Responder Action", body[4:5], "02"), ("Reserved", body[5:8], "000000"),
-        ("Requesting Port_Name", body[8:16], own["port_name"]),
-        ("Requesting Node_Name", body[16:24], own["node_name"]), ("Responding Port_Name", body[24:32], "00" * 8),
-        ("Responding Node_Name", body[32:40], "00" * 8), ("Responding IP Address", body[56:72], tester_host(t)),
-    )  # fmt: skip
-    for name, seen, wanted in fields:
-        t.require(seen.hex() == wanted, "REV1-7.4-01", f"{name} of FARP-REQ", seen.hex(), str(wanted), at=asked)
-    t.require(body[40:56].hex() in own["host"], "REV1-7.4-01", "Requesting IP Address of FARP-REQ", body[40:56].hex(),
-              own["host"][0])
+    own = t.config
+    fields = {
+        "Match_Code_Points": 4, "Requesting_N_Port_Identifier": int(own["n_port_id"], 16), "Responder_Action": 2,
+        "Responding_N_Port_Identifier": 0, "Requesting_Port_Name": int(own["port_name"], 16),
+        "Requesting_Node_Name": int(own["node_name"], 16), "Responding_Port_Name": 0, "Responding_Node_Name": 0,
+    }  # fmt: skip
+    for name, wanted in fields.items():
+        seen = asked.number("FARP", name)
+        t.require(seen == wanted, "REV1-7.4-01", f"{name} of FARP-REQ", f"{seen:X}h", f"{wanted:X}h", at=asked,
+                  byte=asked.byte_of("FARP", name))  # fmt: skip
+    sought, asker = (asked.blob("FARP", f"{whose}_IP_Address").hex() for whose in ("Responding", "Requesting"))
+    t.require(sought == tester_host(t), "REV1-7.4-01", "Responding IP Address of FARP-REQ", sought, tester_host(t), at=asked)
+    t.require(asker in own["host"], "REV1-7.4-01", "Requesting IP Address of FARP-REQ", asker, own["host"][0], at=asked)

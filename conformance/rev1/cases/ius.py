@@ -66,8 +66,9 @@ def every_iu(t: Scenario) -> None:
 def _words(t: Scenario, frame: Any, words: list[int], requirement: str) -> None:
     """The Device_Header of a frame, word by word."""
     wanted = b"".join(word.to_bytes(4, "big") for word in words)
-    seen = frame.last.data[24 : 24 + len(wanted)]
-    t.require(seen == wanted, requirement, "the words of the Device_Header", seen.hex(), wanted.hex(), at=frame, byte=24)
+    seen = frame.last.device_header
+    t.require(seen == wanted, requirement, "the words of the Device_Header", seen.hex(), wanted.hex(), at=frame,
+              byte=frame.last.dh_offset)  # fmt: skip
 
 
 def _sends(t: Scenario, setup: Setup) -> None:
@@ -97,7 +98,8 @@ def _writes(t: Scenario, setup: Setup) -> None:
         for iu in taken.ius:
             word = iu.dh("VI_RMT_TOT_LEN")
             if word:  # R09: the length is the other reading, which the codec notes
-                t.require(word == length, "REV1-6.3-01", "word 7 of WRITE_RQST", f"{word:08X}h", "0, or the length", at=iu, byte=52)
+                t.require(word == length, "REV1-6.3-01", "word 7 of WRITE_RQST", f"{word:08X}h", "0, or the length", at=iu,
+                          **t.place(iu, "VI_RMT_TOT_LEN"))  # fmt: skip
             if word == 0 and iu.dh("VI_RMT_VA") == _VA:
                 _words(t, iu, [setup.tester_handle, 0x01000000, number, 0, 0, _VA, _REGION, 0], "REV1-5.7-01")
         t.checked.add("REV1-6.3-01")

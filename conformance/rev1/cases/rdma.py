@@ -6,6 +6,8 @@ from typing import Any
 
 from fcvi.engine.case import case
 from fcvi.engine.scenario import Inconclusive
+from fcvi.fc import codec
+from fcvi.fc.build import changed
 from fcvi.fc.received import Received
 
 from conformance.rev1.steps.connection import REGISTRY, SMALL, Scenario, Setup, connect, one_frame, variants, with_rdma
@@ -95,16 +97,10 @@ def _several_ius(t: Scenario, setup: Setup, length: int) -> None:
 
 def _advanced(frame: Any, va: int) -> Any:
     """The frame of a later IU as the other reading has it: its address is higher, and its offset begins again."""
-    from fcvi.fc import codec
-    from fcvi.fc.build import RawFrame
-
-    buf = bytearray(frame.data)
-    offset = codec.get("FC", "Parameter", bytes(buf))
-    assert isinstance(offset, int)
+    edition = codec.EDITION["rev1"]
+    offset = codec.decode(frame.data, edition=edition).header("Parameter")
     start = offset // 300 * 300
-    codec.put("FC", "Parameter", buf, offset - start)
-    codec.put("DH_REV1", "VI_RMT_VA", buf, va + start, 24)
-    return RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
+    return changed(frame, {"Parameter": offset - start}, {"VI_RMT_VA": va + start}, edition)
 
 
 # ---- RDMA Read ----

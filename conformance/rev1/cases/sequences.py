@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.engine.case import case
-from fcvi.fc import build as frames, class2, codec
+from fcvi.fc import build as frames, class2, codec, codes
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Inconclusive
 
@@ -216,32 +216,30 @@ def preference(t: Scenario) -> None:
 def _judge(t: Scenario, on: bool, before: int, made: int) -> None:
     row = "REV1-5.6.2-01" if on else "REV1-5.6.2-02"
     t.checked.update(("REV1-5.6.2-01", "REV1-5.6.2-02", "REV1-A.3-01") if on else ("REV1-5.6.2-02",))
-    for number, entry in enumerate(t.tester.trace[before:], before + 1):
-        if entry.sender != "dut":
+    for number, _, view in t.crossed("dut", before):
+        # where F_CTL bit 17 says so, CS_CTL has a priority and no PREF (FC-FS)
+        if view.kind != "iu" or view.header("Priority_Enable") or bool(view.header("PREF")) == on:
             continue
-        view = codec.decode(entry.data, entry.sof, entry.eof, edition=t.tester.edition)
-        if view.kind != "iu" or bool(view.get("FC", "PREF")) == on:
-            continue
+        byte, bits = view.where("FC", "PREF")
         setup_iu = (view.iu or "").startswith("CONNECT")
         words = f"PREF of frame {number} ({view.iu})"
-        t.report(row, words, str(int(not on)), str(int(on)), byte=4, bits="7-7", erratum="R26" if on and setup_iu else None)
+        t.report(row, words, str(int(not on)), str(int(on)), byte=byte, bits=bits, erratum="R26" if on and setup_iu else None)
 
 
 def _with_pref(frame: frames.RawFrame) -> frames.RawFrame:
     """PREF in each frame of FC-VI that the tester sends."""
-    if frame.data[8] != 0x58:
-        return frame
-    buf = bytearray(frame.data)
-    codec.put("FC", "PREF", buf, 1)
-    return frames.RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
+    of_fc_vi = codec.decode(frame.data, edition=codec.EDITION["rev1"]).header("TYPE") == codes.TYPE.FC_VI
+    return frames.changed(frame, {"PREF": 1}) if of_fc_vi else frame
+
+
+_LOGIN = 116  # bytes of PLOGI, and of the LS_ACC to it
 
 
 def _tolerance(t: Scenario) -> None:
     """Class service parameters of the DUT's login, word 0 bit 22: FC-FS has moved it since, so it is a notice (R18)."""
     for received in t.tester.inbox:
-        if received.kind not in ("PLOGI", "LS_ACC") or len(received.payload) < 116:
+        if received.kind not in ("PLOGI", "LS_ACC") or len(received.payload) < _LOGIN:
             continue
-        a_class = received.payload[68:84] if int(t.config["class"]) == 2 else received.payload[84:100]
-        if not a_class[1] & 0x40:
+        if not received.part("LOGIN", f"Class_{t.config['class']}.Preference_Support"):
             t.report("REV1-A.3-01", f"CS_CTL Tolerance in {received.kind}", "0", "1", at=received, erratum="R18")
             return

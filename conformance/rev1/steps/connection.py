@@ -6,7 +6,7 @@ between the editions (VIPL calls, states, addresses of the variant) comes from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Mapping, Optional, Sequence
 
 from fcvi.engine.case import Registry, Variant
@@ -137,20 +137,21 @@ def check_header(t: Scenario, iu: Received) -> None:
     """The size of the Device_Header of each frame, by its opcode (Table 1), and the reserved bits of VI_FLAGS."""
     check_size(t, iu)
     for number, frame in zip(iu.numbers, iu.frames):
-        size, opcode, flags = frame.data[13] & 3, frame.data[28], frame.data[29]
+        one = replace(iu, numbers=[number], frames=[frame])
+        size, opcode, flags = one.fc("Device_Header"), one.dh("VI_OPCODE"), one.dh("VI_FLAGS")
         if opcode not in _HEADER_ROWS:
-            t.report("REV1-5.1-09", f"opcode of frame {number}", f"{opcode:02X}h", "one of Table 1", at=iu, byte=28)
+            t.report("REV1-5.1-09", f"opcode of frame {number}", f"{opcode:02X}h", "one of Table 1", at=one,
+                     **t.place(one, "VI_OPCODE"))  # fmt: skip
             continue
         wanted, row = _HEADER_ROWS[opcode]
         for requirement in (row, "REV1-5.7-01"):
             t.require(size == (1 if wanted == 16 else 2), requirement, f"size of the Device_Header of frame {number}",
-                      {0: "none", 1: 16, 2: 32, 3: 64}[size], wanted, at=iu, byte=13, bits="1-0")  # fmt: skip
+                      {0: "none", 1: 16, 2: 32, 3: 64}[size], wanted, at=one, **t.place(one, "Device_Header"))  # fmt: skip
         if opcode in _R_CTL_ROWS:
             r_ctl, of_r_ctl = _R_CTL_ROWS[opcode]
-            t.require(frame.data[0] == r_ctl, of_r_ctl, f"R_CTL of frame {number}", f"{frame.data[0]:02X}h", f"{r_ctl:02X}h", at=iu,
-                      byte=0)  # fmt: skip
+            t.equal(one, "R_CTL", r_ctl, of_r_ctl)
         t.require(not flags & ~_FLAGS[opcode], "REV1-5.7.2-01", f"reserved bits of VI_FLAGS in frame {number}", f"{flags:02X}h",
-                  f"only {_FLAGS[opcode]:02X}h", at=iu, byte=29)  # fmt: skip
+                  f"only {_FLAGS[opcode]:02X}h", at=one, **t.place(one, "VI_FLAGS"))  # fmt: skip
     t.checked.update(("REV1-5.1-09", "REV1-5.7.2-01"))
 
 
@@ -187,37 +188,43 @@ def check_reason(t: Scenario, iu: Received, repeats: Optional[int] = None) -> No
 
 
 def _check_address(t: Scenario, iu: Received, name: str, host: str, requirement: str) -> None:
-    seen = iu.conn(name)
-    assert isinstance(seen, bytes)
-    t.require(seen[0:2] == b"\0\x10", "REV1-7.1-02", f"HOST_ADDR_LEN in {name}", seen[0:2].hex(), "0010", at=iu)
-    wanted = net_address(host, discriminator_of(t))
-    used = 20 + len(discriminator_of(t))
-    t.require(seen[2:4] == wanted[2:4], "REV1-7.1-05", f"DISCRIM_LEN in {name}", seen[2:4].hex(), wanted[2:4].hex(), at=iu)
-    backwards = seen[4:20] == wanted[4:20][::-1] != wanted[4:20]
-    t.require(not backwards, "FCVI-7.2-12", f"HOST_IP_ADDR in {name} is backwards", seen[4:20].hex(), wanted[4:20].hex(), at=iu)
-    t.require(seen[4:20] == wanted[4:20], "REV1-4.2-01", f"HOST_IP_ADDR in {name}", seen[4:20].hex(), wanted[4:20].hex(), at=iu)
-    t.require(seen[:used] == wanted[:used], requirement, f"{name} is not the address of the call", seen[:used].hex(),
-              wanted[:used].hex(), at=iu)  # fmt: skip
+    discriminator, wanted = discriminator_of(t), bytes.fromhex(host)
+    length, used = (iu.number("CONN_REV1", f"{name}.{field}") for field in ("HOST_ADDR_LEN", "DISCRIM_LEN"))
+    seen, text = (iu.blob("CONN_REV1", f"{name}.{field}") for field in ("HOST_IP_ADDR", "DISCRIM"))
+    text = text[: len(discriminator)]
+    t.require(length == 16, "REV1-7.1-02", f"HOST_ADDR_LEN in {name}", length, 16, at=iu)
+    t.require(used == len(discriminator), "REV1-7.1-05", f"DISCRIM_LEN in {name}", used, len(discriminator), at=iu)
+    backwards = seen == wanted[::-1] != wanted
+    t.require(not backwards, "FCVI-7.2-12", f"HOST_IP_ADDR in {name} is backwards", seen.hex(), wanted.hex(), at=iu)
+    t.require(seen == wanted, "REV1-4.2-01", f"HOST_IP_ADDR in {name}", seen.hex(), wanted.hex(), at=iu)
+    same = (length, used, seen, text) == (16, len(discriminator), wanted, discriminator)
+    t.require(same, requirement, f"{name} is not the address of the call", f"{length}, {used}, {seen.hex()}, {text.hex()}",
+              f"16, {len(discriminator)}, {wanted.hex()}, {discriminator.hex()}", at=iu)  # fmt: skip
 
 
 def check_attributes(t: Scenario, iu: Received) -> None:
     """VI_LOC_ATTRS: those of the DUT's VI (7.2, Annex B)."""
-    seen = iu.conn("VI_LOC_ATTRS")
-    assert isinstance(seen, bytes)
-    chosen = attributes_of(t)
-    t.require(seen[0] == level_of(t), "REV1-7.2-01", "RELIABILITY_LVL", f"{seen[0]:02X}h", f"{level_of(t):02X}h", at=iu)
-    size = int.from_bytes(seen[4:8], "big")
+
+    def attribute(name: str) -> int:
+        return iu.number("CONN_REV1", f"VI_LOC_ATTRS.{name}")
+
+    chosen, level = attributes_of(t), attribute("RELIABILITY_LVL")
+    t.require(level == level_of(t), "REV1-7.2-01", "RELIABILITY_LVL", f"{level:02X}h", f"{level_of(t):02X}h", at=iu)
+    size = attribute("MAX_TRANS_SIZE")
     t.require(size == chosen["FCVI_MAX_TRANS_SIZE"], "REV1-7.2-02", "MAX_TRANS_SIZE", size, chosen["FCVI_MAX_TRANS_SIZE"], at=iu)
     flags = chosen["EnRdmaWr"] << 1 | chosen["EnRdmaRd"]
-    t.require(seen[24] == flags, "REV1-7.2-04", "FLAGS", f"{seen[24]:02X}h", f"{flags:02X}h", at=iu)
-    rest = seen[1:4] + seen[25:28]
-    t.require(not any(rest), "REV1-7.2-04", "reserved bytes of FCVI_ATTRIBUTES", rest.hex(), "zeros", at=iu)
+    seen = attribute("FLAGS")
+    t.require(seen == flags, "REV1-7.2-04", "FLAGS", f"{seen:02X}h", f"{flags:02X}h", at=iu)
+    rest = [attribute("ATTRS_1_3"), attribute("ATTRS_25_27")]
+    t.require(not any(rest), "REV1-7.2-04", "reserved bytes of FCVI_ATTRIBUTES", rest, "zeros", at=iu)
     priority = bool(t.params.get("preference"))
     wanted = 1 if priority else 0
     orders = {0x20: "R13", 0x80: "R13"} if priority else {}
-    if seen[8] != wanted:
-        t.report("REV1-B-01", "Precedence", f"{seen[8]:02X}h", f"{wanted:02X}h", at=iu, erratum=orders.get(seen[8]))
-    t.require(not any(seen[9:24]), "REV1-B-02", "bytes 9 to 23 of FCVI_ATTRIBUTES", seen[9:24].hex(), "zeros", at=iu)
+    precedence = attribute("VIP_QOS.QOS_7_3") << 3 | attribute("VIP_QOS.Precedence")
+    if precedence != wanted:
+        t.report("REV1-B-01", "Precedence", f"{precedence:02X}h", f"{wanted:02X}h", at=iu, erratum=orders.get(precedence))
+    rest = [attribute(f"VIP_QOS.{name}") for name in ("QOS_1_3", "MaxBandwidth", "MinBandwidth", "MaxDelay")]
+    t.require(not any(rest), "REV1-B-02", "bytes 9 to 23 of FCVI_ATTRIBUTES", rest, "zeros", at=iu)
     t.checked.update(("REV1-7.2-03", "REV1-B-01"))
 
 
@@ -359,7 +366,8 @@ def _check_opcode(t: Scenario, setup: Setup) -> None:
     """What came in the place of FCVI_CONNECT_RESP2 has another opcode than 19h."""
     seen = t.peek(["DISCONNECT_RESP", "UNKNOWN_IU"], setup.exchange)
     if seen is not None:
-        t.report("REV1-6.9-01", "opcode of the answer to FCVI_CONNECT_RESP1", f"{seen.last.data[28]:02X}h", "19h", at=seen, byte=28)
+        t.report("REV1-6.9-01", "opcode of the answer to FCVI_CONNECT_RESP1", f"{seen.dh('VI_OPCODE'):02X}h", "19h", at=seen,
+                 **t.place(seen, "VI_OPCODE"))  # fmt: skip
 
 
 def start_wait(t: Scenario, timeout_us: Optional[int] = None, discriminator: Optional[bytes] = None) -> Call:
@@ -515,8 +523,9 @@ def expect_disconnect_resp(t: Scenario, setup: Setup, exchange: Exchange, number
     """FCVI_DISCONNECT_RESP (6.11). known: the DUT had the Connection, so there is no cause for CONN_ERR (R07)."""
     kinds = ["DISCONNECT_RESP", "UNKNOWN_IU"]
     resp = t.expect(kinds, "REV1-5.3.5-01", exchange=exchange, why="after FCVI_DISCONNECT_RQST")
-    opcode = resp.last.data[28]
-    t.require(opcode == 0x1A, "REV1-5.1-08", "opcode of the answer to a Disconnect", f"{opcode:02X}h", "1Ah", at=resp, byte=28)
+    opcode = resp.dh("VI_OPCODE")
+    t.require(opcode == 0x1A, "REV1-5.1-08", "opcode of the answer to a Disconnect", f"{opcode:02X}h", "1Ah", at=resp,
+              **t.place(resp, "VI_OPCODE"))  # fmt: skip
     if resp.kind != "DISCONNECT_RESP":
         return resp
     one_frame(t, resp, "REV1-6.11-01", ends=True)

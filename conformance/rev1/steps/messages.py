@@ -95,7 +95,8 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     except Failed:
         other = t.peek(["SEND_RESP", "WRITE_RESP", "READ_RESP"], sent.exchange)
         if other is not None:
-            t.report(_OPCODE[kind], "a response of another operation", str(other), kind, at=other, byte=28)
+            t.report(_OPCODE[kind], "a response of another operation", str(other), kind, at=other,
+                     **t.place(other, "VI_OPCODE"))  # fmt: skip
         t.report(_REQUIRED[kind], f"no {kind} to a Message of Reliable Reception", "nothing", "one")
         raise
     check_header(t, resp)
@@ -225,7 +226,7 @@ def same_in_each(t: Scenario, ius: Sequence[Received], requirement: str) -> None
     """Every frame of an IU has the same Device_Header (6.1, 6.3, 6.6)."""
     t.checked.add(requirement)
     for iu in ius:
-        headers = [f.data[f.dh_offset : f.dh_offset + f.dh_length] for f in iu.frames]
+        headers = [f.device_header for f in iu.frames]
         for number, header in zip(iu.numbers, headers):
             if header != headers[0]:
                 t.report(requirement, f"the Device_Header of frame {number} is not that of the first", header.hex(),
@@ -278,13 +279,14 @@ def check_offsets(t: Scenario, ius: Sequence[Received], requirement: str = "REV1
                 continue
             if not frame.fc("Relative_Offset_Present") and not denied:
                 denied = True
-                t.report(requirement, "Relative Offset Present in a frame with payload", "0", "1", at=frame, byte=11, erratum="R22")
+                t.report(requirement, "Relative Offset Present in a frame with payload", "0", "1", at=frame, erratum="R22",
+                         **t.place(frame, "Relative_Offset_Present"))  # fmt: skip
             seen = frame.fc("Parameter")
             if at == 0 and start and seen == 0:
                 restarted = True
             wanted = at if restarted else start + at
             if seen != wanted:
-                t.report(requirement, "RLTV_OFF", f"{seen:X}h", f"{wanted:X}h", at=frame, byte=20)
+                t.report(requirement, "RLTV_OFF", f"{seen:X}h", f"{wanted:X}h", at=frame, **t.place(frame, "Parameter"))
                 return
             at += len(frame.last.payload)
         if restarted and not _va_goes_on(ius, iu, start):
@@ -317,10 +319,10 @@ def check_words(t: Scenario, iu: Received, va: int, region: int) -> None:
     swapped = (va & 0xFFFFFFFF) << 32 | va >> 32
     for row in ("FCVI-5.9.8-03", "FCVI-T04-w4"):
         t.require(seen != swapped or seen == va, row, "the words of VI_RMT_VA are exchanged", f"{seen:016X}h", f"{va:016X}h", at=iu,
-                  byte=40)  # fmt: skip
+                  **t.place(iu, "VI_RMT_VA"))  # fmt: skip
     moved = region << 32 | va >> 32
     t.require(seen != moved or handle != va & 0xFFFFFFFF, "FCVI-T04-w4", "the handle stands before VI_RMT_VA", f"{seen:016X}h",
-              f"{va:016X}h", at=iu, byte=40)  # fmt: skip
+              f"{va:016X}h", at=iu, **t.place(iu, "VI_RMT_VA"))  # fmt: skip
 
 
 def check_immediate(t: Scenario, taken: Taken, immediate: Optional[int], requirement: str = "REV1-5.7.2-02") -> None:

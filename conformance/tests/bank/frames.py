@@ -5,7 +5,8 @@ with blanks); ``@OFFSET=HEX`` payload bytes; ``swap A B N`` two runs of payload 
 into two frames; ``header N`` a Device_Header of that length; ``drop``; ``again`` on the same Exchange; ``twice`` on another;
 ``hold`` until the next frame of its kind has gone; ``also KIND`` a made-up IU behind it in another Exchange, ``follow
 KIND`` in the same, ``instead KIND``; ``answer KIND`` to what comes in, ``provoke KIND`` by what comes in; ``constant NAME``:
-as in the first frame of its kind; ``ius``: every frame an IU; ``remember``, ``replay``.
+as in the first frame of its kind; ``ius``: every frame an IU; ``network``: a Network_Header before the Device_Header;
+``remember``, ``replay``.
 """
 
 from __future__ import annotations
@@ -266,7 +267,19 @@ def _ius(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
         codec.put("FC", name, buf, value)
 
 
+NETWORK_HEADER = bytes.fromhex("1000000000c9000020000000c9000001")  # 16 bytes, two network addresses (FC-FS)
+
+
+def _network(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """A Network_Header in front of the Device_Header (5.8.5, FC-FS), where the frame has room for it: DF_CTL bit 5."""
+    if len(buf) - 24 + len(NETWORK_HEADER) > dut.receive_size:
+        return
+    buf[24:24] = NETWORK_HEADER
+    codec.put("FC", "Network_Header", buf, 1)
+
+
 _PLAIN: dict[str, FrameEdit] = {
+    "network": _network,
     "drop": lambda dut, view, buf: [],
     "again": _again,
     "twice": _twice,

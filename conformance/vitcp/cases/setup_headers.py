@@ -48,7 +48,7 @@ def request(t: Scenario) -> None:
         "VITCP-3.2-06": (wire.PEER, False),
     }  # fmt: skip
     for row, (mask, value) in wanted.items():
-        t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes", f"{one.pdu.raw[24:26].hex()}h", value,
+        t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes", f"{ce.attributes:04X}h", value,
                   at=one, byte=24)
     t.require(ce.mtu == min(5000, int(t.pics["max_transfer_size"])), "VITCP-3.2-13", "MTU Size proposed", ce.mtu, 5000,
               at=one, byte=28)

@@ -164,6 +164,15 @@ def _iu_base(name: str, end: bool, fill: int, offset_present: bool, edition: int
     )
 
 
+def changed(frame: RawFrame, fc: Mapping[str, int] = {}, dh: Mapping[str, int] = {}, edition: int = 0) -> RawFrame:
+    """The frame with other values in these fields of its header and Device_Header."""
+    buf, view = bytearray(frame.data), codec.decode(frame.data, edition=edition)
+    for layout, base, values in (("FC", 0, fc), ("DH_REV1" if edition else "DH", view.dh_offset, dh)):
+        for name, value in values.items():
+            codec.put(layout, name, buf, value, base)
+    return RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
+
+
 def _last_eof(envelope: Envelope) -> int:
     """A Sequence ends with EOFt in class 3; in class 2 its last ACK does (FC-FS)."""
     return EOF_T if envelope.service_class == 3 else EOF_N

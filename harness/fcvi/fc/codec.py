@@ -135,6 +135,20 @@ def put(structure: str, ident: str, buf: bytearray, value: Value, offset: int = 
 
 
 @functools.cache
+def within(structure: str, path: str) -> tuple[str, str, int]:
+    """A field by its path through nested structures, "FCVI_LOC_ADDR.HOST_ADD": its structure, its name, where that begins."""
+    *outer, ident = path.split(".")
+    offset = 0
+    for name in outer:
+        field = FIELDS[structure][name]
+        if field.sub is None:
+            raise KeyError(f"{structure}.{name} is no structure")
+        structure, offset = field.sub, offset + field.byte
+    FIELDS[structure][ident]  # an unknown name is a mistake of the caller
+    return structure, ident, offset
+
+
+@functools.cache
 def _shifts(structure: str, length: int) -> dict[str, tuple[int, int, int, int, int]]:
     """Of each field of a structure of this length: bits behind it, its mask, what it leaves of the others; bits behind its
     container, and bytes of it."""
@@ -227,6 +241,16 @@ class Frame:
         """The byte of the field's container in the frame, and its bits: "hi-lo"."""
         field = FIELDS["DH_REV1" if structure == "DH" and self.edition else structure][ident]
         return self._base(structure) + field.byte, f"{field.hi}-{field.lo}"
+
+    @property
+    def data_field(self) -> int:
+        """How many bytes the Data_Field has: headers, payload and fill."""
+        return len(self.data) - _HEADER
+
+    @property
+    def device_header(self) -> bytes:
+        """The bytes of the Device_Header, wherever optional headers have put it (5.8.5)."""
+        return self.data[self.dh_offset : self.dh_offset + self.dh_length]
 
     def _base(self, structure: str) -> int:
         return {"FC": 0, "DH": self.dh_offset}.get(structure, self.payload_offset)

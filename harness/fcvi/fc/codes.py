@@ -30,3 +30,4 @@ class Codes:
 
 
 R_CTL, TYPE, ELS, REASON = Codes("R_CTL"), Codes("TYPE"), Codes("ELS"), Codes("REASON")
+CT_COMMAND = Codes("CT_COMMAND")

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional, Union
+from typing import Optional, Sequence, Union
 
 from . import codec, codes, rev1
 from fcvi.engine.results import Finding
+
+
+#: Bytes of a payload in front of a structure: an ELS begins with its command word, GID_IPP with the header of CT.
+BEGINS = {
+    **dict.fromkeys(("LOGIN", "LS_RJT", "LOGO", "ADISC", "FAN", "SCR", "RRQ", "FARP"), 4), "GID_IPP": codec.LENGTH["CT"],
+    "INFO": codec.LENGTH["CONN"],
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -80,6 +87,46 @@ class Received:
         value = self.conn(name)
         assert isinstance(value, int)
         return value
+
+    def address(self, name: str) -> tuple[int, bytes, bytes]:
+        """FCVI_LOC_ADDR or FCVI_REM_ADDR in the words of 2007: HOST_ADD_LEN, HOST_ADD, and as much of DISCRIM as is used."""
+        whole = self.conn(name)
+        assert isinstance(whole, bytes)
+        length, host, used, text = (codec.get("ADDR", f, whole) for f in ("HOST_ADD_LEN", "HOST_ADD", "DISCRIM_LEN", "DISCRIM"))
+        assert isinstance(length, int) and isinstance(host, bytes) and isinstance(used, int) and isinstance(text, bytes)
+        return length, host, text[:used]
+
+    def attributes(self, names: Sequence[str]) -> tuple[Union[int, bytes], ...]:
+        """These fields of FCVI_LOC_ATTRS, in the words of 2007."""
+        whole = self.conn("FCVI_LOC_ATTRS")
+        assert isinstance(whole, bytes)
+        return tuple(codec.get("ATTRS", name, whole) for name in names)
+
+    def part(self, structure: str, path: str) -> Union[int, bytes]:
+        """A field of a structure of the payload, by its path (codec.within); zero or zeros where the payload is too short."""
+        owner, ident, offset = codec.within(structure, path)
+        start = BEGINS.get(structure, 0)
+        return codec.get(owner, ident, self.payload[start:].ljust(codec.LENGTH[structure], b"\0"), offset)
+
+    def number(self, structure: str, path: str) -> int:
+        """A number of a structure of the payload."""
+        value = self.part(structure, path)
+        assert isinstance(value, int)
+        return value
+
+    def blob(self, structure: str, path: str) -> bytes:
+        """Bytes of a structure of the payload that the standard does not divide further."""
+        value = self.part(structure, path)
+        assert isinstance(value, bytes)
+        return value
+
+    def byte_of(self, structure: str, path: str) -> Optional[int]:
+        """Where the field stands in the frame; None when the IU came in several."""
+        if len(self.frames) > 1:
+            return None
+        owner, ident, offset = codec.within(structure, path)
+        base = self.last.payload_offset + BEGINS.get(structure, 0)
+        return base + offset + codec.FIELDS[owner][ident].byte
 
     def __str__(self) -> str:
         return f"{self.kind} (frame {self.numbers[-1]})"

@@ -95,6 +95,12 @@ class Rev1Scenario(Scenario):
         )  # fmt: skip
         return erratum is not None
 
+    def place(self, iu: Received, name: str) -> dict[str, Any]:
+        if name in rev1.NAMES or name.startswith("FCVI_") or name in _OF_2007:
+            byte, bits = rev1.where(iu.last, name)
+            return {"byte": byte, "bits": bits}
+        return super().place(iu, name)
+
     def _awaited(self, words: str, requirement: str, came: Any, silence: bool = False) -> None:
         counted = self.checked.copy()
         super()._awaited(words, requirement, came, silence)

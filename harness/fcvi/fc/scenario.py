@@ -6,7 +6,7 @@ It sends IUs and expects them, makes link events, and can put a second port in t
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Iterable, Mapping, Optional, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
@@ -64,6 +64,11 @@ class Scenario(WireFree):
         return tester.answered != before
 
     # ---- judging ----
+
+    def place(self, iu: Received, name: str) -> dict[str, Any]:
+        """Where a field of the header or Device_Header stands in the frame: byte and bits of a finding."""
+        byte, bits = iu.last.where("DH" if name in _DH_FIELDS else "FC", name)
+        return {"byte": byte, "bits": bits}
 
     def equal(
         self,
@@ -200,6 +205,14 @@ class Scenario(WireFree):
         """Take what has come of these kinds, lest a later expectation takes it for its own."""
         for received in self.tester.inbox:
             received.taken |= received.kind in kinds
+
+    def crossed(self, sender: str, since: int = 0) -> Iterator[tuple[int, TraceFrame, codec.Frame]]:
+        """The frames of one side that have crossed the link, from the one behind since on: number, frame, what the codec reads."""
+        trace = self.tester.trace
+        for number in range(since + 1, len(trace) + 1):
+            entry = trace[number - 1]
+            if entry.sender == sender:
+                yield number, entry, codec.decode(entry.data, entry.sof, entry.eof, edition=self.tester.edition)
 
     def leftovers(self) -> list[Received]:
         """Frames of FC-VI that nothing expected; a second port expects what it wants by itself.
