@@ -80,7 +80,7 @@ def dut_receives_sends(t: Scenario) -> None:
     for number, size in enumerate(t.params["sizes"], 1):
         data = t.rng.randbytes(size)
         buffer = register(t, size + _GUARD)
-        post(t, setup.vi, "recv", buffer)
+        post(t, setup.vi, "recv", buffer, length=size)  # the guard lies behind what is posted (VI-DG 5.5)
         deliver(t, setup, Message("send", number, data, immediate), t.params["cut"])
         done = expect_good(t, setup.vi, "recv", "FCVI-6.2.1-01", length=size)
         t.require(done.immediate == immediate, "FCVI-5.9.7.1-01", "wrong Immediate Data in the receive Descriptor",

@@ -8,6 +8,7 @@ DUT's affair (Annex B is one way of several, B.1).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Iterable
 
 from fcvi.fc.message import Message
@@ -18,6 +19,15 @@ from .connection import Setup
 from .messages import Sent, memory, post, register, reliable
 
 UNTOUCHED = 0xA5
+GUARD = 16  # bytes behind each buffer, which nothing was posted of
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The memory that only a Message may change, and how many Descriptors had completed when it was read."""
+
+    completed: int
+    memory: bytes
 
 
 class Pool:
@@ -28,14 +38,15 @@ class Pool:
         self._t, self._vi, self._length = t, setup.vi, length
         self._write = t.params["op"] == "rdma-write"
         self.target = register(t, count * length, write=True) if self._write else None
-        self._memory = register(t, count * length)  # a buffer is a part of it
+        self._stride = length + GUARD
+        self._memory = register(t, count * self._stride)  # a buffer is a part of it, with a guard behind it
         self._posted = count
         self.taken: list[Completion] = []  # in order: the nth is that of the nth buffer
         self.delivered: list[int] = []  # FCVI_MSG_IDs of Messages that completed without error
         self.failed = 0  # Descriptors that completed in error
         self.failed_us = 0  # when the first did, at the earliest
         for index in range(count):
-            post(t, setup.vi, "recv", self._memory, length=length, offset=index * length)
+            post(t, setup.vi, "recv", self._memory, length=length, offset=index * self._stride)
 
     def message(self, number: int, data: bytes) -> Message:
         """A Message of this variant's operation; an RDMA Write goes to a slot of its own and says so by Immediate Data."""
@@ -56,6 +67,7 @@ class Pool:
                 self._t.report(requirement, "more receive Descriptors completed than were posted", "one more", "none")
                 continue
             self.taken.append(done)
+            self._guarded()
             if done.good:
                 self._identify(done, by_number, requirement)
             else:
@@ -83,7 +95,7 @@ class Pool:
 
     def _holds(self, done: Completion) -> bytes:
         if self.target is None:
-            offset = (len(self.taken) - 1) * self._length
+            offset = (len(self.taken) - 1) * self._stride
             return memory(self._t, self._memory, min(done.length, self._length), offset)
         return b"" if done.immediate is None else done.immediate.to_bytes(4, "big")
 
@@ -97,17 +109,34 @@ class Pool:
         assert self.target is not None
         return memory(self._t, self.target, len(message.data), message.va - self.target.va)
 
-    def contents(self) -> bytes:
-        """All buffers and the target: late frames may not change them."""
-        seen = memory(self._t, self._memory)
-        return seen + (memory(self._t, self.target) if self.target is not None else b"")
+    def contents(self) -> Snapshot:
+        """What only a Message may change: the target, the guards, and buffers whose Descriptors have completed by now.
 
-    def untouched(self, requirement: str, before: bytes, why: str) -> None:
-        """No buffer has changed since, and nothing has completed."""
+        A device may use a buffer that is posted as it likes until its Descriptor completes (VI-DG 5.5).
+        """
+        fresh = [c for c in self._t.completions if c.vi == self._vi and c.queue == "recv"]
+        completed = len(self.taken) + len(fresh)
+        return Snapshot(completed, self._owned_by_nobody(completed))
+
+    def _owned_by_nobody(self, completed: int) -> bytes:
+        seen = memory(self._t, self._memory)
+        slots = [seen[at : at + self._stride] for at in range(0, len(seen), self._stride)]
+        kept = [slot if n < completed else slot[self._length :] for n, slot in enumerate(slots)]
+        return b"".join(kept) + (memory(self._t, self.target) if self.target is not None else b"")
+
+    def _guarded(self) -> None:
+        """Nothing was written behind what was posted with the Descriptor that has just completed."""
+        behind = (len(self.taken) - 1) * self._stride + self._length
+        guard = memory(self._t, self._memory, GUARD, behind)
+        self._t.require(guard == bytes([UNTOUCHED]) * GUARD, "FCVI-6.2.1-01", "bytes behind a posted buffer were written",
+                        guard.hex(), "a5 in each")  # fmt: skip
+
+    def untouched(self, requirement: str, before: Snapshot, why: str) -> None:
+        """Nothing of it has changed since, and nothing has completed."""
         t = self._t
-        now = self.contents()
-        if now != before:
-            changed = next(i for i, (a, b) in enumerate(zip(before, now)) if a != b)
+        now = self._owned_by_nobody(before.completed)
+        if now != before.memory:
+            changed = next(i for i, (a, b) in enumerate(zip(before.memory, now)) if a != b)
             t.report(requirement, f"a buffer was written {why}", f"at offset {changed} of all buffers", "no change")
         fresh = [c for c in t.completions if c.vi == self._vi and c.queue == "recv" and c.good]
         t.require(not fresh, requirement, f"a receive Descriptor completed without error {why}", len(fresh), "none")

@@ -12,8 +12,8 @@ from conformance.vitcp.steps.connection import (
     DELIVERY, RECEPTION, REGISTRY, UNRELIABLE, connect, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    acknowledge, answer, ask, check_immediate, completion, contents, deliver, emit, message, pattern, post_receive, post_send,
-    received, register, respond, response, segments, send, sent, write,
+    acknowledge, answer, ask, check_immediate, completion, contents, deliver, emit, guarded, message, pattern, post_receive,
+    post_send, received, register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
 
@@ -339,8 +339,7 @@ def offsets(t: Scenario) -> None:
     whole = how == "swap" and bool(good) and seen[:3000] == data and good[0].length == 3000
     t.require(not good or whole, "VITCP-3.1-19", f"a message with a {how} is good", f"{good[0].length} bytes" if good else "",
               "an error")
-    t.require(seen[3700:] == b"\xee" * 300, "VITCP-3.1-19", "bytes outside the message are written", seen[3700:3716].hex(),
-              "untouched")
+    guarded(t, region, "VITCP-3.1-19")
 
 
 @case(
