@@ -30,6 +30,7 @@ MEANINGS = {
     "pipeline_depth": Item("the FCVI_PIPELINE_DEPTH that it offers", "7.3"),
     "max_transfer_size": Item("the largest Message that it sends or receives, in bytes", "7.3"),
     "max_vis": Item("how many VIs it can have at a time", "4.2"),
+    "max_discriminator_len": Item("the longest Discriminator that it takes, in bytes (MaxDiscriminatorLen)", "7.2"),
     "revision": Item("the text that it follows: the International Standard (2007) or Revision 1 of the draft (rev1)", "1"),
 }
 
@@ -40,7 +41,7 @@ ITEMS = Items(
         "out_of_order_fabric", "preference", "connect_info", "explicit_login", "farp", "name_server", "loop",
         "retry_waits_for_ba_acc", "disconnect_retry", "unreliable_error_state",
     ),
-    numbers={"pipeline_depth": 0, "max_transfer_size": 32768, "max_vis": 1},
+    numbers={"pipeline_depth": 0, "max_transfer_size": 32768, "max_vis": 1, "max_discriminator_len": 128},
     words={"revision": ("2007", "rev1")},
     meanings=MEANINGS,
 )  # fmt: skip

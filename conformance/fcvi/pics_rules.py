@@ -38,6 +38,10 @@ RULES = (
         "FCVI-4.2-01", "(client or server or peer_to_peer) and not max_vis >= 1",
         "connections are claimed, but no VI to connect", "max_vis >= 1",
     ),
+    _contradiction(
+        "FCVI-7.2-06", "max_discriminator_len >= 129",
+        "Discriminators are longer than FCVI_NET_ADDRESS has room for", "max_discriminator_len of 128 at most",
+    ),
     _missing("FCVI-T01-CONNECT_RQST-pos", "not client", "connections cannot be requested (5.1, Table 1)", "client"),
     _missing("FCVI-T01-CONNECT_RESP1-pos", "not server", "connections cannot be accepted (5.1, Table 1)", "server"),
     _missing("FCVI-T01-SEND_RQST-pos", "not send", "Send is mandatory (Table 1)", "send"),

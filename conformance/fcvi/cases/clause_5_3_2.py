@@ -21,6 +21,7 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_request,
     start_wait,
+    takes,
 )
 
 PART_OF_REPORT = 4
@@ -35,8 +36,14 @@ _CHOICES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("/field-size-256", {}, {"receive_size": 256}),
     ("/field-size-512", {}, {"receive_size": 512}),
 ]
+
+
+def _both(one: str, other: str) -> str:
+    return f"{one} and {other}" if other else one
+
+
 _VARIANTS = [
-    Variant(role + suffix, {"role": role, **params}, pics, config)
+    Variant(role + suffix, {"role": role, **params}, _both(pics, takes(params.get("discriminator", b""))), config)
     for role, pics in ((CLIENT, "client"), (SERVER, "server"))
     for suffix, params, config in _CHOICES
 ]

@@ -37,6 +37,7 @@ from conformance.fcvi.steps.connection import (
     start_request,
     start_wait,
     take_resp2,
+    takes,
 )
 from conformance.fcvi.steps.traffic import answer_send, both_ways, delivered, expect_send, post_recv, post_send, send_message
 from .clause_7_7_1 import wait_from
@@ -46,6 +47,7 @@ from conformance.fcvi.steps.ius import check_header, check_payload, check_status
 PART_OF_REPORT = 4
 
 _LONG = bytes(range(0x81, 0x100)) + b"\x00"
+_ZEROS = bytes(15) + b"\xff\x00\x00"
 _HOSTS = {"host": ["00112233445566778899aabbccddeeff"], "peer": {"host": ["ffeeddccbbaa99887766554433221100"]}}
 _LEVELS = (
     ("unreliable", "unreliable_delivery", 1), ("reliable-delivery", "reliable_delivery", 2),
@@ -64,11 +66,13 @@ def _variants(role: str) -> list[Variant]:
         return {"role": role, "attributes": values}
 
     found = [Variant("", {"role": role})]
-    found += [Variant(f"discriminator-{n}", {"role": role, "discriminator": (_LONG * 2)[:n]}) for n in (16, 17, 127, 128)]
     found += [
-        Variant("zeros-in-the-discriminator", {"role": role, "discriminator": bytes(15) + b"\xff\x00\x00"}),
+        Variant(f"discriminator-{n}", {"role": role, "discriminator": _LONG[:n]}, takes(_LONG[:n])) for n in (16, 17, 127, 128)
+    ]
+    found += [
+        Variant("zeros-in-the-discriminator", {"role": role, "discriminator": _ZEROS}, takes(_ZEROS)),
         Variant("distinct-hosts", {"role": role}, "", _HOSTS),
-        Variant("receive-size-256", {"role": role, "discriminator": _LONG}, "", {"receive_size": 256, **_HOSTS}),
+        Variant("receive-size-256", {"role": role, "discriminator": _LONG}, takes(_LONG), {"receive_size": 256, **_HOSTS}),
         Variant("class2", {"role": role}, "class2", {"class": 2}),
         Variant("rdma-write", attributes(EnRdmaWr=1), "rdma_write"),
         Variant("no-rdma-write", attributes(EnRdmaWr=0), "rdma_write"),

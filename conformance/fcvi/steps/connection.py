@@ -62,6 +62,14 @@ def discriminator_of(t: Scenario) -> bytes:
     return value
 
 
+def takes(discriminator: bytes) -> str:
+    """The PICS expression of a case that uses this Discriminator: the device has to take one so long (MaxDiscriminatorLen)."""
+    return f"max_discriminator_len >= {len(discriminator)}" if len(discriminator) > _ALWAYS_TAKEN else ""
+
+
+_ALWAYS_TAKEN = 16  # bytes: the least MaxDiscriminatorLen (VI-DG, NIC attributes)
+
+
 def dut_host(t: Scenario) -> str:
     """The DUT's Host Address in this variant: one of those that it has."""
     return str(t.config["host"][int(t.params.get("host_index", 0))])
