@@ -48,6 +48,7 @@ PICS: dict[str, Any] = {
     "pipeline_depth": 2**32 - 1,
     "max_transfer_size": LIMITS["max_transfer_size"],
     "max_vis": LIMITS["vis"],
+    "max_discriminator_len": 128,
     "revision": "2007",
 }
 
