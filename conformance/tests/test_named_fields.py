@@ -9,7 +9,8 @@ from typing import Iterator
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = sorted(path for book in ("fcvi", "rev1", "vitcp") for part in ("cases", "steps") for path in (ROOT / book / part).glob("*.py"))
+BOOKS = ("fcvi", "rev1", "vitcp")
+FILES = sorted(path for book in BOOKS for part in ("cases", "steps") for path in (ROOT / book / part).glob("*.py"))
 #: Attributes that hold bytes of a frame or PDU, as they came.
 RAW = {"data", "raw"}
 #: Slices of a "data" that is no frame: Message Data that are shown or divided.
