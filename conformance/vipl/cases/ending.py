@@ -308,7 +308,8 @@ def process_ends(t: Calls) -> None:
     confirmed = RR in (one.attribs.get("ReliabilityLevelSupport") or [])
     p = pair(t, RR if confirmed else best_level(one), ends=(one, other))
     transfer(p, 32, 1)
-    call = t.ends[1].call("agent.restart")
+    with t.looking_at_errors():
+        call = t.ends[1].call("agent.restart")
     if call.reply.error is not None and call.reply.error[0] == METHOD_NOT_FOUND:
         alive(t)
         t.lack("the process of the second end cannot be ended: it needs --agent2 exec:...")

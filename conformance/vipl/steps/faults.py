@@ -14,7 +14,8 @@ def inject(t: Calls, fault: str, end: int = 0) -> Optional[int]:
     """Arm a fault for the next message that this end sends, or change the link. How many messages were met before; None: unknown.
 
     Ends the case inconclusive where nobody can make it."""
-    call = t.ends[0].call("inject", fault=fault, **{"from": end})
+    with t.looking_at_errors():
+        call = t.ends[0].call("inject", fault=fault, **{"from": end})
     if call.reply.error is not None and call.reply.error[0] == METHOD_NOT_FOUND:
         t.lack("no call can make a fault: it needs --inject, or an agent with the method inject")
     result = call.result()

@@ -88,7 +88,8 @@ class CallScenario(Scenario):
         self.notifies: list[Handled] = []
         #: ``error``: the handlers of VipErrorCallback.
         self.handled: list[Handled] = []
-        asked = self.start("agent.devices")  # a call, so that the evidence has the answer
+        with self.looking_at_errors():
+            asked = self.start("agent.devices")  # a call, so that the evidence has the answer
         self.until(lambda: asked.done, self.patience_us)
         named = asked.reply.result.get("devices") if asked.reply.error is None else None
         devices = [str(name) for name in named] if isinstance(named, list) else []

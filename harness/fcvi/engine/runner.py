@@ -110,9 +110,22 @@ def fails(finding: Finding, levels: Mapping[str, str]) -> bool:
     return finding.erratum is None and levels.get(finding.requirement) == "shall"
 
 
+def _heed_refusal(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None:
+    """A call that was refused may be the cause of all that was found since the case began it. What had been found before stands:
+    a device that broke a rule then fails whatever its adapter serves."""
+    refused = scenario.refused
+    if refused is None or result.verdict in (Verdict.ERROR, Verdict.NOT_APPLICABLE):
+        return
+    if any(fails(f, levels) for f in scenario.convicting()):
+        result.verdict = Verdict.FAIL
+    elif result.verdict is Verdict.FAIL or any(fails(f, levels) for f in scenario.all_findings()):  # the case went on after it
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{refused.method} was refused: nothing that follows is the device's"
+
+
 def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None:
     """The verdict from what the scenario recorded; ``result.verdict`` is PASS on entry unless the case stopped."""
-    findings = scenario.all_findings()
+    _heed_refusal(result, scenario, levels)
+    findings = scenario.convicting()
     result.findings = findings
     failing = [f for f in findings if fails(f, levels)]
     if result.verdict is Verdict.INCONCLUSIVE and failing:
@@ -167,7 +180,8 @@ def run_variant(
         dut.reset(config)
         scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
         _try(case, scenario, result)
-        if any(fails(f, levels) for f in scenario.all_findings()):
+        if any(fails(f, levels) for f in scenario.convicting()):
+            scenario.heed_late_answers()
             scenario.reconsider()
     except (Inconclusive, Unavailable, Unimplemented) as stop:
         result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
@@ -198,6 +212,8 @@ def _try(case: CaseInfo, scenario: Scenario, result: Result) -> None:
         scenario.conclude()
     except Failed as stop:
         result.verdict, result.reason = Verdict.FAIL, str(stop)
+    except Unimplemented as stop:
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(stop)
 
 
 def not_applicable(case: CaseInfo, variant: Variant, pics: Mapping[str, Any]) -> Optional[Result]:

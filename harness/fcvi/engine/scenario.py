@@ -8,17 +8,19 @@ fails the DUT is decided in one place, here: by the level of the requirement tha
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from random import Random
-from typing import Any, Callable, Mapping, Optional, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, Optional, Protocol, Sequence
 
 from .attachment import SETTLE_US, Dut, DutError, Notification
 from .pixit import Pixit
 from .results import Expectation, Finding, TraceFrame
-from .upper import Call, Completion, Told, Unimplemented, is_number, parse_completion
+from .upper import CANCELLED, Call, Completion, Refused, Told, Unimplemented, is_number, parse_completion
 from .words import as_json
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
 FAILING_LEVELS = frozenset({"shall"})
+_ENDS_A_PROCESS = frozenset(("agent.restart", "agent.exit"))
 _TICKS_PER_R_A_TOV = 20  # steps of the clock for a DUT that does not tell when its next timer fires
 
 
@@ -75,6 +77,10 @@ class Scenario:
         self.vis: list[int] = []  # that the case has created and not destroyed
         self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
         self.doubt = ""  # why a breach that was found need not be the device's, in words
+        self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
+        self._under_way: list[Call] = []  # calls of whose answers the engine has not taken note
+        self._at_errors = False  # the case looks at the errors of the calls that it starts now
+        self._cancels = False  # the case has ended a process of the device: what is open there is cancelled
         self._levels = levels
         self.checked: set[str] = set()  # the requirements that a check named, whatever came of it
 
@@ -134,6 +140,8 @@ class Scenario:
         while self._run_events() or answered:
             pass_time(0)
             answered = self._drain()
+        if self._under_way:
+            self._heed_answers()
 
     def _next_event_us(self) -> Optional[int]:
         """When something of the tester's is due next."""
@@ -269,9 +277,45 @@ class Scenario:
         """Start a VIPL call that may block."""
         dut = self.dut
         self.log.append(Told(dut.now_us, method, params))
-        call = Call(method, params, dut.request(method, params), dut.now_us)
+        call = Call(method, params, dut.request(method, params), dut.now_us, self.all_findings())
+        if not self._at_errors:
+            self._under_way.append(call)
+        self._cancels |= method in _ENDS_A_PROCESS
         self._advance(0)
         return call
+
+    @contextmanager
+    def looking_at_errors(self) -> Iterator[None]:
+        """A JSON-RPC error that answers a call started within is for the case to look at: without this it ends the case."""
+        before, self._at_errors = self._at_errors, True
+        try:
+            yield
+        finally:
+            self._at_errors = before
+
+    def _heed_answers(self) -> None:
+        """A call that ended with an error made the device do nothing: what follows from that is nobody's breach."""
+        done = [call for call in self._under_way if call.done]
+        if not done:
+            return
+        self._under_way = [call for call in self._under_way if not call.done]
+        for call in done:
+            error = call.reply.error
+            if error is None or (error[0] == CANCELLED and self._cancels):
+                continue
+            self.refused = self.refused or call
+            call.check()
+
+    def heed_late_answers(self) -> None:
+        """The case is to fail: hear what has become of the calls that are still under way, and raise it if one was refused."""
+        if not self._under_way:
+            return
+        try:
+            self.settle()
+        except Refused:
+            raise
+        except DutError:
+            return  # the device is gone since: what it did before stands
 
     def finish(
         self,
@@ -314,6 +358,10 @@ class Scenario:
     def all_findings(self) -> list[Finding]:
         """What was found out: on the wire first, then by the case."""
         return list(self.findings)
+
+    def convicting(self) -> list[Finding]:
+        """Of what was found out, all that a refused call cannot have caused: what was found before it was started."""
+        return self.all_findings() if self.refused is None else self.refused.found
 
     def unused(self) -> str:
         """What the case planned and what never came about, in words; "" when all of it did."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Mapping, NamedTuple, Optional
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
 
 from .attachment import DutError, Reply
 from .json_text import encoder
-from .words import as_json
+from .words import as_json, printable
 
-METHOD_NOT_FOUND = -32601
+if TYPE_CHECKING:
+    from .results import Finding
+
+METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
 readable = encoder(", ", ": ")  # JSON for people
 
 
@@ -25,7 +28,11 @@ class Told(NamedTuple):
 
 
 class Unimplemented(Exception):
-    """The DUT lacks a call that the case needs: the case ends inconclusive."""
+    """The DUT, or its adapter, does not serve a call that the case makes: the case ends inconclusive."""
+
+
+class Refused(DutError):
+    """The adapter answered a call with an error that a right call never gets: it broke the DUT protocol."""
 
 
 _HEXADECIMAL = frozenset(("va", "hex"))  # members that are bytes or an address
@@ -39,6 +46,7 @@ class Call:
     params: dict[str, Any]
     reply: Reply
     started_us: int
+    found: list[Finding] = field(default_factory=list)  # what was found before it was started
 
     @property
     def done(self) -> bool:
@@ -46,13 +54,20 @@ class Call:
         return self.reply.done
 
     def result(self) -> dict[str, Any]:
-        """The answer's members. Raises Unimplemented for a missing call and DutError for any other JSON-RPC error."""
-        if self.reply.error is not None:
-            code, message = self.reply.error
-            if code == METHOD_NOT_FOUND:
-                raise Unimplemented(f"the DUT does not implement {self.method}")
-            raise DutError(f"{self.method} was answered with error {code} ({message})")
+        """The answer's members. Raises Unimplemented for a call that is not served and Refused for any other JSON-RPC error."""
+        self.check()
         return self.reply.result
+
+    def check(self) -> None:
+        """Raises what an answer that is an error means: nothing that it says is about the device (dut-protocol.md, section 3)."""
+        if self.reply.error is None:
+            return
+        code, message = self.reply.error
+        if code == METHOD_NOT_FOUND:
+            raise Unimplemented(f"the DUT does not implement {self.method}")
+        if code == NO_ROOM:
+            raise Unimplemented(f"the adapter has no room for {self.method} ({printable(message)})")
+        raise Refused(f"{self.method} was answered with error {code} ({message})")
 
     def returned(self) -> str:
         """The VIPL return code by name."""

@@ -33,6 +33,7 @@ class SecondPort:
         self._port.reset(mirrored(config, hosts))
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
+        self._under_way: list[Call] = []
 
     def receive(self, frame: RawFrame) -> None:
         """A frame of the DUT has crossed the link."""
@@ -41,6 +42,9 @@ class SecondPort:
     def run_until(self, now_us: int) -> bool:
         """Let the port live until now; true when it sent something."""
         self._port.advance(max(0, now_us - self._port.now_us))
+        for call in self._under_way:
+            call.check()
+        self._under_way = [call for call in self._under_way if not call.done]
         sent = False
         while self._port.inbox:
             note = self._port.inbox.popleft()
@@ -63,7 +67,9 @@ class SecondPort:
 
     def start(self, method: str, **params: Any) -> Call:
         """A VIPL call on the port; the case has to let time pass before it can have an effect."""
-        return Call(method, params, self._port.request(method, params), self._port.now_us)
+        call = Call(method, params, self._port.request(method, params), self._port.now_us)
+        self._under_way.append(call)
+        return call
 
 
 __all__ = ["SecondPort", "mirrored"]

@@ -199,11 +199,11 @@ class Scenario(WireFree):
 
     def reconsider(self) -> None:
         """A device that has another profile, or none, is not accused."""
-        found, checked = len(self.findings), set(self.checked)
+        found, checked, refused = len(self.findings), set(self.checked), self.refused
         if not self.tester.shown and not shows(self):
             self.doubt = f"the device has not shown that it speaks profile {self.numbers.name} (V03)"
         del self.findings[found:]  # what the control saw is no part of the case
-        self.checked = checked
+        self.checked, self.refused = checked, refused
 
     def all_findings(self) -> list[Finding]:
         return self.tester.findings + self.findings
