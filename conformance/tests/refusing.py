@@ -15,13 +15,14 @@ class Refusal:
 
     def __init__(self, dut: Dut) -> None:
         self.method, self.code, self.late = "", 0, False
-        self.made: set[str] = set()  # the methods of the calls since `forget`
+        self.made: set[str] = set()  # the methods of the calls since `refuse`
         self._request, self._advance = dut.request, dut.advance
         self._waiting: Optional[Reply] = None
         dut.request, dut.advance = self._asked, self._turned  # type: ignore[method-assign]
 
-    def forget(self) -> None:
-        """The next case begins."""
+    def refuse(self, method: str, code: int, late: bool) -> None:
+        """The next case begins, and this method is refused in it."""
+        self.method, self.code, self.late = method, code, late
         self.made, self._waiting = set(), None
 
     def _asked(self, method: str, params: dict[str, Any]) -> Reply:

@@ -1,0 +1,118 @@
+"""A call that is not served, or that the adapter fails, accuses nobody: each method of the protocol is refused in turn."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Callable, Iterator, Sequence
+
+import pytest
+
+from conformance.fcvi.book import PROTOCOL as FCVI
+from conformance.rev1.book import PROTOCOL as REV1
+from conformance.verbs.book import PROTOCOL as VERBS
+from conformance.vipl.book import PROTOCOL as VIPL
+from conformance.vitcp.book import PROTOCOL as VITCP
+from fcvi.attach import attach
+from fcvi.engine import protocol
+from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.pics import complete
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.protocol import Protocol, register
+from fcvi.engine.results import Result
+from fcvi.engine.runner import not_applicable, run_variant
+
+from .refusing import Refusal
+
+_ROOT = Path(__file__).resolve().parents[2]
+_MODEL = f"exec:{sys.executable} -m harness.tests.independent.verbs.agent"
+#: What an answer makes of the case (dut-protocol.md, section 3).
+_ENDS = {-32601: "inconclusive", -32002: "inconclusive", -32602: "error", -32000: "error", -32001: "error"}
+#: Not calls of a case: the suite itself makes them.
+_OF_THE_SUITE = frozenset(("hello", "reset", "clock.advance", "clock.next", "agent.devices"))
+#: Cases that try without a call what they would try by it: its refusal is theirs to look at.
+_COPES = {("R1.7.1.a/most", "VipQueryNic", -32601)}
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book, a device that conforms to it, and how many of its variants the quick tier tries."""
+
+    standard: Protocol
+    spec: str
+    agent: str
+    some: int
+
+
+BOOKS = (
+    Book(FCVI, "ref", "", 60), Book(REV1, "ref:rev1", "", 40), Book(VITCP, "ref:vitcp", "", 40),
+    Book(VIPL, "api", f"exec:{_ROOT}/build/fcvi-agent", 4), Book(VERBS, "verbs", _MODEL, 6),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def books() -> Iterator[None]:
+    """All are registered for these tests alone."""
+    before = dict(protocol._REGISTERED)
+    register(REV1, VITCP, VIPL, VERBS)
+    yield
+    protocol._REGISTERED.clear()
+    protocol._REGISTERED.update(before)
+
+
+class Bench:
+    """A device of the book, and a word to its adapter about the call that it is to refuse."""
+
+    def __init__(self, book: Book, seed: int, some: int) -> None:
+        self.dut = attach(book.spec, agent=book.agent)
+        self.refusal = Refusal(self.dut)
+        self.pixit = self.dut.settled(pixit_for(self.dut.clock))
+        self.pics, self.levels = complete(self.dut.pics, "hello"), load_catalogue().levels
+        of_book = [
+            (c, v) for c in book.standard.cases() for v in c.variants if not_applicable(c, v, self.pics) is None
+        ]  # fmt: skip
+        self.variants = Random(seed).sample(of_book, min(some, len(of_book)))
+
+    def run(self, case: CaseInfo, variant: Variant, method: str = "", code: int = 0, late: bool = False) -> Result:
+        """One variant while the adapter refuses this method."""
+        self.refusal.refuse(method, code, late)
+        return run_variant(self.dut, case, variant, self.pics, self.pixit, self.levels, 1)
+
+
+def _accused(book: Book, seed: int, some: int, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
+    """What came out otherwise than it has to. codes: those to try with the method of a number."""
+    bench, wrong, tried, number = Bench(book, seed, some), [], 0, 0
+    try:
+        for case, variant in bench.variants:
+            plain = bench.run(case, variant)
+            for method in sorted(bench.refusal.made - _OF_THE_SUITE):
+                number += 1
+                for code in codes(number):
+                    for slow in late:
+                        result = bench.run(case, variant, method, code, slow)
+                        tried += 1
+                        told = result.verdict.value == _ENDS[code] and method in result.reason and not result.broken
+                        if plain.verdict.value == "pass" and not told and (result.id, method, code) not in _COPES:
+                            wrong.append((result.id, method, code, slow, result.verdict.value, result.reason))
+            if book.agent == "":  # a call that is never made changes nothing
+                other = bench.run(case, variant, "VipNeverMade", -32601)
+                assert (other.verdict, other.reason) == (plain.verdict, plain.reason)
+    finally:
+        bench.dut.close()
+    assert tried > 40
+    return wrong
+
+
+@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name or "FC-VI")
+def test_a_call_that_is_refused_accuses_nobody(book: Book) -> None:
+    assert _accused(book, 7, book.some, lambda n: [list(_ENDS)[n % len(_ENDS)]], [False]) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "a turn later"])
+@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name or "FC-VI")
+def test_no_call_of_a_book_may_be_refused_to_the_devices_harm(book: Book, late: bool) -> None:
+    assert _accused(book, 1, 10**6, lambda n: list(_ENDS), [late]) == []
