@@ -23,7 +23,7 @@ from fcvi.engine.pixit import Pixit
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper import Refused, Unimplemented
 
 _MOST_TRIES = 200  # replays that cutting down one finding may take
 
@@ -67,6 +67,7 @@ class Tally:
     frames: int = 0
     by_state: dict[str, int] = field(default_factory=dict)
     by_kind: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)  # batches that ended for want of a call, by what was said
 
 
 class Care:
@@ -130,6 +131,29 @@ class Attack:
             return None
         return self._cut_down(Broken(seed, state, outcome, steps, False))
 
+    def unserved(self, states: list[str]) -> dict[str, str]:
+        """By state, the call that the unharmed device does not serve and that the state or the probe needs. Raises DutError."""
+        missing: dict[str, str] = {}
+        for state in states:
+            t = self._scenario(0)
+            try:
+                self._dut.reset(dict(t.config))
+                self._places.STATES[state][1](t)
+            except Unimplemented as stop:
+                missing[state] = str(stop)
+            except (Failed, Inconclusive):
+                continue  # the attack tells of it
+        try:
+            t = self._scenario(0)
+            self._dut.reset(dict(t.config))
+            self._places.probe(t)
+        except Unimplemented as stop:
+            missing = {state: str(stop) for state in states}
+        except (Failed, Inconclusive):
+            pass
+        self._dut.take()
+        return missing
+
     def understood(self) -> bool:
         """Whether the device has the numbers of the run, where the standard leaves some open."""
         return bool(self.medium.understood(self._scenario(0)))
@@ -169,14 +193,24 @@ class Attack:
             ill = "" if broken else self._care.ill()
             if ill:
                 raise DutError(ill)
+        except (Refused, Unimplemented) as stop:  # nothing that follows from it is the device's
+            return self._refused(t, stop)
         except DutError as error:
             self._restart()
             return Outcome("dead", str(error), t.tester.trace)
-        except (Failed, Unimplemented) as stop:
+        except Failed as stop:
+            try:
+                t.heed_late_answers()
+            except (Refused, Unimplemented) as refusal:
+                return self._refused(t, refusal)
             return Outcome("stuck", str(stop), t.tester.trace)
         except Inconclusive as stop:
             return Outcome("", str(stop), t.tester.trace)
         return Outcome("malformed", broken, t.tester.trace) if broken else Outcome("", "", t.tester.trace)
+
+    def _refused(self, t: Any, stop: Exception) -> Outcome:
+        self.tally.refused[str(stop)] = self.tally.refused.get(str(stop), 0) + 1
+        return Outcome("", str(stop), t.tester.trace)
 
     def _attack(self, t: Any, place: Any, rng: Random, sent: list[Step]) -> None:
         while len(sent) < self._frames:

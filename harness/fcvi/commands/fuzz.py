@@ -252,6 +252,17 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
         complain(f"--state {unknown[0]}: not one of {', '.join(states)}")
         return 2
     states = args.state or states
+    try:
+        missing = attack.unserved(states)
+    except DutError as error:
+        complain(f"--dut {args.dut}: failed before it was attacked: {error}")
+        return 3
+    for name, reason in missing.items():
+        complain(f"state {name} is left out: {reason}")
+    states = [name for name in states if name not in missing]
+    if not states:
+        complain(f"--dut {args.dut}: cannot be fuzzed so: the calls that are named above have to be served")
+        return 4
     started = time.monotonic()
     progress = Progress(args.progress)
     finds: list[Find] = []
@@ -275,7 +286,7 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
     if attack.gone:
         complain(f"cannot attach again: {attack.gone}")
         return 3
-    return 1 if finds else 0
+    return 1 if finds else 4 if missing or attack.tally.refused else 0
 
 
 def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], finds: list[Find]) -> None:
@@ -284,7 +295,7 @@ def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus],
     if args.json:
         told: dict[str, Any] = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
         guided = {"signals": len(corpus.known.bits), "recipes": len(corpus.kept), "shown": words} if corpus is not None else None
-        told |= {"states": tally.by_state, "sent": tally.by_kind, "found": [f._asdict() for f in finds], "guided": guided}
+        told |= {"states": tally.by_state, "sent": tally.by_kind, "refused": tally.refused, "found": [f._asdict() for f in finds], "guided": guided}
         print(json.dumps({"summary": told}))
         return
     print(f"{tally.batches} batches, {tally.frames} {attack.medium.unit}s, {len(finds)} findings")
@@ -293,5 +304,7 @@ def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus],
     if corpus is not None:
         print(printable("shown:  " + ", ".join(f"{word} ({count})" for word, count in words.items())))
         print(f"guided: {len(corpus.known.bits)} signals, {len(corpus.kept)} recipes kept")
+    for why_not, count in sorted(tally.refused.items()):
+        print(printable(f"{count} batches without a verdict: {why_not}"))
     for find in finds:
         print(f"found:  {find.kind} in state {find.state} after {find.batches} batches, {find.seconds} s")

@@ -23,7 +23,7 @@ from fcvi.engine import interrupt
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.protocol import protocol_of
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain, printable, why
 from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
@@ -142,12 +142,12 @@ def _work(args: argparse.Namespace, attachment: Attachment, players: list[Player
         _tell(args, players[0], one)
     if args.json:
         print(json.dumps({"summary": {"words": tally.words, "steps": tally.steps, "findings": len(found), "errors": tally.errors,
-                                      "letters": tally.letters}}))  # fmt: skip
+                                      "refused": tally.refused, "letters": tally.letters}}))  # fmt: skip
     else:
         print(f"{tally.words} words, {tally.steps} letters, {len(found)} findings")
-        if tally.errors:
-            print(f"{tally.errors} words without a verdict, for the attachment failed: {tally.last_error}")
-    return 1 if found else 3 if tally.errors else 0
+        for line in tally.without():
+            print(printable(line))
+    return 1 if found else tally.status
 
 
 def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
@@ -157,6 +157,9 @@ def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
     if played.findings:
         _tell(args, player, Found(played))
         return 1
+    if played.refused:
+        complain(f"no verdict: {played.refused}")
+        return 4
     seen = player.play(word, judged=False)
     if args.json:
         print(json.dumps({"word": str(word), "seen": seen.outputs}))
@@ -215,6 +218,6 @@ def _against(args: argparse.Namespace, one: Player, other: Player, word: Word | 
     else:
         told = ", ".join(f"{number} {name}" for name, number in counts.items())
         print(f"{comparison.tally.words} words, {comparison.tally.steps} letters; words that differ: {told}")
-    if comparison.tally.errors:
-        complain(f"{comparison.tally.errors} words without a verdict: {comparison.tally.last_error}")
-    return 1 if counts["breach"] or counts["undecided"] else 3 if comparison.tally.errors else 0
+    for line_of in comparison.tally.without():
+        complain(line_of)
+    return 1 if counts["breach"] or counts["undecided"] else comparison.tally.status

@@ -57,6 +57,8 @@ class Teacher:
         played = self._player.play(Played(self._settings, word, 1), judged=False)
         if played.error:
             raise DutError(played.error)
+        if played.refused:
+            raise Exhausted(f"{played.refused}; leave out the letters that need it (--letters)")
         if len(played.outputs) != len(word):
             raise DutError(f"the word {' '.join(word)} could not be played to its end")
         self._learn(word, played.outputs)

@@ -135,9 +135,7 @@ class Comparison:
         return decided
 
     def _error(self, played: Played) -> bool:
-        if played.error:
-            self.tally.errors, self.tally.last_error = self.tally.errors + 1, played.error
-        return bool(played.error)
+        return self.tally.note(played)
 
     def _classed(self, word: Word, at: int, left: tuple[str, ...], right: tuple[str, ...]) -> Difference:
         taken: list[Decision] = []

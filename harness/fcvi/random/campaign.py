@@ -67,7 +67,26 @@ class Tally:
     steps: int = 0
     errors: int = 0
     last_error: str = ""
+    refused: dict[str, int] = field(default_factory=dict)  # how many words ended for want of a call, by what was said
     letters: dict[str, int] = field(default_factory=dict)
+
+    def note(self, played: Played) -> bool:
+        """Whether a word came to no verdict; if so, why."""
+        if played.error:
+            self.errors, self.last_error = self.errors + 1, played.error
+        elif played.refused:
+            self.refused[played.refused] = self.refused.get(played.refused, 0) + 1
+        return bool(played.error or played.refused)
+
+    def without(self) -> list[str]:
+        """The words that came to no verdict, in lines."""
+        lines = [f"{count} words without a verdict: {why}" for why, count in sorted(self.refused.items())]
+        return lines + ([f"{self.errors} words without a verdict, for the attachment failed: {self.last_error}"] if self.errors else [])
+
+    @property
+    def status(self) -> int:
+        """The exit status of a campaign that found nothing."""
+        return 3 if self.errors else 4 if self.refused else 0
 
 
 def play_word(player: Player, seed: int, number: int) -> Played:
@@ -131,9 +150,8 @@ def search(
         tally.steps += len(played.word.letters)
         for letter in played.word.letters:
             tally.letters[letter] = tally.letters.get(letter, 0) + 1
+        tally.note(played)
         dead = dead + 1 if played.error else 0
-        if played.error:
-            tally.errors, tally.last_error = tally.errors + 1, played.error
         if dead >= DEAD:
             raise DutError(played.error)
         if played.findings:

@@ -59,6 +59,7 @@ class Played:
     outputs: list[tuple[str, ...]] = field(default_factory=list)
     trace: list[TraceFrame] = field(default_factory=list)
     error: str = ""  # the attachment failed: no verdict
+    refused: str = ""  # a call that the word needs is not served: no verdict
     disturbed: bool = False  # a letter came out of place
 
     @property
@@ -95,12 +96,16 @@ class Player:
                 self.dut, self.pics, self.pixit, self.levels, rng, self.words.parameters(settings), config
             )
             self._letters(t, source, judged, letters, played)
+            if self._convicting(t, letters, played.disturbed):
+                t.heed_late_answers()
         except DutError as error:
             played.error = str(error)
             self.dut.restart()
         except Unavailable as error:  # an agent without a wire, or a link that cannot be had
             played.error = str(error)
-        except (Failed, Inconclusive, Unimplemented):  # Failed: the first VI was refused
+        except Unimplemented as stop:
+            played.refused = str(stop)
+        except (Failed, Inconclusive):  # Failed: the first VI was refused
             pass
         played.word = Word(settings, tuple(letters), seed)
         if t is not None:
@@ -162,6 +167,8 @@ class Player:
 
     def _convicting(self, t: WordScenario, letters: Sequence[str], disturbed: bool) -> list[Finding]:
         found = t.tester.findings + [f for f in t.findings if not _permitted(f, letters)] + t.invariants
+        if t.refused is not None:
+            found = [f for f in found if f in t.refused.found]
         return [f for f in found if fails(f, self.levels) and not (disturbed and _excused(f, t))]
 
     def _weigh(self, t: WordScenario, played: Played) -> None:
