@@ -18,6 +18,7 @@ from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.fc.configuration import base_config
 from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
+from fcvi.engine.scenario import Inconclusive, Unimplemented
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import METHOD_NOT_FOUND, Call
 
@@ -97,15 +98,43 @@ def test_what_the_dut_lacks_is_inconclusive() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE and "VipConnectPeerWait" in result.reason
 
 
+def test_what_was_found_before_a_call_was_refused_stands() -> None:
+    def body(t: Scenario) -> None:
+        t.report("SHALL", "it was wrong", "this", "that")
+        t.call("VipConnectPeerWait", vi=0)
+
+    result = run(with_control(body), Lacking())
+    assert result.verdict is Verdict.FAIL and result.broken == ["SHALL"]
+
+
+def test_what_is_found_after_a_call_was_refused_is_nobodys_breach() -> None:
+    def body(t: Scenario) -> None:
+        try:
+            t.start("VipConnectPeerWait", vi=0)
+        except Unimplemented:
+            t.fail("SHALL", "it was silent", "nothing", "something")
+
+    result = run(with_control(body), Lacking())
+    assert result.verdict is Verdict.INCONCLUSIVE and result.findings == [] and "VipConnectPeerWait" in result.reason
+
+
+def test_a_case_may_look_at_the_error_of_its_own_call() -> None:
+    def body(t: Scenario) -> None:
+        with t.looking_at_errors():
+            call = t.call("VipConnectPeerWait", vi=0)
+        t.require(call.reply.error is not None, "SHALL", "it was served", "a result", "an error")
+
+    assert run(with_control(body), Lacking()).verdict is Verdict.PASS
+
+
 def test_what_was_found_before_an_inconclusive_end_is_told() -> None:
     def body(t: Scenario) -> None:
         t.report("SHALL", "it was wrong", "this", "that")
         t.report("INFO", "it was odd", "this", "that")
-        t.call("VipConnectPeerWait", vi=0).returned()
+        raise Inconclusive("nobody knows")
 
     result = run(with_control(body), Lacking())
-    assert result.verdict is Verdict.INCONCLUSIVE
-    assert "VipConnectPeerWait" in result.reason
+    assert result.verdict is Verdict.INCONCLUSIVE and result.reason.startswith("nobody knows")
     assert result.reason.endswith("; before that the case had found: SHALL: it was wrong at 0 us (seen this, required that)")
 
 

@@ -120,3 +120,12 @@ def test_answers_out_of_a_pipe_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "answers")
     done = fcvi("learn", "--dut", "ref", "--letters", SMALL[0], "--answers", str(tmp_path / "answers"))
     assert done.returncode == 2 and done.stderr == f"fcvi: {tmp_path / 'answers'}: not a regular file\n"
+
+
+def test_letters_of_only_one_machine_are_told_and_not_compared(tmp_path: Path) -> None:
+    """No silent "0 differences" of a client's and a peer's machine."""
+    for name, letters in (("a", "wait,disc"), ("b", "disc")):
+        made = fcvi("learn", "--dut", "ref", "--letters", letters, "--depth", "1", "--out", str(tmp_path / name))
+        assert made.returncode == 0, made.stderr
+    done = fcvi("learn", "diff", str(tmp_path / "a/machine.json"), str(tmp_path / "b/machine.json"))
+    assert done.returncode == 4 and "the letter: wait" in done.stderr

@@ -295,7 +295,8 @@ def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus],
     if args.json:
         told: dict[str, Any] = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
         guided = {"signals": len(corpus.known.bits), "recipes": len(corpus.kept), "shown": words} if corpus is not None else None
-        told |= {"states": tally.by_state, "sent": tally.by_kind, "refused": tally.refused, "found": [f._asdict() for f in finds], "guided": guided}
+        told |= {"states": tally.by_state, "sent": tally.by_kind, "refused": tally.refused}
+        told |= {"found": [f._asdict() for f in finds], "guided": guided}
         print(json.dumps({"summary": told}))
         return
     print(f"{tally.batches} batches, {tally.frames} {attack.medium.unit}s, {len(finds)} findings")

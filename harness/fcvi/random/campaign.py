@@ -81,7 +81,9 @@ class Tally:
     def without(self) -> list[str]:
         """The words that came to no verdict, in lines."""
         lines = [f"{count} words without a verdict: {why}" for why, count in sorted(self.refused.items())]
-        return lines + ([f"{self.errors} words without a verdict, for the attachment failed: {self.last_error}"] if self.errors else [])
+        if self.errors:
+            lines.append(f"{self.errors} words without a verdict, for the attachment failed: {self.last_error}")
+        return lines
 
     @property
     def status(self) -> int:
