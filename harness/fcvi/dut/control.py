@@ -38,10 +38,6 @@ class ControlStream(RpcDut):
         while (line := self._stream.receive(time.monotonic())) is not None:
             self._take(line)
 
-    def sync(self) -> None:
-        """One round trip: a method that does not exist is answered after what came before it was taken."""
-        self._wait(self.request("sync", {}))
-
     def configure(self, config: dict[str, Any]) -> Reply:
         """``reset``, with its answer; what was open before is forgotten."""
         self._budget.next_case()

@@ -20,11 +20,13 @@ from fcvi.engine import strict
 from fcvi.engine.budget import Budget, Limits
 from fcvi.engine.files import FileError, read_file
 from fcvi.engine.words import as_json, port_number, why
-from .base import SETTLE_US, AttachError, Dut, DutError, NotReached, Notification, Reply, Unavailable
+from .base import AttachError, Dut, DutError, NotReached, Notification, Reply, Unavailable
 from .keeper import Keeper
 
 LONGEST_LINE = 64 * 1024
 MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
+QUIET_US = 1_000  # after something came, what belongs to it follows within this time
+ASKED_US = 700  # a device that has answered sends within this time what it still has to say
 METHOD_NOT_FOUND = -32601
 _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
 _MOST_FORGOTTEN = 4_096
@@ -220,6 +222,7 @@ class RpcDut(Dut):
         self._next_id = 0
         self._earliest_us = 0
         self._has_next = True
+        self._stirred = True
         self._since = time.monotonic()
         self.inbox.clear()
         self.now_us = 0
@@ -297,13 +300,19 @@ class RpcDut(Dut):
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._next_id += 1
+        self._stirred = True
         self._budget.next_step()
         reply = self._replies[self._next_id] = Reply(method)
         self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._stirred = True
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def sync(self) -> None:
+        """One round trip: a method that does not exist is answered after what came before it was taken."""
+        self._wait(self.request("sync", {}))
 
     def _send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
@@ -413,14 +422,27 @@ class RpcDut(Dut):
         self.next_us = value
 
     def _wait_real(self, us: int) -> None:
-        deadline = time.monotonic() + max(us, SETTLE_US) / 1_000_000
-        line = self._stream.receive(deadline)
-        while line is not None:
-            self._take(line)
-            if len(self.inbox) >= MOST_NOTIFICATIONS:
-                break
-            line = self._stream.receive(time.monotonic() + 0.002)
+        """Wait up to us, or until something arrives and what belongs to it has followed.
+
+        With 0 a device that was told something, or that said something, is asked for a sign; nobody waits for one that was quiet.
+        """
+        if us == 0 and self._stirred:
+            self.sync()
+            self._listen(ASKED_US)
+            self._stirred = False
+        elif self._listen(us):
+            self._stirred = True
         self.now_us = self._clock_us()
+
+    def _listen(self, us: int) -> bool:
+        """Take in what arrives within us; true when something did."""
+        heard = False
+        line = self._stream.receive(time.monotonic() + us / 1_000_000)
+        while line is not None and len(self.inbox) < MOST_NOTIFICATIONS:
+            self._take(line)
+            heard = True
+            line = self._stream.receive(time.monotonic() + min(us, QUIET_US) / 1_000_000)
+        return heard
 
     def _check_wire(self, config: dict[str, Any]) -> None:
         """Version 1 has one wire and one edition: what it has never heard of, it would take for these."""
