@@ -81,7 +81,7 @@ def test_silence_fails_a_device() -> None:
 
 def test_silence_while_the_host_stood_still_fails_nobody() -> None:
     result = run(awaits_a_frame, Host(PIXIT.late_us + 1), PIXIT)
-    assert result.verdict is Verdict.INCONCLUSIVE and f"stood still for {PIXIT.late_us + 1} us" in result.reason
+    assert result.verdict is Verdict.INCONCLUSIVE and "stood still for 150 ms" in result.reason
 
 
 def test_what_a_device_says_after_the_host_stood_still_hides_nothing() -> None:
@@ -97,12 +97,11 @@ def test_a_wrong_byte_fails_a_device_on_any_host() -> None:
 
 
 def test_a_bound_finer_than_the_jitter_fails_nobody() -> None:
-    pixit = replace(PIXIT, late_us=20_000)
+    pixit = replace(PIXIT, late_us=20_000)  # the case sees 100 ms where 70 ms are the most
     assert run(judges_a_time, Host(0), pixit).verdict is Verdict.FAIL
-    coarse = replace(pixit, jitter_us=min(pixit.early_us, pixit.late_us) + 1)
-    result = run(judges_a_time, Host(0), coarse)
-    assert result.verdict is Verdict.INCONCLUSIVE and "bound finer than the clock's jitter" in result.reason
-    assert run(judges_a_time, Host(0), replace(pixit, jitter_us=min(pixit.early_us, pixit.late_us))).verdict is Verdict.FAIL
+    result = run(judges_a_time, Host(0), replace(pixit, jitter_us=60_000))
+    assert result.verdict is Verdict.INCONCLUSIVE and "a bound finer than the clock: the suite looks up to 60 ms late" in result.reason
+    assert run(judges_a_time, Host(0), replace(pixit, jitter_us=20_000)).verdict is Verdict.FAIL
 
 
 def test_the_jitter_is_kept_for_the_judge() -> None:

@@ -265,6 +265,7 @@ class PlaneDut(Dut):
         else:
             self._open.append(reply)
             self._unheard = True
+        self.now_us = self._time(monotonic_us())
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
@@ -278,6 +279,7 @@ class PlaneDut(Dut):
             if method == "link":
                 self._frames.link_event(str(params.get("event")))
             self._control.notify(method, params)
+        self.now_us = self._time(monotonic_us())
 
     def advance(self, us: int) -> None:
         """Wait up to us, or until something arrives and what belongs to it has followed.

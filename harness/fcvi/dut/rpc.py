@@ -220,7 +220,7 @@ class RpcDut(Dut):
         self._stream = self._open()
         self._replies: dict[int, Reply] = {}
         self._next_id = 0
-        self._earliest_us = 0
+        self._earliest_us: Optional[int] = 0  # nothing that comes now came before it; None: it comes just now
         self._has_next = True
         self._stirred = True
         self._since = time.monotonic()
@@ -317,6 +317,8 @@ class RpcDut(Dut):
     def _send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         self._stream.send(line, time.monotonic() + self._timeout_s)
+        if self.clock == "real":
+            self.now_us = self._clock_us()
 
     def _wait(self, reply: Reply, timeout_s: Optional[float] = None) -> None:
         timeout_s = timeout_s or self._timeout_s
@@ -368,7 +370,7 @@ class RpcDut(Dut):
         if len(self.inbox) >= MOST_NOTIFICATIONS:
             raise DutError(f"the DUT floods: over {MOST_NOTIFICATIONS} notifications in one step")
         now = self._clock_us()
-        earliest = self._earliest_us if self.clock == "virtual" else now
+        earliest = now if self._earliest_us is None else self._earliest_us
         self.inbox.append(Notification(method, params, earliest, now))
 
     def _take_reply(self, message: dict[str, Any]) -> None:
@@ -437,11 +439,15 @@ class RpcDut(Dut):
     def _listen(self, us: int) -> bool:
         """Take in what arrives within us; true when something did."""
         heard = False
-        line = self._stream.receive(time.monotonic() + us / 1_000_000)
+        line = self._stream.receive(time.monotonic())  # it may have waited since we last looked
+        if line is None:
+            self._earliest_us = None
+            line = self._stream.receive(time.monotonic() + us / 1_000_000)
         while line is not None and len(self.inbox) < MOST_NOTIFICATIONS:
             self._take(line)
             heard = True
             line = self._stream.receive(time.monotonic() + min(us, QUIET_US) / 1_000_000)
+        self._earliest_us = self._clock_us()
         return heard
 
     def _check_wire(self, config: dict[str, Any]) -> None:

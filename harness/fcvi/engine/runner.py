@@ -24,7 +24,7 @@ from .pixit import Pixit, Profile, pixit_for
 from .protocol import ProtocolError, attaches, protocol_of, registered
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
-from .scenario import Failed, Inconclusive, NotThere, Scenario, TooCoarse
+from .scenario import Failed, Inconclusive, NotThere, Scenario
 from .select import SelectionError, select
 from .upper import Unimplemented
 
@@ -132,12 +132,14 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         result.reason += f"; before that the case had found: {_sentence(failing[0])}{_more(failing)}"
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE):
         return
-    late = scenario.stalled_us if scenario.stalled_us > scenario.pixit.late_us else 0
-    result.untimely = bool(failing) and all(f.byte is None and f.cls == "behaviour" for f in failing)
-    if result.untimely and late:
-        result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
-        result.reason = f"bound finer than the clock's jitter: the suite's host stood still for {late} us: {_sentence(failing[0])}"
-        return
+    own = scenario.own
+    result.untimely = bool(failing) and all(f.cls == "behaviour" for f in failing)
+    if result.untimely and own is not None:
+        own.conclude(scenario.now_us)
+        if all(own.begun(f.time_us) for f in failing):
+            result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True
+            result.reason = f"{own.words}: {_sentence(failing[0])}{_more(failing)}"
+            return
     if failing and scenario.doubt:
         result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.doubt}: {_sentence(failing[0])}"
         return
@@ -184,7 +186,7 @@ def run_variant(
             scenario.heed_late_answers()
             scenario.reconsider()
     except (Inconclusive, Unavailable, Unimplemented) as stop:
-        result.verdict, result.reason, result.disturbed = Verdict.INCONCLUSIVE, str(stop), isinstance(stop, TooCoarse)
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(stop)
     except NotThere as stop:
         result.verdict, result.reason = Verdict.NOT_APPLICABLE, str(stop)
     except DutError as stop:

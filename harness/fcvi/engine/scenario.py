@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Callable, Iterator, Mapping, Optional, Protocol, Sequence
 
 from .attachment import SETTLE_US, Dut, DutError, Notification
+from .own_part import OwnPart
 from .pixit import Pixit
 from .results import Expectation, Finding, TraceFrame
 from .upper import CANCELLED, Call, Completion, Refused, Told, Unimplemented, is_number, parse_completion
@@ -34,10 +35,6 @@ class Inconclusive(Exception):
 
 class NotThere(Exception):
     """The device does not have what the case is about, and need not: the case is not applicable, for the reason given."""
-
-
-class TooCoarse(Inconclusive):
-    """The suite's own host comes too late for the bound: longer timers may help."""
 
 
 class Seen(Protocol):
@@ -75,7 +72,8 @@ class Scenario:
         self.errors: list[tuple[Optional[int], str]] = []
         self.states: list[tuple[int, str]] = []
         self.vis: list[int] = []  # that the case has created and not destroyed
-        self.stalled_us = 0  # the longest time that the suite's own host came late, in real time
+        #: What the suite itself takes of the device's time; None: in virtual time it takes none.
+        self.own = OwnPart(pixit.early_us, pixit.late_us) if dut.clock == "real" else None
         self.doubt = ""  # why a breach that was found need not be the device's, in words
         self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
         self._under_way: list[Call] = []  # calls of whose answers the engine has not taken note
@@ -114,11 +112,20 @@ class Scenario:
 
         What the suite spent since it last looked at a real clock is not taken off the device's time.
         """
-        dut = self.dut
+        dut, own = self.dut, self.own
         self._advance(0)
         deadline = dut.now_us + within_us
+        if own is None:
+            return self._until(holds, deadline)
+        own.waits(dut.now_us, deadline)
+        try:
+            return self._until(holds, deadline)
+        finally:
+            own.waited(dut.now_us)
+
+    def _until(self, holds: Callable[[], bool], deadline: int) -> bool:
         while not holds():
-            if dut.now_us >= deadline:
+            if self.dut.now_us >= deadline:
                 return False
             self._advance(self._step(deadline))
         return True
@@ -134,14 +141,19 @@ class Scenario:
         return max(1, min(step, event - now)) if event is not None else step
 
     def _advance(self, us: int) -> None:
-        pass_time = self._pass_real_time if self.dut.clock == "real" else self.dut.advance
-        pass_time(us)
+        self._pass(us)
         answered = self._drain()
         while self._run_events() or answered:
-            pass_time(0)
+            self._pass(0)
             answered = self._drain()
         if self._under_way:
             self._heed_answers()
+
+    def _pass(self, us: int) -> None:
+        if self.own is None:
+            self.dut.advance(us)
+        else:
+            self._pass_real_time(us, self.own)
 
     def _next_event_us(self) -> Optional[int]:
         """When something of the tester's is due next."""
@@ -151,13 +163,14 @@ class Scenario:
         """Do what of the tester's is due; true when there was something."""
         return False
 
-    def _pass_real_time(self, us: int) -> None:
+    def _pass_real_time(self, us: int, own: OwnPart) -> None:
         due = self.dut.now_us + max(us, SETTLE_US)
         self.dut.advance(us)
         heard = [note.time_us for note in self.dut.inbox]
         # whoever waits on time hears something before it is due, or nothing
         late = max(min(heard, default=self.now_us) - due, self.now_us - max([due, *heard]))
-        self.stalled_us = max(self.stalled_us, late)
+        own.stood_still(late, self.now_us)
+        own.taken_in(max((note.time_us - note.earliest_us for note in self.dut.inbox), default=0))
 
     def _drain(self) -> bool:
         """Take in what the DUT said; true when the tester answered some of it by itself."""
@@ -251,11 +264,8 @@ class Scenario:
         self.checked.add(requirement)
         first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
-            if self.pixit.jitter_us > min(self.pixit.early_us, self.pixit.late_us):
-                raise TooCoarse(
-                    f"bound finer than the clock's jitter: {what} at {high} us, {first} to {last} us required, on a host that "
-                    f"comes up to {self.pixit.jitter_us} us late"
-                )
+            if self.own is not None:
+                self.own.timed(self.pixit.jitter_us, first - high if high < first else low - last, self.now_us)
             self.report(requirement, f"{what} at the wrong time", f"{high} us", f"{first} to {last} us", at=at)
         elif self.dut.clock == "virtual" and (low < first - self.pixit.late_us or high > last + self.pixit.late_us):
             raise Inconclusive(f"{what} happened between {low} and {high} us, too coarse for {first} to {last} us")
@@ -281,6 +291,8 @@ class Scenario:
         if not self._at_errors:
             self._under_way.append(call)
         self._cancels |= method in _ENDS_A_PROCESS
+        if self.own is not None and is_number(params.get("Timeout")):
+            self.own.asked(call.reply, dut.now_us, int(params["Timeout"]), method)
         self._advance(0)
         return call
 
@@ -342,7 +354,7 @@ class Scenario:
     def call(self, method: str, **params: Any) -> Call:
         """A VIPL call that does not block. One that gives no answer broke the DUT protocol."""
         call = self.start(method, **params)
-        if not call.done and not self.until(lambda: call.done, self.r_a_tov_us // 2):
+        if not call.done and not self._until(lambda: call.done, self.now_us + self.r_a_tov_us // 2):
             raise DutError(f"{method} does not block, yet was not answered")
         return call
 
@@ -379,4 +391,4 @@ class Scenario:
         return {}
 
 
-__all__ = ["Failed", "Inconclusive", "NotThere", "Scenario", "TooCoarse", "Unimplemented"]
+__all__ = ["Failed", "Inconclusive", "NotThere", "Scenario", "Unimplemented"]

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
-from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, TooCoarse
+from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
 from fcvi.engine.upper import Unimplemented
 from . import codec
 from .received import Exchange, Received, kind_of
@@ -37,7 +37,7 @@ class Scenario(WireFree):
         config: Mapping[str, Any],
     ) -> None:
         super().__init__(dut, pics, pixit, levels, rng, params, config)
-        self.tester = Tester(dut, pixit, config, rng)
+        self.tester = Tester(dut, pixit, config, rng, self.own)
         self.frames_before_event = 0  # how many there were when the last event of the link came
         self._tolerated: set[str] = set()
 
@@ -312,4 +312,4 @@ def _iu_name(kind: str) -> str:
     return f"FCVI_{kind}" if kind in _JUDGED and kind != "ABTS" else kind
 
 
-__all__ = ["Failed", "Inconclusive", "Scenario", "TooCoarse", "Unimplemented"]
+__all__ = ["Failed", "Inconclusive", "Scenario", "Unimplemented"]

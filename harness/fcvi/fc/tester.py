@@ -13,6 +13,8 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from . import build, class2, codec, els, notation, rev1
 from fcvi.engine.attachment import Dut, DutError, Notification
+from fcvi.engine.own_part import OwnPart
+from .device_timers import DeviceTimers
 from .second_port import SecondPort
 from .faults import Link
 from .monitor import WHOLE, Monitor
@@ -27,8 +29,12 @@ _END_SEQUENCE = 0x08  # F_CTL bit 19, in byte 9 of the header
 class Tester:
     """One port of the tester, connected to the DUT by a link that a case can make faulty."""
 
-    def __init__(self, dut: Dut, pixit: Pixit, config: Mapping[str, Any], rng: Random) -> None:
+    def __init__(
+        self, dut: Dut, pixit: Pixit, config: Mapping[str, Any], rng: Random, own: Optional[OwnPart] = None
+    ) -> None:
+        """own: measures what the suite itself takes of the device's time; None: in virtual time it takes none."""
         self.dut = dut
+        self._timers = DeviceTimers(own, config) if own is not None else None
         self.link = Link()
         self.trace: list[TraceFrame] = []
         self.inbox: list[Received] = []
@@ -165,7 +171,14 @@ class Tester:
             self.monitor.frame(self.decoded(frame, checksum=True), len(self.trace), entry.time_us)
         else:
             self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
-        self._through_link("tester", kind, entry, lambda: self.dut.send_frame(frame))
+        self._through_link("tester", kind, entry, lambda: self._deliver(frame))
+
+    def _deliver(self, frame: build.RawFrame) -> None:
+        self.dut.send_frame(frame)
+        if self._timers is not None and len(frame.data) >= build.HEADER:
+            view = self.decoded(frame)
+            originator = "dut" if view.header("Exchange_Context") else "tester"
+            self._timers.sent(view, (originator, view.header("OX_ID")), self.dut.now_us)
 
     def relay(self, frame: build.RawFrame) -> None:
         """A frame of the second port: what the DUT answers to it is followed as if the tester had sent it."""
@@ -206,6 +219,8 @@ class Tester:
             return
         exchange = self._exchange_of(view, kind)
         self._note_exchange(view, exchange, entry, number)
+        if self._timers is not None:
+            self._timers.came(view, exchange, notification.time_us, class2.is_class2(entry.sof, self.service_class))
 
         def arrive() -> None:
             self._assemble(view, exchange, number, kind, notification)
