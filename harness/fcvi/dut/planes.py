@@ -70,6 +70,10 @@ class Plane(abc.ABC):
     def heard(self) -> list[tuple[int, str, dict[str, Any]]]:
         """What has arrived: (time by monotonic_us, method, params)."""
 
+    def strangers(self) -> list[dict[str, Any]]:
+        """Who has spoken on this plane that is not the device, since this was last asked: ``station`` and ``count``."""
+        return []
+
     @abc.abstractmethod
     def deadline_us(self) -> Optional[int]:
         """When `run` is to be called next, by monotonic_us; None when nothing is due."""
@@ -255,6 +259,9 @@ class PlaneDut(Dut):
         arrived = self._frames.heard()
         for at_us, method, params in arrived:
             self.inbox.append(Notification(method, params, self._time(at_us), self._time(at_us)))
+        for params in self._frames.strangers():
+            now = self._time(monotonic_us())
+            self.inbox.append(Notification("stranger", params, now, now))
         return bool(arrived)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:

@@ -193,8 +193,17 @@ class Scenario:
         elif note.method == "state":
             self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
             self.log.append(Told(note.time_us, "state", note.params))
+        elif note.method == "stranger":
+            self._met(note)
         else:
             self.log.append(f"{note.time_us} us: {note.method} {str(note.params)[:200]}")
+
+    def _met(self, note: Notification) -> None:
+        """Somebody else than the device spoke on a live plane: that decides nothing, unless it is the device elsewhere."""
+        station, count = str(note.params.get("station"))[:60], note.params.get("count")
+        self.log.append(f"{note.time_us} us: the stranger {station} has spoken, {count} times so far; the suite does not hear it")
+        if note.params.get("as_device") and not note.params.get("device_heard"):
+            self.doubt = f"{station} speaks as the device, which has not spoken from its own address (peer-mac={station}?)"
 
     # ---- judging ----
 

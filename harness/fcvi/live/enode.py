@@ -190,6 +190,9 @@ class ENode(Role):
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
             ours = self._address is not None and (arrived.to == self._address or self._further.has(arrived.to))
+            if ours and (self._forwarder is None or arrived.source != self._forwarder.address):
+                self.stranger(arrived)  # whoever is behind an FCF speaks through it (FC-BB)
+                return None
             if ours and self._registrar is not None and self._registrar.take(arrived.frame):
                 return None
             return arrived.frame if ours else None
@@ -198,10 +201,12 @@ class ENode(Role):
             return None
         if message.what == fip.ADVERTISEMENT:
             self._advertised(message, now_us)
-        elif message.what == fip.ELS_REPLY:
-            return self._answered(message, now_us)
         elif message.what == fip.VLAN_NOTIFICATION:
             self._vlans = sorted({*self._vlans, *message.vlans()})[:_MOST_VLANS]
+        elif self._forwarder is None or arrived.source != self._forwarder.address:
+            self.stranger(arrived)
+        elif message.what == fip.ELS_REPLY:
+            return self._answered(message, now_us)
         elif message.what == fip.CLEAR_LINKS:
             self._cleared(message, now_us)
         return None

@@ -39,7 +39,8 @@ class Fcf(Role):
         self._wanted = (0, 0)  # Port_Name and N_Port_ID of the device
         self._login: Optional[tuple[int, int]] = None  # as it is logged in
         self._stranger = ""
-        self._station: Optional[bytes] = None  # the device's own address
+        self._station: Optional[bytes] = None  # the device's own address, or that of whoever looks for an FCF
+        self._device: Optional[bytes] = None  # the device's own address, once it has logged in by its Port_Name
         self._heard_us = 0
         self._advertise_us: Optional[int] = None
         self._clear_us: Optional[int] = None
@@ -51,7 +52,10 @@ class Fcf(Role):
         self._config = config
         self._servers.add(me)
         self._own = int(me["n_port_id"], 16)
-        self._wanted = int(peer["port_name"], 16), int(peer["n_port_id"], 16)
+        wanted = int(peer["port_name"], 16), int(peer["n_port_id"], 16)
+        if wanted[0] != self._wanted[0]:
+            self._device = None
+        self._wanted = wanted
         self._advertise_us = 0 if self._advertise_us is None else self._advertise_us
         if self._login != self._wanted:
             self._login, self._clear_us, self._stranger = None, None, ""
@@ -137,6 +141,9 @@ class Fcf(Role):
         if arrived.to not in (self.address, fip.ALL_FCFS):
             return None
         if arrived.frame is not None:
+            if self._is_strange(arrived):
+                self.stranger(arrived)
+                return None
             return self._served(arrived.frame)
         message = fip.decode(arrived.fip)
         if message is None:
@@ -146,14 +153,27 @@ class Fcf(Role):
             answer = fip.Message(fip.VLAN_NOTIFICATION, fip.FPMA | fip.FCF, parts)
             self.out.append(fip.encode(message.find(fip.MAC, 6) or arrived.source, self.address, answer))
         elif message.what == fip.SOLICITATION:
-            self._station = message.find(fip.MAC, 6) or arrived.source
+            station = message.find(fip.MAC, 6) or arrived.source
+            self._station = self._device or station
             answer = self._advertisement(fip.SOLICITED)
-            self.out.append(fip.encode(self._station, self.address, answer, fip.FCOE_SIZE))
+            self.out.append(fip.encode(station, self.address, answer, fip.FCOE_SIZE))
+        elif self._is_strange(arrived):
+            self.stranger(arrived)
         elif message.what == fip.KEEP_ALIVE:
             self._heard_us, self._station, self._linked = now_us, message.find(fip.MAC, 6) or arrived.source, True
         elif message.what == fip.ELS_REQUEST:
             return self._asked(message, arrived.source, now_us)
         return None
+
+    def _is_strange(self, arrived: Arrived) -> bool:
+        """Whether this comes from elsewhere than the device sends: its own address, and those that we have granted to its N_Port.
+
+        Until it is logged in, whoever logs in with its Port_Name is the device.
+        """
+        if not self.options.tester or (arrived.frame is None and self._login is None):
+            return False
+        granted = self._wanted if self._login is None else self._login
+        return arrived.source not in (self._device, self.mapped(self._wanted[1]), self.mapped(granted[1]))
 
     def _served(self, frame: RawFrame) -> Optional[RawFrame]:
         """The frame, unless it was for a server of the Fabric and was answered, or says that it comes from one."""
@@ -169,13 +189,14 @@ class Fcf(Role):
         frame = self._logins.came(message, source)
         if frame is None or not FipLogin.is_request(frame):
             return None if frame is not None and self._further(frame, source) else frame
-        self._station, self._heard_us = source, now_us
         payload = frame.data[28:]
         name = codec.get("LOGIN", "Port_Name", payload) if len(payload) >= 112 else 0
         assert isinstance(name, int)
         if name != self._wanted[0]:
             self._stranger = f" ({name:016x} asked)"
             return None
+        self._station = self._device = source
+        self._heard_us = now_us
         if self._login is not None and self.options.tester and not self.between:
             return frame  # a login that the case is about
         self._clear_us = None

@@ -34,6 +34,10 @@ class FcoeFrames(Frames):
         self._link.configure(config["peer"], config, config)
         self._link.bring_up()
         self._link.discard()
+        self._link.role.strangers.forget()
+
+    def strangers(self) -> list[dict[str, Any]]:
+        return self._link.role.strangers.told()
 
     def joined(self, port: Mapping[str, Any]) -> bool:
         return self._link.joined(int(port["n_port_id"], 16), int(port["port_name"], 16), int(port["node_name"], 16))

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Optional, Union
 from fcvi.fc.build import RawFrame
 from fcvi.engine.pixit import Pixit
 from .options import LiveOptions
+from .strangers import Strangers, address as in_words
 from .wire import Arrived
 
 
@@ -37,6 +38,7 @@ class Role(abc.ABC):
         self.vlan = options.vlan  # in which all is sent but VLAN discovery, and from which all is taken; 0: no tag
         self.out: list[Outgoing] = []
         self.back: list[RawFrame] = []  # for our own port, without the link: answers of a Fabric that is at this end
+        self.strangers = Strangers()
         self.between = False  # whether no case runs that would answer requests to the Fabric
 
     def mapped(self, n_port_id: int) -> bytes:
@@ -69,6 +71,10 @@ class Role(abc.ABC):
     @abc.abstractmethod
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         """A frame from the link: the FC-2 frame for us that it holds, None when it holds none."""
+
+    def stranger(self, arrived: Arrived, **more: Any) -> None:
+        """The frame is not the device's."""
+        self.strangers.spoke(in_words(arrived.source), **more)
 
     def elsewhere(self, arrived: Arrived) -> None:
         """A frame came in another VLAN than ours. Raises DutError when it shows that the operator named the wrong one."""

@@ -171,19 +171,33 @@ class Vn2Vn(Role):
             return
         d_id = int.from_bytes(frame.data[1:4], "big")
         to = fip.ALL_VN2VN if d_id == _BROADCAST else self.mapped(d_id)
-        self.out.append(Addressed(self.options.peer_mac or to, self.mapped(s_id) if s_id else vn_address, frame))
+        of_ours = s_id != 0 and self.options.tester  # a device has one address, whatever S_ID it takes for its own
+        self.out.append(Addressed(self.options.peer_mac or to, self.mapped(s_id) if of_ours else vn_address, frame))
 
     def receive(self, arrived: Arrived, now_us: int) -> Optional[RawFrame]:
         if arrived.frame is not None:
             mine = arrived.to == self.mapped(self._own.n_port_id) or self._to_everyone(arrived) or self._to_another_of_ours(arrived)
+            if mine and self.options.tester and not self._is_the_device(arrived.source):
+                self.stranger(arrived)
+                return None
             return arrived.frame if mine else None
         message = fip.decode(arrived.fip)
         if message is None or arrived.to not in (self.address, fip.ALL_VN2VN):
             return None
         if message.what in (fip.ELS_REQUEST, fip.ELS_REPLY):
+            if self.options.tester and not self._is_the_device(arrived.source):
+                self.stranger(arrived)
+                return None
             return self._logins.came(message, arrived.source)
         self._discover(message, now_us)
         return None
+
+    def _is_the_device(self, source: bytes) -> bool:
+        """By the addresses that its claim named: of its N_Port and of its station."""
+        wanted = self._wanted or 0
+        known = self._neighbours.get(wanted)
+        named = (known.address, known.station) if known is not None else ()
+        return source in (*named, self.mapped(wanted), self.options.peer_mac)
 
     def _to_everyone(self, arrived: Arrived) -> bool:
         """A broadcast of another port.
@@ -219,6 +233,9 @@ class Vn2Vn(Role):
         elif message.what in (fip.CLAIM, fip.CLAIM_REPLY):
             if n_port_id != self._wanted and len(self._neighbours) >= _MOST_NEIGHBOURS:
                 return
+            known = self._neighbours.get(n_port_id)
+            if known is not None and known.port_name != port_name:
+                return  # whoever has claimed it keeps it, as long as its beacons come
             self._neighbours[n_port_id] = Neighbour(message, vn, now_us)
             for claim in [c for c in self._claims() if message.what == fip.CLAIM and c.claimed]:
                 body = (*self._descriptors(claim), fip.features(), fip.size())
