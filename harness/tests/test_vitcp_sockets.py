@@ -7,7 +7,8 @@ import re
 import socket
 import subprocess
 import sys
-from contextlib import closing
+import threading
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -148,3 +149,38 @@ def test_a_device_that_is_mute_on_tcp_passes_nothing(tmp_path: Path) -> None:
         "--agent", f"exec:{sys.executable} {program} {port}",
     )  # fmt: skip
     assert found and "pass" not in {r["verdict"] for r in found.values()}
+
+
+class _Caller(threading.Thread):
+    """Somebody at 127.0.0.3 who connects to the suite's port 50 times a second, and says something."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port, self._over = port, threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(0.02):
+            with suppress(OSError), closing(socket.socket()) as caller:
+                caller.settimeout(1)
+                caller.bind(("127.0.0.3", 0))
+                caller.connect(("127.0.0.2", self._port))
+                caller.send(bytes(64))
+
+    def stop(self) -> None:
+        """Call no more."""
+        self._over.set()
+        self.join()
+
+
+def test_whoever_else_connects_changes_no_verdict(device: tuple[int, str], tmp_path: Path) -> None:
+    port, control = device
+    attached = ("--dut", f"vitcp:127.0.0.1:{port},on=127.0.0.2", "--agent", control)
+    before, _ = run(tmp_path / "before", SELECT + ",TCP.4.2.b", *attached)
+    caller = _Caller(port)
+    caller.start()
+    try:
+        after, _ = run(tmp_path / "after", SELECT + ",TCP.4.2.b", *attached)
+    finally:
+        caller.stop()
+    assert {name: r["verdict"] for name, r in after.items()} == {name: r["verdict"] for name, r in before.items()}
+    assert any("127.0.0.3" in path.read_text() for path in (tmp_path / "after" / "evidence").glob("*.jsonl"))

@@ -70,8 +70,7 @@ class OwnPart:
 
     def stood_still(self, us: int, now_us: int) -> None:
         """The suite came so late to the end of a step."""
-        if us > self._late_us:
-            self._doubt(now_us - us, f"the suite's host stood still for {_ms(us)}")
+        self._doubt(now_us - us, f"the suite's host stood still for {_ms(us)}")
 
     def asked(self, reply: Reply, now_us: int, timeout_us: int, method: str) -> None:
         """A call with a Timeout was made: until it is answered, that timer runs."""

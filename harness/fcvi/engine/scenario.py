@@ -163,13 +163,19 @@ class Scenario:
         """Do what of the tester's is due; true when there was something."""
         return False
 
+    @property
+    def still_us(self) -> int:
+        """How late the suite's host may come without a doubt about what the device did meanwhile."""
+        return self.pixit.late_us
+
     def _pass_real_time(self, us: int, own: OwnPart) -> None:
         due = self.dut.now_us + max(us, SETTLE_US)
         self.dut.advance(us)
         heard = [note.time_us for note in self.dut.inbox]
         # whoever waits on time hears something before it is due, or nothing
         late = max(min(heard, default=self.now_us) - due, self.now_us - max([due, *heard]))
-        own.stood_still(late, self.now_us)
+        if late > self.still_us:
+            own.stood_still(late, self.now_us)
         own.taken_in(max((note.time_us - note.earliest_us for note in self.dut.inbox), default=0))
 
     def _drain(self) -> bool:

@@ -19,6 +19,7 @@ from fcvi.dut.planes import Plane, monotonic_us
 from fcvi.engine.attachment import AttachError, DutError, HostError, Unavailable
 from fcvi.engine.pixit import Ends, Pixit
 from fcvi.engine.words import port_number, why
+from .strangers import Strangers
 
 _PIECE = 30_000
 _AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close with a RST
@@ -53,6 +54,7 @@ class TcpStreams(Plane):
         self._named: dict[str, _Connection] = {}
         self._heard: list[Heard] = []
         self._count = self._bytes = 0
+        self._strangers = Strangers()
         self._selector = selectors.EpollSelector()
         self._listening: Optional[socket.socket] = None
         try:
@@ -93,6 +95,7 @@ class TcpStreams(Plane):
                 raise Unavailable(f"the device has the {name} {value}; the case needs {config[name]}")
         if config["peer"]["host"] != [_mapped(self.own)]:
             raise Unavailable(f"the suite has the address {_words(self.own)} (,on=ADDR); the case needs others")
+        self._strangers.forget()
         for connection in list(self._named.values()):
             self._forget(connection, at_once=True)
         while self._accept_one() is not None:
@@ -107,6 +110,9 @@ class TcpStreams(Plane):
             raise Unavailable("the case leaves TCP unanswered or refuses it, and a kernel accepts before anybody is asked")
         if not unlimited:
             raise Unavailable("the case holds bytes back by a window, and a kernel's buffers take them")
+
+    def strangers(self) -> list[dict[str, Any]]:
+        return self._strangers.told()
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         if method == "stream.open":
@@ -183,16 +189,25 @@ class TcpStreams(Plane):
             self._say("stream.open", connection, **ends)
 
     def _accept_one(self) -> Optional[_Connection]:
-        if self._listening is None:
-            return None
-        try:
-            sock, _ = self._listening.accept()
-        except BlockingIOError:
-            return None
-        except ConnectionError:
-            return self._accept_one()  # it was over before anybody looked
-        except OSError as error:
-            raise HostError(f"the suite's host cannot take a TCP connection: {why(error)}") from error
+        """The next connection of the device; those of others are closed at once."""
+        while True:
+            if self._listening is None:
+                return None
+            try:
+                sock, peer = self._listening.accept()
+            except BlockingIOError:
+                return None
+            except ConnectionError:
+                continue  # it was over before anybody looked
+            except OSError as error:
+                raise HostError(f"the suite's host cannot take a TCP connection: {why(error)}") from error
+            caller = _address(str(peer[0]).partition("%")[0])
+            if caller == self.host:
+                break
+            self._strangers.spoke(_words(caller))
+            with suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            sock.close()
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._count += 1
