@@ -145,8 +145,8 @@ def _work(args: argparse.Namespace, attachment: Attachment, players: list[Player
                                       "refused": tally.refused, "letters": tally.letters}}))  # fmt: skip
     else:
         print(f"{tally.words} words, {tally.steps} letters, {len(found)} findings")
-        for line in tally.without():
-            print(printable(line))
+        for missing in tally.without():
+            print(printable(missing))
     return 1 if found else tally.status
 
 
