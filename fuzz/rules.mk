@@ -60,10 +60,10 @@ fuzz-smoke: $(FUZZ_TARGETS) ## a bounded number of executions
 	@fuzz/example/run.sh $(CLANG) $(BUILD)
 fuzz-smoke: SHELL := /bin/bash
 
-fuzz-seeds: all ## seed corpora and dictionary from the field table and the captures of all cases: build/fuzz/seeds
+fuzz-seeds: all $(CASE_CAPTURES) ## seed corpora and dictionary from the field table and the captures of all cases: build/fuzz/seeds
 	rm -rf $(BUILD)/fuzz/seeds && mkdir -p $(BUILD)/fuzz
 	$(BUILD)/fcvi run --dut ref --quiet --report $(BUILD)/fuzz/report
-	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) fuzz/seeds.py --out $(BUILD)/fuzz $$(find pcaps $(BUILD)/fuzz/report -name '*.pcap' -o -name '*.pcapng')
+	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) fuzz/seeds.py --out $(BUILD)/fuzz $$(find pcaps $(BUILD)/pcaps $(BUILD)/fuzz/report -name '*.pcap' -o -name '*.pcapng')
 
 # edges here: a corpus is kept for each branch
 EDGES := $(patsubst fuzz/fuzz_%.c,$(BUILD)/edges/fuzz/plain-%,$(FUZZ_SRC))

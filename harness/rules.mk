@@ -182,6 +182,28 @@ manual: all ## manual pages, shell completion, C reference (api.md) and test pla
 	$(PYTHON) harness/docs/api.py . > $(BUILD)/doc/api.md
 	$(IN_TREE) -m conformance.test_plan > $(BUILD)/doc/test-plan.md
 
+# ---- recordings ----
+
+# What the suite makes of each case on the reference port: the repository keeps its SHA-256, the build makes it when it is needed.
+CASE_CAPTURES := $(BUILD)/pcaps/.made
+PCAPS_MANIFEST := pcaps/cases.sha256
+$(CASE_CAPTURES): harness/case_captures.py $(EXTENSION) $(BUILD)/fcvi $(shell find harness/fcvi conformance -name tests -prune -o \( -name '*.py' -o -name '*.tsv' -o -name '*.toml' \) -print)
+	@mkdir -p $(@D)
+	$(IN_TREE) harness/case_captures.py make $(BUILD)/fcvi $(@D)
+	@touch $@
+
+pcaps: $(CASE_CAPTURES) ## the capture of each case, from the reference port: build/pcaps; and their SHA-256: pcaps/cases.sha256
+	$(IN_TREE) harness/case_captures.py renew $(<D) $(PCAPS_MANIFEST)
+
+check-pcaps: $(CASE_CAPTURES) ## the capture of each case is what the manifest says, byte for byte
+	$(IN_TREE) harness/case_captures.py check $(<D) $(PCAPS_MANIFEST)
+
+.PHONY: pcaps-diff
+OF ?= *
+REV ?= HEAD
+pcaps-diff: $(CASE_CAPTURES) ## what changed in the captures of cases since a commit, in words: OF=CASE REV=HEAD (builds that commit in build/was)
+	@harness/captures_diff.sh $(BUILD) '$(REV)' '$(OF)'
+
 # ---- running ----
 
 certify: all ## run the suite against the reference port; the report is in report/
@@ -211,7 +233,7 @@ differential: all ## the codec against a decoder written from the tables alone, 
 	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
 .PHONY: replay-vendors
-replay-vendors: all ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
+replay-vendors: all $(CASE_CAPTURES) ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
 	$(IN_TREE) -m harness.tests.replay_vendors --json $(BUILD)/replay-vendors.json
 
 .PHONY: verbs-bank
@@ -219,20 +241,12 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
-TEST_PROGRAMS := $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN)
+TEST_PROGRAMS := $(CASE_CAPTURES) $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN)
 check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m 'not nightly' harness/tests conformance/tests
 
 check-slow: all $(TEST_PROGRAMS) ## the tests that are marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m nightly harness/tests conformance/tests
-
-pcaps: all ## the capture of each case, from the reference port: pcaps/cases
-	$(IN_TREE) harness/case_captures.py $(BUILD)/fcvi pcaps/cases
-	$(IN_TREE) harness/case_captures.py --revision rev1 $(BUILD)/fcvi pcaps/rev1
-
-check-pcaps: all ## pcaps/cases is what the suite makes, byte for byte
-	$(IN_TREE) harness/case_captures.py --check $(BUILD)/fcvi pcaps/cases
-	$(IN_TREE) harness/case_captures.py --check --revision rev1 $(BUILD)/fcvi pcaps/rev1
 
 # ---- benchmarks ----
 

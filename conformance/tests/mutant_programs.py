@@ -101,8 +101,8 @@ def programs() -> list[Program]:
                          [ROOT / "harness/tests/differential.py"]))  # fmt: skip
     suite = [sys.executable, "-m", "conformance", "run", "--dut", "ref", "--quiet", "--jobs", "1"]
     found.append(Program("suite", "suite", suite, python))
-    captures = [sys.executable, "harness/case_captures.py", "--check", str(MUT / "fcvi"), "pcaps/cases"]
-    found.append(Program("captures", "captures", captures, [*python, *ROOT.glob("pcaps/cases/*")]))
+    captures = [sys.executable, "harness/case_captures.py", "check", str(MUT / "fcvi"), "pcaps/cases.sha256"]
+    found.append(Program("captures", "captures", captures, [*python, ROOT / "pcaps/cases.sha256"]))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -20,6 +21,8 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
 PCAPS = ROOT / "pcaps"
+#: What the suite makes of each case on the reference port: cases/ and rev1/ (`make pcaps`).
+RECORDED = ROOT / "build/pcaps"
 
 ADDR_A = "00001010fe8000000000000000000000000000a1000102030405060708090a0b0c0d0e0f" + "00" * 112
 ADDR_B = "00001010fe8000000000000000000000000000b2000102030405060708090a0b0c0d0e0f" + "00" * 112
@@ -32,6 +35,12 @@ CONNECT_RQST = (
 )
 CONNECT_RESP3 = "0301010000010200589800000602000112348001" "00000000" "000000051a01000000000000000200" "00" + "00" * 12 + "00000042"
 ABTS = "81010200000101000009000006000000" "1234ffff" "00000000"
+
+
+def pytest_configure() -> None:
+    """The recordings are no part of the repository: who runs a test before `make check-python` gets them made here."""
+    if not (RECORDED / ".made").exists() and "PYTEST_XDIST_WORKER" not in os.environ:
+        subprocess.run(["make", "--silent", "build/pcaps/.made"], cwd=ROOT, check=True)
 
 
 def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .conftest import FCVI, PCAPS
+from .conftest import FCVI, PCAPS, RECORDED
 from .test_conforming import COMBINED, ENDPOINT, FAULTS, NOT_CAUGHT, SINGLE
 
 _LIMIT_S = 600
@@ -37,7 +37,7 @@ class Played(NamedTuple):
 
 def recordings() -> list[Path]:
     """Of the cases, and of what went wrong once."""
-    return sorted(path for folder in ("cases", "regressions") for path in (PCAPS / folder).glob("*.pcapng"))
+    return [path for folder in (RECORDED / "cases", PCAPS / "regressions") for path in sorted(folder.glob("*.pcapng"))]
 
 
 def replayed(arguments: str, paths: list[Path]) -> Played:
@@ -59,7 +59,7 @@ def exercised(fault: str) -> set[str]:
     """The cases whose recorded variant fails that device: the recordings that exercise its fault."""
     listed = json.loads(subprocess.run([str(FCVI), "list", "--json"], capture_output=True, check=True).stdout)
     first = {(case["variants"] or [case["id"]])[0]: case["id"] for case in listed}
-    recorded = {variant: case for variant, case in first.items() if (PCAPS / f"cases/{case}.pcapng").is_file()}
+    recorded = {variant: case for variant, case in first.items() if (RECORDED / f"cases/{case}.pcapng").is_file()}
     with tempfile.TemporaryDirectory() as report:
         subprocess.run([str(FCVI), "run", "--quiet", "--dut", f"exec:{ENDPOINT} --fault {fault}", "--report", report, "--formats",
                         "json", "--rpc-timeout", "2", "--select", ",".join(recorded)],
@@ -77,7 +77,7 @@ def variant(chosen: list[tuple[str, str]]) -> dict[str, Any]:
 def faulty(fault: str) -> dict[str, Any]:
     """One faulty device: the recordings that exercise the fault, and those of them that find it."""
     names = exercised(fault)
-    played = replayed(f"--fault {fault}", [PCAPS / f"cases/{name}.pcapng" for name in sorted(names)]) if names else None
+    played = replayed(f"--fault {fault}", [RECORDED / f"cases/{name}.pcapng" for name in sorted(names)]) if names else None
     found = {line.split(": ")[0] for line in played.breaches} if played else set()
     return {"device": fault, "exercised": sorted(names), "found": sorted(found), "missed": sorted(names - found),
             "suspicious": played.suspicious if played else [], "unplayed": played.unplayed if played else []}  # fmt: skip

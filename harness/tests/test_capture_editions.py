@@ -17,10 +17,10 @@ from fcvi.capture.limits import Limits
 from fcvi.capture.reader import Reader
 
 from . import rev1_bytes
-from .conftest import FCVI, ROOT
+from .conftest import FCVI, PCAPS, RECORDED, ROOT
 
 SESSION = ROOT / "pcaps/rev1/session.pcap"
-OF_2007 = sorted(p for p in (ROOT / "pcaps").rglob("*.pcap*") if "rev1" not in p.relative_to(ROOT).parts)
+OF_2007 = [p for place in (PCAPS, RECORDED) for p in sorted(place.rglob("*.pcap*")) if "rev1" not in p.relative_to(ROOT).parts]
 
 
 def fcvi(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -138,7 +138,7 @@ def test_what_is_cut_off_accuses_nobody(snap: int, tmp_path: Path) -> None:
 
 def test_none_is_crossed_in_mixed_traffic(tmp_path: Path) -> None:
     """Sessions of 1999 between 60 pairs of ports, among frames of 2007 between others, in any order of pairs."""
-    rng, of_2007 = random.Random(7), frames_of(ROOT / "pcaps/cases/4.1.2.pcapng")[:40]
+    rng, of_2007 = random.Random(7), frames_of(RECORDED / "cases/4.1.2.pcapng")[:40]
     assert len(of_2007) > 5
     waiting = [[(True, moved(f, 0x100 * (n + 1))) for f in rev1_bytes.session()] for n in range(60)]
     waiting += [[(False, moved(f, 0x100 * (n + 101))) for f in of_2007] for n in range(60)]
@@ -170,7 +170,7 @@ def test_what_is_not_followed_is_no_failure_of_anybody(command: str) -> None:
 
 def test_flows_leaves_out_what_it_does_not_follow(tmp_path: Path) -> None:
     path = tmp_path / "c.pcap"
-    of_2007 = frames_of(ROOT / "pcaps/cases/4.1.2.pcapng")[:40]
+    of_2007 = frames_of(RECORDED / "cases/4.1.2.pcapng")[:40]
     path.write_bytes(rev1_bytes.capture([*of_2007, *(moved(f, 0x7700) for f in rev1_bytes.session())]))
     both = fcvi("flows", "--json", path).stdout
     assert "not followed: 9 IUs of Rev 1.0 (1999)" in fcvi("flows", path).stdout

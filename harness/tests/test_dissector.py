@@ -18,7 +18,7 @@ from fcvi.capture.limits import Limits
 from fcvi.capture.reader import Reader, write
 
 from . import wrappings
-from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
+from .conftest import CONNECT_RQST, PCAPS, RECORDED, ROOT, fcvi
 from .field import bank
 
 LUA = ROOT / "build/fcvi.lua"
@@ -113,7 +113,7 @@ def test_captures_of_every_case(tmp_path: Path) -> None:
     if shutil.which("mergecap") is None:
         pytest.skip("mergecap is not installed")
     whole = tmp_path / "whole.pcapng"
-    cases = [str(path) for path in sorted(PCAPS.glob("cases/*.pcapng"))]
+    cases = [str(path) for path in sorted(RECORDED.glob("cases/*.pcapng"))]
     subprocess.run(["mergecap", "-a", "-w", str(whole), *cases], check=True, timeout=60)
     assert assert_agree(whole) > 10_000
 
@@ -212,7 +212,7 @@ def test_findings_that_cannot_be_believed_are_not_passed_over(spoil: Any, said: 
 
 
 def test_findings_in_comments_are_read_back() -> None:
-    path = PCAPS / "cases/7.7.1.rscn.pcapng"
+    path = RECORDED / "cases/7.7.1.rscn.pcapng"
     names = ("fcvi.finding.requirement", "fcvi.finding.class")
     assert ["FCVI-7.7.1-04", "notice"] in rows(path, "-Y", "fcvi.finding.notice", fields=names)
     assert not rows(path, "-o", "fcvi.comments:FALSE", "-Y", "fcvi.finding.notice", fields=names)
@@ -265,7 +265,7 @@ def test_the_edition_may_be_told() -> None:
 
 def test_none_is_crossed_among_both(tmp_path: Path) -> None:
     """Sessions of both editions between other ports, one frame of each in turn: tshark and `fcvi decode` agree on every frame."""
-    with Reader(str(PCAPS / "cases/4.1.2.pcapng"), Limits()) as reader:
+    with Reader(str(RECORDED / "cases/4.1.2.pcapng"), Limits()) as reader:
         new = [bytes(record.data) for record in reader if record.kind == "frame"][:9]
     with Reader(str(SESSION), Limits()) as reader:
         old = [bytearray(record.data) for record in reader if record.kind == "frame"]

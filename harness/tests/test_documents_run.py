@@ -15,15 +15,15 @@ import pytest
 from fcvi.vitcp import codec
 
 from . import vitcp_streams
-from .conftest import ROOT, fcvi
+from .conftest import RECORDED, ROOT, fcvi
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "harness/docs").glob("*.md"))]
 #: What needs another machine, root, a screen, a certificate of every case, or minutes.
 ELSEWHERE = re.compile(r"tcp:|unix:|fcoe|tcpdump|sudo|xdg-open|certify|^make |^\./bootstrap|fuzz_yours|afl-fuzz|^make$")
 #: What a short run of the same command takes in addition.
 SHORT = {"run": "--select 'D.R2,5.3.2/*'", "fuzz": "--batches 2", "explore": "--states 300"}
-CASE = ROOT / "pcaps/cases/5.3.2.pcapng"
-SITE = ROOT / "pcaps/cases/5.3.4.c.pcapng"  # three Connections, two of them refused
+CASE = RECORDED / "cases/5.3.2.pcapng"
+SITE = RECORDED / "cases/5.3.4.c.pcapng"  # three Connections, two of them refused
 
 
 def _lines(path: Path) -> list[str]:
@@ -66,11 +66,12 @@ def _records(capture: bytes) -> Iterator[bytes]:
 @pytest.fixture(name="place")
 def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
     """A directory with the files that documents speak of."""
-    for name in ("build", "harness", "conformance"):
+    (tmp_path / "build/pcaps/cases").mkdir(parents=True)
+    built = [path.relative_to(ROOT) for path in (ROOT / "build").iterdir() if path != RECORDED]
+    for name in (*built, Path("harness"), Path("conformance")):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "pcaps/cases").mkdir(parents=True)
-    for name in ("5.3.2.pcapng", "5.3.2.toml", "5.3.4.c.pcapng", "5.3.4.c.toml"):
-        shutil.copy(ROOT / "pcaps/cases" / name, tmp_path / "pcaps/cases")
+    for case in ("5.3.2.pcapng", "5.3.2.toml", "5.3.4.c.pcapng", "5.3.4.c.toml"):
+        shutil.copy(RECORDED / "cases" / case, tmp_path / "build/pcaps/cases")
     for name in ("report", "before", "after"):
         shutil.copytree(_report, tmp_path / name)
     shutil.copy(CASE, tmp_path / "capture.pcapng")

@@ -16,12 +16,12 @@ import pytest
 
 from fcvi.capture.reader import Reader
 
-from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
+from .conftest import CONNECT_RQST, FCVI, PCAPS, RECORDED, ROOT, fcvi
 from . import wrappings as w
 from .wrappings import Frame
 
 CASES = ["3.4", "5.2.1", "5.3.4.a", "5.5.class2", "6.2.1", "7.3"]
-SOURCES = [path for name in CASES if (path := PCAPS / f"cases/{name}.pcapng").exists()]
+SOURCES = [path for name in CASES if (path := RECORDED / f"cases/{name}.pcapng").exists()]
 WITHOUT_DELIMITERS = {"vft"}
 RQST = Frame(bytes.fromhex(CONNECT_RQST), 0x2E, 0x42)
 BROKEN = Frame(RQST.data[:8] + b"\x58\x39" + RQST.data[10:], 0x2E, 0x42)  # Last_Sequence is not the RQST's to set

@@ -15,10 +15,10 @@ from typing import IO
 
 import pytest
 
-from .conftest import FCVI, PCAPS, ROOT, fcvi
+from .conftest import FCVI, RECORDED, ROOT, fcvi
 from .test_hostile_device import DEVICE
 
-CAPTURE = str(PCAPS / "cases/3.4.pcapng")
+CAPTURE = str(RECORDED / "cases/3.4.pcapng")
 ONE = "5.3.3/dut-first/03"
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
 CALLS = str(ROOT / "harness/tests/calls_protocol")
@@ -99,7 +99,7 @@ def _places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         fcvi("run", "--quiet", "--select", "5.3.3/*", "--shard", f"{part}/2", "--report", str(place / f"part{part}"))
     (place / "few").mkdir()
     for name in ("3.4", "5.2.1"):
-        shutil.copy(PCAPS / f"cases/{name}.pcapng", place / "few")
+        shutil.copy(RECORDED / f"cases/{name}.pcapng", place / "few")
     (place / "device").write_text(DEVICE)
     trace = next((place / "report/evidence").glob("*.jsonl"))
     return {**{name: str(place / name) for name in ("report", "part1", "part2", "few", "device")}, "trace": str(trace)}

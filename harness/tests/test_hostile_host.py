@@ -22,7 +22,7 @@ NASTY = "a\nb\x1b[31m\u202ec"
 
 def capture() -> Path:
     """Any capture of a case."""
-    return next(iter(sorted((ROOT / "pcaps/cases").glob("*.pcapng"))))
+    return next(iter(sorted((ROOT / "build/pcaps/cases").glob("*.pcapng"))))
 
 
 def fcvi(*words: object, env: Optional[dict[str, str]] = None, **options: Any) -> subprocess.CompletedProcess[str]:

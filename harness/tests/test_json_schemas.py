@@ -15,7 +15,7 @@ import pytest
 from fcvi.arguments import parser
 from fcvi.replay.difference import Difference
 
-from .conftest import ROOT, fcvi
+from .conftest import RECORDED, ROOT, fcvi
 from .test_declaration import INDEPENDENT
 
 SCHEMAS = ROOT / "harness/fcvi/commands/schemas"
@@ -24,7 +24,7 @@ OF = {
     "judge": ROOT / "harness/fcvi/report/report.schema.json", "flows": ROOT / "harness/fcvi/flows/flows.schema.json",
     **{path.name.split(".")[0].replace("-", " "): path for path in SCHEMAS.glob("*.json")},
 }  # fmt: skip
-CASE = ROOT / "pcaps/cases/5.3.2.pcapng"
+CASE = RECORDED / "cases/5.3.2.pcapng"
 CRAFTED = ROOT / "pcaps/crafted"
 
 
@@ -98,7 +98,7 @@ def test_list_and_show() -> None:
 
 def test_flows_and_explain() -> None:
     assert valid("flows", str(CASE), status=0)
-    assert valid("explain", str(ROOT / "pcaps/cases/8.5.2.a.pcapng"))
+    assert valid("explain", str(RECORDED / "cases/8.5.2.a.pcapng"))
 
 
 @pytest.fixture(scope="module")

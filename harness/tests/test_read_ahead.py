@@ -93,7 +93,7 @@ def test_other_files_end_the_same_way(what: str, damaged: bytes, tmp_path: Path)
 
 
 def test_the_same_frames_in_every_case_capture(tmp_path: Path) -> None:
-    paths = sorted(str(path) for path in (ROOT / "pcaps/cases").glob("5.*.pcapng"))[:12]
+    paths = sorted(str(path) for path in (ROOT / "build/pcaps/cases").glob("5.*.pcapng"))[:12]
     assert paths
     for command in (("lint", "--ring", "--json"), ("flows", "--json")):
         assert fcvi(*command, *paths) == fcvi(*command, "--jobs", "2", *paths)
@@ -101,8 +101,8 @@ def test_the_same_frames_in_every_case_capture(tmp_path: Path) -> None:
 
 def test_ports_of_both_editions_take_turns_in_one_file(tmp_path: Path) -> None:
     """A pair of ports speaks the edition of its latest FCVI_CONNECT_RQST, which either thread may have seen."""
-    old = [path.read_bytes() for path in sorted((ROOT / "pcaps/rev1").glob("*.pcapng"))]
-    new = [path.read_bytes() for path in sorted((ROOT / "pcaps/cases").glob("5.*.pcapng"))[: len(old)]]
+    old = [path.read_bytes() for path in sorted((ROOT / "build/pcaps/rev1").glob("*.pcapng"))]
+    new = [path.read_bytes() for path in sorted((ROOT / "build/pcaps/cases").glob("5.*.pcapng"))[: len(old)]]
     path = tmp_path / "both.pcapng"
     path.write_bytes(b"".join(section for pair in zip(old, new) for section in pair) * 40)
     assert old and path.stat().st_size > 1_500_000  # several blocks

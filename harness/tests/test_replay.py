@@ -15,7 +15,7 @@ from fcvi.replay.control import Calls
 from fcvi.replay.ids import Translation
 from fcvi.replay.recording import CallEvent, ReturnEvent
 
-from .conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
+from .conftest import CONNECT_RQST, FCVI, PCAPS, RECORDED, ROOT, fcvi
 
 REGRESSIONS = sorted((PCAPS / "regressions").glob("*.pcapng"))
 INDEPENDENT = f"exec:/usr/bin/python3 {ROOT}/harness/tests/independent/endpoint.py"
@@ -200,9 +200,9 @@ def test_hostile(tmp_path: Path) -> None:
 
 def test_every_case_replays_from_the_repository() -> None:
     """The calls stand beside each capture; where a link delayed frames, their order is all that may differ."""
-    done = fcvi("replay", "--json", str(PCAPS / "cases"))
+    done = fcvi("replay", "--json", str(RECORDED / "cases"))
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (done.returncode, done.stderr, len(said)) == (0, "", len(list((PCAPS / "cases").glob("*.pcapng"))))
+    assert (done.returncode, done.stderr, len(said)) == (0, "", len(list((RECORDED / "cases").glob("*.pcapng"))))
     assert {d["kind"] for one in said for d in one["differences"]} <= {"order"}
     assert not any(one["not_applicable"] for one in said)
 
@@ -213,7 +213,7 @@ CONFORMING = "4.2.30", "5.3.2.combined", "8.5.2.a", "B.R2a", "C.R1", "5.2.1"
 @pytest.mark.parametrize("choice", ["", " --choose handle=max --choose split=200", " --choose retry_waits_for_ba_acc=yes"])
 def test_a_conforming_device_breaks_nothing_by_differing(choice: str) -> None:
     """What another implementation may do is permitted; at most somebody has to look at it."""
-    files = [str(PCAPS / f"cases/{name}.pcapng") for name in CONFORMING]
+    files = [str(RECORDED / f"cases/{name}.pcapng") for name in CONFORMING]
     done = fcvi("replay", "--json", "--dut", INDEPENDENT + choice, *files)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == len(files) and [one["file"] for one in said if one["classes"]["breach"]] == []
@@ -224,7 +224,7 @@ def test_a_conforming_device_breaks_nothing_by_differing(choice: str) -> None:
 ])  # fmt: skip
 def test_a_breach_is_told_from_a_choice(fault: str, name: str, requirement: str) -> None:
     """Codec, monitor or the recorded case name the requirement."""
-    done = fcvi("replay", "--json", "--dut", f"{INDEPENDENT} --fault {fault}", str(PCAPS / f"cases/{name}.pcapng"))
+    done = fcvi("replay", "--json", "--dut", f"{INDEPENDENT} --fault {fault}", str(RECORDED / f"cases/{name}.pcapng"))
     first = json.loads(done.stdout)["first"]
     assert done.returncode == 1 and first["class"] == "breach" and first["field"].startswith(requirement), first
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from _fcvi import lib
 
-from .conftest import FCVI, PCAPS, ROOT, fcvi
+from .conftest import FCVI, PCAPS, RECORDED, ROOT, fcvi
 
 FCIP = PCAPS / "crafted/fcip.pcap"
 Done = subprocess.CompletedProcess[str]
@@ -188,7 +188,7 @@ def test_signals_to_the_command_end_it_as_ever(number: signal.Signals) -> None:
 
 
 def test_the_output_does_not_depend_on_the_sandbox() -> None:
-    files = [str(BAD), str(FCIP), *map(str, sorted(PCAPS.glob("cases/5.4*.pcapng"))[:6])]
+    files = [str(BAD), str(FCIP), *map(str, sorted(RECORDED.glob("cases/5.4*.pcapng"))[:6])]
     for words in (["lint"], ["lint", "--json"], ["decode", "--json"], ["flows"], ["explain"]):
         inside, outside = fcvi(*words, *files), fcvi(*words, "--no-sandbox", *files)
         warning = "fcvi: captures are read without a sandbox, with all rights of the user\n"
@@ -196,7 +196,7 @@ def test_the_output_does_not_depend_on_the_sandbox() -> None:
 
 
 def test_the_output_does_not_depend_on_the_seed_of_the_hash_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = [str(BAD), str(FCIP), *map(str, sorted(PCAPS.glob("cases/*.pcapng"))[::40])]
+    files = [str(BAD), str(FCIP), *map(str, sorted(RECORDED.glob("cases/*.pcapng"))[::40])]
     for words in (["lint", "--json"], ["flows", "--json"], ["explain", "--json"]):
         said = []
         for seed in ("0", "1", "12297829382473034410", ""):

@@ -18,7 +18,7 @@ import pytest
 
 from fcvi.capture.reader import write
 
-from .conftest import CONNECT_RQST, PCAPS, ROOT, fcvi
+from .conftest import CONNECT_RQST, PCAPS, RECORDED, ROOT, fcvi
 
 FCVI = str(ROOT / "build/fcvi")
 BAD_CRC = PCAPS / "crafted/fc2-225-badcrc.pcap"
@@ -113,7 +113,7 @@ def packed(data: bytes, how: str) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["gz", "zst", "xz", "lz4", "bz2"])
-@pytest.mark.parametrize("source", [BAD_CRC, PCAPS / "cases/3.4.pcapng"], ids=["pcap", "pcapng"])
+@pytest.mark.parametrize("source", [BAD_CRC, RECORDED / "cases/3.4.pcapng"], ids=["pcap", "pcapng"])
 def test_compressed_captures_say_what_plain_ones_say(how: str, source: Path, tmp_path: Path) -> None:
     path = tmp_path / f"capture.{how}"
     path.write_bytes(packed(source.read_bytes(), how))
@@ -143,7 +143,7 @@ def test_broken_compressed_captures_get_one_line(how: str, tmp_path: Path) -> No
 
 def test_a_gzip_file_is_whole_or_damaged(tmp_path: Path) -> None:
     """Members one after another, and zeros, are a file of gzip (RFC 1952, 2.2); what was damaged is held against no device."""
-    source = PCAPS / "cases/3.4.pcapng"
+    source = RECORDED / "cases/3.4.pcapng"
     data, plain, path = source.read_bytes(), lint("--json", str(source)), tmp_path / "capture.gz"
     members = gzip.compress(data[:1000]) + gzip.compress(b"") + gzip.compress(data[1000:])
     for whole in (members, members + bytes(600), gzip.compress(data, 0)):
@@ -246,7 +246,7 @@ def test_a_ring_with_a_file_that_is_still_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [["--json"], []])
 def test_jobs_change_nothing(jobs: str, form: list[str], tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.pcap")
-    files = [str(BAD_CRC), missing, *map(str, sorted(PCAPS.glob("cases/5.3*.pcapng"))), str(GOOD), str(BAD_CRC)]
+    files = [str(BAD_CRC), missing, *map(str, sorted(RECORDED.glob("cases/5.3*.pcapng"))), str(GOOD), str(BAD_CRC)]
     one, several = lint(*form, *files), lint(*form, "--jobs", jobs, *files)
     assert several == one and one[0] == 2 and "missing.pcap" in one[2]
     assert fcvi("decode", "--summary", "--jobs", jobs, *files).stdout == fcvi("decode", "--summary", *files).stdout

@@ -16,7 +16,7 @@ import pytest
 
 from fcvi.fc import codec
 
-from .conftest import ROOT, fcvi
+from .conftest import RECORDED, ROOT, fcvi
 
 CRAFTED = ROOT / "pcaps/crafted"
 CAPTURE = CRAFTED / "fc2-225.pcap"
@@ -98,7 +98,7 @@ def test_bits_are_those_of_the_table() -> None:
 
 
 def test_addresses_are_told_apart_and_stand_in_words() -> None:
-    capture = next(iter(sorted((ROOT / "pcaps/cases").glob("5.3.2*"))))
+    capture = next(iter(sorted((RECORDED / "cases").glob("5.3.2*"))))
     frames = [json.loads(line) for line in fcvi("decode", "--json", str(capture)).stdout.splitlines()]
     seen = set()
     for frame in (f for f in frames if f.get("iu") in ("FCVI_CONNECT_RQST", "FCVI_CONNECT_RESP1")):

@@ -15,7 +15,7 @@ import pytest
 from fcvi.engine import pcapng
 from fcvi.vitcp.trace import LINE, TraceUnit
 
-from .conftest import ROOT, fcvi
+from .conftest import RECORDED, ROOT, fcvi
 from .test_vitcp_codec import LAB
 
 SCHEMA = json.loads((ROOT / "harness/fcvi/commands/schemas/replay.schema.json").read_text())
@@ -79,7 +79,7 @@ def test_what_crossed_is_written_as_a_capture(report: Path, tmp_path: Path) -> N
 
 def test_wires_are_not_crossed(report: Path) -> None:
     """A recording of frames is not played to a device of VI/TCP, and a recording of streams is not played to one of FC-VI."""
-    done = fcvi("replay", "--dut", "ref:vitcp", sorted((ROOT / "pcaps/cases").glob("*.pcapng"))[0])
+    done = fcvi("replay", "--dut", "ref:vitcp", sorted((RECORDED / "cases").glob("*.pcapng"))[0])
     assert done.returncode == 0 and done.stdout.startswith("not applicable")
     assert "same" not in fcvi("replay", "--dut", "ref", report).stdout
     kept = fcvi("replay", "--keep", report / "kept", report / "TCP.4.2.a__fin.pcapng")

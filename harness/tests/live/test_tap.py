@@ -15,10 +15,10 @@ from typing import Iterator
 
 import pytest
 
-from ..conftest import CONNECT_RQST, FCVI, PCAPS, ROOT, fcvi
+from ..conftest import CONNECT_RQST, FCVI, RECORDED, ROOT, fcvi
 from .net import DEVICE, TESTER, Net
 
-CAPTURE = PCAPS / "cases/5.2.1.pcapng"
+CAPTURE = RECORDED / "cases/5.2.1.pcapng"
 _SEND = """
 import socket, sys
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
