@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -82,6 +85,33 @@ def test_only_a_broken_shall_fails() -> None:
 def test_a_defect_of_the_suite_is_an_error() -> None:
     result = run(with_control(lambda t: [][1]))
     assert result.verdict is Verdict.ERROR and "defect of the suite" in result.reason
+    line = test_a_defect_of_the_suite_is_an_error.__code__.co_firstlineno
+    assert result.reason.endswith(f"IndexError('list index out of range') at {Path(__file__).name}:{line + 1}")
+
+
+@pytest.mark.parametrize("mistake, words", [
+    (lambda t: t.expect("CONNECT_RQST", feild=1), "TypeError"),
+    (lambda t: codec.get("FC", "NO_SUCH", bytes(24)), "KeyError"),
+    (lambda t: (lambda: 1 / 0)(), "ZeroDivisionError"),
+    (lambda t: int("x"), "ValueError"),
+    (lambda t: sys.exit(0), "SystemExit(0)"),
+    (lambda t: sys.exit("enough"), "SystemExit('enough')"),
+    (lambda t: t.start(0, 1, 2), "TypeError"),
+])  # fmt: skip
+def test_a_mistake_in_a_case_names_the_line_of_its_author(mistake: Callable[[Scenario], Any], words: str) -> None:
+    result, line = run(mistake), mistake.__code__.co_firstlineno
+    assert result.verdict is Verdict.ERROR and words in result.reason
+    assert f" at {Path(__file__).name}:{line}" in result.reason.partition(" -> ")[0]
+
+
+def test_a_mistake_outside_of_the_lines_of_a_case_names_the_case() -> None:
+    body = with_control(lambda t: None)
+    here, line, dut = Path(__file__).name, body.__code__.co_firstlineno, RefDut()
+    odd = replace(a_case(body), variants=(Variant(config=5),))
+    result = run_variant(dut, odd, odd.variants[0], dut.pics, pixit_for("virtual"), {}, 1)
+    assert result.verdict is Verdict.ERROR and f" at {here}:{line} -> " in result.reason
+    mute = lambda t: None  # noqa: E731
+    assert run(mute).reason.endswith(f"no positive control: this is a defect of the suite ({here}:{mute.__code__.co_firstlineno})")
 
 
 class Lacking(RefDut):

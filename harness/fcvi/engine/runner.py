@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
-from . import declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
+from . import blame, declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
 from .case import CaseInfo, Variant, cases_for, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable
@@ -175,10 +174,10 @@ def run_variant(
     result = _result(case, ident, Verdict.PASS)
     result.slower = pixit.slower
     rng = Random(f"{seed}:{ident}")
-    config = protocol.configuration(pixit, rng.randrange(2**31), variant.config)
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
     try:
+        config = protocol.configuration(pixit, rng.randrange(2**31), variant.config)
         dut.reset(config)
         scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
         _try(case, scenario, result)
@@ -191,12 +190,14 @@ def run_variant(
         result.verdict, result.reason = Verdict.NOT_APPLICABLE, str(stop)
     except DutError as stop:
         result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
-    except Exception as defect:  # a defect of the suite is never the DUT's fault
-        where = traceback.extract_tb(defect.__traceback__)[-1]
+    except (Exception, SystemExit) as defect:  # a defect of the suite is never the DUT's fault; a case ends no run
         result.verdict = Verdict.ERROR
-        result.reason = f"defect of the suite: {defect!r} at {Path(where.filename).name}:{where.lineno}"
+        result.reason = f"defect of the suite: {defect!r} at {blame.places(case, defect)}"
     if scenario is not None:
+        stopped = result.verdict is Verdict.ERROR
         judge(result, scenario, levels)
+        if result.verdict is Verdict.ERROR and not stopped:
+            result.reason += f" ({blame.declared(case)})"
         if pixit.slower > 1:
             scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
         result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
