@@ -35,7 +35,12 @@ $(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
 $(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
 	@touch $@
-$(MUT)/fcvi: $(MUT)/python/.built
+# what every tree needs beside its own _fcvi: it calls no library, so the objects of the build serve
+$(MUT)/python/.text: $(PYTEXT)
+	@mkdir -p $(@D)
+	cp $(<D)/_fcvi_text*.so $(@D)/
+	@touch $@
+$(MUT)/fcvi: $(MUT)/python/.built $(MUT)/python/.text
 	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
 	chmod 755 $@
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from conformance import claims
-from conformance.catalogue import DecidedBy, REQUIREMENTS, load_changes, load_decided_by, load_on_every_frame, load_requirements
+from conformance.catalogue import DecidedBy, REQUIREMENTS, load_decided_by, load_on_every_frame, load_requirements
 from conformance.fcvi.cases import all_cases
 from conformance.gen_conformance import codec_requirements, monitor_requirements, not_tested, ways
 
@@ -19,6 +17,7 @@ from fcvi.fc import codec
 
 from .bank.judge import judge
 from .bank.table import bank
+from .first_written import unexplained
 
 KNOWN = {r.id: r for r in load_requirements()}
 #: The catalogue as it was first written, before the changes that requirements_changed.tsv gives reasons for.
@@ -26,15 +25,28 @@ FIRST_WRITTEN = "2cf69d48b911590f23f81dd41fc4961984789ec7433abb31e677a8152eee126
 
 
 def test_the_differences_from_the_first_catalogue_are_the_changes_with_a_reason() -> None:
-    was = {c.id: c for c in load_changes()}
-    rows = list(csv.reader(io.StringIO(REQUIREMENTS.read_text(encoding="utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
-    kind, observable = rows[0].index("kind"), rows[0].index("observable")
-    for row in rows[1:]:
-        if row[0] in was:
-            assert was[row[0]].reason and (row[kind], row[observable]) != (was[row[0]].kind_was, was[row[0]].observable_was)
-            row[kind], row[observable] = was[row[0]].kind_was, was[row[0]].observable_was
-    text = "".join("\t".join(row) + "\n" for row in rows)
-    assert hashlib.sha256(text.encode()).hexdigest() == FIRST_WRITTEN
+    assert unexplained(REQUIREMENTS.parent, FIRST_WRITTEN) == ""
+
+
+def test_an_added_row_and_a_changed_one_need_their_reason(tmp_path: Path) -> None:
+    """A new row, a new statement and a reason too many are found; with their lines they are not."""
+    was, changed = (path.read_text(encoding="utf-8") for path in (REQUIREMENTS, REQUIREMENTS.with_name("requirements_changed.tsv")))
+    book, reasons = tmp_path / REQUIREMENTS.name, tmp_path / "requirements_changed.tsv"
+    new = "FCVI-4.1-99\t4.1\tshall\tport\tA new one.\tcapability\tSee it\t\n"
+
+    def judged(rows: str, lines: str) -> str:
+        book.write_text(rows, encoding="utf-8")
+        reasons.write_text(lines, encoding="utf-8")
+        return unexplained(tmp_path, FIRST_WRITTEN)
+
+    assert judged(was, changed) == ""
+    assert "added or changed without its reason" in judged(was + new, changed)
+    assert judged(was + new, changed + "FCVI-4.1-99\t\t\tThe sentence had no row.\n") == ""
+    assert "added or changed" in judged(was.replace("FCVI-3.4-01\t", "FCVI-3.4-91\t", 1), changed)
+    with pytest.raises(AssertionError, match="has no reason"):
+        judged(was + new, changed + "FCVI-4.1-99\t\t\t\n")
+    with pytest.raises(AssertionError, match="ids never go"):
+        judged(was, changed + "FCVI-4.1-99\t\t\tIt is gone.\n")
 
 
 def test_a_claim_that_nothing_bears_out_is_found() -> None:

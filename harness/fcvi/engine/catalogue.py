@@ -104,8 +104,9 @@ def _requirements(protocol: Protocol) -> tuple[Requirement, ...]:
 
 @functools.cache
 def not_held(protocol: Protocol) -> frozenset[str]:
-    """The requirements of its base that are not an edition's: replaced there, or void."""
-    return frozenset(row["requirement"] for row in rows(protocol.folder / HOLDS) if row["status"] != "holds")
+    """The requirements of its base that are not an edition's: replaced there, void, or of no row in holds.tsv."""
+    held = {row["requirement"] for row in rows(protocol.folder / HOLDS) if row["status"] == "holds"}
+    return frozenset(r.id for r in (_requirements(protocol.base) if protocol.base else ()) if r.id not in held)
 
 
 @functools.cache

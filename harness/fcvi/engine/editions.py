@@ -1,7 +1,8 @@
 """Where another edition of a standard differs from the registered one: its tables, as data.
 
-requirements.tsv has the rows that only the other edition has, or that it has otherwise. holds.tsv says of every requirement of
-the registered edition whether it holds there. topics.tsv groups what differs, and says why it matters.
+requirements.tsv has the rows that only the other edition has, or that it has otherwise. holds.tsv says of the requirements of the
+registered edition whether they hold there; one that it leaves out does not. topics.tsv groups what differs, and says why it
+matters.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def requirements_of(edition: Edition) -> dict[str, Requirement]:
 
 
 def held(edition: Edition) -> tuple[Held, ...]:
-    """What became of each requirement of the registered edition, in its order."""
+    """What became of each requirement of the registered edition, in its order. What has no row does not hold there."""
     return tuple(Held(r["requirement"], r["status"], tuple(r["by"].split()), r["topic"]) for r in rows(edition.folder / HOLDS))
 
 
