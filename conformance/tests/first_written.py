@@ -37,5 +37,7 @@ def unexplained(folder: Path, sha256: str) -> str:
     """Says what to do where the catalogue was changed without a reason; "" where it was not."""
     if first_written(folder) == sha256:
         return ""
-    return (f"{folder.name}/{REQUIREMENTS} has a row that was added or changed without its reason: `git diff` shows it; "
-            f"give {folder.name}/{CHANGED} a line for it: its id, what the columns had before (nothing for a new row), and the reason")  # fmt: skip
+    return (
+        f"{folder.name}/{REQUIREMENTS} has a row that was added or changed without its reason: `git diff` shows it; give "
+        f"{folder.name}/{CHANGED} a line for it: its id, what the columns had before (nothing for a new row), and the reason"
+    )
