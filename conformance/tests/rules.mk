@@ -41,7 +41,8 @@ $(MUT)/python/.text: $(PYTEXT)
 	cp $(<D)/_fcvi_text*.so $(@D)/
 	@touch $@
 $(MUT)/fcvi: $(MUT)/python/.built $(MUT)/python/.text
-	printf '#!/bin/sh\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
+	printf '#!/bin/sh\nexport LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:-%s}"\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' \
+	  '$(CURDIR)/$(MUT)/plain' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
 	chmod 755 $@
 
 MUT_TESTS := $(patsubst %.c,$(MUT)/unit/%,$(TEST_SRC) $(MUTATOR_TEST_SRC)) $(patsubst %.c,$(MUT)/vipl/%,$(VIPL_TEST_SRC))
