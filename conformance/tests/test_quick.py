@@ -77,3 +77,16 @@ def test_what_differs_is_each_file_that_is_there(monkeypatch: pytest.MonkeyPatch
     said = {"diff": ["README.md", "gone.py"], "ls-files": ["harness/new.py", "README.md"]}
     monkeypatch.setattr(names, "_git", lambda *words: said[words[0]])
     assert names.differing() == [ROOT / "README.md"] and Path(ROOT / "README.md").is_file()
+
+
+@pytest.mark.parametrize("raised, words", [(ImportError("no such"), "ImportError: no such"), (KeyError("x"), "KeyError: 'x'")])
+def test_a_mistake_in_a_case_is_one_line(
+    raised: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(word: str, plan: Plan) -> None:
+        raise raised
+
+    monkeypatch.setattr(names, "named", broken)
+    assert main(["5.3.2"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("quick: conformance/tests/test_quick.py:") and line.endswith(words)

@@ -2,7 +2,7 @@
 
 Usage: ./bootstrap quick [--seconds N] [--list] [NAME...]
 NAME: a case (5.3.4.c), a requirement (FCVI-5.3.4-01), a module, a test, or a file. Without a name: each file that git says differs.
-Exit status: 0 what ran passed, 1 something failed, 2 wrong usage or nothing to run, 3 the build failed.
+Exit status: 0 what ran passed, 1 something failed or cannot be read, 2 wrong usage or nothing to run, 3 the build failed.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from collections import Counter
+from pathlib import Path
 
 from conformance import register_all
 
 from . import names, play
-from .plan import Plan
+from .plan import ROOT, Plan
 
 
 def _planned(words: list[str]) -> Plan:
@@ -25,6 +27,15 @@ def _planned(words: list[str]) -> Plan:
     for path in [] if words else names.differing():
         names.changed(path, plan)
     return plan
+
+
+def _place(mistake: Exception) -> str:
+    """The line of this tree that an exception came from."""
+    if isinstance(mistake, SyntaxError):
+        return f"{mistake.filename}:{mistake.lineno}"
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(mistake.__traceback__)]
+    path, line = next(((path, line) for path, line in reversed(frames) if path.is_relative_to(ROOT)), frames[-1])
+    return f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{line}"
 
 
 def _tell(plan: Plan) -> None:
@@ -39,7 +50,7 @@ def main(words: list[str]) -> int:
     begun = time.monotonic()
     parser = argparse.ArgumentParser(prog="./bootstrap quick", description="the tests of what changed, or of a name")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a case, requirement, module, test or file; none: what differs")
-    parser.add_argument("--seconds", type=float, default=9.0, metavar="N", help="begin nothing after so many seconds (9)")
+    parser.add_argument("--seconds", type=float, default=7.0, metavar="N", help="end the tests after so many (7), the build apart")
     parser.add_argument("--list", action="store_true", help="only say what would run")
     options = parser.parse_args(words)
     register_all()
@@ -48,6 +59,9 @@ def main(words: list[str]) -> int:
     except names.Unknown as error:
         print(f"quick: nothing is called {error}: name a case, a requirement, a module, a test or a file", file=sys.stderr)
         return 2
+    except Exception as mistake:  # pylint: disable=broad-except  # in a file of the tree: cases and devices are read to find them
+        print(f"quick: {_place(mistake)}: {type(mistake).__name__}: {mistake}", file=sys.stderr)
+        return 1
     _tell(plan)
     if not plan:
         print("quick: nothing to run; `./bootstrap check` runs all that a commit needs", file=sys.stderr)
@@ -58,7 +72,8 @@ def main(words: list[str]) -> int:
     if play.build(plan):
         print("quick: the build failed: make all says why", file=sys.stderr)
         return 3
-    tally = play.Tally(begun + options.seconds)
+    built = time.monotonic() - begun
+    tally = play.Tally(time.monotonic() + options.seconds)
     play.cases(plan, tally)
     play.programs(plan, tally)
     play.tests(plan, tally)
@@ -68,8 +83,8 @@ def main(words: list[str]) -> int:
         print("quick: --seconds N gives more time")
     for name in tally.failed:
         print(f"quick: FAILED {name}")
-    took = time.monotonic() - begun
-    print(f"quick: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.late)} not run, in {took:.1f} s")
+    times = f"{time.monotonic() - begun - built:.1f} s after {built:.1f} s of planning and building"
+    print(f"quick: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.late)} not run, in {times}")
     return 1 if tally.failed else 0
 
 
