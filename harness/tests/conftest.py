@@ -11,6 +11,8 @@ import pytest
 
 from conformance import register_all
 
+from . import starts
+
 register_all()
 
 # What is started in the background, or by nohup, ignores these, and so would every command that a test starts.
@@ -43,9 +45,10 @@ def pytest_configure() -> None:
         subprocess.run(["make", "--silent", "build/pcaps/.made"], cwd=ROOT, check=True)
 
 
-def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    """Run the command; its output as text."""
-    done = subprocess.run([str(FCVI), *args], input=stdin, capture_output=True, timeout=timeout, check=False)
+def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300, real: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the command; its output as text. real: start a program of its own, because the start is what is tried."""
+    run = subprocess.run if real else starts.run
+    done = run([str(FCVI), *args], input=stdin, capture_output=True, timeout=timeout, check=False)
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     )

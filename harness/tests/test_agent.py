@@ -11,6 +11,7 @@ from typing import Any, Iterator
 
 import pytest
 
+from . import starts
 from .conftest import FCVI, ROOT
 
 AGENT = Path(os.environ.get("FCVI_AGENT", ROOT / "build/fcvi-agent"))
@@ -120,7 +121,7 @@ def descriptor(op: str, mem: int, length: int, **more: Any) -> dict[str, Any]:
 def test_who_cannot_be_seen_is_not_accused() -> None:
     """An agent without its frames: the suite says that it sees no wire, and fails no case."""
     words = [str(ROOT / "build/fcvi"), "run", "--dut", f"exec:{ROOT / 'build/fcvi-agent'}", "--select", "C.5.6"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = starts.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 4 and "0 pass, 0 fail, 2 inconclusive" in done.stdout and "has no wire 'fc'" in done.stdout
 
 
@@ -268,12 +269,11 @@ def test_standard_input() -> None:
 def test_the_stream_as_the_wire(tmp_path: Path) -> None:
     """--on stream: libvipl is a whole device of the DUT protocol, frames and all; hostile ones do not end it."""
     device = f"exec:{AGENT} --on stream"
-    ran = subprocess.run([FCVI, "run", "--dut", device, "--select", "5.3.2,A.1/class3/in-order,5.2.5",
-                          "--report", tmp_path / "report"],
-                         capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+    ran = starts.run([FCVI, "run", "--dut", device, "--select", "5.3.2,A.1/class3/in-order,5.2.5", "--report", tmp_path / "report"],
+                     capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert json.loads((tmp_path / "report/report.json").read_text())["summary"]["inconclusive"] == 0
-    checked = subprocess.run([FCVI, "dut", "check", device], capture_output=True, text=True, timeout=60, check=False)
+    checked = starts.run([FCVI, "dut", "check", device], capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0 and "Nothing to mend" in checked.stdout, checked.stdout
     lines = [{"method": "frame", "params": params} for params in ({}, {"hex": "0"}, {"hex": "00" * 2137}, {"hex": "", "sof": 3})]
     lines += [{"id": 1, "method": "hello", "params": {"protocol": 2}}]

@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
+from . import starts
 from .conftest import FCVI
 from .test_agent import AGENT, CONFIG as CONFIG_OF_FC, Client
 
@@ -63,7 +64,7 @@ class Pair:
             path = str(folder / f"agent{number}")
             on = ["--on", f"vitcp:127.0.0.{number}:{self.port}"]
             command = [AGENT, *on, f"unix:{path}"] if kind == "agent" else [str(FCVI), "endpoint", *on, "--control", f"unix:{path}"]
-            self.agents.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            self.agents.append(starts.Popen(command, stdout=subprocess.PIPE, text=True))
             try:
                 self._attach(path, number)
             except BaseException:
@@ -292,14 +293,14 @@ def test_where_it_cannot_listen(tmp_path: Path, spec: str, program: str) -> None
         name, command = "fcvi-agent", [str(AGENT), "--on", spec]
     else:
         name, command = "fcvi endpoint", [str(FCVI), "endpoint", "--on", spec, "--control", f"unix:{tmp_path}/c"]
-    told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    told = starts.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert told.returncode == 2 and told.stderr.startswith(f"{name}: --on {spec}: ") and told.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("more", ([], ["--control", "unix:x", "--listen", "unix:y"], ["--config", "x"]))
 def test_an_endpoint_on_sockets_needs_its_control(more: list[str]) -> None:
     command = [str(FCVI), "endpoint", "--on", "vitcp:127.0.0.1:5", *more]
-    told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    told = starts.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert told.returncode == 2 and "needs --control" in told.stderr
 
 

@@ -14,6 +14,7 @@ import pytest
 from fcvi.dut.contract.shapes import flaw, schema
 from fcvi.dut.manual import ManualControl
 
+from . import starts
 from .conftest import FCVI, ROOT
 
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
@@ -25,7 +26,7 @@ OURS = ROOT / "refimpl/vipl/include"
 def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
     """Run the command with the example of calls beside its own standards."""
     environment = {**os.environ, "FCVI_STANDARDS": str(STANDARD)}
-    return subprocess.run([str(FCVI), *args], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return starts.run([str(FCVI), *args], env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_two_nics_of_one_agent_are_the_two_ends(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from fcvi.capture.limits import Limits
 from fcvi.capture.reader import Reader
 
+from . import starts
 from . import rev1_bytes
 from .conftest import FCVI, PCAPS, RECORDED, ROOT
 
@@ -26,7 +27,7 @@ OF_2007 = [p for place in (PCAPS, RECORDED) for p in sorted(place.rglob("*.pcap*
 def fcvi(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command; its hash tables are the same each time."""
     environment = {**os.environ, "FCVI_HASH_SEED": "1"}
-    return subprocess.run([str(FCVI), *map(str, words)], capture_output=True, text=True, timeout=120, check=False, env=environment)
+    return starts.run([str(FCVI), *map(str, words)], capture_output=True, text=True, timeout=120, check=False, env=environment)
 
 
 def lint(*words: str | Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -13,6 +13,7 @@ import pytest
 from fcvi.dut.contract.shapes import flaw, methods, result_flaw, schema
 from fcvi.dut.refserver import RefServer
 
+from . import starts
 from .conftest import ROOT
 
 DOCUMENT = (ROOT / "harness/docs/dut-protocol.md").read_text(encoding="utf-8")
@@ -105,7 +106,7 @@ def test_every_line_of_a_run_has_the_shape_of_the_schema(tmp_path: Path) -> None
         "    device.stdin.flush()\n"
     )
     chosen = "5.3.2/*,5.3.4.a/*,D.R1/*,6.6/*,7.2/*,7.7.1.logout/*"
-    ran = subprocess.run(
+    ran = starts.run(
         [FCVI, "run", "--dut", f"exec:{sys.executable} {between}", "--select", chosen, "--quiet"], timeout=60, check=False
     )
     assert ran.returncode == 0
@@ -133,7 +134,7 @@ def test_every_line_of_a_run_has_the_shape_of_the_schema(tmp_path: Path) -> None
 
 def check(spec: str, *options: str) -> tuple[int, str]:
     """Status and output of ``fcvi dut check``."""
-    ran = subprocess.run([FCVI, "dut", "check", spec, *options], capture_output=True, text=True, timeout=60, check=False)
+    ran = starts.run([FCVI, "dut", "check", spec, *options], capture_output=True, text=True, timeout=60, check=False)
     assert "Traceback" not in ran.stderr
     return ran.returncode, ran.stdout + ran.stderr
 
@@ -157,7 +158,7 @@ def test_starter_keeps_to_the_protocol_and_passes_its_first_case(language: str, 
     status, said = check(spec)
     assert status == 0, said
     command = [FCVI, "run", "--dut", spec, "--select", "5.3.2/dut-server"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ran = starts.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert "1 pass, 0 fail" in ran.stdout
 
 

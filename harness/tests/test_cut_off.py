@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from . import starts
+
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
 SELECT = "6.3,6.4,6.5"
@@ -22,7 +24,7 @@ DEVICE = f"exec:{FCVI} endpoint"
 
 def wait(*words: object) -> int:
     """A command's status."""
-    return subprocess.run([str(FCVI), *map(str, words)], capture_output=True, timeout=120, check=False).returncode
+    return starts.run([str(FCVI), *map(str, words)], capture_output=True, timeout=120, check=False).returncode
 
 
 def journal(place: Path) -> int:
@@ -45,7 +47,8 @@ def processes(word: str) -> list[int]:
 
 
 def cut(place: Path, number: int, cases: int, jobs: int, dut: str = DEVICE) -> tuple[int, str]:
-    """Run, send the signal when so many cases are done, and wait. The status, and what was told."""
+    """Run, send the signal when so many cases are done, and wait. The status, and what was told. A real start: a signal comes to it
+    whenever it comes."""
     with subprocess.Popen(
         [str(FCVI), "run", "--dut", dut, "--select", SELECT, "--jobs", str(jobs), "--report", str(place)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "FCVI_CUT": str(place)}, text=True,

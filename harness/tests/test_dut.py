@@ -18,6 +18,7 @@ from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.pixit import pixit_for
 from fcvi.fc.configuration import base_config
 
+from . import starts
 from .conftest import FCVI, fcvi
 
 PYTHON = "/usr/bin/python3"
@@ -283,7 +284,7 @@ def test_the_endpoint_reads_its_lines_from_a_file(wire: str, tmp_path: Path) -> 
     lines = tmp_path / "lines"
     lines.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2}}\n')
     with lines.open("rb") as source:
-        done = subprocess.run([str(FCVI), "endpoint", "--wire", wire], stdin=source, capture_output=True, timeout=60, check=False)
+        done = starts.run([str(FCVI), "endpoint", "--wire", wire], stdin=source, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert json.loads(done.stdout)["result"]["clock"] == "virtual"
 
@@ -302,7 +303,7 @@ def test_lines_that_are_no_requests() -> None:
 @pytest.mark.parametrize("kind", ["unix", "tcp"])
 def test_served_on_a_socket(kind: str, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/s" if kind == "unix" else "tcp:127.0.0.1:0"
-    server = subprocess.Popen([str(FCVI), "endpoint", "--listen", address], stdout=subprocess.PIPE, text=True)
+    server = starts.Popen([str(FCVI), "endpoint", "--listen", address], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         where = server.stdout.readline().split()[-1]

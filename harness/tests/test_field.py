@@ -16,6 +16,7 @@ import pytest
 
 from fcvi.capture.reader import Reader
 
+from . import starts
 from .conftest import CONNECT_RQST, FCVI, PCAPS, RECORDED, ROOT, fcvi
 from . import wrappings as w
 from .wrappings import Frame
@@ -486,7 +487,7 @@ def test_bad_dumps_get_one_line(text: str, words: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("magic", ["1f8b08000000", "28b52ffd0000", "fd377a585a00", "04224d180000", "425a68390000"])
 def test_a_pipe_that_gives_a_few_bytes_first(first: int, magic: str) -> None:
     command = [str(FCVI), "lint", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
+    with starts.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stdin is not None and process.stderr is not None
         data = bytes.fromhex(magic) + bytes(1 << 17)
         try:

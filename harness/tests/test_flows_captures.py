@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from . import starts
 
 ROOT = Path(__file__).resolve().parents[2]
 FIELD = ROOT / "pcaps/field"
@@ -16,7 +17,7 @@ FIELD = ROOT / "pcaps/field"
 def fcvi(command: str, name: str) -> tuple[Any, int]:
     """What it says as JSON, and its status."""
     words = [str(ROOT / "build/fcvi"), command, "--json", str(FIELD / f"{name}.pcap")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = starts.run(words, capture_output=True, text=True, check=False, timeout=60)
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
 
 
@@ -107,7 +108,7 @@ def test_a_peer_that_has_to_refuse_is_no_party() -> None:
 def test_a_port_that_told_of_an_error_completes_nothing_more() -> None:
     """8.4.2 e, 8.1: at Reliable Reception it is in Error; two later Messages are answered with success."""
     words = [str(ROOT / "build/fcvi"), "lint", "--json", "--trust", "whole", str(FIELD / "response-tells-of-transport-error.pcap")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = starts.run(words, capture_output=True, text=True, check=False, timeout=60)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(f["requirement"], f["frame"]) for f in found if "requirement" in f] == [("FCVI-8.4.2-e", 13), ("FCVI-8.4.2-e", 15)]
     assert done.returncode == 1

@@ -17,13 +17,15 @@ from harness.tests.field import bank, twins
 from harness.tests.field.file import write_delimited
 from harness.tests.field.world import IDS, World
 
+from . import starts
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "harness/fcvi/flows/flows.schema.json").read_text())
 
 
 def fcvi(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    return subprocess.run([str(ROOT / "build/fcvi"), *words], capture_output=True, text=True, check=False, timeout=60)
+    return starts.run([str(ROOT / "build/fcvi"), *words], capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_what_is_named_is_right_and_nobody_is_accused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import IO
 
 import pytest
 
+from . import starts
 from .conftest import FCVI, RECORDED, ROOT, fcvi
 from .test_hostile_device import DEVICE
 
@@ -137,7 +138,7 @@ def test_full_and_closed_standard_output(
 
     def status(stdout: IO[bytes] | int, new: str) -> int:
         told = put([str(FCVI), *words], {**places, **more, "new": str(tmp_path / new)})
-        done = subprocess.run(told, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=100, check=False, env=env)
+        done = starts.run(told, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=100, check=False, env=env)
         well(done.returncode, done.stderr, {good, 3})
         return done.returncode
 
@@ -189,6 +190,7 @@ def test_signals_while_a_device_is_silent(name: str, number: signal.Signals, tmp
     words = [str(tmp_path / "r") if word == "REPORT" else word for word in DEVICES[name]]
     ready = tmp_path / "ready"
     device = f"exec:sh -c 'touch {ready}; exec sleep 60'"
+    # a real start: the signal may come while it begins
     with subprocess.Popen([str(FCVI), *words, device], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
         while not ready.exists() and time.monotonic() < until:

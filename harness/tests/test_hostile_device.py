@@ -25,6 +25,7 @@ import pytest
 from fcvi.dut.control import attach_agent
 from fcvi.engine.attachment import Unavailable
 
+from . import starts
 from .hostile_between import modes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,7 +219,7 @@ def harmless(done: subprocess.CompletedProcess[str], place: Path) -> list[dict[s
     words = [str(FCVI), "judge", "--quiet", str(place)]
     for name in ("report.html", "junit.xml", "report.sarif", "report.tap", "report.txt"):
         assert not set("\x1b\u202e") & set((place / name).read_text()), name
-    judged = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment(place))
+    judged = starts.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment(place))
     assert judged.returncode == done.returncode or done.returncode == 2, (judged.returncode, judged.stderr)
     return results
 

@@ -14,6 +14,8 @@ from typing import Any, Callable, Optional
 
 import pytest
 
+from . import starts
+
 ROOT = Path(__file__).resolve().parents[2]
 FCVI = ROOT / "build/fcvi"
 STATUSES = {0, 1, 2, 3, 4}
@@ -28,7 +30,7 @@ def capture() -> Path:
 def fcvi(*words: object, env: Optional[dict[str, str]] = None, **options: Any) -> subprocess.CompletedProcess[str]:
     """One command."""
     options.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run(
+    return starts.run(
         [str(FCVI), *map(os.fsdecode, map(os.fspath, map(_path, words)))], env={**os.environ, **(env or {})}, text=True,
         stdout=options.pop("stdout", subprocess.PIPE), stderr=options.pop("stderr", subprocess.PIPE), errors="replace",
         timeout=100, check=False, **options,

@@ -18,12 +18,14 @@ from fcvi.learn.mealy import Mealy, apart, differences
 from fcvi.learn.teacher import Teacher
 from fcvi.random.campaign import player_of
 
+from . import starts
+
 FCVI = [sys.executable, "-m", "conformance"]
 SMALL = ("request", "resp1", "resp3", "vipdisc", "discresp")
 
 
 def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*FCVI, *args], capture_output=True, text=True, timeout=120, check=False)
+    return starts.run([*FCVI, *args], capture_output=True, text=True, timeout=120, check=False)
 
 
 class Told:

@@ -25,11 +25,13 @@ from fcvi.random.decided import Decision, decisions
 from fcvi.random.shrink import shrink
 from fcvi.random.word import Word, parse
 
+from . import starts
+
 FCVI = [sys.executable, "-m", "conformance"]
 
 
 def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*FCVI, *args], capture_output=True, text=True, timeout=120, check=False)
+    return starts.run([*FCVI, *args], capture_output=True, text=True, timeout=120, check=False)
 
 
 def accepts_late_retries(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-import subprocess
 from pathlib import Path
 from random import Random
 
@@ -13,13 +12,15 @@ import pytest
 from harness.tests import wrappings
 from harness.tests.field import bank
 
+from . import starts
+
 ROOT = Path(__file__).resolve().parents[2]
 _HEADER = 24
 
 
 def fcvi(*words: str) -> tuple[int, str, str]:
     """Run the command: status, output, errors."""
-    done = subprocess.run([str(ROOT / "build/fcvi"), *words], capture_output=True, text=True, check=False, timeout=60)
+    done = starts.run([str(ROOT / "build/fcvi"), *words], capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 

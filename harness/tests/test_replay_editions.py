@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Optional
 
@@ -15,6 +14,7 @@ from fcvi.replay.frames import View, Wire
 from fcvi.replay.ids import Translation
 from fcvi.replay.recording import FrameEvent, Recording
 
+from . import starts
 from . import rev1_bytes
 from .conftest import FCVI, ROOT
 
@@ -87,9 +87,9 @@ def test_a_case_of_a_run_of_1999_is_played_again(tmp_path: Path) -> None:
     """The edition of a report's recording is that of its reset."""
     case = "R1.5.3.a/unreliable/class3"
     run = [str(FCVI), "run", "--dut", "ref", "--revision", "rev1", "--select", case, "--report", str(tmp_path), "--quiet"]
-    assert subprocess.run(run, timeout=60, check=False).returncode == 0
+    assert starts.run(run, timeout=60, check=False).returncode == 0
     (capture,) = tmp_path.glob("*.pcapng")
-    again = subprocess.run(
+    again = starts.run(
         [str(FCVI), "replay", "--json", "--dut", "ref:rev1", str(capture)], capture_output=True, text=True, timeout=60, check=False
     )
     assert again.returncode == 0 and json.loads(again.stdout)["compared"] > 0, again
@@ -97,7 +97,7 @@ def test_a_case_of_a_run_of_1999_is_played_again(tmp_path: Path) -> None:
 
 def test_a_device_of_2007_is_accused_of_nothing() -> None:
     """The recording does not apply to it."""
-    done = subprocess.run(
+    done = starts.run(
         [str(FCVI), "replay", "--json", "--side", "010200", str(SESSION)], capture_output=True, text=True, timeout=60, check=False
     )
     said = json.loads(done.stdout)

@@ -11,6 +11,7 @@ from random import Random
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.scenario import Scenario
 
+from . import starts
 from .conftest import FCVI
 from .dummy_protocol.device import Counter
 
@@ -20,7 +21,7 @@ DUMMY = Path(__file__).parent / "dummy_protocol"
 def fcvi(*args: str, standards: str = str(DUMMY)) -> subprocess.CompletedProcess[str]:
     """Run the command with the dummy standard beside its own."""
     environment = {**os.environ, "FCVI_STANDARDS": standards}
-    return subprocess.run([str(FCVI), *args], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return starts.run([str(FCVI), *args], env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_it_is_small() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from fcvi.capture.reader import write
 
+from . import starts
 from .conftest import CONNECT_RQST, PCAPS, RECORDED, ROOT, fcvi
 
 FCVI = str(ROOT / "build/fcvi")
@@ -57,7 +58,7 @@ def test_findings_of_a_pipe_come_while_it_is_open() -> None:
     length = 24
     for _ in range(2):  # up to the end of the second record, which has a wrong CRC
         length += 16 + struct.unpack("<I", data[length + 8 : length + 12])[0]
-    with subprocess.Popen([FCVI, "lint", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with starts.Popen([FCVI, "lint", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         for part in (data[:10], data[10 : length - 5], data[length - 5 : length]):
             process.stdin.write(part)
@@ -76,7 +77,7 @@ def heed_interrupts() -> None:
 
 
 def test_interrupting_a_live_pipe_ends_it_with_the_summary() -> None:
-    with subprocess.Popen(
+    with starts.Popen(
         [FCVI, "lint", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
     ) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -272,6 +273,7 @@ def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
     def peak(frames: int) -> int:
         path = tmp_path / f"{frames}.pcap"
         write(path, 225, connect_frames(50) * (frames // 50))
+        # a real start: a fork has the memory of its server in its books
         with subprocess.Popen([FCVI, "lint", str(path)], stdout=subprocess.DEVNULL) as process:
             _, _, used = os.wait4(process.pid, 0)
             process.returncode = 0

@@ -16,6 +16,7 @@ import pytest
 
 from fcvi.fc import codec
 
+from . import starts
 from .conftest import RECORDED, ROOT, fcvi
 
 CRAFTED = ROOT / "pcaps/crafted"
@@ -27,8 +28,8 @@ def on_a_terminal(*words: object, **environment: str) -> str:
     """What a terminal gets of a command."""
     ours, theirs = pty.openpty()
     env = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **environment}
-    with subprocess.Popen([str(ROOT / "build/fcvi"), *map(os.fsdecode, words)], stdout=theirs,  # type: ignore[call-overload]
-                          stderr=subprocess.DEVNULL, env=env) as child:  # fmt: skip
+    with starts.Popen([str(ROOT / "build/fcvi"), *map(os.fsdecode, words)], stdout=theirs,
+                      stderr=subprocess.DEVNULL, env=env) as child:  # fmt: skip
         os.close(theirs)
         said = b""
         try:

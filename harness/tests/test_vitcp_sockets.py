@@ -15,6 +15,7 @@ from typing import Any, Iterator
 import pytest
 
 from fcvi.engine.pixit import Pixit
+from . import starts
 from .conftest import FCVI
 from .test_agent_vitcp import free_port
 
@@ -31,7 +32,7 @@ def _device(tmp_path: Path) -> Iterator[tuple[int, str]]:
     """The reference port at 127.0.0.1: its port, and the control plane."""
     port, control = free_port(), tmp_path / "control"
     command = [str(FCVI), "endpoint", "--on", f"vitcp:127.0.0.1:{port}", "--control", f"unix:{control}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as endpoint:
+    with starts.Popen(command, stdout=subprocess.PIPE, text=True) as endpoint:
         try:
             assert endpoint.stdout is not None and endpoint.stdout.readline().startswith("on vitcp:")
             yield port, f"unix:{control}"
@@ -49,7 +50,7 @@ def run(report: Path, select: str, *words: str) -> tuple[dict[str, Any], int]:
     """Run cases of VI/TCP; the results and the exit status."""
     command = [str(FCVI), "run", "--wire", "tcp", "--quiet", "--select", select, "--report", str(report)]
     command += ["--formats", "json,evidence", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     return results(report), done.returncode
 
@@ -64,7 +65,7 @@ def test_real_tcp_and_virtual_time_have_the_same_verdicts(device: tuple[int, str
     assert {r["verdict"] for r in other.values()} == {"inconclusive"}
     assert all(_OPEN.search(r["reason"]) for r in other.values()), [r["reason"] for r in other.values()]
     assert len(other) <= len(real) // 2 and status == 4
-    again = subprocess.run([str(FCVI), "judge", str(tmp_path / "real")], capture_output=True, text=True, timeout=120, check=False)
+    again = starts.run([str(FCVI), "judge", str(tmp_path / "real")], capture_output=True, text=True, timeout=120, check=False)
     assert again.returncode == 4 and "differs" not in again.stderr, again.stderr
 
 
@@ -92,7 +93,7 @@ def test_the_report_has_the_addresses(device: tuple[int, str], tmp_path: Path) -
 )
 def test_a_spec_that_cannot_be_is_one_line(spec: str, words: str) -> None:
     """And status 2."""
-    done = subprocess.run(
+    done = starts.run(
         [str(FCVI), "run", "--dut", spec, "--agent", "exec:false"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2 and done.stdout == ""
@@ -103,12 +104,12 @@ def test_a_port_in_use_and_a_device_without_an_upper_tester_are_one_line() -> No
     """Each says what to do."""
     port = free_port()
     with closing(socket.create_server(("127.0.0.2", port))):
-        done = subprocess.run(
+        done = starts.run(
             [str(FCVI), "run", "--dut", f"vitcp:127.0.0.1:{port},on=127.0.0.2"],
             capture_output=True, text=True, timeout=60, check=False
         )  # fmt: skip
     assert done.returncode == 2 and "Address already in use" in done.stderr and done.stderr.count("\n") == 1
-    done = subprocess.run(
+    done = starts.run(
         [str(FCVI), "run", "--dut", f"vitcp:127.0.0.1:{port},on=127.0.0.2"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2 and "--agent" in done.stderr and done.stderr.count("\n") == 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from conformance import asked_for
 
+from . import starts
 from .conftest import FCVI, ROOT
 
 
@@ -28,27 +28,27 @@ def test_a_command_line_brings_in_the_books_that_it_is_about(words: str, books: 
 def test_a_device_of_streams_is_judged_by_its_own_standard_alone(tmp_path: Path) -> None:
     report = tmp_path / "report"
     words = ["certify", "--wire", "tcp", "--report", str(report)]
-    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=120, check=False)
+    done = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     certificate = json.loads((report / "certificate.json").read_text())
     assert certificate["standard"] == "draft-dicecco-vitcp-00" and certificate["outcome"] == "conformant"
     assert {ident.split("-")[0] for ident in certificate["requirements"]} == {"VITCP"}
     assert asked_for(["certify", "--verify", str(report)]) == {"vitcp"}
     words = ["certify", "--verify", str(report)]
-    verified = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    verified = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
     assert verified.returncode == 0 and verified.stdout.startswith("conformant"), verified.stdout
     assert "FCVI-" not in (report / "report.html").read_text()
 
 
 def test_the_reference_port_of_fc_is_judged_as_before() -> None:
     words = ["run", "--select", "3.4,TCP.2.2.2.1.a"]
-    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, 4) and " fail" in done.stdout and "0 fail" in done.stdout
 
 
 def test_a_device_of_streams_without_its_book_is_told_what_to_say() -> None:
     words = ["run", "--dut", f"exec:{FCVI} endpoint --wire tcp"]
-    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and "--wire tcp" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
@@ -56,5 +56,5 @@ def test_an_agent_on_sockets_makes_calls_alone() -> None:
     """Without a second agent both ends are in its process, and connect to each other."""
     agent = f"exec:{ROOT}/build/fcvi-agent --on vitcp:127.0.0.1:5657"
     words = ["run", "--dut", "api", "--wire", "tcp", "--agent", agent, "--select", "VIPL.C1,VIPL.C12"]
-    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "0 fail" in done.stdout and "inconclusive" not in done.stdout, done.stdout
