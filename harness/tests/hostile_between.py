@@ -34,7 +34,8 @@ def _answers(ident: int) -> dict[str, Any]:
         "result-list": {**ok, "result": []}, "result-text": {**ok, "result": "VIP_SUCCESS"},
         "error-escape": {**ok, "error": {"code": 1, "message": "a\n\x1b[2J\u202e" * 9}}, "error-text": {**ok, "error": "x"},
         "other-id": {**ok, "id": ident + 1000, "result": {}}, "text-id": {**ok, "id": str(ident), "result": {}},
-        "bool-id": {**ok, "id": True, "result": {}}, "request": {**ok, "method": "log", "params": {}},
+        "bool-id": {**ok, "id": True, "result": {}}, "float-id": b'{"jsonrpc":"2.0","id":%d.0,"result":{}}' % ident,
+        "request": {**ok, "method": "log", "params": {}},
         "unknown-note": {"jsonrpc": "2.0", "method": "birthday", "params": {}},
         "note-list": {"jsonrpc": "2.0", "method": "completion", "params": []}, "http": b"HTTP/1.1 200 OK\r\n\r",
     }  # fmt: skip
@@ -77,6 +78,32 @@ FLOODS: dict[str, Any] = {
     "flood-log": {"jsonrpc": "2.0", "method": "log", "params": {}},
     "flood-notes": {"jsonrpc": "2.0", "method": "completion", "params": {"vi": 1}},
 }  # fmt: skip
+_FRAME = {"hex": "00" * 2024, "sof": "i3", "eof": "n"}
+
+
+def _frame(**params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "frame", "params": params}
+
+
+#: Notifications about frames.
+FRAMES: dict[str, list[Any]] = {
+    "frame-bad": [_frame(**{**_FRAME, "hex": "zz"})], "frame-none": [_frame()],
+    "frame-huge": [_frame(**{**_FRAME, "hex": "00" * 30_000})],
+    "frame-numbers": [_frame(**{**_FRAME, "sof": 10**30})], "frames-step": [_frame(**_FRAME)] * 3000,
+    "completion-bad": [{"jsonrpc": "2.0", "method": "completion", "params": {"vi": -1}}],
+}  # fmt: skip
+#: Members of the answer to clock.advance, which replace what the device said.
+CLOCK: dict[str, dict[str, Any]] = {
+    "back": {"now_us": -1}, "now-float": {"now_us": 0.5}, "now-text": {"now_us": "7"}, "next-negative": {"next_us": -1},
+}  # fmt: skip
+#: Of a device whose wire are frames: bytes without end.
+FRAME_FLOODS: dict[str, bytes] = {
+    "flood": json.dumps(_frame(**_FRAME)).encode() + b"\n", "flood-tiny": b"{}\n", "flood-empty": b"\n",
+    "flood-spaces": b" " * 65536,
+    "flood-line": b"x" * 65536, "flood-zero": bytes(65536),
+}  # fmt: skip
+#: What a process can do beside these, which is the same for each wire.
+PROCESS = ["closed", "closed-in", "stop", "slow"]
 FALLS = ["die", "kill", "silent", "trickle", "errors", "both", "half"]
 #: Members of the answer to a call, which replace what the provider said.
 CALLS: dict[str, dict[str, Any]] = {
@@ -91,10 +118,15 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def modes(kind: str) -> list[str]:
-    """The modes of a kind, in the order in which they come: "tcp" or "api"."""
+    """The modes of a kind, in the order in which they come: "fc", "tcp" or "api". Answers that are none, and falls, are the same
+    for every wire: fc has them all, tcp and api a few. "tcp-whole" and "api-whole" have them all, too."""
     answers = list(_answers(0))
-    floods = [name for name in FLOODS if kind == "tcp" or "log" in name or "notes" in name]
-    return answers + (list(STREAMS) if kind == "tcp" else list(CALLS)) + floods + FALLS
+    if kind == "fc":
+        return [*answers, *FRAMES, *CLOCK, *FRAME_FLOODS, "flood-log", "flood-notes", *FALLS, *PROCESS]
+    tcp, whole = kind.startswith("tcp"), kind.endswith("-whole")
+    floods = [name for name in FLOODS if tcp or "log" in name or "notes" in name]
+    shared = [*answers, *floods, *FALLS] if whole else ["nan", "deep", "result-list", "other-id", *floods, "die", "silent", "half"]
+    return (list(STREAMS) if tcp else list(CALLS)) + shared
 
 
 class Between:
@@ -149,7 +181,9 @@ class Between:
         method = self._asked.get(message.get("id", 0), "")
         if method.startswith("Vip"):
             self._calls += 1
-        middle = self._open if self._kind == "tcp" else self._calls > 4 and method.startswith("Vip")
+        middle = {
+            "tcp": self._open, "api": self._calls > 4 and method.startswith("Vip"), "fc": method == "clock.advance",
+        }[self._kind.removesuffix("-whole")]  # fmt: skip
         if self._mode in CALLS:
             if method.startswith("Vip") and "result" in message:
                 message["result"].update({k: v for k, v in CALLS[self._mode].items() if k in message["result"]})
@@ -165,11 +199,19 @@ class Between:
         if mode in STREAMS:
             for note in STREAMS[mode]:
                 self._say(note)
+        elif mode in FRAMES:
+            for note in FRAMES[mode]:
+                self._say(note)
+        elif mode in CLOCK:
+            message["result"].update(CLOCK[mode])
+        elif mode in FRAME_FLOODS:
+            while True:
+                os.write(1, FRAME_FLOODS[mode])
         elif mode in FLOODS:
             data = json.dumps(FLOODS[mode]).encode()
             while True:
                 self._say(data)
-        elif mode in FALLS:
+        elif mode in (*FALLS, *PROCESS):
             self._fall(mode, message)
         else:
             self._say(_answers(ident)[mode])
@@ -181,8 +223,14 @@ class Between:
             os._exit(7)
         if mode == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        if mode == "silent":
+        if mode == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if mode.startswith("closed"):
+            os.close(1 if mode == "closed" else 0)
+        if mode in ("silent", "closed", "closed-in"):
             time.sleep(600)
+        if mode == "slow":
+            time.sleep(8)
         if mode == "trickle":
             for byte in json.dumps(message).encode():
                 os.write(1, bytes([byte]))

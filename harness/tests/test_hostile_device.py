@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -151,11 +151,24 @@ MODES = [
     "frame-bad", "frame-none", "frame-huge", "frame-numbers", "frames-step", "completion-bad", "error-all",
     "result-bad", "honest",
 ]  # fmt: skip
+#: Modes that hostile_between.py has no like of: each has a run of its own in every check. So have a few that it has in the
+#: middle of a case, as an answer to `reset`. The others have one every night.
+OWN = ["errors-start", *(mode for mode in MODES if mode.startswith("hello-")), "probe-yes", "frames-early", "next-zero",
+       "next-huge", "error-all", "result-bad", "honest", "die", "flood", "nan"]  # fmt: skip
 #: Modes in which the suite waits more than it works: they are tried side by side.
 LATE = ["child", "hello-never", "kill-parent", "silent", "closed", "closed-in", "stop", "slow", "trickle", "fork"]
 TCP = ["flood", "flood-line", "nan", "deep", "half", "other-id", "hello-escape"]
 UNIX = ["flood-tiny", "flood-spaces", "utf8", "deeper", "twice", "die", "bool-id", "frames-step", "hello-nan", "http"]
 LATE_SERVED = [("tcp", "silent"), ("tcp", "slow"), ("tcp", "trickle"), ("unix", "closed")]
+#: Of these, what every check tries: the processes that a device leaves, the start, and one that falls silent on each way.
+LATE_SOON = [("exec", mode) for mode in ("child", "fork", "kill-parent", "hello-never")] + [("tcp", "silent"), ("unix", "closed")]
+SERVED_SOON = [("tcp", "flood"), ("tcp", "nan"), ("tcp", "hello-escape"), ("unix", "deeper"), ("unix", "die"),
+               ("unix", "hello-nan")]  # fmt: skip
+
+
+def nightly(values: tuple[str, ...], soon: bool) -> Any:
+    """A parameter that every check tries, or the night alone."""
+    return pytest.param(*values, marks=[] if soon else [pytest.mark.nightly])
 
 
 def marked(word: str) -> list[str]:
@@ -244,7 +257,7 @@ def over_exec(mode: str, tmp: Path) -> None:
     check(run(f"exec:{sys.executable} {device} {mode}", place), place)
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in LATE])
+@pytest.mark.parametrize("mode", [nightly((mode,), mode in OWN) for mode in MODES if mode not in LATE])
 def test_exec(mode: str, tmp_path: Path) -> None:
     over_exec(mode, tmp_path)
 
@@ -294,15 +307,17 @@ def over(way: str, mode: str, tmp: Path) -> None:
         over_socket(way, mode, tmp)
 
 
-@pytest.mark.parametrize("way, mode", [*(("tcp", m) for m in TCP), *(("unix", m) for m in UNIX)])
+@pytest.mark.parametrize(
+    "way, mode", [nightly(pair, pair in SERVED_SOON) for pair in [*(("tcp", m) for m in TCP), *(("unix", m) for m in UNIX)]]
+)
 def test_sockets(way: str, mode: str, tmp_path: Path) -> None:
     over_socket(way, mode, tmp_path)
 
 
-def test_two_jobs_end_whole(tmp_path: Path) -> None:
-    for mode in ("child", "fork", "errors", "flood"):
-        device, place = place_of(tmp_path / mode)
-        check(run(f"exec:{sys.executable} {device} {mode}", place, "--jobs", "2"), place)
+@pytest.mark.parametrize("mode", [nightly((mode,), mode in ("child", "errors")) for mode in ("child", "fork", "errors", "flood")])
+def test_two_jobs_end_whole(mode: str, tmp_path: Path) -> None:
+    device, place = place_of(tmp_path)
+    check(run(f"exec:{sys.executable} {device} {mode}", place, "--jobs", "2"), place)
 
 
 def test_the_budget_is_told(tmp_path: Path) -> None:
@@ -316,8 +331,10 @@ def test_the_budget_is_told(tmp_path: Path) -> None:
         assert words in done.stdout, (mode, done.stdout)
 
 
-BETWEEN = f"exec:{sys.executable} {Path(__file__).with_name('hostile_between.py')}"
+BETWEEN = f"exec:{sys.executable} -I -S {Path(__file__).with_name('hostile_between.py')}"
 VITCP = Path(__file__).parent / "independent_vitcp/endpoint.py"
+ENDPOINT = f"{FCVI} endpoint"
+FRAMES = "6.3,6.5,5.3.2"
 STREAMS = ",".join(f"TCP.{clause}.*/dut-server/*" for clause in ("2.2.2.1", "2.2.2.2.2", "3.1", "3.2.1"))
 
 
@@ -330,19 +347,19 @@ def every_second(results: list[dict[str, str]], kind: str) -> None:
         assert results[2 * at + 1]["verdict"] == "pass", (f"behind {mode}", results[2 * at + 1].get("reason"))
 
 
-def streams_that_no_device_may_send(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["tcp", pytest.param("tcp-whole", marks=pytest.mark.nightly)])
+def test_streams_that_no_device_may_send(kind: str, tmp_path: Path) -> None:
     """VI/TCP, over which a device sends notifications of its own."""
-    tmp_path.mkdir()
     (tmp_path / "standards").symlink_to(ROOT / "conformance/vitcp")
-    spec = f"{BETWEEN} tcp {tmp_path}/count {sys.executable} {VITCP}"
+    spec = f"{BETWEEN} {kind} {tmp_path}/count {sys.executable} {VITCP}"
     place = tmp_path / "r"
     done = run(spec, place, select=STREAMS, standards=str(tmp_path / "standards"))
-    every_second(harmless(done, place), "tcp")
+    every_second(harmless(done, place), kind)
 
 
-def a_provider_that_answers_what_it_likes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["api", pytest.param("api-whole", marks=pytest.mark.nightly)])
+def test_a_provider_that_answers_what_it_likes(kind: str, tmp_path: Path) -> None:
     """Calls alone: a device by its agent, over the example of a standard of calls with more variants of a case."""
-    tmp_path.mkdir()
     shutil.copytree(Path(__file__).parent / "calls_protocol", tmp_path / "standards")
     book = tmp_path / "standards/book.py"
     few = 'Variant(level[12:].lower(), {"level": level}) for level in LEVELS]'
@@ -350,20 +367,33 @@ def a_provider_that_answers_what_it_likes(tmp_path: Path) -> None:
     assert few in text
     book.write_text(text.replace(few, 'Variant(f"{n:02}", {"level": LEVELS[n % 3]}) for n in range(90)]'))
     place = tmp_path / "r"
-    agent = f"{BETWEEN} api {tmp_path}/count {os.environ.get('FCVI_AGENT', ROOT / 'build/fcvi-agent')}"
+    agent = f"{BETWEEN} {kind} {tmp_path}/count {os.environ.get('FCVI_AGENT', ROOT / 'build/fcvi-agent')}"
     done = run("api", place, "--agent", agent, select="Calls.1", standards=str(tmp_path / "standards"))
-    every_second(harmless(done, place), "api")
+    every_second(harmless(done, place), kind)
+
+
+def test_frames_that_no_device_may_send(tmp_path: Path) -> None:
+    """FC-VI, over which a device sends frames of its own and has a clock."""
+    place = tmp_path / "r"
+    spec = f"{BETWEEN} fc {tmp_path}/count {ENDPOINT}"
+    every_second(harmless(run(spec, place, select=FRAMES), place), "fc")
+
+
+def side_by_side(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    """Since they cost time and no work."""
+    with ThreadPoolExecutor(len(pairs)) as pool:
+        for done in [pool.submit(over, way, mode, tmp_path / f"{way}-{mode}") for way, mode in pairs]:
+            done.result()
 
 
 def test_devices_that_are_waited_for(tmp_path: Path) -> None:
-    """Side by side, since they cost time and no work."""
-    pairs = [*(("exec", mode) for mode in LATE), *LATE_SERVED]
-    with ThreadPoolExecutor(len(pairs) + 2) as pool:
-        tried = [pool.submit(many, tmp_path / many.__name__) for many in (streams_that_no_device_may_send,
-                                                                          a_provider_that_answers_what_it_likes)]  # fmt: skip
-        tried += [pool.submit(over, way, mode, tmp_path / f"{way}-{mode}") for way, mode in pairs]
-        for done in tried:
-            done.result()
+    side_by_side(LATE_SOON, tmp_path)
+
+
+@pytest.mark.nightly
+def test_more_devices_that_are_waited_for(tmp_path: Path) -> None:
+    """Those whose like is in hostile_between.py, and the other ways."""
+    side_by_side([pair for pair in [*(("exec", mode) for mode in LATE), *LATE_SERVED] if pair not in LATE_SOON], tmp_path)
 
 
 AGENT = r"""
