@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -52,6 +53,21 @@ def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300, real: bool = Fals
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     )
+
+
+@pytest.fixture(scope="session")
+def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report directory of `fcvi certify` on the reference port, as the command leaves it: whoever needs a whole run reads this
+    one, or a copy. The workers of one run of the tests share it; what the command printed stands beside it in ``printed``."""
+    own = tmp_path_factory.getbasetemp()
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "certified-reference"
+    with open(f"{place}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "printed").exists():
+            done = fcvi("certify", "--report", str(place / "r"))
+            assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
+            (place / "printed").write_text(done.stdout)
+    return place / "r"
 
 
 @pytest.fixture

@@ -151,8 +151,8 @@ def one(phase: str, number: signal.Signals, jobs: int, base: Path, key: Path) ->
     return found
 
 
-def play(jobs: int, base: Path, key: Path) -> list[dict[str, Any]]:
-    """Every phase and signal."""
+def play(jobs: int, base: Path, key: Path, points: int) -> list[dict[str, Any]]:
+    """Every phase and signal; where there are to be fewer points, each phase with the next signal."""
     process.adopt()
     register_all()
     plain, runner.select = runner.select, _few  # type: ignore[assignment]
@@ -160,8 +160,8 @@ def play(jobs: int, base: Path, key: Path) -> list[dict[str, Any]]:
     assert not cli.main(words) and not cli.main(["judge", "--quiet", str(base / "whole")])  # loads what there is
     runner.select = plain
     table = []
-    for phase in PHASES:
-        for number in SIGNALS:
+    for at, phase in enumerate(PHASES):
+        for number in SIGNALS if points > len(PHASES) else (SIGNALS[at % len(SIGNALS)],):
             place = base / f"{phase}-{number.name}".replace(" ", "-")
             place.mkdir()
             table.append({"phase": phase, "signal": number.name, **one(phase, number, jobs, place, key)})
@@ -169,4 +169,4 @@ def play(jobs: int, base: Path, key: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(play(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))))
+    print(json.dumps(play(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))))

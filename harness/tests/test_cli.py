@@ -137,17 +137,17 @@ def test_pics_select(tmp_path: Path) -> None:
     assert fcvi("run", "--pics", str(path)).returncode == 2  # nothing applies: no green result out of nothing
 
 
-def test_certify_leaves_every_file(tmp_path: Path) -> None:
-    done = fcvi("certify", "--report", str(tmp_path / "r"))
-    assert done.returncode == 0 and "0 fail" in done.stdout
-    data = json.loads((tmp_path / "r/report.json").read_text())
+def test_certify_leaves_every_file(certified_reference: Path) -> None:
+    place = certified_reference
+    assert "0 fail" in (place.parent / "printed").read_text()
+    data = json.loads((place / "report.json").read_text())
     jsonschema.validate(data, SCHEMA)
-    assert data["summary"]["pass"] == len(data["results"]) == len(list((tmp_path / "r").glob("*.pcapng")))
+    assert data["summary"]["pass"] == len(data["results"]) == len(list(place.glob("*.pcapng")))
     assert set(data["requirements"].values()) == {"pass"}
     assert {f for r in data["results"] for f in r["requirements"]} <= {r.id for r in load_requirements()}
-    suite = Tree.parse(tmp_path / "r/junit.xml").getroot().find("testsuite")
+    suite = Tree.parse(place / "junit.xml").getroot().find("testsuite")
     assert suite.get("tests") == str(len(data["results"])) and suite.get("failures") == "0"
-    tap = (tmp_path / "r/report.tap").read_text().splitlines()
+    tap = (place / "report.tap").read_text().splitlines()
     assert tap[1] == f"1..{len(data['results'])}" and len([t for t in tap if t.startswith("ok ")]) == len(data["results"])
 
 

@@ -120,17 +120,20 @@ def _key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_forty_points_at_which_a_run_is_killed(jobs: int, key: Path, tmp_path: Path) -> None:
-    """Nothing finished is lost, nothing looks green, and judge and --resume take what is left."""
+@pytest.mark.parametrize(
+    "jobs, points", [(2, 10), *(pytest.param(jobs, 40, marks=pytest.mark.nightly) for jobs in (1, 2))]
+)
+def test_points_at_which_a_run_is_killed(jobs: int, points: int, key: Path, tmp_path: Path) -> None:
+    """Each phase with one of the signals in turn, and each with every one in the night. Nothing finished is lost, nothing looks
+    green, and judge and --resume take what is left."""
     done = subprocess.run(
-        [sys.executable, "-m", "harness.tests.kill_points", str(jobs), str(tmp_path), str(key)], cwd=ROOT,
+        [sys.executable, "-m", "harness.tests.kill_points", str(jobs), str(tmp_path), str(key), str(points)], cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}/build/python:{ROOT}/harness:{ROOT}"}, capture_output=True, text=True,
         timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
-    assert len(table) == 40
+    assert len(table) == points
     for point in table:
         assert not _wrong(point), (point["phase"], point["signal"], _wrong(point), point)
 

@@ -52,10 +52,8 @@ def well(done: subprocess.CompletedProcess[str], *statuses: int, lines: int = 1)
 
 
 @pytest.fixture(name="report", scope="module")
-def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("whole") / "report"
-    well(fcvi("certify", "--quiet", "--report", place), 0)
-    return place
+def _report(certified_reference: Path) -> Path:
+    return certified_reference
 
 
 # ---- statuses ----

@@ -34,7 +34,6 @@ def keep_only_evidence(directory: Path) -> None:
 
 PART = ["--select", "5.3.2,C.5.7.2,C.5.9.*,D.*"]
 RUNS = {
-    "passes": ["--dut", "ref"],
     "processes": ["--dut", f"exec:{FCVI} endpoint", "--jobs", "2", "--seed", "7", *PART],
     "fails": ["--dut", f"{INDEPENDENT} --fault no-retry", *PART],
     "wrong-frames": ["--dut", f"{INDEPENDENT} --fault resp1-revision", *PART],
@@ -43,6 +42,17 @@ RUNS = {
     "dies": ["--dut", f"exec:sh -c '{FCVI} endpoint | sed -u 150q'", "--rpc-timeout", "2", "--select", "5.3.2,D.R1"],
     "nobody": ["--dut", "exec:false"],
 }
+
+
+def test_evidence_of_a_certification_gives_the_same_bytes_again(certified_reference: Path, tmp_path: Path) -> None:
+    """Every case of the reference port."""
+    shutil.copytree(certified_reference, tmp_path / "r")
+    jsonschema.validate(json.loads((tmp_path / "r/report.json").read_text()), SCHEMA)
+    before = contents(tmp_path / "r")
+    keep_only_evidence(tmp_path / "r")
+    again = fcvi("judge", str(tmp_path / "r"), timeout=300)
+    assert again.returncode == 0 and "was missing, written anew" in again.stderr
+    assert contents(tmp_path / "r") == before
 
 
 @pytest.mark.parametrize("name", RUNS)
