@@ -158,7 +158,7 @@ def _neither(t: Scenario, reason: int, code: int, requirement: str, tolerated: d
         accept_abts(t, both.own)
         t.settle()
     if reason == 0x22 and t.peek(["CONNECT_RQST"]) is not None:  # E53: one retry, or none
-        retry = expect_retry(t, both.own, t.r_a_tov_us)
+        retry = expect_retry(t, both.own)
         refuse_own(t, retry, CONNECT_REJECT)
         not_connected(t, retry, "FCVI-5.3.4-02")
     control_peer(t)

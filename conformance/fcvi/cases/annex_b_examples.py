@@ -102,7 +102,7 @@ def example_b323(t: Scenario) -> None:
     line = _figure_b1(t)
     line.fails("after a skipped Message")
     line.late(_LATE, "FCVI-8.4.2-f1", "by a frame for a VI in Error")
-    call = ask_to_disconnect(t, line.setup, t.ulp_timeout_us + t.pixit.late_us)
+    call = ask_to_disconnect(t, line.setup)
     if not line.setup.disconnected or t.peek(["DISCONNECT_RQST"]) is not None:  # else nothing is left to ask for (E151)
         rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
         check_disconnect_rqst(t, rqst, line.setup, abort=0, reasons=REASONS, handle=line.setup.tester_handle)

@@ -61,7 +61,7 @@ def frames_after_error(t: Scenario) -> None:
     line.good(1, 2)
     lose_message(line, 3)
     expect_error(t, line.setup, "FCVI-8.4.2-e", "after a lost Message")
-    t.until(lambda: any(vi == line.setup.vi for vi, _ in t.errors), t.pixit.late_us)
+    t.owed(lambda: any(vi == line.setup.vi for vi, _ in t.errors))
     t.require(any(vi == line.setup.vi for vi, _ in t.errors), "FCVI-8.4.2-e", "no VipErrorCallback for the Message Error",
               "none", "VIP_ERROR_CONN_LOST", erratum="E121")  # fmt: skip
     line.look()
@@ -90,7 +90,7 @@ def responses_after_error(t: Scenario) -> None:
     taken, region = originate(t, setup, 1, 64)
     answer(t, setup, taken)
     t.control("an answered Message completed")
-    t.until(lambda: any(c.queue == "send" and c.good for c in t.completions), t.ulp_timeout_us)
+    t.owed(lambda: any(c.queue == "send" and c.good for c in t.completions))
     t.completions.clear()
     taken, region = originate(t, setup, 2, 64)
     t.expect("ABTS", "FCVI-8.4.2-a", exchange=taken.exchange, within_us=t.r_a_tov_us + 2 * t.pixit.late_us, why="without response")

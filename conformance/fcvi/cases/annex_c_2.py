@@ -72,7 +72,7 @@ def late_frames(t: Scenario) -> None:
         control_setup(t)
         return
     lose_request(t, first)
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
+    retry = expect_retry(t, first)
     if t.params["when"] == "retry":
         late_answer_is_ignored(t, first, "FCVI-8.5.3-a")
         accept_request(t, retry)
@@ -109,7 +109,7 @@ def late_resp2(t: Scenario) -> None:
     start_accept(t, setup, conn)
     post_recv(t, setup.vi)
     assert setup.call is not None
-    t.finish(setup.call, "FCVI-8.5.2-c", within_us=3 * t.r_a_tov_us + t.pixit.late_us)
+    t.finish(setup.call, "FCVI-8.5.2-c", within_us=t.owed_us(3))
     check_state(t, setup.vi, "error", "FCVI-8.5.3-d", {"idle": "E61"})
     flushed(t, setup.vi, "FCVI-C-R6-b3")
     send_resp2(t, setup)

@@ -138,7 +138,7 @@ def server_sends_last(t: Scenario) -> None:
     assert setup.call is not None
     t.finish(setup.call, "FCVI-8.2-b1", returns="VIP_SUCCESS")
     if early == "VIP_SUCCESS":  # it goes out, or ends in error; a device may take its time for either
-        t.until(lambda: t.peek(["SEND_RQST"]) is not None or bool(_failed(t, setup)), t.ulp_timeout_us)
+        t.owed(lambda: t.peek(["SEND_RQST"]) is not None or bool(_failed(t, setup)))
     sent = t.peek(["SEND_RQST"])
     if sent is not None:
         t.require(

@@ -91,10 +91,10 @@ def retried_setup(t: Scenario) -> None:
     expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a", accept=end != "no-ba-acc")
     # rule C-3b: BA_ACC may be awaited for up to R_A_TOV before the retry
     if end == "no-ba-acc":
-        t.until(lambda: t.peek(["CONNECT_RQST", "LOGO", "PLOGI"]) is not None, t.r_a_tov_us + t.pixit.late_us)
+        t.owed(lambda: t.peek(["CONNECT_RQST", "LOGO", "PLOGI"]) is not None)
         if t.peek(["CONNECT_RQST"]) is None and t.peek(["LOGO", "PLOGI"]) is not None:
             raise Inconclusive("the DUT recovers the missing BA_ACC by a new login (FC-FS, rule C-3b), which ends the setup")
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
+    retry = expect_retry(t, first)
     if end in ("succeeds", "no-ba-acc"):
         accept_request(t, retry)
         send_resp3(t, retry)

@@ -142,9 +142,9 @@ def server_sends_after_resp3(t: Scenario) -> None:
     def ended() -> list[Completion]:
         return [c for c in t.completions if c.vi == setup.vi and c.queue == "send"]
 
-    t.until(lambda: refused or bool(ended()) or t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us)
+    t.owed(lambda: refused or bool(ended()) or t.peek(["SEND_RQST"]) is not None)
     if any(c.good for c in ended()):  # a Descriptor may complete before its frame is on the wire (VI-ARCH 2.5)
-        t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us)
+        t.owed(lambda: t.peek(["SEND_RQST"]) is not None)
     flushed = ended() if t.peek(["SEND_RQST"]) is None else []
     if flushed or refused:  # or flush it
         t.require(not any(c.good for c in flushed), "FCVI-5.9.3-03", "a Message completed that was never sent", "good", "an error")

@@ -59,7 +59,7 @@ def many_sequences(t: Scenario) -> None:
     for setup in setups:
         for _ in range(_PER_VI):
             post(t, setup.vi, "send", region)
-    t.until(lambda: bool(held), t.ulp_timeout_us)
+    t.owed(lambda: bool(held))
     t.wait(t.r_a_tov_us // 20)
     active = len({(e.ox_id, v.get("FC", "SEQ_ID")) for v, e in held})
     t.require(
@@ -69,7 +69,7 @@ def many_sequences(t: Scenario) -> None:
     t.require(active > 0, "FCVI-6.2.1-01", "no Message though Sends were posted", active, "some")
     names = t.tester.services.ports[t.tester.n_port_id]
     exchange = t.tester.send_els(els.ADISC, els.adisc(names, t.tester.n_port_id))
-    t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.r_a_tov_us // 10)
+    t.owed(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None)
     refused = t.peek(["LS_RJT"], exchange)  # outside a loop nothing asks for ADISC (7.7)
     t.require(refused is not None or t.peek(["LS_ACC"], exchange) is not None, "FCVI-4.1-03", "ADISC is not answered under load",
               "nothing", "LS_ACC")  # fmt: skip
@@ -78,7 +78,7 @@ def many_sequences(t: Scenario) -> None:
         answer = usual(view, of)
         assert answer is not None
         t.tester.send_frame(answer)
-    t.until(lambda: len(_messages(t)) == _POSTED, t.ulp_timeout_us)
+    t.owed(lambda: len(_messages(t)) == _POSTED)
     t.settle()
     come = _messages(t)
     for received in t.tester.inbox:

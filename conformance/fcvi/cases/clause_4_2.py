@@ -78,7 +78,7 @@ def unequal_attributes(t: Scenario) -> None:
     conn = finish_wait(t, wait)
     vi = create_vi(t)
     accept = t.start("VipConnectAccept", conn=conn, vi=vi)
-    t.until(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us // 4)
+    t.owed(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, 2)
     resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
     if resp1 is not None:
         t.equal(resp1, "CONN_STS", 1, "FCVI-4.2-39")

@@ -100,7 +100,7 @@ def _other_host(t: Scenario, wait: Call, host: str) -> Setup:
     """A request to that Host Address makes no connection; then a right one is accepted."""
     open_to_it = "E78" if host == _SECOND_OWN else None
     other = send_rqst(t, FCVI_REM_ADDR=net_address(host, discriminator_of(t)))
-    t.until(lambda: wait.done or t.peek(["CONNECT_RESP1"], other.exchange) is not None, t.ulp_timeout_us)
+    t.owed(lambda: wait.done or t.peek(["CONNECT_RESP1"], other.exchange) is not None)
     if not t.require(not wait.done, "FCVI-4.2-33", "VipConnectWait returned for another Host Address", host, "blocked",
                      erratum=open_to_it):  # fmt: skip
         start_accept(t, other, wait_from(t, wait))
@@ -190,8 +190,8 @@ def discriminator_too_long(t: Scenario) -> None:
     addresses = {"LocalAddr": dut_address(t), "RemoteAddr": tester_address(t)}
     address = addresses[str(t.params["whose"])]
     addresses[str(t.params["whose"])] = {**address, "discriminator": whole.hex()}
-    call = t.start("VipConnectRequest", vi=vi, Timeout=t.r_a_tov_us // 4, **addresses)
-    t.until(lambda: call.done, t.r_a_tov_us // 2)
+    call = t.start("VipConnectRequest", vi=vi, Timeout=t.r_a_tov_us // 2, **addresses)
+    t.owed(lambda: call.done, 2)
     t.require(t.peek(["CONNECT_RQST"]) is None, "FCVI-7.2-06", "FCVI_CONNECT_RQST with a Discriminator of 129 bytes",
               "CONNECT_RQST", "none")  # fmt: skip
     code = call.returned() if call.done else "nothing"
@@ -219,7 +219,7 @@ def same_discriminator_twice(t: Scenario) -> None:
     """Two VipConnectWait with the same LocalAddr take one request each, and both are connected."""
     waits = [start_wait(t), start_wait(t)]
     setups = [send_rqst(t), send_rqst(t)]
-    t.until(lambda: all(w.done for w in waits), t.r_a_tov_us // 4)
+    t.owed(lambda: all(w.done for w in waits), 2)
     t.require(all(w.done for w in waits), "FCVI-4.2-33", "a VipConnectWait did not return for its request",
               [w.done for w in waits], "both returned")  # fmt: skip
     conns = [finish_wait(t, wait) for wait in waits]

@@ -90,7 +90,7 @@ def each_operation(t: Scenario) -> None:
     elif op == "rdma-write":
         region = register(t, size + 64, write=True)
         deliver(t, setup, Message("rdma-write", 1, data, va=region.va + 32, region=region.handle))
-        t.until(lambda: memory(t, region, size, 32) == data, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, region, size, 32) == data)
         seen = memory(t, region)
         outside = seen[:32] + seen[32 + size :]
         t.require(set(outside) == {0xA5}, "FCVI-5.8.7-03", "bytes outside the range were written", outside[:40].hex(),

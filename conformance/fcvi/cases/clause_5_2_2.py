@@ -116,7 +116,7 @@ def completed(t: Scenario, setup: Setup, queue: str, size: int) -> None:
     def found() -> bool:
         return any(c.vi == setup.vi and c.queue == queue for c in t.completions)
 
-    t.until(found, t.ulp_timeout_us)
+    t.owed(found)
     done = [c for c in t.completions if c.vi == setup.vi and c.queue == queue]
     requirement = "FCVI-6.2.1-01"
     if not t.require(bool(done), requirement, f"the {queue} Descriptor did not complete", "nothing", "completion"):

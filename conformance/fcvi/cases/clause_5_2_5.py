@@ -75,7 +75,7 @@ def two_streams(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-5.2.5-01", length=size)
         seen = memory(t, buffer, size)
         t.require(seen == read, "FCVI-5.2.5-01", "the data read are not in the buffer", seen[:12].hex(), read[:12].hex())
-        t.until(lambda: memory(t, target) == written, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, target) == written)
         seen = memory(t, target)
         t.require(seen == written, "FCVI-5.2.5-01", "the data written are not in memory", seen[:12].hex(), written[:12].hex())
     expect_connected(t, setup, "FCVI-5.2.5-01", "with two streams")
@@ -140,7 +140,7 @@ def no_unreliable_read(t: Scenario) -> None:
     else:
         sent = prepare(t, setup, Message("rdma-read", 1, va=region.va, region=region.handle, total=64))
         transmit(t, sent.frames)
-        t.until(lambda: t.peek(["READ_RESP"]) is not None, t.r_a_tov_us // 4)
+        t.owed(lambda: t.peek(["READ_RESP"]) is not None)
         resp = t.peek(["READ_RESP"])
         if resp is not None:
             resp.taken = True

@@ -149,7 +149,7 @@ def lower_unanswered(t: Scenario) -> None:
     assert both.own.rqst is not None
     abts = t.expect("ABTS", "FCVI-8.5.3-a", exchange=both.own.exchange, within_us=2 * t.r_a_tov_us, why="after T3")
     t.tester.send_ba_acc(abts)
-    t.until(lambda: t.peek(["CONNECT_RQST", "CONNECT_RESP1"]) is not None, t.r_a_tov_us + t.pixit.late_us)
+    t.owed(lambda: t.peek(["CONNECT_RQST", "CONNECT_RESP1"]) is not None)
     answer = t.peek(["CONNECT_RESP1"], both.other.exchange)
     if answer is not None and not answer.dh("CONN_STS"):
         expect_peer_accept(t, both.other, "FCVI-5.3.4-02")
@@ -159,7 +159,7 @@ def lower_unanswered(t: Scenario) -> None:
         t.control("the request that was held connected the Peers")
         return
     t.tolerate("CONNECT_RESP1", "CONNECT_RESP3", "ABTS")
-    retry = expect_retry(t, both.own, t.r_a_tov_us + t.pixit.late_us)
+    retry = expect_retry(t, both.own)
     accept_own(t, retry)
     connected(t, retry, "FCVI-5.3.4-02")
     t.control("the retry connected the Peers")

@@ -60,7 +60,7 @@ def identifiers_again(t: Scenario) -> None:
         requirement = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
         if op == "send":
             expect_good(t, setup.vi, "recv", requirement, length=32)
-        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, region) == data)
         t.require(memory(t, region) == data, requirement, f"Message {number} was not delivered", "other bytes", "its data")
     t.control("five Messages with the same SEQ_ID and OX_ID were delivered")
 
@@ -152,7 +152,7 @@ def unacknowledged_sequence(t: Scenario) -> None:
 
     t.tester.acknowledge = acknowledge
     post(t, slow.vi, "send", register(t, 16))
-    t.until(lambda: bool(held), t.ulp_timeout_us)
+    t.owed(lambda: bool(held))
     if not held:
         t.fail("FCVI-5.2.1-09", "the Message was not sent", "nothing", "FCVI_SEND_RQST")
     seq_id = held[0][0].get("FC", "SEQ_ID")
@@ -166,7 +166,7 @@ def unacknowledged_sequence(t: Scenario) -> None:
     while number < _SEQ_IDS and not waits:
         number += 1
         post(t, busy.vi, "send", region)
-        t.until(lambda: _waiting(t, busy) or t.peek(["ABTS"]) is not None, t.ulp_timeout_us)
+        t.owed(lambda: _waiting(t, busy) or t.peek(["ABTS"]) is not None)
         waits = not _waiting(t, busy)
         if waits:
             break
@@ -174,7 +174,7 @@ def unacknowledged_sequence(t: Scenario) -> None:
         if t.now_us - since > t.pixit.e_d_tov_us // 2:
             break  # a slow device: the Sequence would be recovered soon
     t.control("Messages of another VI were acknowledged and completed")
-    t.until(lambda: t.peek(["ABTS"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: t.peek(["ABTS"]) is not None)
     abts = t.peek(["ABTS"])
     if abts is not None:
         abts.taken = True

@@ -94,7 +94,7 @@ def _refused_as_server(t: Scenario) -> Setup | str:
     conn = finish_wait(t, wait)
     setup.vi = create_vi(t)
     setup.call = call = t.start("VipConnectAccept", conn=conn, vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     if call.done and call.returned() != "VIP_SUCCESS":
         t.tolerate("CONNECT_RESP1", "CONNECT_RESP3")
         return call.returned()
@@ -259,7 +259,7 @@ def pipeline(t: Scenario) -> None:
     for number, data in enumerate(messages, 1):
         request = expect_send(t, setup, number, data, "FCVI-6.2.1-01")
         answer_send(t, setup, request)
-    t.until(lambda: sum(c.queue == "send" for c in t.completions) == total, t.ulp_timeout_us)
+    t.owed(lambda: sum(c.queue == "send" for c in t.completions) == total)
     done = sum(c.queue == "send" and c.good for c in t.completions)
     t.require(done == total, "FCVI-6.2.1-01", "not every Message completed", done, total)
     t.control("all Messages came once they were answered")

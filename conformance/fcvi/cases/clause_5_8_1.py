@@ -84,7 +84,7 @@ def not_enabled(t: Scenario) -> None:
     sent = prepare(t, setup, Message(op, 1, data, None, region.va, region.handle, total=32))
     transmit(t, sent.frames)
     kind, requirement = ("READ_RESP", "FCVI-T17-0") if op == "rdma-read" else ("WRITE_RESP", "FCVI-T17-1")
-    t.until(lambda: t.peek([kind], sent.exchange) is not None, t.r_a_tov_us // 2)
+    t.owed(lambda: t.peek([kind], sent.exchange) is not None)
     answer = t.peek([kind], sent.exchange)
     if answer is not None:
         answer.taken = True

@@ -65,7 +65,7 @@ def _good(t: Scenario, setup: Setup) -> None:
     elif t.params["op"] == "rdma-write":
         region, data = register(t, 32, write=True), t.rng.randbytes(32)
         deliver(t, setup, Message("rdma-write", 1, data, va=region.va, region=region.handle))
-        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, region) == data)
         t.require(memory(t, region) == data, "FCVI-6.4.1-02", "an RDMA Write was not placed", "other bytes", "its data")
     else:
         region = register(t, 32, read=True)
@@ -115,7 +115,7 @@ def protection_error(t: Scenario) -> None:
         t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
         _in_error(t, setup)
     else:
-        t.wait(t.r_a_tov_us // 10)
+        t.wait(t.owed_us())
     seen = memory(t, region, 48)  # of an operation that leaves the region a part may have been done
     t.require(seen == b"\xa5" * 48, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
     _reason_of_disconnect(t, setup, (0x41, 0x46, 0x47) if op == "rdma-read" else (0x41, 0x43, 0x46))
@@ -148,7 +148,7 @@ def _check_reason(t: Scenario, iu: Received, reasons: tuple[int, ...]) -> None:
 
 def _reason_of_disconnect(t: Scenario, setup: Setup, reasons: tuple[int, ...]) -> None:
     """VipDisconnect: the reason, which is optional, is one of these."""
-    call = ask_to_disconnect(t, setup, t.ulp_timeout_us, lambda rqst: _check_reason(t, rqst, reasons))
+    call = ask_to_disconnect(t, setup, lambda rqst: _check_reason(t, rqst, reasons))
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True

@@ -360,7 +360,7 @@ def _hears_write(t: Scenario, setup: Setup, number: int) -> None:
     data = t.rng.randbytes(_SIZE)
     target = register(t, _SIZE, write=True)
     deliver(t, setup, Message("rdma-write", number, data, None, target.va, target.handle))
-    t.until(lambda: memory(t, target) == data, t.ulp_timeout_us)
+    t.owed(lambda: memory(t, target) == data)
     _same(t, "FCVI-6.4.1-02", memory(t, target), data)
 
 

@@ -61,7 +61,7 @@ def _from_tester(t: Scenario, setup: Setup, op: str, number: int) -> None:
         return
     if op == "rdma-write":
         deliver(t, setup, Message(op, number, data, va=region.va, region=region.handle))
-        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, region) == data)
         t.require(memory(t, region) == data, "FCVI-4.2-13", f"RDMA Write {number} was not placed", "other bytes", "its data")
         return
     sent = prepare(t, setup, Message(op, number, va=region.va, region=region.handle, total=24))
@@ -171,7 +171,7 @@ def number_wraps(t: Scenario) -> None:
         buffer = register(t, 16)
         post(t, setup.vi, "recv", buffer)
         transmit(t, prepare(t, setup, Message("send", number, data)).frames)
-        t.until(lambda: any(c.queue == "recv" for c in t.completions), t.ulp_timeout_us)
+        t.owed(lambda: any(c.queue == "recv" for c in t.completions))
         good = [c for c in t.completions if c.queue == "recv" and c.good]
         t.completions.clear()
         if number == 1 and not lost and not good:

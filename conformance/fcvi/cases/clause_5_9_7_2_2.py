@@ -108,11 +108,11 @@ def refused_with_22h(t: Scenario) -> None:
     send_resp3(t, setup)
     assert setup.call is not None
     call = setup.call
-    t.until(lambda: call.done or t.peek(["CONNECT_RQST", "ABTS"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RQST", "ABTS"]) is not None)
     accept_abts(t, setup)
-    t.until(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None)
     if t.peek(["CONNECT_RQST"]) is not None:
-        retry = expect_retry(t, setup, t.r_a_tov_us)
+        retry = expect_retry(t, setup)
         accept_request(t, retry)
         send_resp3(t, retry)
         t.settle()
@@ -147,7 +147,7 @@ def provider_disconnects(t: Scenario) -> None:
     transmit(t, prepare(t, setup, Message("send", 1, t.rng.randbytes(20))).frames)
     transmit(t, prepare(t, setup, Message("send", 3, t.rng.randbytes(20))).frames)
     expect_error(t, setup, "FCVI-8.4.2-e", "though Message 2 is missing")
-    t.until(lambda: t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: t.peek(["DISCONNECT_RQST"]) is not None)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True

@@ -94,7 +94,7 @@ def _client_flags(t: Scenario) -> None:
     assert first.rqst is not None
     _flags(t, first.rqst, 0x01, "FCVI-5.9.4.4-03")
     lose_request(t, first)
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
+    retry = expect_retry(t, first)
     assert retry.rqst is not None
     _flags(t, retry.rqst, 0x01 | _RETRY_RQST, "FCVI-5.9.4.4-04")
     t.require(retry.connection_id != first.connection_id, "FCVI-5.9.10-03", "the retry has the FCVI_CONNECTION_ID of the first",

@@ -202,8 +202,7 @@ def refusing_ius(t: Scenario) -> None:
     if how == "reject":
         assert wait is not None
         t.call("VipConnectReject", conn=finish_wait(t, wait)).returned()
-    t.until(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None or (how == "handle" and returned(wait)),
-            t.r_a_tov_us + t.pixit.late_us)  # fmt: skip
+    t.owed(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None or (how == "handle" and returned(wait)))
     if how == "handle" and returned(wait):  # what the DUT does with it is not prescribed, so long as no connection results
         assert wait is not None
         _no_connection(t, setup, wait)
@@ -243,12 +242,12 @@ def _no_connection(t: Scenario, setup: Setup, wait: Call) -> None:
     """The application was handed the request: if it accepts, the DUT refuses, or no connection results (E12)."""
     vi = create_vi(t)
     accept = t.start("VipConnectAccept", conn=wait_from(t, wait), vi=vi)
-    t.until(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
+    t.owed(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
     if resp1 is not None:
         resp1.taken = True
         send_resp2(t, setup, handle=resp1.conn_int("FCVI_RESP_HANDLE"))
-        t.until(lambda: accept.done, t.r_a_tov_us + t.pixit.late_us)
+        t.owed(lambda: accept.done)
     t.tolerate("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RQST")
     state = state_of(t, vi)
     t.require(state != STATE["connected"], "FCVI-5.9.2-03", "a connection with FCVI_RQST_HANDLE FFFFFFFFh resulted", state,

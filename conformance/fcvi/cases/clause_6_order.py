@@ -61,7 +61,7 @@ def write_out_of_order(t: Scenario) -> None:
         transmit(t, [sent.frames[i] for i in t.params["order"]])
         if level_of(t) == RR:
             expect_response(t, setup, sent)
-        t.until(lambda: memory(t, target) == data, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, target) == data)
         seen = memory(t, target)
         t.require(seen == data, "FCVI-6.4.1-02", "the memory is not what the RDMA Write makes of it", seen[:12].hex(),
                   data[:12].hex())  # fmt: skip

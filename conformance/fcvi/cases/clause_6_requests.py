@@ -198,7 +198,7 @@ def read_with_immediate(t: Scenario) -> None:
     t.control("an RDMA Read without Immediate Data completed")
     va, handle = _remote(t)
     code = post(t, setup.vi, "rdma-read", register(t, 16), remote=(va, handle), immediate=0x01020304)
-    t.until(lambda: t.peek(["READ_RQST"]) is not None or bool(t.completions), t.r_a_tov_us // 2)
+    t.owed(lambda: t.peek(["READ_RQST"]) is not None or bool(t.completions))
     if t.peek(["READ_RQST"]) is None:
         t.step(f"the DUT did not take the Descriptor: VipPostSend returned {code}")
         return

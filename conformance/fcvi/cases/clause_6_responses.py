@@ -134,7 +134,7 @@ def dut_receives_writes(t: Scenario) -> None:
                       done.immediate, immediate)  # fmt: skip
             post(t, setup.vi, "recv", descriptor)
         wanted = b"\xa5" * _GUARD + data + b"\xa5" * _GUARD
-        t.until(lambda: memory(t, target) == wanted, t.ulp_timeout_us)
+        t.owed(lambda: memory(t, target) == wanted)
         seen = memory(t, target)
         t.require(seen == wanted, "FCVI-6.4.1-02", "the memory is not what the RDMA Write makes of it",
                   seen[_GUARD : _GUARD + 12].hex(), data[:12].hex())  # fmt: skip

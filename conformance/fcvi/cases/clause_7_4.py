@@ -223,7 +223,7 @@ def dut_is_asked(t: Scenario) -> None:
     reply = t.params["reply"]
     if reply is False:
         _ask(t, **t.params["fields"])
-        t.until(lambda: t.peek(_ACTIONS) is not None, t.r_a_tov_us // 4)
+        t.owed(lambda: t.peek(_ACTIONS) is not None)
         action = t.peek(_ACTIONS)
         if action is not None:  # steps 12 and 13 leave the answer to another ULP of the port, such as an IP stack (E125)
             action.taken = True
@@ -232,7 +232,7 @@ def dut_is_asked(t: Scenario) -> None:
                          erratum=None if "host" in t.params["fields"] else "E125")  # fmt: skip
     elif reply is None:
         _ask(t, **t.params["fields"])
-        t.wait(t.r_a_tov_us // 10)
+        t.wait(t.owed_us())  # a late FARP-REPLY is not taken for that of the next FARP-REQ
         t.log.append(f"{len(taken(t, 'FARP_REPLY'))} FARP-REPLY; the standard leaves it open (E36)")
     asked = _ask(t)
     answer = t.expect("FARP_REPLY", "FCVI-7.5-16", why="to a FARP-REQ that matches")

@@ -61,7 +61,7 @@ def name_server(t: Scenario) -> None:
         t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, "FCVI-7.4-01", "though the Name Server knows nobody")
         t.tester.services.directory[UNKNOWN_HOST] = [t.tester.n_port_id]
         vi, call = request_unknown(t)
-    t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    t.owed(lambda: t.peek(["CONNECT_RQST"]) is not None)
     queries = [q for q in taken(t, "CT") if q.part("CT", "CT_Command") == codes.CT_COMMAND.GID_IPP]
     t.require(bool(queries), "FCVI-7.4-06", "the Name Server was not asked", f"{count(t, 'FARP_REQ')} FARP-REQ", "GID_IPP")
     for query in queries:

@@ -62,7 +62,7 @@ def connect_as(t: Scenario) -> Setup:
 
 def ended(t: Scenario, vi: int, requirement: str) -> None:
     """The connection is over without Disconnect IUs: Error and VIP_ERROR_CONN_LOST; Idle is tolerated (E86)."""
-    t.until(lambda: t.call("VipQueryVi", vi=vi).text("State") != STATE["connected"], t.pixit.late_us)
+    t.owed(lambda: t.call("VipQueryVi", vi=vi).text("State") != STATE["connected"])
     check_state(t, vi, "error", requirement, {"idle": "E86"})
     if t.call("VipQueryVi", vi=vi).text("State") == "VIP_STATE_ERROR":
         connection_lost(t, vi, "FCVI-C.5.9.1-02")
@@ -276,7 +276,7 @@ def id_after_logout(t: Scenario) -> None:
     failed = send_rqst(t)
     start_accept(t, failed, finish_wait(t, wait))
     assert failed.call is not None
-    t.finish(failed.call, "FCVI-8.5.2-c", within_us=3 * t.r_a_tov_us + t.pixit.late_us)
+    t.finish(failed.call, "FCVI-8.5.2-c", within_us=t.owed_us(3))
     if t.params["by"] == "dut":
         t.link_event("logo")
         t.expect("LOGO", "FCVI-7.7.1-05", why="when the DUT is told to log out")

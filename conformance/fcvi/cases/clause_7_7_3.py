@@ -220,7 +220,7 @@ def logged_out(t: Scenario, ports: set[int], requirement: str) -> None:
     def to() -> set[int]:
         return {r.fc("D_ID") for r in t.tester.inbox if r.kind == "LOGO"}
 
-    t.until(lambda: ports <= to(), t.ulp_timeout_us)
+    t.owed(lambda: ports <= to())
     missing = sorted(ports - to())
     t.require(not missing, requirement, "no LOGO to each logged-in port", ", ".join(f"{p:06X}h" for p in sorted(to())),
               ", ".join(f"{p:06X}h" for p in sorted(ports)))  # fmt: skip

@@ -153,7 +153,7 @@ def remote_change(t: Scenario) -> None:
     services.directory = {host: [new] for host in names["host"]}
     exchange = t.tester.send_els(els.RSCN, els.rscn([old]), {"S_ID": els.FABRIC_CONTROLLER})
     if not registered:
-        t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.r_a_tov_us // 2)
+        t.owed(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None)
         t.tolerate("LS_ACC", "LS_RJT")
         answer = t.peek(["LS_ACC", "LS_RJT"], exchange)
     else:

@@ -82,7 +82,7 @@ def sequence_error(t: Scenario) -> None:
         dh = {"FCVI_HANDLE": UNASSIGNED, "FCVI_CONNECTION_ID": first.connection_id}
         send_with_gap(t, "CONNECT_RESP1", first.exchange, dh, connect_payload(t, "CONNECT_RESP1", first.tester_handle), lost)
         abts = t.expect(
-            "ABTS", "FCVI-8.5.2-a", exchange=first.exchange, within_us=t.r_a_tov_us + t.pixit.late_us,
+            "ABTS", "FCVI-8.5.2-a", exchange=first.exchange,
             why="after a Sequence error, at the latest at T3",
         )  # fmt: skip
         t.require(
@@ -90,7 +90,7 @@ def sequence_error(t: Scenario) -> None:
             "CONNECT_RESP2", "none",
         )  # fmt: skip
         t.tester.send_ba_acc(abts)
-        retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
+        retry = expect_retry(t, first)
         accept_request(t, retry)
         send_resp3(t, retry)
         t.settle()

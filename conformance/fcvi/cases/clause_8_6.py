@@ -62,8 +62,7 @@ def damaged_response(t: Scenario) -> None:
     rqst.exchange.tester_cnt += 1
     t.tester.send_frame(frame)
     t.settle()
-    limit = t.r_a_tov_us + t.pixit.late_us
-    t.until(lambda: call.done or t.peek(["ABTS"], rqst.exchange) is not None, limit)
+    t.owed(lambda: call.done or t.peek(["ABTS"], rqst.exchange) is not None)
     if not t.require(
         not call.done or call.result().get("return") != "VIP_SUCCESS", "FCVI-8.6.2-a",
         "a FCVI_DISCONNECT_RESP with a Sequence error was taken", "VIP_SUCCESS", "an error",
@@ -72,7 +71,7 @@ def damaged_response(t: Scenario) -> None:
         check_state(t, setup.vi, "idle", "FCVI-8.2-d2")
         control_setup(t)
         return
-    abts = t.expect("ABTS", "FCVI-8.6.3-a1", exchange=rqst.exchange, within_us=limit, why="after the Sequence error")
+    abts = t.expect("ABTS", "FCVI-8.6.3-a1", exchange=rqst.exchange, why="after the Sequence error")
     t.tester.send_ba_acc(abts)
     t.settle()
     t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
@@ -103,7 +102,7 @@ def damaged_request(t: Scenario) -> None:
     dh = {"FCVI_HANDLE": setup.dut_handle, "VI_APP_DISCON": 1}
     exchange = t.tester.open_exchange()
     t.send("DISCONNECT_RQST", exchange, dh, fc=_LATER)
-    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.r_a_tov_us + t.pixit.late_us)
+    t.owed(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None)
     answer = t.peek(["DISCONNECT_RESP"], exchange)
     if answer is not None:
         answer.taken = True

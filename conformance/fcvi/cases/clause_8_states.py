@@ -60,7 +60,7 @@ def disconnect_in_state(t: Scenario) -> None:
     if state == "idle":
         vi = create_vi(t)
         call = t.start("VipDisconnect", vi=vi)
-        t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+        t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
         rqst = t.peek(["DISCONNECT_RQST"])
         if rqst is not None:
             rqst.taken = True
@@ -86,18 +86,18 @@ def _from_pending(t: Scenario) -> None:
     setup = start_request(t)
     check_state(t, setup.vi, "pending", "FCVI-8.2-a2")
     call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True
         t.equal(rqst, "CONN_SETUP_ABORT", 1, "FCVI-6.12.2-06")
         send_disconnect_resp(t, rqst, setup.dut_handle)
     t.tolerate("ABTS")
-    t.until(lambda: call.done or t.peek(["ABTS"]) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["ABTS"]) is not None)
     accept_abts(t, setup)  # the DUT may hold the call back until its setup Exchange has ended
     t.finish(call, "FCVI-8.1-04", returns="VIP_SUCCESS")
     check_state(t, setup.vi, "idle", "FCVI-8.1-03")
-    t.until(lambda: t.peek(["ABTS"]) is not None, t.r_a_tov_us + t.pixit.late_us)
+    t.owed(lambda: t.peek(["ABTS"]) is not None)
     accept_abts(t, setup)
     t.params = {**t.params, "role": CLIENT}
     open_connection(t)
@@ -135,7 +135,7 @@ def error_stays(t: Scenario) -> None:
         t.equal(rqst, "VI_APP_DISCON", 0, "FCVI-8.1-02")
         send_disconnect_resp(t, rqst, line.setup.dut_handle)
     t.completions.clear()
-    call = ask_to_disconnect(t, line.setup, t.ulp_timeout_us)
+    call = ask_to_disconnect(t, line.setup)
     asked = t.peek(["DISCONNECT_RQST"])
     if asked is not None:
         asked.taken = True

@@ -189,7 +189,7 @@ def _hear_write(t: Scenario, setup: Setup, number: int) -> None:
     _heard(t, setup, prepare(t, setup, Message("rdma-write", number, data, immediate, target.va, target.handle)))
     if immediate is not None:
         _told(t, setup)
-    t.until(lambda: memory(t, target) == data, t.ulp_timeout_us)
+    t.owed(lambda: memory(t, target) == data)
     same(t, memory(t, target), data, "FCVI-6.4.1-02")
 
 

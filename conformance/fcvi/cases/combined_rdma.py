@@ -129,7 +129,7 @@ def _written(t: Scenario, setup: Setup, data: bytes) -> None:
         done = expect_good(t, setup.vi, "recv", "FCVI-6.4.1-02")
         t.require(done.immediate == immediate, "FCVI-5.9.7.1-01", "wrong Immediate Data in the receive Descriptor",
                   done.immediate, immediate)  # fmt: skip
-    t.until(lambda: memory(t, target, len(data), before) == data, t.ulp_timeout_us)
+    t.owed(lambda: memory(t, target, len(data), before) == data)
     _only_there(t, target, data, "FCVI-6.4.1-02")
 
 

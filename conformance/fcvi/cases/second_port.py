@@ -95,7 +95,7 @@ def peers(t: Scenario) -> None:
     if order != "far-first":
         call_peer_request(t, ends.vi)
     if order == "dut-first":
-        t.wait(t.r_a_tov_us // 10)
+        t.owed(lambda: any(iu.kind == "CONNECT_RQST" for iu in t.tester.inbox))
     ends.call("VipConnectPeerRequest", vi=ends.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
     if order == "far-first":
         t.wait(t.r_a_tov_us // 10)
@@ -137,7 +137,7 @@ def lost_iu(t: Scenario) -> None:
     t.tester.link.drop("dut" if sends else "tester", lost)
     own, other = ends.setup()
     if lost in ("CONNECT_RQST", "CONNECT_RESP1"):
-        ends.settled(own, other, within_us=3 * t.r_a_tov_us + t.pixit.late_us)
+        ends.settled(own, other, answers=3)
         aborted = any(kind_of(frame) == "ABTS" for _, _, frame in t.crossed("tester"))
         if own.done and own.returned() != "VIP_SUCCESS" and aborted:
             raise Inconclusive("the DUT may have ended the setup when the far side aborted its Exchange (8.5.3 d, E153)")
@@ -154,7 +154,7 @@ def lost_iu(t: Scenario) -> None:
             check_state(t, ends.vi, "connected", "FCVI-8.2-b1")
             ends.call("VipDisconnect", vi=ends.second_vi)
             check_state(t, ends.vi, "error", "FCVI-8.2-d3")
-    t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", within_us=3 * t.r_a_tov_us)
+    t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", within_us=t.owed_us(3))
     ends.call("VipDisconnect", vi=ends.second_vi)
     t.wait(2 * t.r_a_tov_us)
     check_state(t, ends.vi, "idle", "FCVI-8.2-e1")
@@ -194,7 +194,7 @@ def disconnects(t: Scenario) -> None:
             other = ends.second.start("VipDisconnect", vi=ends.second_vi)
         t.finish(t.start("VipDisconnect", vi=ends.vi), "FCVI-8.1-03", returns="VIP_SUCCESS")
         if order == "both":  # the far side is free again once the DUT has answered it, within FCVI_ULP_TIMEOUT (8.3)
-            t.until(lambda: other.done, t.r_a_tov_us + t.pixit.late_us)
+            t.owed(lambda: other.done)
         t.wait(t.r_a_tov_us // 10)
         check_state(t, ends.vi, "idle", "FCVI-8.2-d2" if order == "dut-first" else "FCVI-8.2-e1")
         if order == "dut-first":

@@ -184,7 +184,7 @@ def check_state(
 ) -> None:
     """VipQueryVi reports this state; tolerated maps other states to the errata that allow them.
 
-    No clause says what comes first, an IU or the state that goes with it: the state has a timer's tolerance to follow.
+    No clause says what comes first, an IU or the state that goes with it: the state has the time of an answer to follow (E123).
     """
     shown: list[str] = []
 
@@ -195,7 +195,7 @@ def check_state(
         shown[:] = [call.text("State")]
         return shown[0] == STATE[state]
 
-    if t.until(reached, t.pixit.late_us):
+    if t.owed(reached):
         return
     seen = shown[0]
     erratum = next((e for s, e in (tolerated or {}).items() if STATE[s] == seen), None)
@@ -204,7 +204,7 @@ def check_state(
 
 def connection_lost(t: Scenario, vi: int, requirement: str) -> None:
     """VipErrorCallback with VIP_ERROR_CONN_LOST was raised for the VI."""
-    t.until(lambda: (vi, "VIP_ERROR_CONN_LOST") in t.errors, t.pixit.late_us)
+    t.owed(lambda: (vi, "VIP_ERROR_CONN_LOST") in t.errors)
     t.require(
         (vi, "VIP_ERROR_CONN_LOST") in t.errors, requirement, "no VipErrorCallback with VIP_ERROR_CONN_LOST",
         [code for v, code in t.errors if v == vi] or "no callback", "VIP_ERROR_CONN_LOST",
@@ -349,7 +349,7 @@ def originated(t: Scenario, vi: int, call: Call, rqst: Received) -> Setup:
     )  # fmt: skip
 
 
-def expect_retry(t: Scenario, first: Setup, within_us: int) -> Setup:
+def expect_retry(t: Scenario, first: Setup, within_us: Optional[int] = None) -> Setup:
     """The one retry: new Exchange, new FCVI_CONNECTION_ID, same FCVI_RQST_HANDLE, RETRY one (8.5.4 a)."""
     rqst = t.expect("CONNECT_RQST", "FCVI-8.5.4-01", within_us=within_us, why="as the retry")
     check_connect_rqst(t, rqst, retry=1, mode=first.mode)
@@ -435,7 +435,7 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
     assert setup.rqst is not None
     late = t.now_us - setup.rqst.time_us > t.pixit.early_us
     wanted = ["CONNECT_RESP2", "ABTS"] if late else ["CONNECT_RESP2"]
-    t.until(lambda: t.peek(wanted, setup.exchange) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    t.owed(lambda: t.peek(wanted, setup.exchange) is not None)
     first = t.peek(wanted, setup.exchange)
     if first is not None and first.kind == "ABTS" and first.time_us >= setup.rqst.time_us + t.ulp_timeout_us - t.pixit.early_us:
         raise Inconclusive("the DUT's FCVI_ULP_TIMEOUT for FCVI_CONNECT_RESP3 ended the setup before its FCVI_CONNECT_RESP2")
@@ -585,7 +585,7 @@ def accept_retry(t: Scenario, first: Setup, retry: Setup) -> Received:
     """
     call = first.call
     assert call is not None
-    t.until(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None, t.ulp_timeout_us + t.pixit.late_us)
+    t.owed(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], retry.exchange)
     if resp1 is not None and resp1.dh("CONN_STS") and call.done and call.returned() != "VIP_SUCCESS":
         raise Inconclusive("the DUT ended the setup when its first Exchange was aborted, and refused the retry")
@@ -751,7 +751,7 @@ def _of_provider(t: Scenario) -> Optional[Received]:
 
 
 def ask_to_disconnect(
-    t: Scenario, setup: Setup, within_us: int, look: Callable[[Received], None] = lambda rqst: None
+    t: Scenario, setup: Setup, look: Callable[[Received], None] = lambda rqst: None
 ) -> Call:
     """VipDisconnect on the DUT, until it returns or its FCVI_DISCONNECT_RQST is here.
 
@@ -761,7 +761,7 @@ def ask_to_disconnect(
     if in_error:
         _answer_provider(t, setup, look)
     call = t.start("VipDisconnect", vi=setup.vi)
-    while t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, within_us):
+    while t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None):
         rqst = _of_provider(t) if in_error else None
         if rqst is None:
             break
@@ -781,7 +781,7 @@ def disconnect_and_answer(
 
     Where the provider has disconnected a VI in Error by itself, VipDisconnect may find nothing left to ask for (E151).
     """  # fmt: skip
-    call = ask_to_disconnect(t, setup, t.ulp_timeout_us + t.pixit.late_us)
+    call = ask_to_disconnect(t, setup)
     if setup.disconnected and t.peek(["DISCONNECT_RQST"]) is None:
         t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
         check_state(t, setup.vi, "idle", "FCVI-8.2-e1")
@@ -798,7 +798,7 @@ def disconnect_and_answer(
 
 def disconnect_unanswered(t: Scenario, setup: Setup) -> None:
     """VipDisconnect on the DUT, never answered: ABTS, VIP_NOT_REACHABLE and Error (8.6.3 a, C.5.7.2)."""
-    call = ask_to_disconnect(t, setup, t.ulp_timeout_us + t.pixit.late_us)
+    call = ask_to_disconnect(t, setup)
     if setup.disconnected and call.done:
         t.step("the provider had disconnected before: VipDisconnect had nothing left to ask for (E151)")
         return

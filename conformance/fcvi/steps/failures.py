@@ -18,6 +18,6 @@ def lose_request_and_retry(t: Scenario) -> tuple[Setup, Setup]:
     """A VipConnectRequest of the DUT whose CONNECT_RQST is lost, and then its one retry too (8.5.4 a)."""
     first = start_request(t)
     lose_request(t, first)
-    retry = expect_retry(t, first, t.r_a_tov_us + t.pixit.late_us)
+    retry = expect_retry(t, first)
     lose_request(t, retry)
     return first, retry

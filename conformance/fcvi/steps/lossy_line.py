@@ -83,7 +83,7 @@ class Line:
 
     def arrived(self, numbers: Sequence[int], within_us: Optional[int] = None) -> bool:
         """Whether these Messages are delivered within the time."""
-        limit = self.t.ulp_timeout_us if within_us is None else within_us
+        limit = self.t.owed_us() if within_us is None else within_us
         return self.t.until(lambda: set(numbers) <= set(self.look()), limit)
 
     def expect(self, numbers: Sequence[int], requirement: str, within_us: Optional[int] = None) -> None:

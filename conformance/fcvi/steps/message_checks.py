@@ -69,7 +69,7 @@ def take_request(t: Scenario, setup: Setup, message: Message, within_us: Optiona
     while True:
         on = ius[0].exchange if ius else None
         requirement = f"FCVI-{_CLAUSE[message.op]}.1-01"
-        limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
+        limit = t.owed_us() if within_us is None else within_us
         t.until(lambda: t.peek([message.iu], on) is not None or _foreign(t, message) is not None, limit)
         if t.peek([message.iu], on) is None and (frame := _foreign(t, message)) is not None:
             seen_type = f"{frame.header('TYPE'):02X}h"

@@ -131,7 +131,7 @@ def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_u
 
 def expect_connected(t: Scenario, setup: Setup, requirement: str, why: str, erratum: Optional[str] = None) -> None:
     """The VI is still Connected."""
-    t.until(lambda: state_of(t, setup.vi) == STATE["connected"], t.pixit.late_us)
+    t.owed(lambda: state_of(t, setup.vi) == STATE["connected"])
     seen = state_of(t, setup.vi)
     t.require(seen == STATE["connected"], requirement, f"the VI left Connected {why}", seen, STATE["connected"],
               erratum=erratum)  # fmt: skip
@@ -191,7 +191,7 @@ def next_completion(
     def first() -> Optional[Completion]:
         return next((c for c in t.completions if c.vi == vi and c.queue == queue), None)
 
-    limit = t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
+    limit = t.owed_us() if within_us is None else within_us
     t.until(lambda: first() is not None, limit)
     found = first()
     if found is None:

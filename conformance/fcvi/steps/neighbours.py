@@ -70,7 +70,7 @@ def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
     """The tester's PLOGI, of which the answer has come. A DUT that is busy may say so, and is asked again (FC-FS)."""
     for _ in range(_PATIENCE):
         exchange = t.tester.send_els(els.PLOGI, body, port=port)
-        t.until(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None, t.ulp_timeout_us)
+        t.owed(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None)
         refusal = t.peek(["LS_RJT"], exchange)
         if refusal is None or refusal.part("LS_RJT", "LS_Reason") != _LOGICAL_BUSY:
             break

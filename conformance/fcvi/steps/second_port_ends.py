@@ -38,7 +38,7 @@ class Ends:
     def disconnect_second(self) -> None:
         """VipDisconnect on the second port; the DUT has its time to answer (8.3)."""
         call = self.call("VipDisconnect", vi=self.second_vi)
-        self.t.until(lambda: call.done, self.t.r_a_tov_us)
+        self.t.owed(lambda: call.done)
 
     def setup(self) -> tuple[Call, Call]:
         """Both calls of a Client-Server setup: the DUT's, which has its role of the variant, and the far side's."""
@@ -47,7 +47,7 @@ class Ends:
         if t.params["role"] == CLIENT:
             wait = self.call("VipConnectWait", LocalAddr=other, Timeout=None)
             call = t.start("VipConnectRequest", vi=self.vi, LocalAddr=own, RemoteAddr=other, Timeout=None)
-            t.until(lambda: wait.done or call.done, 3 * t.r_a_tov_us)
+            t.owed(lambda: wait.done or call.done, 3)
             if not wait.done and self._answered_in_class_3():
                 raise Inconclusive("the far side answers FARP in class 3 alone: a device of class 2 need not take its answer")
             if not wait.done:
@@ -55,7 +55,7 @@ class Ends:
             return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.second_vi)
         wait = t.start("VipConnectWait", LocalAddr=own, Timeout=None)
         request = self.call("VipConnectRequest", vi=self.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)
-        t.finish(wait, "FCVI-4.2-33", within_us=3 * t.r_a_tov_us, returns="VIP_SUCCESS")
+        t.finish(wait, "FCVI-4.2-33", within_us=t.owed_us(3), returns="VIP_SUCCESS")
         return t.start("VipConnectAccept", conn=wait.integer("conn"), vi=self.vi), request
 
     def _answered_in_class_3(self) -> bool:
@@ -81,14 +81,13 @@ class Ends:
             if seen is not None:
                 self.t.require(seen == required[name], "FCVI-6.9.3-06", f"{name} in RemoteViAttribs", seen, required[name])
 
-    def settled(self, *calls: Call, within_us: Optional[int] = None) -> None:
+    def settled(self, *calls: Call, answers: int = 2) -> None:
         """Wait for these calls. A far side that lost its patience with a slow DUT leaves nothing to judge.
 
         Each answer of the DUT may take its time; the far side's FCVI_ULP_TIMEOUT counts them together (8.3, E123).
         """
         t, trace = self.t, self.t.tester.trace
-        limit = 2 * t.ulp_timeout_us + t.pixit.late_us if within_us is None else within_us
-        t.until(lambda: all(call.done for call in calls), limit)
+        t.owed(lambda: all(call.done for call in calls), answers)
         aborts = [number - 1 for number, _, frame in t.crossed("tester", self.since) if kind_of(frame) == "ABTS"]
         if not aborts:
             return
@@ -105,7 +104,7 @@ class Ends:
     def both_connected(self, other: Call) -> None:
         """The far side's call succeeded as well, and both VIs are Connected."""
         t = self.t
-        t.until(lambda: other.done, t.r_a_tov_us)
+        t.owed(lambda: other.done)
         code = other.returned() if other.done else "still blocked"
         t.require(code == "VIP_SUCCESS", "FCVI-8.2-b1", f"{other.method} of the far side", code, "VIP_SUCCESS")
         check_state(t, self.vi, "connected", "FCVI-8.2-b1")
@@ -195,7 +194,7 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         asked = [iu for iu in t.tester.inbox if iu.kind == "READ_RQST" and iu.last.edition]
         if any(not iu.dh("VI_RMT_TOT_LEN") for iu in asked):
             raise Inconclusive("the DUT gives no length with an RDMA Read (R04): the far side gives it nothing")
-    t.until(complete, t.r_a_tov_us)  # as long as a response is awaited (8.3), in however many frames it comes
+    t.owed(complete)  # as long as a response is awaited (8.3), in however many frames it comes
     for far, queue in ((here, "send"), *(((there, "recv"),) if op == "send" else ())):
         done = _done(ends, far, queue)
         where = "far side" if far else "DUT"
@@ -204,7 +203,7 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         if done is not None:
             (ends.second.completions if far else t.completions).remove(done)
     where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
-    t.until(lambda: _read(ends, *where_it_ends) == data, t.ulp_timeout_us)  # a Write may complete before it arrives
+    t.owed(lambda: _read(ends, *where_it_ends) == data)  # a Write may complete before it arrives
     seen = _read(ends, *where_it_ends)
     at = next((n for n, (a, b) in enumerate(zip(seen, data)) if a != b), 0)
     _agree(t, since, seen == data, seen[at : at + 24].hex(), f"bytes of the {op} from byte {at} on", data[at : at + 24].hex())

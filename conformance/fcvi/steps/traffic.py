@@ -62,7 +62,7 @@ def send_message(t: Scenario, setup: Setup, number: int, data: bytes, port: Opti
 
 def delivered(t: Scenario, buffer: Buffer, data: bytes, requirement: str) -> bool:
     """The receive Descriptor of the buffer completed and the bytes are there."""
-    t.until(lambda: _completion(t, buffer.vi, "recv") is not None, t.ulp_timeout_us)
+    t.owed(lambda: _completion(t, buffer.vi, "recv") is not None)
     done = _completion(t, buffer.vi, "recv")
     if not t.require(
         done is not None and done.good, requirement, "the Message was not delivered", done or "nothing", "delivered"
@@ -116,7 +116,7 @@ def both_ways(t: Scenario, setup: Setup, requirement: str, number: int = 1) -> N
     post_send(t, setup.vi, data)
     send = expect_send(t, setup, number, data, requirement)
     answer_send(t, setup, send)
-    t.until(lambda: _completion(t, setup.vi, "send") is not None, t.ulp_timeout_us)
+    t.owed(lambda: _completion(t, setup.vi, "send") is not None)
     done = _completion(t, setup.vi, "send")
     if done is None:
         t.report(requirement, "the send Descriptor did not complete", "nothing", "completion")
@@ -126,7 +126,7 @@ def both_ways(t: Scenario, setup: Setup, requirement: str, number: int = 1) -> N
 
 def flushed(t: Scenario, vi: int, requirement: str) -> None:
     """The receive Descriptor that was posted completed as flushed."""
-    t.until(lambda: _completion(t, vi, "recv") is not None, t.pixit.late_us)
+    t.owed(lambda: _completion(t, vi, "recv") is not None)
     done = _completion(t, vi, "recv")
     t.require(
         done is not None and FLUSHED in done.status, requirement, "the posted receive Descriptor was not flushed",

@@ -51,8 +51,8 @@ def t1(world: World) -> str:
     """T1: VIP_TIMEOUT, and the VI is Idle (8.2 b)."""
     t, slot = world.t, world.slot
     assert slot.call is not None
-    t.finish(slot.call, "FCVI-8.2-b2", within_us=t.r_a_tov_us, returns="VIP_TIMEOUT")
-    t.expect_now(slot.call.started_us + t.r_a_tov_us // 2, "FCVI-8.2-b2", "the return of VipConnectRequest")
+    t.finish(slot.call, "FCVI-8.2-b2", returns="VIP_TIMEOUT")
+    t.expect_return(slot.call, t.r_a_tov_us // 2, "FCVI-8.2-b2")
     steps.check_state(t, slot.vi, "idle", "FCVI-8.2-b2")
     return "given-up"
 
@@ -147,7 +147,7 @@ def t3(world: World) -> str:
         t.finish(setup.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
         steps.check_state(t, slot.vi, "error", "FCVI-8.5.3-a1")
         return "error-setup"
-    slot.setup = steps.expect_retry(t, setup, t.r_a_tov_us + t.pixit.late_us)
+    slot.setup = steps.expect_retry(t, setup)
     steps.check_state(t, slot.vi, "pending", "FCVI-8.5.3-a2a")
     return "requesting"
 
@@ -156,7 +156,7 @@ def leave(world: World) -> str:
     """VipDisconnect while Pending: the setup is aborted by a Disconnect or by ABTS, and the VI is Idle."""
     t, slot = world.t, world.slot
     call = world.start("VipDisconnect", OVER, vi=slot.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:
         rqst.taken = True

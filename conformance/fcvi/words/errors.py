@@ -16,7 +16,7 @@ def _over(world: World) -> str:
     slot, t = world.slot, world.t
     slot.buffers.clear()
     slot.offered = False
-    came_back = t.until(lambda: world.pending(slot.vi) == 0, t.r_a_tov_us)
+    came_back = t.owed(lambda: world.pending(slot.vi) == 0)
     t.completions.clear()
     world.rename(slot)
     return "idle" if came_back else "unknown"
@@ -36,7 +36,7 @@ def vipdisc(world: World) -> str:
         slot.farewell = None
         return _over(world)
     call = world.start("VipDisconnect", OVER, vi=slot.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
     asked = t.peek(["DISCONNECT_RQST"])
     if asked is not None:
         asked.taken = True
@@ -73,7 +73,7 @@ def vipdisc_anywhere(world: World) -> str:
         return vipdisc(world)
     t, slot = world.t, world.slot
     call = world.start("VipDisconnect", OVER, vi=slot.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:  # E76
         rqst.taken = True
@@ -94,7 +94,7 @@ def disc(world: World) -> str:
     ius.check_header(t, resp)
     ius.check_status(t, resp)
     steps.check_state(t, slot.vi, "error", "FCVI-8.2-d3")
-    t.until(lambda: (slot.vi, "VIP_ERROR_CONN_LOST") in t.errors[before:], t.pixit.late_us)
+    t.owed(lambda: (slot.vi, "VIP_ERROR_CONN_LOST") in t.errors[before:])
     steps.connection_lost(t, slot.vi, "FCVI-D.2-02")
     slot.buffers.clear()
     return "error"

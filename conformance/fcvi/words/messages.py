@@ -105,7 +105,7 @@ def _originate(world: World, op: str, length: int, immediate: Optional[int] = No
     message = Message(
         op, slot.taken, b"" if read else data, immediate, va if remote else 0, handle if remote else 0, length if read else None
     )
-    taken = take_request(t, setup, message, within_us=t.r_a_tov_us)
+    taken = take_request(t, setup, message)
     if read:
         respond_with(t, setup, taken, data, Cut(frame=400))
     elif steps.answered(t, op):
@@ -164,7 +164,7 @@ def write(world: World) -> str:
     region, data = _target(world, "rdma-write", length)
     slot.sent += 1
     steps.deliver(t, slot.setup, Message("rdma-write", slot.sent, data, None, region.va, region.handle))
-    t.until(lambda: steps.memory(t, region, length) == data, t.r_a_tov_us // 2)
+    t.owed(lambda: steps.memory(t, region, length) == data)
     seen = steps.memory(t, region, length)
     t.require(seen == data, "FCVI-6.4.1-01", "other bytes were written", seen[:16].hex(), data[:16].hex())
     return "connected"

@@ -79,5 +79,5 @@ def t3(world: World) -> str:
     setup = slot.setup
     assert setup is not None and setup.rqst is not None
     steps.expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
-    slot.setup = steps.expect_retry(t, setup, t.r_a_tov_us + t.pixit.late_us)
+    slot.setup = steps.expect_retry(t, setup)
     return "peering"

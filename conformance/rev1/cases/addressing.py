@@ -109,7 +109,7 @@ def _foreign(t: Scenario) -> None:
         remote[2:4] = int(t.params["cut"]).to_bytes(2, "big")
     t.tolerate("CONNECT_RESP1")
     asked = send_rqst(t, VI_REM_ADDR=bytes(remote))
-    t.until(lambda: wait.done, t.ulp_timeout_us // 4)
+    t.owed(lambda: wait.done)
     row = "REV1-7.1-01" if "asked_host" in t.params else "REV1-7.1-03"
     t.require(not wait.done, row, "a request for another address met VipConnectWait", "a connection request", "none")
     resp1 = t.peek(["CONNECT_RESP1"], asked.exchange)
@@ -182,7 +182,7 @@ def _ask(t: Scenario, differs: Any) -> str:
     else:
         fields["VIP_QOS"] = bytes([1 if differs == "precedence" else int(differs)]) + bytes(15)
     setup = send_rqst(t, VI_LOC_ATTRS=attributes(t, **fields))
-    t.until(lambda: wait.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us // 4)
+    t.owed(lambda: wait.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     row = "REV1-4.2-02" if isinstance(differs, str) else "REV1-B-03"
     t.checked.add(row)
     early = t.peek(["CONNECT_RESP1"], setup.exchange)
@@ -194,18 +194,18 @@ def _ask(t: Scenario, differs: Any) -> str:
     conn = finish_wait(t, wait)
     vi = create_vi(t)
     call = t.start("VipConnectAccept", conn=conn, vi=vi)
-    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
     if resp1 is not None and not resp1.dh("CONN_ERR"):
         return _accepted(t, setup, resp1, call, vi, differs, row)
     if resp1 is not None:
         _refusal_at_the_accept(t, setup, resp1, row)
-    t.until(lambda: call.done, t.ulp_timeout_us)
+    t.owed(lambda: call.done)
     code = call.returned() if call.done else "still blocked"
     t.require(code != "VIP_SUCCESS", row, "VipConnectAccept with other attributes", code, "an error")
     if resp1 is None:
         t.call("VipConnectReject", conn=conn)
-        t.until(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
+        t.owed(lambda: t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     left = t.peek(["CONNECT_RESP1"], setup.exchange)
     if left is not None:  # the request had stayed (R16, E77)
         left.taken = True
@@ -252,7 +252,7 @@ def _accepted(t: Scenario, setup: Setup, resp1: Received, call: Any, vi: int, di
         t.report(row, f"a request with another {differs} is accepted", str(resp1), "no acceptance", at=resp1, erratum="R29")
     setup.vi, setup.call, setup.dut_handle = vi, call, resp1.conn_int("VI_RQST_HANDLE")
     send_resp2(t, setup)
-    t.until(lambda: bool(call.done), t.ulp_timeout_us)
+    t.owed(lambda: bool(call.done))
     return "accepted"
 
 

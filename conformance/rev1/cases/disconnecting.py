@@ -71,7 +71,7 @@ def _by_tester(t: Scenario, setup: Setup) -> None:
     connection_lost(t, setup.vi, "REV1-5.3.5-01")
     check_state(t, setup.vi, "error", "FCVI-8.2-d3")
     call = t.start("VipDisconnect", vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
     rqst = t.peek(["DISCONNECT_RQST"])
     if rqst is not None:  # whether one is sent for a Connection that the other side has ended is left open (R38)
         rqst.taken = True
@@ -97,7 +97,7 @@ def _unknown(t: Scenario, setup: Setup) -> None:
     unknown = next(h for h in range(0x5EED, 0x5EFF) if h != setup.dut_handle)
     for handle in (unknown, UNASSIGNED):
         exchange = send_disconnect(t, handle, VI_MSG_ID=0)
-        t.until(lambda e=exchange: t.peek(["DISCONNECT_RESP"], e) is not None, t.ulp_timeout_us // 4)  # type: ignore[misc]
+        t.owed(lambda e=exchange: t.peek(["DISCONNECT_RESP"], e) is not None)  # type: ignore[misc]
         resp = t.peek(["DISCONNECT_RESP"], exchange)
         if resp is None:  # silence is one answer, CONN_ERR with a reason another (R07)
             continue
@@ -114,7 +114,7 @@ def _twice(t: Scenario, setup: Setup) -> None:
     first = send_disconnect(t, setup.dut_handle)
     expect_disconnect_resp(t, setup, first, setup.sent)
     second = send_disconnect(t, setup.dut_handle, VI_MSG_ID=setup.sent)
-    t.until(lambda: t.peek(["DISCONNECT_RESP"], second) is not None, t.ulp_timeout_us // 4)
+    t.owed(lambda: t.peek(["DISCONNECT_RESP"], second) is not None)
     if t.peek(["DISCONNECT_RESP"], second) is not None:
         expect_disconnect_resp(t, setup, second, setup.sent, known=False)
     untouched(t, other, "REV1-5.7.4-02", "after a second Disconnect of the same Connection")
@@ -126,7 +126,7 @@ def _provider(t: Scenario, setup: Setup) -> None:
     setup.sent += 1
     t.tolerate("SEND_RESP", "ABTS")
     transmit(t, build(t, setup, pattern(20)))
-    t.until(lambda: t.peek(["DISCONNECT_RQST"]) is not None, 2 * t.ulp_timeout_us)
+    t.owed(lambda: t.peek(["DISCONNECT_RQST"]) is not None, 2)
     rqst = t.peek(["DISCONNECT_RQST"])
     t.checked.add("REV1-5.7.2-05")
     if rqst is None:

@@ -114,7 +114,7 @@ def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
 def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
     """FCVI_READ_RESP with RESP_ERR; a provider that ends the Connection at Reliable Delivery has nothing more to answer."""
     kinds = ["READ_RESP", "DISCONNECT_RQST"] if level_of(t) == RD else ["READ_RESP"]
-    t.until(lambda: t.peek(kinds) is not None, t.ulp_timeout_us)
+    t.owed(lambda: t.peek(kinds) is not None)
     early = t.peek(["DISCONNECT_RQST"])
     if early is not None and t.peek(["READ_RESP"], sent.exchange) is None:
         return
@@ -153,7 +153,7 @@ def _no_descriptor(t: Scenario, setup: Setup) -> None:
 
 def _broken(t: Scenario, setup: Setup, requirement: str, why: str) -> None:
     """The VI is in Error; when it goes there is the implementation's (clause 8)."""
-    t.until(lambda: state_of(t, setup.vi) == STATE["error"], patience(t))
+    t.owed(lambda: state_of(t, setup.vi) == STATE["error"])
     seen = state_of(t, setup.vi)
     t.require(seen == STATE["error"], requirement, f"the state of the VI {why}", seen, STATE["error"])
 
@@ -221,7 +221,7 @@ def _dropped_or_in_error(t: Scenario, setup: Setup, row: str, regions: tuple[Reg
     """One completion at least may be good: that of the next Message, with all of its bytes."""
     wanted = pattern(80, 9)
     for region in regions:
-        done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 4)
+        done = until_completed(t, setup.vi, "recv")
         if done is None:
             break
         if done.good:

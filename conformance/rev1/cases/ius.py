@@ -179,7 +179,7 @@ def of_another_edition(t: Scenario) -> None:
         post(t, setup.vi, "recv", region)
         for frame in _of_2007(t, setup, data):
             t.tester.send_frame(frame, "an IU of 2007")
-        done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 4)
+        done = until_completed(t, setup.vi, "recv")
         good = done is not None and done.good
         t.require(not good, "REV1-5.1-10", "an IU of 2007 completed a receive Descriptor", "a completion", "none")
     else:
@@ -205,7 +205,7 @@ def _bad_request(t: Scenario) -> None:
         length = int(t.params.get("length", len(body)))
         t.send("CONNECT_RQST", exchange, {"VI_HANDLE": UNASSIGNED, "VI_FLAGS": 1}, body.ljust(length, b"\0")[:length])
     setup = Setup("dut-server", -1, exchange, handle)
-    t.until(lambda: wait.done, t.ulp_timeout_us // 4)
+    t.owed(lambda: wait.done)
     t.checked.add("REV1-6.7-08")
     if wait.done and wait.returned() == "VIP_SUCCESS":
         _taken_all_the_same(t, setup, wait)
@@ -219,7 +219,7 @@ def _taken_all_the_same(t: Scenario, setup: Setup, wait: Call) -> None:
     """The DUT made a request of it: then a connection is the other reading of R27."""
     vi = create_vi(t)
     call = t.start("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
-    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
     if resp1 is not None and not resp1.dh("CONN_ERR"):
         t.report("REV1-6.7-08", "a request with another payload is accepted", str(resp1), "no acceptance", erratum="R27")
@@ -293,7 +293,7 @@ def _dut_streams(t: Scenario, setup: Setup) -> None:
         originate(t, setup, data)
     first = take(t, setup, "send", datas[0])
     t.checked.add("REV1-5.1-03")
-    if not t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us // 10):
+    if not t.owed(lambda: t.peek(["SEND_RQST"]) is not None):
         t.report("REV1-5.1-03", "the DUT sends one Message at a time", "nothing behind the first", "a stream", erratum="R25")
     respond(t, setup, first)
     second = take(t, setup, "send", datas[1])

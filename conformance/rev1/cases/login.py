@@ -50,7 +50,7 @@ def _log_out(t: Scenario, by: str) -> int:
     """The frame that ends the login: the DUT's LOGO, or its LS_ACC to the tester's."""
     if by == "dut":
         t.link_event("logo")
-        if not t.until(lambda: t.peek(["LOGO"]) is not None, t.ulp_timeout_us // 4):
+        if not t.owed(lambda: t.peek(["LOGO"]) is not None):
             raise Inconclusive("the control plane of the DUT makes no logout")
         logo = t.peek(["LOGO"])
         assert logo is not None

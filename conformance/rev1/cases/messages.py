@@ -81,7 +81,7 @@ def _bit_0(t: Scenario, setup: Setup) -> None:
     post(t, setup.vi, "recv", register(t, 32))
     t.tolerate("SEND_RESP", "ABTS")
     transmit(t, build(t, setup, pattern(20), VI_FLAGS=1))
-    done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 4)
+    done = until_completed(t, setup.vi, "recv")
     if done is not None and done.good:
         t.require(done.immediate is None, "REV1-5.7.2-03", "Immediate Data by bit 0", done.immediate, None)
 
@@ -139,7 +139,7 @@ def _lost(t: Scenario, setup: Setup) -> None:
     setup.sent += 1
     t.tolerate("SEND_RESP", "ABTS")
     transmit(t, build(t, setup, pattern(20, 9)))
-    done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 2)
+    done = until_completed(t, setup.vi, "recv")
     good = done is not None and done.good
     if level_of(t) != UD:
         t.require(not good, "FCVI-8.4.1-01", "a Message behind a lost one is delivered at a reliable level", "a completion", "none")
@@ -159,7 +159,7 @@ def _wrap(t: Scenario, setup: Setup) -> None:
         region = register(t, 32)
         post(t, setup.vi, "recv", region)
         transmit(t, build(t, setup, pattern(20, number & 0xFF), number=number))
-        done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 4)
+        done = until_completed(t, setup.vi, "recv")
         good = done is not None and done.good
         if at == 0:
             t.require(good, "FCVI-6.2.1-01", "the first Message was not delivered", "nothing", "a completion")

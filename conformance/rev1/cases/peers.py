@@ -184,7 +184,7 @@ def crossing(t: Scenario) -> None:
     t.checked.update(("REV1-5.3.4-04", "REV1-5.3.4-05"))
     t.require(not t.errors, "REV1-5.3.4-05", "VipErrorCallback though one setup completed", t.errors, "none")
     exchange_a_send(t, setup)
-    t.until(lambda: _given_up(t), t.ulp_timeout_us + t.pixit.late_us)
+    t.owed(lambda: _given_up(t))
     if _given_up(t):
         raise Inconclusive("the provider of the DUT ended the Connection by itself, which nothing forbids (R41)")
     check_state(t, setup.vi, "connected", "REV1-5.3.4-05")
@@ -249,7 +249,7 @@ def _equal(t: Rev1Scenario) -> None:
     """Equal Host Addresses on two ports: both refuse. A device that takes its own address for itself sends no request."""
     vi = create_vi(t)
     call_peer_request(t, vi, None)
-    t.until(lambda: t.peek(["CONNECT_RQST"]) is not None, t.ulp_timeout_us // 10)
+    t.owed(lambda: t.peek(["CONNECT_RQST"]) is not None)
     rqst = t.peek(["CONNECT_RQST"])
     if rqst is None:
         raise Inconclusive("the DUT takes its own Host Address for itself: no request crosses")

@@ -96,7 +96,7 @@ def _late(t: Scenario) -> None:
     t.checked.add("REV1-5.7.6-06")
     if t.peek(["ABTS"], setup.exchange) is None:
         send_resp1(t, setup)
-    took = t.until(lambda: t.peek(["CONNECT_RESP2", "ABTS"], setup.exchange) is not None, patience(t))
+    took = t.owed(lambda: t.peek(["CONNECT_RESP2", "ABTS"], setup.exchange) is not None)
     t.require(took, "REV1-5.7.6-06", "the Exchange of a request that has timed out does not end", "nothing", "RESP2 or ABTS")
     end = t.peek(["CONNECT_RESP2", "ABTS"], setup.exchange)
     if end is None:

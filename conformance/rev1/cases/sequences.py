@@ -86,7 +86,7 @@ def _both_ways(t: Scenario, setup: Setup, op: str, data: bytes) -> None:
         if answered(t):
             resp = expect_response(t, setup, sent)
             _responder_counts(t, resp, len(sent.frames))
-        t.until(lambda: memory(t, region) == data, t.ulp_timeout_us // 4)
+        t.owed(lambda: memory(t, region) == data)
         t.require(memory(t, region) == data, "REV1-5.6.6-02", "an RDMA Write was not placed", memory(t, region)[:8].hex(),
                   data[:8].hex())
 

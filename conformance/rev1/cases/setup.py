@@ -67,7 +67,7 @@ def client(t: Scenario) -> None:
     post(t, setup.vi, "recv", region)
     first = build(t, setup, pattern(40))
     transmit(t, first)
-    done = until_completed(t, setup.vi, "recv", t.ulp_timeout_us // 2)
+    done = until_completed(t, setup.vi, "recv")
     t.require(done is not None and done.good, "REV1-6.7-06", "a Message with VI_RQST_HANDLE did not arrive",
               "nothing" if done is None else sorted(done.status), "a completion")  # fmt: skip
     if answered(t):
@@ -174,7 +174,7 @@ def _reserved_mode(t: Scenario) -> None:
     wait = start_wait(t)
     t.tolerate("CONNECT_RESP1", "DISCONNECT_RESP")
     setup = send_rqst(t, mode)
-    t.until(lambda: wait.done, t.ulp_timeout_us // 4)
+    t.owed(lambda: wait.done)
     if not (wait.done and wait.returned() == "VIP_SUCCESS"):
         t.discard("CONNECT_RESP1", "DISCONNECT_RESP")
         good = send_rqst(t)  # the call that waits is there yet
@@ -183,7 +183,7 @@ def _reserved_mode(t: Scenario) -> None:
         return
     setup.vi = create_vi(t)
     call = t.start("VipConnectAccept", conn=wait.integer("conn"), vi=setup.vi)
-    t.until(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, t.ulp_timeout_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], setup.exchange)
     if resp1 is not None and not resp1.dh("CONN_ERR"):
         t.report("REV1-5.7.2-06", f"a request with mode {mode:02X}h is accepted", str(resp1), "no acceptance", erratum="R27")
@@ -193,7 +193,7 @@ def _reserved_disconnect(t: Scenario) -> None:
     setup = connect_server(t)
     t.tolerate("DISCONNECT_RESP")  # which may take its time
     exchange = send_disconnect(t, setup.dut_handle, int(t.params["mode"]))
-    t.until(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None, t.ulp_timeout_us // 4)
+    t.owed(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None)
     if t.peek(["DISCONNECT_RESP"], exchange) is not None:
         expect_disconnect_resp(t, setup, exchange, setup.sent)
 

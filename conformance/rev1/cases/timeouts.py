@@ -61,7 +61,7 @@ def no_answer(t: Scenario) -> None:
         _judge_time(t, abts, started, row)
     if call is not None:  # a client may try once more by itself: the draft has no rule against it
         waiting = call
-        t.until(lambda: waiting.done, patience(t))
+        t.owed(lambda: waiting.done)
         _judge_return(t, waiting, what)
     t.wait(t.ulp_timeout_us // 10)
     t.tolerate("DISCONNECT_RQST", "CONNECT_RQST", "SEND_RQST", "WRITE_RQST", "READ_RQST")
@@ -74,7 +74,7 @@ def _still_waits(t: Scenario, what: str, exchange: Exchange, call: Optional[Call
     """Whose call has succeeded, and who sends no ABTS either, does not wait for the answer at all."""
     if call is None or what != "disconnect" or not call.done:
         return
-    came = t.until(lambda: t.peek(["ABTS"], exchange) is not None, patience(t))
+    came = t.owed(lambda: t.peek(["ABTS"], exchange) is not None)
     t.require(came, "REV1-8-01", f"{call.method} returned {call.returned()} without an answer, and no ABTS came", "nothing",
               "a wait of FCVI_ULP_TIMEOUT")  # fmt: skip
 

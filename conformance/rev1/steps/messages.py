@@ -128,7 +128,7 @@ def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immedia
 
 def written(t: Scenario, region: Region, data: bytes, offset: int = 0) -> bool:
     """Wait for the bytes of an RDMA Write."""
-    return t.until(lambda: memory(t, region, len(data), offset) == data, t.ulp_timeout_us // 4)
+    return t.owed(lambda: memory(t, region, len(data), offset) == data)
 
 
 def take_read(t: Scenario, sent: Sent, length: int, requirement: str = "FCVI-6.7.1-02") -> list[Received]:
@@ -397,9 +397,9 @@ def completed(t: Scenario, vi: int, queue: str = "recv") -> Optional[Completion]
     return found
 
 
-def until_completed(t: Scenario, vi: int, queue: str, within_us: int) -> Optional[Completion]:
+def until_completed(t: Scenario, vi: int, queue: str) -> Optional[Completion]:
     """Wait for a completion of this queue; None when there is none."""
-    t.until(lambda: any(c.vi == vi and c.queue == queue for c in t.completions), within_us)
+    t.owed(lambda: any(c.vi == vi and c.queue == queue for c in t.completions))
     return completed(t, vi, queue)
 
 

@@ -207,7 +207,7 @@ def refused(t: Scenario) -> None:
     t.require(call.returned() == wanted, "VITCP-4.1-04" if how != "silence" else row, f"VipConnectRequest after {how}",
               call.returned(), wanted)
     if how == "silence":
-        t.expect_now(start + _SHORT_US, row, "VIP_TIMEOUT")
+        t.expect_return(call, _SHORT_US, row)
     check_state(t, vi, IDLE, row)
     t.expect_end(stream, row, why=f"after {how}")
     t.wait(2 * t.nop_bound_us)

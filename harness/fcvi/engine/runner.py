@@ -153,7 +153,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         return
     unused = scenario.unused()
     if unused:
-        result.verdict, result.reason = Verdict.ERROR, unused
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, f"stimulus not provokable: {unused}"
     elif not scenario.controls:
         result.verdict = Verdict.ERROR
         result.reason = "the case has no positive control: this is a defect of the suite"

@@ -22,6 +22,7 @@ from .words import as_json
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.
 FAILING_LEVELS = frozenset({"shall"})
 _ENDS_A_PROCESS = frozenset(("agent.restart", "agent.exit"))
+_CALL = 2  # answers: so many a call may take part in (E123)
 _TICKS_PER_R_A_TOV = 20  # steps of the clock for a DUT that does not tell when its next timer fires
 
 
@@ -74,6 +75,8 @@ class Scenario:
         self.vis: list[int] = []  # that the case has created and not destroyed
         #: What the suite itself takes of the device's time; None: in virtual time it takes none.
         self.own = OwnPart(pixit.early_us, pixit.late_us) if dut.clock == "real" else None
+        self._reported: list[Completion | tuple[Optional[int], str]] = []  # all of these in their order
+        self.held: list[tuple[int, int]] = []  # from when to when the case did nothing but wait for a call that does not block
         self.doubt = ""  # why a breach that was found need not be the device's, in words
         self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
         self._under_way: list[Call] = []  # calls of whose answers the engine has not taken note
@@ -129,6 +132,18 @@ class Scenario:
                 return False
             self._advance(self._step(deadline))
         return True
+
+    def owed(self, holds: Callable[[], bool], answers: int = 1) -> bool:
+        """Let time pass until what the DUT owes has come; whether it has.
+
+        This is the one rule of how long the suite waits for something. An answer may take FCVI_ULP_TIMEOUT, a call that takes part in
+        one attempt two answers (FC-VI: 8.3, E123). ``until`` and ``wait`` are for time in which the DUT owes nothing.
+        """
+        return self.until(holds, self.owed_us(answers))
+
+    def owed_us(self, answers: int = 1) -> int:
+        """How long the DUT may take for so many answers, one after the other."""
+        return answers * self.ulp_timeout_us + self.pixit.late_us
 
     def _step(self, deadline: int) -> int:
         now = self.dut.now_us
@@ -188,6 +203,7 @@ class Scenario:
     def _take_in(self, note: Notification) -> None:
         if note.method == "completion":
             self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
+            self._reported.append(self.completions[-1])
             self.log.append(Told(note.time_us, "completion", note.params))
         elif note.method == "error":
             code = note.params.get("code")
@@ -195,9 +211,11 @@ class Scenario:
             if not isinstance(code, str) or not (vi is None or is_number(vi)):
                 raise DutError(f"error notification broke the DUT protocol: {as_json(note.params, 120)}")
             self.errors.append((vi, code))
+            self._reported.append((vi, code))
             self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
         elif note.method == "state":
             self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
+            self._reported.append(self.states[-1])
             self.log.append(Told(note.time_us, "state", note.params))
         elif note.method == "stranger":
             self._met(note)
@@ -210,6 +228,14 @@ class Scenario:
         self.log.append(f"{note.time_us} us: the stranger {station} has spoken, {count} times so far; the suite does not hear it")
         if note.params.get("as_device") and not note.params.get("device_heard"):
             self.doubt = f"{station} speaks as the device, which has not spoken from its own address (peer-mac={station}?)"
+
+    def reported_before(self, completion: Completion) -> list[str]:
+        """The states and callbacks of its VI that the control plane reported before this completion.
+
+        Order is known within one plane only: what a frame says may be older or newer than what a notification says (E121).
+        """
+        place = next(n for n, one in enumerate(self._reported) if one is completion)
+        return [said[1] for said in self._reported[:place] if not isinstance(said, Completion) and said[0] == completion.vi]
 
     # ---- judging ----
 
@@ -269,9 +295,15 @@ class Scenario:
         """The frame came at this time, within the PIXIT's tolerances."""
         self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received)
 
-    def expect_now(self, nominal_us: int, requirement: str, what: str) -> None:
-        """What was just waited for (a call's return) happened at this time, within the tolerances."""
-        self._timed(self.now_us, self.now_us, nominal_us, requirement, what, None)
+    def expect_return(self, call: Call, after_us: int, requirement: str) -> None:
+        """A call that returned by now did so no sooner than so long after it began.
+
+        How much later is the control plane's business: nothing bounds it but the time of a call (E123).
+        """
+        self.checked.add(requirement)
+        took = self.now_us - call.started_us
+        if took < after_us - self.pixit.early_us:
+            self._timed(self.now_us, self.now_us, call.started_us + after_us, requirement, f"the return of {call.method}", None)
 
     def _timed(
         self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Seen]
@@ -353,10 +385,10 @@ class Scenario:
     ) -> str:
         """Wait for a blocked call and give its VIPL return code; checks it when returns is given.
 
-        Unless the case says within_us the DUT has twice FCVI_ULP_TIMEOUT, the longest that one attempt may take (FC-VI: 8.3).
+        Unless the case says within_us the DUT has the time of a call (see owed).
         """
         self.checked.add(requirement)
-        limit = 2 * self.ulp_timeout_us + self.pixit.late_us if within_us is None else within_us
+        limit = self.owed_us(_CALL) if within_us is None else within_us
         if not self.until(lambda: call.done, limit):
             self.fail(requirement, f"{call.method} did not return", "still blocked", f"within {limit} us")
         code = call.returned()
@@ -367,10 +399,17 @@ class Scenario:
         return code
 
     def call(self, method: str, **params: Any) -> Call:
-        """A VIPL call that does not block. One that gives no answer broke the DUT protocol."""
-        call = self.start(method, **params)
-        if not call.done and not self._until(lambda: call.done, self.now_us + self.r_a_tov_us // 2):
-            raise DutError(f"{method} does not block, yet was not answered")
+        """A VIPL call that does not block. One that gives no answer in the time of a call broke the DUT protocol."""
+        call, since = self.start(method, **params), self.now_us
+        came = call.done or self._until(lambda: call.done, self.now_us + self.owed_us(_CALL))
+        if self.now_us > since:
+            self.held.append((since, self.now_us))
+        if not came:
+            limit = self.owed_us(_CALL)
+            raise DutError(
+                f"{method} does not block, yet was not answered within {limit} us, twice R_A_TOV and the tolerance (E123): "
+                "for an adapter that needs longer raise --r-a-tov"
+            )
         return call
 
     # ---- the end ----
