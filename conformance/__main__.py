@@ -12,7 +12,7 @@ from . import NoStandard, register_all
 def main() -> int:
     """Run one command; returns its exit status."""
     try:
-        return run(standards=lambda: register_all(sys.argv[1:]))
+        return run(standards=register_all)
     except NoStandard as error:
         print(f"fcvi: {error}", file=sys.stderr)
         return 2

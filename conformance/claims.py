@@ -12,6 +12,7 @@ import types
 from typing import Any, Iterable, Iterator, Mapping
 
 from fcvi.attach import attach
+from fcvi.engine.target import parse
 from fcvi.engine.case import CaseInfo
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.catalogue import load_catalogue, load_decided_by
@@ -23,7 +24,7 @@ _OURS = "conformance.fcvi."
 
 def checked_in_a_run(cases: Iterable[CaseInfo], spec: str = "ref") -> dict[str, set[str]]:
     """What the checks of each case named when every variant ran against this device, by case id."""
-    dut, pixit, levels = attach(spec), pixit_for("virtual"), load_catalogue().levels
+    dut, pixit, levels = attach(parse(spec)), pixit_for("virtual"), load_catalogue().levels
     found: dict[str, set[str]] = {}
     try:
         for case in cases:

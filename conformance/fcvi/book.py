@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fcvi.engine.pixit import Pixit
     from fcvi.engine.review import PicsRule
     from fcvi.engine.scenario import Scenario
+    from fcvi.engine.target import Target
 
 
 def _cases() -> Iterable[CaseInfo]:
@@ -42,10 +43,10 @@ def _pics_rules() -> Sequence[PicsRule]:
     return RULES
 
 
-def _attach(spec: str, **how: Any) -> Dut:
+def _attach(target: Target, **how: Any) -> Dut:
     from fcvi.attach import attach
 
-    return attach(spec, **how)
+    return attach(target, **how)
 
 
 def _line() -> Line:

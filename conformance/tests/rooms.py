@@ -171,9 +171,9 @@ PY_ARROWS: dict[str, set[str]] = {
     "live": _BASE | _WIRES | {"dut", "report"},
     "attack": _BASE | _WIRES | {"dut", "report"},
     "explore": _BASE | _WIRES | {"dut", "report"},
-    "random": _BASE | _WIRES | {"attach", "dut", "report", "replay"},
+    "random": _BASE | _WIRES | {"dut", "report", "replay"},
     "learn": _BASE | _WIRES | {"dut", "random"},
-    "commands": _BASE | _WIRES | {"attach", "dut", "report", "replay", "flows", "live", "attack", "explore", "random", "learn"},
+    "commands": _BASE | _WIRES | {"dut", "report", "replay", "flows", "live", "attack", "explore", "random", "learn"},
     "conformance": _BASE | _WIRES | {"attach", "dut", "report", "replay", "flows", "live", "attack", "explore", "commands"},
 }
 # The single place where the command hands a standard's folder to the engine: the modules that may import conformance.

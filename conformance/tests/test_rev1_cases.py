@@ -14,12 +14,11 @@ from conformance.rev1.book import NAME, PROTOCOL
 from conformance.rev1.cases import all_cases
 from conformance.rev1.cases.of_2007 import CANNOT
 from fcvi.dut.ref import RefDut
-from fcvi.engine import protocol
 from fcvi.engine.case import CaseInfo
 from fcvi.engine.catalogue import load_errata, load_requirements, not_held, sha256
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import Given, Pixit, pixit_for
-from fcvi.engine.protocol import register
+from fcvi.engine.protocol import judging_by
 from fcvi.engine.runner import not_applicable, run_variant
 
 conformance.register_all()
@@ -32,10 +31,9 @@ _BY_A_STATE = {"FCVI-8.2-b1", "FCVI-8.2-d2", "FCVI-8.2-d3", "REV1-5.3.4-03"}
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """Rev 1.0 is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """Rev 1.0 judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def test_every_testable_row_of_the_draft_has_a_case() -> None:

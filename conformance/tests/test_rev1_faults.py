@@ -7,11 +7,10 @@ from typing import Any, Iterator
 import pytest
 
 from fcvi.dut.ref import RefDut
-from fcvi.engine import protocol
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import Given, pixit_for
-from fcvi.engine.protocol import register
+from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.fc import codec
@@ -30,10 +29,9 @@ PIXIT = pixit_for("virtual", given=Given(ulp_timeout_us=10_000_000))
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """Rev 1.0 is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """Rev 1.0 judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def run_on(dut: Any, ident: str) -> Result:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance import asked_for, gen_calls
+from conformance import gen_calls
 from conformance.verbs.book import PROTOCOL
 from conformance.verbs.cases import all_cases
 from conformance.verbs.steps.declare import each, pairwise
@@ -48,23 +48,6 @@ def test_every_erratum_that_a_row_cites_is_there_once() -> None:
     cited = {name for row in load_requirements(_BOOK) for name in re.findall(r"\bB\d+\b", row.observable)}
     assert cited - set(known) == set()
     assert [number for number, erratum in known.items() if not erratum.title or "Reading used: " not in erratum.body] == []
-
-
-@pytest.mark.parametrize(
-    "words, wanted",
-    [
-        (("show", "VERBS-6.2.1-01"), True),
-        (("show", "B10", "--json"), True),
-        (("show", "E10"), False),
-        (("run", "--dut", "verbs"), True),
-        (("list", "--select", "VERBS.1"), True),
-        (("run", "--dut", "api"), False),
-        (("run", "B10"), False),
-        ((), False),
-    ],
-)
-def test_who_asks_for_the_book_gets_it(words: tuple[str, ...], wanted: bool) -> None:
-    assert ("verbs" in asked_for(words)) == wanted
 
 
 def _spread(words: str) -> list[str]:

@@ -10,9 +10,11 @@ from fcvi.engine.protocol import Protocol
 from .pics import ITEMS
 
 if TYPE_CHECKING:
+    from fcvi.engine.attachment import Dut
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
     from fcvi.engine.scenario import Scenario
+    from fcvi.engine.target import Target
 
 
 def _cases() -> Iterable[CaseInfo]:
@@ -31,6 +33,12 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     return {"wire": "verbs", "seed": seed, **changes}
 
 
+def _attach(target: Target, **how: Any) -> Dut:
+    from fcvi.attach import attach
+
+    return attach(target, **how)
+
+
 PROTOCOL = Protocol(
     name="RDMA verbs",
     standard="RDMA Protocol Verbs Specification 1.0",
@@ -41,5 +49,6 @@ PROTOCOL = Protocol(
     scenario=_scenario,
     configuration=_configuration,
     pics=ITEMS,
-    calls="verbs",
+    attachments=("verbs",),
+    attach=_attach,
 )

@@ -10,10 +10,12 @@ from fcvi.engine.protocol import Protocol
 from .pics import ITEMS
 
 if TYPE_CHECKING:
+    from fcvi.engine.attachment import Dut
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
     from fcvi.engine.results import Result
     from fcvi.engine.scenario import Scenario
+    from fcvi.engine.target import Target
 
 
 def _cases() -> Iterable[CaseInfo]:
@@ -40,6 +42,12 @@ def _phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict
     return phases(results, verdicts)
 
 
+def _attach(target: Target, **how: Any) -> Dut:
+    from fcvi.attach import attach
+
+    return attach(target, **how)
+
+
 PROTOCOL = Protocol(
     name="VIPL",
     standard="VI Architecture 1.0 and Developer's Guide 1.0",
@@ -50,5 +58,7 @@ PROTOCOL = Protocol(
     scenario=_scenario,
     configuration=_configuration,
     pics=ITEMS,
+    attachments=("api",),
+    attach=_attach,
     phases=_phases,
 )

@@ -10,9 +10,11 @@ from fcvi.engine.protocol import Line, Protocol
 from .pics import ITEMS
 
 if TYPE_CHECKING:
+    from fcvi.engine.attachment import Dut
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit, Profile
     from fcvi.engine.scenario import Scenario
+    from fcvi.engine.target import Target
 
 
 def _cases() -> Iterable[CaseInfo]:
@@ -56,6 +58,12 @@ def _profile(path: Optional[str]) -> Profile:
         raise FileError(f"--profile {error}") from error
 
 
+def _attach(target: Target, **how: Any) -> Dut:
+    from fcvi.attach import attach
+
+    return attach(target, **how)
+
+
 PROTOCOL = Protocol(
     name="VI/TCP",
     standard="draft-dicecco-vitcp-00",
@@ -66,6 +74,8 @@ PROTOCOL = Protocol(
     scenario=_scenario,
     configuration=_configuration,
     pics=ITEMS,
+    attachments=("ref", "exec", "unix", "tcp", "vitcp"),
+    attach=_attach,
     line=_line,
     streams=True,
     profile=_profile,

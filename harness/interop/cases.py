@@ -17,6 +17,7 @@ from conformance import register_all
 from fcvi.fc import codec, els
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.attachment import AttachError, Dut, DutError
+from fcvi.engine.target import parse
 from fcvi.live.attach import attach_live
 from fcvi.engine.pixit import Identity, Pixit
 from fcvi.fc.received import Received
@@ -263,7 +264,7 @@ def main() -> int:
     spec = f"fcoe:{interface},role={ROLES[mode]},wait={seconds:g}"
     started = time.monotonic()
     try:
-        dut = attach_live(spec, "", pixit(mode).dut.as_json(), rpc_timeout_s=5, log=None)
+        dut = attach_live(parse(spec), pixit(mode).dut.as_json(), rpc_timeout_s=5, log=None)
     except (AttachError, DutError) as error:
         print(f"interop: {error}", file=sys.stderr)
         return 3

@@ -16,6 +16,7 @@ from fcvi.attach import attach
 from fcvi.dut.rpc import RpcDut
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.target import parse
 from fcvi.fc.configuration import base_config
 
 from . import starts
@@ -94,9 +95,9 @@ def test_hostile_dut_ends_in_words(name: str, when: str, act: str, words: str, t
 
 def test_the_first_answer_may_be_late(tmp_path: Path) -> None:
     """A device may have to start first; later it is as slow as it says."""
-    attach(script(tmp_path, 'lambda m: m == "hello"', "time.sleep(0.7)"), rpc_timeout_s=0.5).close()
+    attach(parse(script(tmp_path, 'lambda m: m == "hello"', "time.sleep(0.7)")), rpc_timeout_s=0.5).close()
     with pytest.raises(DutError, match="did not answer probe.* within 0.5 s"):
-        attach(script(tmp_path, PROBE, "time.sleep(0.7)"), rpc_timeout_s=0.5)
+        attach(parse(script(tmp_path, PROBE, "time.sleep(0.7)")), rpc_timeout_s=0.5)
 
 
 def test_echoing_every_frame_passes_nothing(tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_a_device_may_speak_before_it_is_asked(tmp_path: Path) -> None:
 @pytest.fixture(params=["ref", ENDPOINT])
 def dut(request: pytest.FixtureRequest) -> Any:
     """The reference port in both attachments."""
-    attached = attach(request.param)
+    attached = attach(parse(request.param))
     attached.reset(base_config(pixit_for("virtual"), 1))
     yield attached
     attached.close()
@@ -332,13 +333,13 @@ def test_process_is_gone_after_close(tmp_path: Path) -> None:
     path.write_text("import time, sys\nsys.stdin.read()\ntime.sleep(60)\n")
     started = time.monotonic()
     with pytest.raises(DutError):
-        attach(f"exec:{PYTHON} {shlex.quote(str(path))}", rpc_timeout_s=0.3)
+        attach(parse(f"exec:{PYTHON} {shlex.quote(str(path))}"), rpc_timeout_s=0.3)
     assert time.monotonic() - started < 10
 
 
 def test_attach_errors_name_the_spec() -> None:
     with pytest.raises(AttachError, match="fcoe:x"):
-        attach("fcoe:x")
+        attach(parse("fcoe:x"))
 
 
 def test_version_2_is_spoken_and_version_1_stays_valid(tmp_path: Path) -> None:
@@ -349,7 +350,7 @@ def test_version_2_is_spoken_and_version_1_stays_valid(tmp_path: Path) -> None:
     old = 'lambda m: m == "hello" and json.loads(line)["params"]["protocol"] != 1'
     refusal = "out('{\"id\":%d,\"error\":{\"code\":-32602,\"message\":\"protocol must be 1\"}}' % m['id']); continue"
     spec = script(tmp_path, old, refusal)
-    attached = attach(spec)
+    attached = attach(parse(spec))
     assert isinstance(attached, RpcDut) and (attached.protocol, attached.wires, attached.revision) == (1, ("fc",), "2007")
     attached.reset(base_config(pixit_for("virtual"), 1))
     with pytest.raises(Unavailable, match="no edition 'rev1'"):

@@ -16,6 +16,7 @@ import pytest
 from fcvi.engine.files import Folder
 from fcvi.engine.results import Finding, RunReport, Verdict
 from fcvi.engine.runner import RunOptions, run
+from fcvi.engine.target import parse
 from fcvi.report import FORMATS, certificate_files, compiled, derived, explain, html, packs, plain, write_report
 from fcvi.report.early import Early
 
@@ -27,7 +28,7 @@ SELECT = "5.3.*,5.8.2.*,7.7.1.rscn*"  # a hundred plain passes, and two with ano
 def made(early: Optional[Early] = None, select: str = SELECT, certification: bool = False) -> RunReport:
     """A run on the reference port. Its times are taken away, since no two runs have the same."""
     settle: Any = early.settle if early is not None else lambda result: None
-    report = run(RunOptions(dut="ref", select=select, settle=settle, certification=certification))
+    report = run(RunOptions(parse("ref"), select=select, settle=settle, certification=certification))
     for result in report.results:
         result.wall_us = 0
     return report

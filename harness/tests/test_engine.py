@@ -22,6 +22,7 @@ from fcvi.engine.results import Result, Verdict
 from fcvi.fc.configuration import base_config
 from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
 from fcvi.engine.scenario import Inconclusive, Unimplemented
+from fcvi.engine.target import parse
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import METHOD_NOT_FOUND, Call
 
@@ -30,7 +31,7 @@ LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}
 
 def a_case(body: Callable[[Scenario], None]) -> CaseInfo:
     """A case around a function."""
-    return CaseInfo("X", "x", "0", "p", (), (), (), "", (Variant(),), body)
+    return CaseInfo("X", "x", "0", "p", (), (), (), "", (Variant(),), body, "FC-VI")
 
 
 def run(body: Callable[[Scenario], None], dut: RefDut | None = None) -> Result:
@@ -63,7 +64,7 @@ def test_frames_as_they_are_or_in_words() -> None:
 
 
 def test_only_what_passed_is_forgotten() -> None:
-    kept, forgotten = (run_cases(RunOptions(select="A.1", keep=keep)).results for keep in (True, False))
+    kept, forgotten = (run_cases(RunOptions(parse("ref"), select="A.1", keep=keep)).results for keep in (True, False))
     assert kept and [r.verdict for r in kept] == [r.verdict for r in forgotten]
     assert all(r.frames and r.log and r.expectations for r in kept)
     assert not any(r.frames or r.log or r.expectations for r in forgotten)

@@ -16,11 +16,10 @@ import pytest
 import conformance
 from conformance.rev1.book import PROTOCOL
 from fcvi.dut.rpc import RpcDut
-from fcvi.engine import protocol
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import Given, pixit_for
-from fcvi.engine.protocol import register
+from fcvi.engine.protocol import judging_by, put_in_force
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 
@@ -40,10 +39,9 @@ conformance.register_all()
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """Rev 1.0 is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """Rev 1.0 judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def variants() -> list[tuple[Any, Any]]:
@@ -231,7 +229,7 @@ MISSED: dict[str, str] = {}
 
 def main() -> int:
     """Try what is asked for with every variant, and count."""
-    register(PROTOCOL)
+    put_in_force(PROTOCOL)
     words = sys.argv[1:]
     names = [w for w in words if w not in ("choices", "mixtures", "faults")]
     for setting in settings() if "choices" in words else ():

@@ -15,8 +15,7 @@ import conformance
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine import protocol
-from fcvi.engine.protocol import protocol_of, register
+from fcvi.engine.protocol import judging_by, protocol_of, put_in_force
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.dut.rpc import RpcDut
@@ -31,10 +30,9 @@ conformance.register_all()
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """VI/TCP is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """VI/TCP judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def run_all(*options: str) -> list[Result]:
@@ -102,7 +100,7 @@ def test_what_is_no_vitcp_passes_nothing(name: str) -> None:
 
 def main() -> None:
     """Count."""
-    register(PROTOCOL)
+    put_in_force(PROTOCOL)
     what = sys.argv[1:] or ["choices", "faults"]
     if "choices" in what:
         for setting in settings():

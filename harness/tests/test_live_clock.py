@@ -17,6 +17,7 @@ from fcvi.dut.planes import Frames, NoControl, PlaneDut
 from fcvi.engine.pixit import Pixit, pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
+from fcvi.engine.target import parse
 from fcvi.fc.scenario import Scenario
 
 REQUIREMENT = "FCVI-8.5.4-01"
@@ -67,7 +68,7 @@ def judges_a_time(t: Scenario) -> None:
 
 
 def run(body: Any, dut: Dut, pixit: Pixit) -> Result:
-    case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body)
+    case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body, "FC-VI")
     return run_variant(dut, case, case.variants[0], {}, pixit, {**LEVELS, "FCVI-5.8.1-01": "shall"}, 1)
 
 
@@ -131,9 +132,10 @@ def work(body: Tries, monkeypatch: pytest.MonkeyPatch, busy: bool, own_timers: b
          known: tuple[Deviation, ...] = ()) -> Result:  # fmt: skip
     """What the engine makes of it, on a host that is busy or not."""
     monkeypatch.setattr(runner.HostWatch, "busy", lambda self: busy)
-    options = runner.RunOptions(r_a_tov_us=None if own_timers else PIXIT.r_a_tov_us, declaration=Declaration(deviations=known))
+    r_a_tov_us = None if own_timers else PIXIT.r_a_tov_us
+    options = runner.RunOptions(parse("ref"), r_a_tov_us=r_a_tov_us, declaration=Declaration(deviations=known))
     worker = runner._Worker(Host(0), {}, PIXIT, LEVELS, options)
-    case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body)
+    case = CaseInfo("X", "x", "1", "x", (REQUIREMENT,), (), (), "", (Variant(),), body, "FC-VI")
     return [worker.run(case, case.variants[0]) for _ in range(times)][-1]
 
 

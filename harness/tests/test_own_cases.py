@@ -13,6 +13,7 @@ import pytest
 from fcvi.commands import watch
 from fcvi.dut.debug import debugged
 from fcvi.engine.attachment import AttachError
+from fcvi.engine.target import parse
 
 from .conftest import FCVI, fcvi
 
@@ -110,19 +111,19 @@ def test_a_device_runs_under_another_command(tmp_path: Path) -> None:
 
 
 def test_gdb_gets_the_terminal_and_the_device_the_pipes() -> None:
-    spec = debugged("exec:./device -x", "gdb --args")
+    spec = str(debugged(parse("exec:./device -x"), "gdb --args"))
     assert "set exec-wrapper" in spec and spec.endswith(" --args ./device -x")
     with pytest.raises(AttachError):
-        debugged("exec:./device", "gdb '")
+        debugged(parse("exec:./device"), "gdb '")
 
 
 def test_a_change_of_a_case_selects_its_own(tmp_path: Path) -> None:
     path, other = _new(tmp_path, "8.5.3"), _new(tmp_path, "8.5.4", "--id", "own.other")
-    args = argparse.Namespace(cases=tmp_path, dut="ref", pics=None, select="own.*")
+    args = argparse.Namespace(cases=tmp_path, target=parse("ref"), pics=None, select="own.*")
     before = watch.times(watch.watched(args))
     assert set(before) == {path, other} and not watch.changed(before, before)
     os.utime(path, ns=(1, 1))
     files = watch.changed(before, watch.times(watch.watched(args)))
     assert files == {path}
-    device = argparse.Namespace(cases=None, dut=f"exec:{path} --flag", pics=other, select=None)
+    device = argparse.Namespace(cases=None, target=parse(f"exec:{path} --flag"), pics=other, select=None)
     assert watch.watched(device) == [path, other] and watch.again(device, {path}) is None

@@ -17,6 +17,7 @@ from conformance.tests.bank.table import bank
 from conformance.tests.faulty import Fault, FaultyDut
 from conformance.tests.variants import device
 from fcvi.dut.ref import DirectDut
+from fcvi.engine import target
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
 from fcvi.random.against import Comparison
@@ -45,7 +46,7 @@ UNASSIGNED_HANDLE = Fault("accepts-late-retries", "", "FCVI-5.9.2-03", out={"CON
 
 
 def found_by(dut: Any, steps: int, seed: int = 1) -> set[str]:
-    found, _ = search(player_of(dut), Attachment("ref"), seed, 1, Limits(steps), lambda tally: None)
+    found, _ = search(player_of(dut), Attachment(target.parse("ref")), seed, 1, Limits(steps), lambda tally: None)
     return {one.played.findings[0].requirement for one in found}
 
 
@@ -83,7 +84,7 @@ def test_a_device_that_creates_no_vi_is_told_and_ends_nothing() -> None:
 
 def test_the_handle_of_nobody_is_found_and_the_word_is_short() -> None:
     player = player_of(FaultyDut(UNASSIGNED_HANDLE))
-    found, _ = search(player, Attachment("ref"), 1, 1, Limits(60_000, findings=1), lambda tally: None)
+    found, _ = search(player, Attachment(target.parse("ref")), 1, 1, Limits(60_000, findings=1), lambda tally: None)
     assert [one.played.findings[0].requirement for one in found] == ["FCVI-5.9.2-03"]
     assert len(found[0].played.word.letters) <= 9
     assert "retry" in found[0].played.word.letters

@@ -8,6 +8,7 @@ import pytest
 
 from fcvi.dut import Dut, DutError, attach
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.target import parse
 from fcvi.fc.configuration import base_config
 
 from .conftest import ROOT
@@ -50,7 +51,7 @@ def first_iu(dut: Dut, config: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_device_of_rev1(way: str) -> None:
-    dut = attach(WAYS[way])
+    dut = attach(parse(WAYS[way]))
     try:
         assert dut.pics["revision"] == "rev1" and not dut.pics.get("retry_waits_for_ba_acc")
         config = base_config(pixit_for(dut.clock), 1)

@@ -14,10 +14,10 @@ from conformance.vitcp.book import PROTOCOL
 from fcvi.attack.blackbox import Attack
 from fcvi.attack.pdus import Pdus
 from fcvi.dut.ref import StreamDut
-from fcvi.engine import pics, protocol
+from fcvi.engine import pics
 from fcvi.engine.attachment import DutError
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import register
+from fcvi.engine.protocol import judging_by
 from fcvi.engine.runner import load_catalogue
 from fcvi.vitcp import codec
 from fcvi.vitcp.numbers import Numbers
@@ -33,10 +33,9 @@ INDEPENDENT = f"exec:/usr/bin/python3 {ROOT / 'harness/tests/independent_vitcp/e
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """VI/TCP is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """VI/TCP judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 class Fragile(StreamDut):

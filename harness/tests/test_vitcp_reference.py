@@ -12,14 +12,14 @@ from fcvi.dut import attach
 from fcvi.dut.ref import StreamDut
 from fcvi.dut.refstreams import StreamServer
 from fcvi.dut.rpc import RpcDut
-from fcvi.engine import protocol
 from fcvi.engine.attachment import DutError, Unavailable
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import protocol_of, register
+from fcvi.engine.protocol import judging_by, protocol_of
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
+from fcvi.engine.target import parse
 from fcvi.vitcp.configuration import DUT_HOST, PORT, TESTER_HOST, configuration
 
 from .conftest import FCVI
@@ -30,15 +30,14 @@ CONFIG = configuration(pixit_for("virtual"), 1, {})
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """VI/TCP is registered for these tests alone."""
-    register(PROTOCOL)
-    yield
-    protocol._REGISTERED.pop(PROTOCOL.name)
+    """VI/TCP judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def run_all(seed: int) -> list[Result]:
     """Every variant that the PICS of the port does not rule out."""
-    dut = attach("ref:vitcp")
+    dut = attach(parse("ref:vitcp"))
     pics, pixit, levels = complete(dut.pics, "hello"), pixit_for(dut.clock), load_catalogue().levels
     results = [
         run_variant(dut, case, variant, pics, pixit, levels, seed)
@@ -197,9 +196,9 @@ def test_an_answer_that_comes_too_late(client: Client, late: str) -> None:
 
 def test_the_reference_has_one_wire_at_a_time() -> None:
     with pytest.raises(Unavailable, match="VI/TCP; the case needs the wire 'fc'"):
-        attach("ref:vitcp").reset({"wire": "fc"})
+        attach(parse("ref:vitcp")).reset({"wire": "fc"})
     with pytest.raises(Unavailable, match="Fibre Channel; the case needs the wire 'tcp'"):
-        attach("ref").reset(CONFIG)
+        attach(parse("ref")).reset(CONFIG)
     dut = StreamDut()
     dut.reset(CONFIG)
     with pytest.raises(DutError, match="port"):

@@ -26,7 +26,7 @@ class Frames:
     """See medium.py."""
 
     unit = "frame"
-    standard = ""  # the first that is registered
+    standard, streams = "FC-VI", False
     hows = (0x2E, 0x36, 0x2D, 0x35)  # SOFs
 
     def scenario(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], rng: Random) -> Scenario:

@@ -21,6 +21,7 @@ class Medium(Protocol):
 
     unit: str  # what is sent at once, in a word: "frame"
     standard: str  # the name of the registered standard that says where a device can be attacked
+    streams: bool  # whether the units are parts of a stream
 
     @property
     def hows(self) -> Sequence[int]:

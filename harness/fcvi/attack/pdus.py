@@ -41,7 +41,7 @@ class Pdus:
     """See medium.py. profile: the numbers of the run."""
 
     unit = "PDU"
-    standard = "VI/TCP"
+    standard, streams = "VI/TCP", True
     hows = tuple(range(1, len(CUTS)))
 
     def __init__(self, profile: codec.Profile = codec.T0) -> None:

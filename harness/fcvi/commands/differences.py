@@ -6,22 +6,12 @@ import json
 import textwrap
 from typing import Any, Optional
 
-from fcvi.engine.catalogue import Erratum, Requirement, load_requirements
-from fcvi.engine.editions import Differing, Held, differences, errata_of, held, knows, other_edition, requirements_of
+from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.editions import Differing, Held, differences, held, knows, other_edition, requirements_of
 from fcvi.engine.protocol import Edition, Protocol, registered
 from fcvi.engine.words import complain
 
 _WIDTH = 100
-
-
-def requirements() -> tuple[Requirement, ...]:
-    """Of every edition that is told by its differences."""
-    return tuple(r for p in registered() for edition in p.others for r in requirements_of(edition).values())
-
-
-def errata() -> dict[str, Erratum]:
-    """Of every edition that is told by its differences, by number."""
-    return {number: e for p in registered() for edition in p.others for number, e in errata_of(edition).items()}
 
 
 def _pair(first: str, second: str) -> Optional[tuple[Protocol, Edition]]:

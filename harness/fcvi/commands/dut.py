@@ -4,7 +4,7 @@ It calls each method, compares every answer with the protocol's JSON Schema, and
 and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
 harness/docs/dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against
 harness/docs/frame-adapter.md, with verbs: an agent for RDMA verbs against harness/docs/dut-protocol-verbs.md, and with
---wire tcp a device of VI/TCP against harness/docs/dut-protocol-streams.md.
+--book vitcp a device of VI/TCP against harness/docs/dut-protocol-streams.md.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.dut.base import AttachError
+from fcvi.engine.target import Target
 from fcvi.engine.words import complain, printable
+from .target import book, target
 from .values import seconds
-
-_ADAPTER, _VERBS = "frames:", "verbs:"
 
 
 def add_parser(commands: Any) -> None:
@@ -30,8 +30,7 @@ def add_parser(commands: Any) -> None:
     check.add_argument("dut", metavar="SPEC",
                        help="This is the device: exec:COMMAND, unix:PATH, tcp:HOST:PORT; frames:SPEC is an adapter, verbs:SPEC an "
                             "agent for RDMA verbs.")  # fmt: skip
-    check.add_argument("--wire", choices=("fc", "tcp"), default="fc", metavar="WIRE",
-                       help="The device speaks FC-VI (fc, the default) or VI/TCP (tcp).")  # fmt: skip
+    book(check, editions=False)
     check.add_argument("--timeout", type=seconds, default=5.0, metavar="S", help="An answer may take so long (default 5).")
     check.add_argument("--json", action="store_true", help="Print one object with every check.")
     check.set_defaults(run=run)
@@ -39,32 +38,33 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; 0 nothing to mend, 1 something, 2 it cannot be attached, 3 it fell silent or broke the stream."""
-    kind, _, rest = _plain(args.dut).partition(":")
+    device = target(args)
+    kind, _, rest = _plain(device).partition(":")
     if kind not in ("exec", "unix", "tcp") or not rest:
         use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter, verbs: for an agent"
         complain(f"{args.dut}: {use}", "fcvi dut check")
         return 2
     with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
-        return _check(args, Path(log.name))
+        return _check(args, device, Path(log.name))
 
 
-def _check(args: argparse.Namespace, log: Path) -> int:
+def _check(args: argparse.Namespace, device: Target, log: Path) -> int:
     from fcvi.dut.contract.adapter import check_adapter
     from fcvi.dut.contract.checks import Review, check_device
     from fcvi.dut.contract.verbs import check_agent
 
     review = Review()
     try:
-        if args.dut.startswith(_ADAPTER):
-            broke = check_adapter(_plain(args.dut), args.timeout, log, review)
-        elif args.dut.startswith(_VERBS):
-            broke = check_agent(_plain(args.dut), args.timeout, log, review)
-        elif args.wire == "tcp":
+        if device.kind == "frames":
+            broke = check_adapter(device.rest, args.timeout, log, review)
+        elif device.kind == "verbs":
+            broke = check_agent(device.rest, args.timeout, log, review)
+        elif device.book.streams:
             from fcvi.dut.contract.streams import check_streams
 
-            broke = check_streams(args.dut, args.timeout, log, review)
+            broke = check_streams(str(device), args.timeout, log, review)
         else:
-            broke = check_device(args.dut, args.timeout, log, review)
+            broke = check_device(str(device), args.timeout, log, review)
     except AttachError as error:
         complain(error, "fcvi dut check")
         return error.status
@@ -74,12 +74,12 @@ def _check(args: argparse.Namespace, log: Path) -> int:
         print(json.dumps({"dut": args.dut, "implementation": review.implementation, "clock": review.clock, "checks": checks,
                           "not_served": review.missing, "broke_off": broke or None, "standard_error": last}, indent=1))  # fmt: skip
     else:
-        _print(args.dut, args.wire, review, broke, last)
+        _print(device, review, broke, last)
     return 3 if broke else 1 if review.to_mend else 0
 
 
-def _print(spec: str, wire: str, review: Any, broke: str, last: list[str]) -> None:
-    print(printable(f"{spec}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
+def _print(device: Target, review: Any, broke: str, last: list[str]) -> None:
+    print(printable(f"{device}: {review.implementation or 'it did not say who it is'}, {review.clock or 'unknown'} clock"))
     for title, outcome, words in review.lines:
         print(printable(f"{outcome:<5} {title}{': ' + words if words else ''}"))
     if broke:
@@ -89,21 +89,19 @@ def _print(spec: str, wire: str, review: Any, broke: str, last: list[str]) -> No
     if broke:
         print("The device did not hold to the protocol; the other checks were not made.")
     elif review.to_mend:
-        print(f"{review.to_mend} to mend. {_page(spec, wire)} says what the suite expects.")
+        print(f"{review.to_mend} to mend. {_page(device)} says what the suite expects.")
     else:
         print("Nothing to mend: the adapter keeps to the protocol, as far as these checks see.")
 
 
-def _page(spec: str, wire: str) -> str:
-    if wire == "tcp":
-        return "harness/docs/dut-protocol-streams.md"
-    pages = {_ADAPTER: "frame-adapter.md", _VERBS: "dut-protocol-verbs.md"}
-    return "harness/docs/" + next((page for kind, page in pages.items() if spec.startswith(kind)), "dut-protocol.md")
+def _page(device: Target) -> str:
+    pages = {"frames": "frame-adapter.md", "verbs": "dut-protocol-verbs.md"}
+    return "harness/docs/" + pages.get(device.kind, "dut-protocol-streams.md" if device.book.streams else "dut-protocol.md")
 
 
-def _plain(spec: str) -> str:
-    """Without what says which protocol it is."""
-    return next((spec[len(kind):] for kind in (_ADAPTER, _VERBS) if spec.startswith(kind)), spec)
+def _plain(device: Target) -> str:
+    """Where it is, without what says which protocol it speaks."""
+    return device.rest if device.kind in ("frames", "verbs") else str(device)
 
 
 def _last_words(log: Path) -> list[str]:

@@ -2,10 +2,10 @@
 
 Without --listen the DUT protocol runs on standard input and output, for `--dut "exec:fcvi endpoint"`. With --on the frames
 go over an Ethernet interface, in real time, and --control serves the rest of the protocol, for
-`--dut fcoe:OTHER --agent unix:PATH`. Without --control the port only answers. With --revision rev1 it is an endpoint of
+`--dut fcoe:OTHER --agent unix:PATH`. Without --control the port only answers. With --book rev1 it is an endpoint of
 FC-VI Rev 1.0, the draft of 1999.
 
-With --wire tcp, or --on vitcp:ADDR:PORT, it is the reference endpoint of VI/TCP. On vitcp: it accepts TCP connections at that
+With --book vitcp, or --on vitcp:ADDR:PORT, it is the reference endpoint of VI/TCP. On vitcp: it accepts TCP connections at that
 address and port, and calls the same port of other hosts; without --control nobody could create a VI, so it is needed.
 """
 
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from fcvi.dut.endpoint import How, serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
-from fcvi.engine.params import EDITIONS
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.target import parse
 from fcvi.engine.words import complain
 from fcvi.fc.configuration import base_config
+from .target import book, books
 
 if TYPE_CHECKING:
     from fcvi.vitcp.codec import Profile
@@ -33,9 +34,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--clock", choices=("virtual", "real"), default="virtual", help="The port lives in virtual or in real time.")
     p.add_argument("--on", metavar="fcoe:IFACE[,OPTION=VALUE...]|vitcp:ADDR:PORT",
                    help="Send and receive frames on this Ethernet interface, or VI/TCP on sockets of this address.")  # fmt: skip
-    p.add_argument("--wire", choices=("fc", "tcp"), default="fc", help="Without --on: the wire of the endpoint.")
-    p.add_argument("--revision", choices=EDITIONS, default="2007",
-                   help="Of FC-VI: the edition of the endpoint, where reset names none.")  # fmt: skip
+    book(p)
     p.add_argument("--profile", metavar="FILE", help="Of VI/TCP: take the numbers that its draft leaves open from this file.")
     p.add_argument("--control", metavar="ADDR", help="With --on: serve the control plane at unix:PATH or tcp:HOST:PORT.")
     p.add_argument("--config", metavar="FILE", type=Path,
@@ -45,12 +44,10 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
-    of_streams = args.wire == "tcp" or (args.on or "").startswith("vitcp:")
-    if args.revision != "2007" and of_streams:
-        complain(f"--revision {args.revision}: VI/TCP has no editions; leave it out", "fcvi endpoint")
-        return 2
+    where = parse(args.on or "ref", books(args), "--on")
+    of_streams, edition = where.book.streams, where.book.edition
     if args.profile is not None and not of_streams:
-        complain("--profile: only VI/TCP has profiles; add --wire tcp", "fcvi endpoint")
+        complain("--profile: only VI/TCP has profiles; add --book vitcp", "fcvi endpoint")
         return 2
     try:
         profile = _profile(args.profile) if of_streams else None
@@ -58,20 +55,20 @@ def run(args: argparse.Namespace) -> int:
         complain(error, "fcvi endpoint")
         return 2
     if args.on is None and args.control is None and args.config is None:
-        how = How(args.clock, args.wire, args.revision, profile)
+        how = How(args.clock, "tcp" if of_streams else "fc", edition or "2007", profile)
         return serve_socket(args.listen, how) if args.listen else serve_stdio(how)
-    if args.on is not None and args.on.startswith("vitcp:"):
+    if where.kind == "vitcp":
         return _on_sockets(args, profile)
-    if args.on is None or args.listen is not None or not args.on.startswith("fcoe:") or (args.control and args.config):
+    if args.on is None or args.listen is not None or where.kind != "fcoe" or (args.control and args.config):
         words = "--on fcoe:IFACE takes --control or --config, --on vitcp:ADDR:PORT --control; they take nothing else"
         complain(words, "fcvi endpoint")
         return 2
     from fcvi.live.endpoint import serve, serve_alone
 
     if args.control is not None:
-        return serve(args.on, args.control, args.revision)
+        return serve(args.on, args.control, edition)
     try:
-        return serve_alone(args.on, _configuration(args.config), args.revision)
+        return serve_alone(args.on, _configuration(args.config), edition)
     except FileError as error:
         complain(f"--config: {error}", "fcvi endpoint")
         return 2

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from dataclasses import replace
@@ -27,17 +28,16 @@ from fcvi.attack.care import Commands
 from fcvi.attack.corpus import Corpus
 from fcvi.attack.frames import Frames
 from fcvi.attack.medium import Medium
-from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
 from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import Profile, pixit_for
-from fcvi.engine.protocol import protocol_of
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
 from .run import Progress, _us
-from .values import counted, milliseconds, seconds, seed, wire
+from .target import book, target
+from .values import counted, milliseconds, seconds, seed
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
@@ -57,7 +57,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--dut", required=True, metavar="SPEC",
                    help="Attack this device: ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,...], ref:vitcp, "
                         "vitcp:HOST:PORT[,...].")  # fmt: skip
-    wire(p)
+    book(p, editions=False)
     p.add_argument("--profile", metavar="FILE", help="Of VI/TCP: take the numbers that its draft leaves open from this file.")
     p.add_argument("--agent", default="", metavar="SPEC",
                    help="With --dut fcoe: or vitcp: this is the upper tester: exec:, unix: or tcp:.")  # fmt: skip
@@ -126,7 +126,7 @@ def _write(folder: Path, found: Broken, medium: Medium) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
     place.mkdir(parents=True, exist_ok=True)
     write_file(place / "finding.json", encoded(json.dumps(as_json(found, medium), indent=1) + "\n"))
-    if medium.standard:
+    if medium.streams:
         return place  # a recording of streams is played from a report directory only; --repeat plays this
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
     keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
@@ -154,39 +154,38 @@ def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path
     for words in found.changes:
         print(f"    {printable(words)}")
     if place is not None:
-        agent = f" --agent '{args.agent}'" if args.agent else ""
-        agent += f" --profile {args.profile}" if args.profile else ""
-        agent += f" --wire {args.wire}" if args.wire else ""
-        print(printable(f"    again: fcvi fuzz --dut '{args.dut}'{agent} --repeat {place}/finding.json"))
-        if not medium.standard and all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
-            print(printable(f"           fcvi replay --dut '{args.dut}'{agent} {place}/frames.pcapng"))
+        device = shlex.join(["--dut", str(args.target), *args.target.options])
+        profile = f" --profile {shlex.quote(args.profile)}" if args.profile else ""
+        print(printable(f"    again: fcvi fuzz {device}{profile} --repeat {shlex.quote(str(place / 'finding.json'))}"))
+        if not medium.streams and all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
+            print(printable(f"           fcvi replay {device} {shlex.quote(str(place / 'frames.pcapng'))}"))
     sys.stdout.flush()
 
 
 def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
     try:
-        of_streams = args.wire == "tcp" or args.dut == "ref:vitcp" or args.dut.startswith("vitcp:")
-        if of_streams and args.dut == "ref":
-            args.dut = "ref:vitcp"
-        if args.profile is not None and not of_streams:
-            raise AttachError("--profile: only VI/TCP has profiles; add --wire tcp")
-        profile = protocol_of("VI/TCP").profile if of_streams else None
+        device = args.target = target(args)
+        if device.book.attack is None:
+            raise AttachError(f"--dut {device}: {device.book.name} ({device.book.book}) says nothing of what to attack")
+        profile = device.book.profile
+        if args.profile is not None and profile is None:
+            raise AttachError("--profile: only VI/TCP has profiles; add --book vitcp")
         numbers = None if profile is None else profile(args.profile)
         medium = _medium(numbers)
         repeat = read(args.repeat, medium) if args.repeat is not None else None
-        if args.dut.startswith(("fcoe:", "vitcp:")) and not args.agent:
-            kind = args.dut.partition(":")[0]
-            raise AttachError(f"--dut {kind}: needs --agent here: its upper tester brings the device into a state, and probes it")
+        if device.on_a_wire and not device.agent:
+            raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
+                              "state, and probes it")  # fmt: skip
         if (args.blind and args.corpus) or (args.resume and not args.corpus):
             raise AttachError("--corpus is for a guided campaign, without --blind; --resume needs --corpus DIR, where it was")
         corpus = None if args.blind or repeat is not None else Corpus(args.corpus)
         first = campaign.resume(args.corpus, corpus, args.seed) if args.resume and corpus is not None else args.seed
-        dut = attach(args.dut, agent=args.agent, rpc_timeout_s=args.rpc_timeout)
-        if not of_streams and not pics_module.is_of_2007(dut.pics):
+        dut = device.attach(rpc_timeout_s=args.rpc_timeout)
+        if not device.book.streams and not pics_module.is_of_2007(dut.pics):
             dut.close()
-            raise AttachError(f"--dut {args.dut}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
-                              "--wire tcp attacks VI/TCP")  # fmt: skip
+            raise AttachError(f"--dut {device}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
+                              "--book vitcp attacks VI/TCP")  # fmt: skip
         pics = pics_module.declared(dut)
     except AttachError as error:
         complain(error)
@@ -205,7 +204,7 @@ def run(args: argparse.Namespace) -> int:
             raise Unavailable(f"the device has not shown that it speaks profile {numbers.name} (V03); name its own with --profile")
         return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack, corpus, first)
     except Unavailable as error:
-        complain(f"--dut {args.dut}: cannot be fuzzed so: {error}")
+        complain(f"--dut {args.target}: cannot be fuzzed so: {error}")
         return 3
     except DutError as error:
         complain(f"cannot attach again: {error}")

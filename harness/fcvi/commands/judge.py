@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fcvi import __version__
-from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, read_file, write_file
-from fcvi.engine.rejudge import rejudge
+from fcvi.engine.rejudge import opened, rejudge
 from fcvi.report import certificate_files, derived, text
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain, why
@@ -33,11 +32,11 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge."""
-    if not own_cases(args):
-        return 2
     try:
-        report = rejudge(args.directory)
-        recorded = load_run(args.directory)["suite"]
+        run_of = opened(args.directory)
+        if not own_cases(args):
+            return 2
+        report, recorded = rejudge(args.directory), run_of["suite"]
     except FileError as error:
         complain(error)
         return 2

@@ -21,7 +21,7 @@ from typing import Any
 from fcvi.engine import interrupt
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.files import FileError, encoded, read_file, write_file
-from fcvi.engine.protocol import protocol_of
+from fcvi.engine.protocol import in_force
 from fcvi.engine.words import complain, why
 from fcvi.learn.draw import svg
 from fcvi.learn.learner import Learner
@@ -31,6 +31,7 @@ from fcvi.random.campaign import Attachment
 from fcvi.random.choose import able
 from fcvi.random.decided import decisions
 from .run import _us
+from .target import target
 from .values import counted, milliseconds, seconds
 
 _ROLES = ("server", "server-timers", "client", "client-timers", "peer")
@@ -58,7 +59,7 @@ def add_parser(commands: Any) -> None:
                    help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
                    help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, asked=[])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,7 +114,7 @@ class _Line:
 
 
 def _learn(args: argparse.Namespace) -> int:
-    player = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov)).player()
+    player = Attachment(target(args), args.rpc_timeout, _us(args.r_a_tov)).player()
     line = _Line(args.progress)
     try:
         words = player.words
@@ -166,7 +167,7 @@ def _diff(args: argparse.Namespace, one: Path, other: Path) -> int:
     alone = sorted(set(a.letters) ^ set(b.letters))
     if alone:
         complain(f"not compared, for only one of {one} and {other} has the letter: {', '.join(alone)}")
-    decided = decisions(protocol_of("").words())
+    decided = decisions(in_force()[0].words())
     undecided = told = 0
     for word, left, right in differences(a, b, args.most):
         only = (*(Counter(left) - Counter(right)).elements(), *(Counter(right) - Counter(left)).elements())

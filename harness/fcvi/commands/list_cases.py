@@ -1,4 +1,7 @@
-"""``fcvi list``: the cases of the suite."""
+"""``fcvi list``: the cases of the suite: those of FC-VI, those of the book that --book names, or those that --select does.
+
+--select knows the cases of every book: each term stands for those of the first book that has such cases.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import argparse
 import json
 from typing import Any
 
-from fcvi.engine.case import cases_for, load_cases
+from fcvi.engine.case import load_cases
+from fcvi.engine.protocol import listed, put_in_force
 from fcvi.engine.words import complain
 from fcvi.engine.select import SelectionError, select
-from .values import cases, own_cases, revision, wire
+from .target import book, books_of, named
+from .values import cases, own_cases
 
 
 def add_parser(commands: Any) -> None:
@@ -18,30 +23,31 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--select", metavar="EXPR", help="List only what this selects, as for fcvi run.")
     p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
     cases(p)
-    wire(p)
-    revision(p)
+    book(p)
     p.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """List."""
+    put_in_force(*(named(args)[:1] or listed()))
     if not own_cases(args):
         return 2
     try:
-        of_streams = args.wire == "tcp" and args.select is None
-        chosen = select(cases_for("ref:vitcp") if of_streams else load_cases(), args.select)
+        if args.select is not None and not args.asked:
+            put_in_force(*books_of(args.select))
+        chosen = select(load_cases(), args.select)
     except SelectionError as error:
         complain(error)
         return 2
     if args.json:
         by_id = {case.id: case for case, _ in chosen}
         wanted = {case.variant_id(variant) for case, variant in chosen}
-        listed = []
+        found = []
         for case in by_id.values():
             entry = case.as_json()
             entry["variants"] = [v for v in entry["variants"] if v in wanted]
-            listed.append(entry)
-        print(json.dumps(listed, indent=1))
+            found.append(entry)
+        print(json.dumps(found, indent=1))
         return 0
     for case, variant in chosen:
         print(f"{case.variant_id(variant):<44} {case.title}")

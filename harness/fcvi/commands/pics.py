@@ -21,12 +21,13 @@ from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, encoded, one_line
 from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.pics import PicsError, of_hello
-from fcvi.engine.protocol import ProtocolError, attaches
+from fcvi.engine.protocol import put_in_force, registered
 from fcvi.engine.review import review
+from fcvi.engine.target import Target
 from fcvi.engine.words import complain, told, why
 from fcvi.report import certificate, proforma
 
-from .values import revision, wire
+from .target import book as book_option, named, target
 
 
 def add_parser(commands: Any) -> None:
@@ -37,25 +38,18 @@ def add_parser(commands: Any) -> None:
     n.add_argument("--dut", metavar="SPEC", help="Fill it with what this device, named as for fcvi run, claims in hello.")
     n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
     n.add_argument("--out", type=Path, metavar="FILE", help="Write to this file, which must not exist, and not to standard output.")
-    wire(n)
-    revision(n)
+    book_option(n)
     n.set_defaults(run=new)
     c = actions.add_parser("check", help="Review a file.", description=__doc__)
     c.add_argument("file", metavar="FILE", type=Path, help="This is the PICS file.")
     c.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
-    wire(c)
-    revision(c)
+    book_option(c)
     c.set_defaults(run=check)
 
 
-def _claims(spec: str, timeout: float) -> tuple[dict[str, Any], str]:
+def _claims(target: Target, timeout: float) -> tuple[dict[str, Any], str]:
     """What the device says in hello, and what it calls itself. Raises AttachError, DutError, PicsError."""
-    try:
-        attach = attaches(spec).attach
-    except ProtocolError as error:
-        raise AttachError(f"--dut {spec}: {error}") from error
-    assert attach is not None
-    dut = attach(spec, agent="", identity=declaration.Declaration().pixit.dut, rpc_timeout_s=timeout, log=None)
+    dut = target.attach(identity=declaration.Declaration().pixit.dut, rpc_timeout_s=timeout, log=None)
     try:
         return of_hello(dut.pics), f"{dut.implementation} {dut.version}".strip()
     finally:
@@ -83,11 +77,13 @@ def document(pics: dict[str, Any], whose: str) -> str:
 
 def new(args: argparse.Namespace) -> int:
     """Write the file."""
-    pics: dict[str, Any] = {} if args.revision is None else {"revision": args.revision}
+    book = (named(args) or registered())[0]
+    put_in_force(book)
+    pics: dict[str, Any] = {"revision": book.edition} if args.asked and book.edition else {}
     whose = ""
     if args.dut is not None:
         try:
-            pics, whose = _claims(args.dut, args.rpc_timeout)
+            pics, whose = _claims(target(args), args.rpc_timeout)
         except AttachError as error:
             complain(error)
             return error.status
@@ -115,6 +111,7 @@ def new(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> int:
     """Review the file."""
+    put_in_force((named(args) or registered())[0])
     try:
         declared = declaration.load(args.file, load_catalogue().levels)
         if declared.pics is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -22,13 +23,15 @@ from typing import Any
 from fcvi.engine import interrupt
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.jobs import number_of_jobs
-from fcvi.engine.protocol import protocol_of
+from fcvi.engine.protocol import in_force
+from fcvi.engine.target import parse as parse_target
 from fcvi.engine.words import complain, printable, why
 from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
 from fcvi.random.word import Word, parse
 from .run import _us
+from .target import target
 from .values import counted, milliseconds, seconds
 
 _SHOWN_EVERY_S = 0.5
@@ -54,7 +57,7 @@ def add_parser(commands: Any) -> None:
                    help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
                    help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
-    p.set_defaults(run=run)
+    p.set_defaults(run=run, asked=[])
 
 
 class _Line:
@@ -82,15 +85,16 @@ def run(args: argparse.Namespace) -> int:
     """Play, tell, and give the exit status."""
     if args.letters:
         return _list()
-    if args.jobs > 1 and not (args.dut == "ref" or args.dut.startswith("exec:")):
-        complain(f"--jobs {args.jobs}: {args.dut} is one device; only ref and exec: can be attached again")
+    device = target(args)
+    if args.jobs > 1 and not device.repeatable:
+        complain(f"--jobs {args.jobs}: {device} is one device; only ref and exec: can be attached again")
         return 2
-    attachment = Attachment(args.dut, args.rpc_timeout, _us(args.r_a_tov))
+    attachment = Attachment(device, args.rpc_timeout, _us(args.r_a_tov))
     players: list[Player] = []
     try:
         players.append(attachment.player())
         if args.against is not None:
-            players.append(Attachment(args.against, args.rpc_timeout, _us(args.r_a_tov)).player())
+            players.append(Attachment(parse_target(args.against, option="--against"), args.rpc_timeout, _us(args.r_a_tov)).player())
         return _work(args, attachment, players)
     except AttachError as error:
         complain(error)
@@ -110,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    words: Any = protocol_of("").words()
+    words: Any = in_force()[0].words()
     for name, letter in sorted(words.LETTERS.items()):
         what = (letter.duty or letter.play).__doc__ or ""
         print(f"{name:20} {' '.join(what.split())}")
@@ -191,9 +195,9 @@ def _tell_in_words(args: argparse.Namespace, found: Found, place: Path | None) -
     print(f"    word: {word}")
     if not found.reproduced:
         print("    not seen again with the same word: the device chose otherwise, or time mattered")
-    print(f"    again: fcvi random --dut '{args.dut}' --seed {word.seed} --word '{word}'")
+    print(f"    again: fcvi random --dut {shlex.quote(args.dut)} --seed {word.seed} --word '{word}'")
     if place is not None:
-        print(f"           fcvi replay --dut '{args.dut}' {place}/word.pcapng")
+        print(f"           fcvi replay --dut {shlex.quote(args.dut)} {shlex.quote(str(place / 'word.pcapng'))}")
     sys.stdout.flush()
 
 

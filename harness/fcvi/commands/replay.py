@@ -30,7 +30,6 @@ from fcvi.capture.confined import ReaderLost
 from fcvi.capture.limits import add_options
 from fcvi.capture.scan import EDITIONS
 from fcvi.engine import declaration, pcapng
-from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, Dut, DutError, Unavailable
 from fcvi.engine.files import FileError, write_named
 from fcvi.fc.trace import capture
@@ -40,11 +39,14 @@ from fcvi.engine.rejudge import rejudge_case
 from fcvi.replay import bare, keep, stream_recording, trace
 from fcvi.replay.difference import CLASSES
 from fcvi.replay.recording import Recording
-from fcvi.replay.session import Played, Session, first
+from fcvi.replay.session import Played, Session, first, wires
 from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.protocol import judging_by
+from fcvi.engine.target import Target
 from fcvi.engine.words import complain, printable, why
 from fcvi.vitcp.trace import LINE as stream_line
 from .run import _us
+from .target import book, target
 from .values import cases, frames, milliseconds, own_cases, seconds
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
@@ -56,6 +58,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("file", metavar="FILE", type=Path, nargs="+",
                    help="This is the capture or the trace to play; of a folder all captures are played.")  # fmt: skip
     p.add_argument("--dut", default="ref", metavar="SPEC", help="Play to this device, named as for fcvi run (default ref).")
+    book(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe: or --frames, named as for fcvi run.")
     p.add_argument("--side", metavar="S_ID,...",
@@ -87,6 +90,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay, judge or keep."""
+    args.target = target(args)
     if not own_cases(args):
         return 2
     library = len(args.file) > 1 or args.file[0].is_dir()
@@ -99,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
         files = _library(args.file) if library else args.file
         if args.keep is not None:
             return _keep(args, _load(args, files[0]))
-        said = declaration.load(args.pics, load_catalogue().levels)
+        with judging_by(*wires()):
+            said = declaration.load(args.pics, load_catalogue().levels)
     except (FileError, PicsError, ValueError) as error:
         complain(error)
         return 2
@@ -117,7 +122,8 @@ def _reader_lost(error: ReaderLost, file: Path) -> int:
 
 
 def _attach(args: argparse.Namespace, said: declaration.Declaration) -> Dut:
-    return attach(args.dut, agent=args.agent, identity=said.pixit.dut, rpc_timeout_s=args.rpc_timeout)
+    device: Target = args.target
+    return device.attach(identity=said.pixit.dut, rpc_timeout_s=args.rpc_timeout)
 
 
 def _library(paths: list[Path]) -> list[Path]:
@@ -231,7 +237,7 @@ def _pixit(args: argparse.Namespace, recording: Recording, given: Given, clock: 
 def _said(args: argparse.Namespace, file: Path, played: Played) -> dict[str, Any]:
     found, outcome = first(played), played.outcome
     return {
-        "file": str(file), "dut": args.dut, "same": not played.differences and not played.skipped, "sent": outcome.sent,
+        "file": str(file), "dut": str(args.target), "same": not played.differences and not played.skipped, "sent": outcome.sent,
         "calls": outcome.calls, "compared": outcome.compared, "first": found.as_json() if found is not None else None,
         "differences": [d.as_json() for d in played.differences], "capture": str(args.out) if args.out else None,
         "classes": {cls: played.count(cls) for cls in CLASSES}, "not_applicable": played.skipped or None,

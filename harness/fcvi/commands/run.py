@@ -21,12 +21,13 @@ from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
 from fcvi.report.early import Early
-from fcvi.engine.protocol import CALLS_ALONE
 from fcvi.engine.results import RunReport
+from fcvi.engine.target import Target
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, revision, seconds, seed, wire
+from . import target as target_module
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed
 
 
 def add_parser(commands: Any) -> None:
@@ -56,8 +57,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
              "api (VIPL calls alone, by --agent), verbs (calls of RDMA verbs, by --agent), ref:rev1, ref:vitcp, "
              "vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
     )  # fmt: skip
-    wire(p)
-    revision(p)
+    target_module.book(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC",
                    help="Make the calls of an fcoe:, vitcp:, api or verbs device through this: exec:COMMAND, unix:PATH, "
@@ -150,7 +150,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
     """The report directory, empty of earlier reports; with --resume, as it is. Raises OSError."""
     if args.report is None:
         return None
-    with as_caller() if args.dut.startswith("fcoe:") else nullcontext():
+    with as_caller() if args.target.takes_an_interface else nullcontext():
         folder = Folder(args.report)
         try:
             folder.refuse_link(FOLDER)
@@ -168,8 +168,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
     record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
-        dut=args.dut, agent=args.agent, agent2=args.agent2, inject=args.inject, pics_file=args.pics, select=args.select,
-        jobs=args.jobs, seed=args.seed, shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
+        target=args.target, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
+        shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), profile_file=args.profile,
         log=None if folder is None else Path(args.report, "dut.log"), record=record,
@@ -182,7 +182,8 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     if args.debug:
         from fcvi.dut import debug
 
-        chosen.attach_as, chosen.limits, chosen.rpc_timeout_s = debug.debugged(args.dut, args.debug), debug.LIMITS, debug.PATIENCE_S
+        chosen.attach_as = debug.debugged(args.target, args.debug)
+        chosen.limits, chosen.rpc_timeout_s = debug.LIMITS, debug.PATIENCE_S
     if args.step:
         from fcvi.dut.step import stepping
 
@@ -199,17 +200,10 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
-    if args.revision == "rev1" and (args.wire == "tcp" or args.dut in CALLS_ALONE or "vitcp:" in args.dut + ":"):
-        complain("--revision rev1 is an edition of FC-VI over Fibre Channel: leave out --wire tcp, and name no device of VI/TCP or "
-                 "of calls alone")  # fmt: skip
-        return 2
-    if args.wire == "tcp" and args.dut == "ref":
-        args.dut = "ref:vitcp"
-    if args.revision == "rev1" and args.dut == "ref":
-        args.dut = "ref:rev1"
-    if args.jobs > 1 and args.dut in CALLS_ALONE:
-        complain(f"--dut {args.dut} tries one provider, whose NICs two processes would share: --jobs is left aside, and the cases "
-                 "run one after another; --shard K/N divides them over several nodes")
+    args.target = target_module.target(args)
+    if args.jobs > 1 and args.target.calls_alone:
+        complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
+                 "cases run one after another; --shard K/N divides them over several nodes")
     if args.watch:
         from .watch import watch
 
@@ -217,6 +211,7 @@ def run(args: argparse.Namespace) -> int:
         return watch(args, run)
     if not own_cases(args):
         return 2
+    target_module.selected(args)
     if args.record is not None:
         from .record import recording
 
@@ -240,7 +235,7 @@ def _opened(args: argparse.Namespace) -> int:
         complain(f"--report {args.report}: cannot write there: {why(error)}")
         return 3
     try:
-        if folder is not None and args.dut.startswith("fcoe:") and not keeps_writing(args.report):
+        if folder is not None and args.target.takes_an_interface and not keeps_writing(args.report):
             complain(f"--report {args.report}: the directory is another user's, and root gives up its privileges once the "
                      "interface is open: name a directory of root's")  # fmt: skip
             return 2
@@ -272,7 +267,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         return _not_run(args, not_run(chosen, printable(error))) or status
     finally:
         progress.stop()
-    report.given = _given(args)
+    report.given = _given(args, chosen.target)
     report.commit = commit() if report.certification else ""
     if report.unattached and chosen.log is not None:
         report.last_words = explain.last_words(read_file(chosen.log))
@@ -291,10 +286,10 @@ def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]],
     return baseline, str(args.baseline), entries
 
 
-def _given(args: argparse.Namespace) -> str:
+def _given(args: argparse.Namespace, target: Target) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
-    words = []
-    for option in ("wire", "revision", "profile", "agent", "agent2", "inject", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    words = list(target.options)
+    for option in ("profile", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -10,11 +10,13 @@ from dataclasses import asdict
 from typing import Any, Mapping
 
 from fcvi.engine.case import CaseInfo, load_cases
-from fcvi.engine.catalogue import Erratum, load_errata, load_requirements
+from fcvi.engine.catalogue import Erratum, Requirement, load_errata, load_requirements
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
+from fcvi.engine.protocol import Protocol, listed, put_in_force, registered
 from fcvi.engine.words import complain
 from . import differences, mapping
-from .values import cases, own_cases, revision
+from .target import book as book_option, named
+from .values import cases, own_cases
 
 _WIDTH = 100
 
@@ -32,7 +34,7 @@ def add_parser(commands: Any) -> None:
                    "without an id the whole table.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print one object, with its kind; with --errata one a line for each entry.")
     cases(p)
-    revision(p)
+    book_option(p)
     p.set_defaults(run=run)
 
 
@@ -95,6 +97,8 @@ def _erratum_as_json(erratum: Erratum) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Show."""
+    books = named(args)[:1] or listed()
+    put_in_force(*books)
     if not own_cases(args):
         return 2
     wanted = args.id
@@ -116,30 +120,39 @@ def run(args: argparse.Namespace) -> int:
         else:
             _show_register()
         return 0
-    for case in load_cases():
-        if wanted == case.id or wanted in case.variant_ids():
-            if args.json:
-                print(json.dumps({"kind": "case", **case.as_json()}))
-            else:
-                _show_case(case)
+    for book in books if args.asked else dict.fromkeys((*books, *registered())):
+        if _shown(wanted, book, args.json):
             return 0
-    for r in (*load_requirements(), *differences.requirements()):
-        if r.id == wanted:
-            cases = [c.id for c in load_cases() if wanted in c.requirements]
-            if args.json:
-                print(json.dumps({**asdict(r), "observation": r.kind, "cases": cases, "kind": "requirement"}))
-                return 0
-            print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
-            print(_wrap(f"observable: {r.observable}"))
-            print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
-            print(_wrap("cases: " + (", ".join(cases) or "none yet")))
-            return 0
-    erratum = {**load_errata(), **differences.errata()}.get(wanted)
-    if erratum is not None and args.json:
-        print(_erratum_as_json(erratum))
-        return 0
-    if erratum is not None:
-        print(f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
-        return 0
     complain(f"show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases")
     return 2
+
+
+def _shown(wanted: str, book: Protocol, as_json: bool) -> bool:
+    """Show it, if this book has it. What the id begins with says which requirement or erratum may be of the book."""
+    put_in_force(book)
+    of = (book, book.base) if book.base is not None else (book,)
+    if wanted.startswith(tuple(p.prefix for p in of)):
+        row = next((r for r in load_requirements() if r.id == wanted), None)
+        if row is not None:
+            _show_requirement(row, as_json)
+            return True
+    if wanted[:1] in [p.erratum for p in of] and wanted[1:].isdecimal() and (erratum := load_errata().get(wanted)) is not None:
+        print(_erratum_as_json(erratum) if as_json else f"{erratum.number}  {erratum.title}\n\n{erratum.body}")
+        return True
+    case = next((c for c in load_cases() if wanted == c.id or wanted in c.variant_ids()), None)
+    if case is not None and as_json:
+        print(json.dumps({"kind": "case", **case.as_json()}))
+    elif case is not None:
+        _show_case(case)
+    return case is not None
+
+
+def _show_requirement(r: Requirement, as_json: bool) -> None:
+    cases = [c.id for c in load_cases() if r.id in c.requirements]
+    if as_json:
+        print(json.dumps({**asdict(r), "observation": r.kind, "cases": cases, "kind": "requirement"}))
+        return
+    print(f"{r.id}  clause {r.clause}  [{r.level}]  {r.subject}\n\n{_wrap(r.statement)}\n")
+    print(_wrap(f"observable: {r.observable}"))
+    print(_wrap(f"condition: {r.condition}; kind: {r.kind}"))
+    print(_wrap("cases: " + (", ".join(cases) or "none yet")))

@@ -63,19 +63,6 @@ def frames(p: ArgumentParser) -> None:
                    help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 
-def wire(p: ArgumentParser) -> None:
-    """The option --wire. conformance/ reads it as well, since it says which book is brought in."""
-    p.add_argument("--wire", choices=("fc", "tcp"), metavar="WIRE",
-                   help="The device speaks FC-VI (fc) or VI/TCP (tcp); fc unless the device is ref:vitcp.")  # fmt: skip
-
-
-def revision(p: ArgumentParser) -> None:
-    """The option --revision. conformance/ reads it as well, since it says which book is brought in."""
-    p.add_argument("--revision", choices=("2007", "rev1"), metavar="EDITION",
-                   help="The device follows this edition of FC-VI: 2007 (the default), or rev1, the working draft "
-                        "of 1999.")  # fmt: skip
-
-
 def cases(p: ArgumentParser) -> None:
     """The option --cases."""
     p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")

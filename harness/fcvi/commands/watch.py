@@ -21,10 +21,9 @@ Times = dict[Path, int]
 def watched(args: argparse.Namespace) -> list[Path]:
     """The files that the run depends on: its own cases, the words of the device's command that are files, the PICS."""
     found = [] if args.cases is None else own.files_of(args.cases)
-    kind, _, command = args.dut.partition(":")
-    if kind == "exec":
+    if args.target.kind == "exec":
         try:
-            found += [Path(word) for word in shlex.split(command) if Path(word).is_file()]
+            found += [Path(word) for word in shlex.split(args.target.rest) if Path(word).is_file()]
         except ValueError:
             pass  # the run says so
     return found + ([args.pics] if args.pics is not None else [])

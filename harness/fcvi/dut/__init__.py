@@ -6,41 +6,26 @@ from pathlib import Path
 from typing import Optional
 
 from fcvi.engine.budget import Limits
+from fcvi.engine.target import Target
 from .base import AttachError, Dut, DutError, Unavailable
 
 __all__ = ["AttachError", "Dut", "DutError", "Unavailable", "attach"]
 
 
-def attach(
-    spec: str, *, agent: str = "", rpc_timeout_s: float = 5.0, log: Optional[Path] = None,
-    limits: Limits = Limits(),
-) -> Dut:
-    """Attach the device that ``--dut`` names, unless it is a live interface (attach.py).
+def attach(target: Target, *, rpc_timeout_s: float = 5.0, log: Optional[Path] = None, limits: Limits = Limits()) -> Dut:
+    """Attach a device that has a control plane of its own (attach.py has the others).
 
-    Raises AttachError for a spec that cannot be attached and DutError when the device does not keep to the protocol.
+    Raises AttachError for what cannot be attached and DutError when the device does not keep to the protocol.
     """
-    kind, _, rest = spec.partition(":")
-    if agent:
+    if target.agent:
         raise AttachError(
-            f"--agent {agent}: only for --dut fcoe:IFACE, vitcp:HOST:PORT, api and verbs; {kind}: has a control plane of its own"
+            f"--agent {target.agent}: only for --dut fcoe:IFACE, vitcp:HOST:PORT, api and verbs; {target.kind}: has a control "
+            "plane of its own"
         )
-    if spec == "ref":
-        from .ref import DirectDut
+    if target.kind == "ref":
+        from .ref import DirectDut, StreamDut
 
-        return DirectDut()
-    if spec == "ref:rev1":
-        from .ref import DirectDut
+        return StreamDut() if target.book.streams else DirectDut(str(target), target.book.edition)
+    from .rpc import RpcDut
 
-        return DirectDut(spec, "rev1")
-    if spec == "ref:vitcp":
-        from .ref import StreamDut
-
-        return StreamDut()
-    if kind in ("exec", "unix", "tcp") and rest:
-        from .rpc import RpcDut
-
-        return RpcDut(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
-    raise AttachError(
-        f"--dut {spec}: unknown attachment; use ref, exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE, vitcp:HOST:PORT, api or "
-        "verbs"
-    )
+    return RpcDut(str(target), rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.budget import Limits
+from fcvi.engine.target import Target
 
 PATIENCE_S = 100_000.0  # nobody waits so long at a breakpoint
 LIMITS = Limits(case_s=int(PATIENCE_S), run_s=int(PATIENCE_S))
@@ -20,11 +22,11 @@ _TERMINAL = 'exec 3<&0 4>&1 <"$0" >"$0" 2>&1; exec "$@"'  # the debugger's strea
 _DEVICE = 'exec "$0" "$@" <&3 >&4 3<&- 4>&-'
 
 
-def debugged(spec: str, debugger: str) -> str:
-    """The attachment under the debugger. Raises AttachError."""
-    kind, _, command = spec.partition(":")
-    if kind != "exec":
-        raise AttachError(f"--debug: {spec} is no device that the suite starts; it goes with exec:")
+def debugged(target: Target, debugger: str) -> Target:
+    """The target under the debugger. Raises AttachError."""
+    command = target.rest
+    if target.kind != "exec":
+        raise AttachError(f"--debug: {target} is no device that the suite starts; it goes with exec:")
     try:
         words = shlex.split(debugger)
     except ValueError as error:
@@ -34,8 +36,9 @@ def debugged(spec: str, debugger: str) -> str:
     if Path(words[0]).name.startswith("gdb") and "gdbserver" not in words[0]:
         wrapper = shlex.join(["sh", "-c", _DEVICE])
         words[1:1] = ["-iex", f"set exec-wrapper {wrapper}"]
-        return "exec:" + shlex.join(["sh", "-c", _TERMINAL, _terminal(), *words]) + " " + command
-    return f"exec:{shlex.join(words)} {command}"  # it leaves the standard streams to the device, as valgrind and gdbserver do
+        words = ["sh", "-c", _TERMINAL, _terminal(), *words]
+    # What is no gdb leaves the standard streams to the device, as valgrind and gdbserver do.
+    return replace(target, rest=f"{shlex.join(words)} {command}")
 
 
 def _terminal() -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Optional, Sequence
 
-from .protocol import Protocol, judging, registered
+from .protocol import Protocol, in_force
 
 #: What a case does with its Scenario, which is of the kind that its standard makes.
 Body = Callable[[Any], None]
@@ -41,7 +41,7 @@ class CaseInfo:
     applies: str
     variants: tuple[Variant, ...]
     body: Body
-    protocol: str = ""  # the name of its standard; "": of the first that is registered
+    protocol: str = ""  # the name of its standard
 
     def variant_ids(self) -> list[str]:
         """The ids that can be run."""
@@ -142,17 +142,9 @@ def collecting() -> Iterator[list[CaseInfo]]:
         _COLLECTED.pop()
 
 
-def cases_for(spec: str) -> list[CaseInfo]:
-    """The cases that are run when nobody selects any: of the standards that judge what ``--dut`` names, and the user's own."""
-    apt = judging(spec)
-    others = {id(case) for p in registered() if p not in apt for case in p.cases()} - {id(case) for case in OWN}
-    return [case for case in load_cases() if id(case) not in others]
-
-
 def load_cases(protocols: Optional[Sequence[Protocol]] = None) -> list[CaseInfo]:
-    """The cases of these standards (of all that are registered), in their order, and behind them the user's own."""
-    found = [case for p in (registered() if protocols is None else protocols) for case in p.cases()]
-    if not OWN or protocols is not None:
-        return found
+    """The cases of these standards (of those in force), in their order, and behind them the user's own."""
+    chosen = in_force() if protocols is None else protocols
     own = {id(case) for case in OWN}
-    return [case for case in found if id(case) not in own] + OWN
+    names = {p.name for p in chosen}
+    return [case for p in chosen for case in p.cases() if id(case) not in own] + [case for case in OWN if case.protocol in names]

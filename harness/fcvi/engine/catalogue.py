@@ -1,4 +1,4 @@
-"""The requirements and errata of the registered standards, as data."""
+"""The requirements and errata of the standards, as data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Sequence
 
-from .protocol import Protocol, registered
+from .protocol import Protocol, at_hand, in_force
 
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
@@ -127,7 +127,7 @@ def _errata(protocol: Protocol) -> dict[str, Erratum]:
 
 
 def load_requirements(protocols: Chosen = None) -> tuple[Requirement, ...]:
-    """Every requirement of these standards (of all that are registered), in their order; one that two share is there once."""
+    """Every requirement of these standards (of those in force), in their order; one that two share is there once."""
     return tuple({r.id: r for p in _chosen(protocols) for r in _requirements(p)}.values())
 
 
@@ -156,7 +156,7 @@ def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:
 def sha256(protocols: Chosen = None) -> str:
     """Of the catalogue: the requirements and errata of each standard, in their order; of an edition those of its base, too."""
     whole = hashlib.sha256()
-    for protocol in _chosen(protocols):
+    for protocol in at_hand() if protocols is None else protocols:
         folders: list[tuple[Path, tuple[str, ...]]] = [(protocol.folder, (REQUIREMENTS, ERRATA))]
         if protocol.base is not None:
             folders += [(protocol.folder, (HOLDS,)), (protocol.base.folder, (REQUIREMENTS, ERRATA))]
@@ -169,8 +169,9 @@ def sha256(protocols: Chosen = None) -> str:
 
 def load_catalogue(protocols: Chosen = None) -> Catalogue:
     """The levels of the requirements, and the hash of the whole."""
-    return Catalogue({r.id: r.level for r in load_requirements(protocols)}, sha256(protocols))
+    chosen = at_hand() if protocols is None else protocols
+    return Catalogue({r.id: r.level for r in load_requirements(chosen)}, sha256(chosen))
 
 
 def _chosen(protocols: Chosen) -> Sequence[Protocol]:
-    return registered() if protocols is None else protocols
+    return in_force() if protocols is None else protocols

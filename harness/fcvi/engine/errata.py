@@ -7,6 +7,7 @@ import re
 from typing import Iterable
 
 from .catalogue import Erratum, load_requirements
+from .protocol import Protocol, in_force
 
 #: The parts of an entry in the order in which they are read, and the labels that begin them in errata.md.
 PARTS = ("where", "text", "send", "receive", "verdict", "shown by")
@@ -43,15 +44,15 @@ def clause_of(erratum: Erratum) -> str:
     """The clause or annex that the entry names first; "" when it names none."""
     for match in _CLAUSE.finditer(_OTHER.sub("", parts_of(erratum).get("where", ""))):
         *named, table = match.groups()
-        found = next((n for n in named if n), _clauses_of_tables().get(table, ""))
+        found = next((n for n in named if n), _clauses_of_tables(in_force()).get(table, ""))
         if found:
             return found
     return ""
 
 
 @functools.cache
-def _clauses_of_tables() -> dict[str, str]:
-    return {m[2]: m[1] for r in load_requirements() if (m := _TABLE.match(r.clause))}
+def _clauses_of_tables(books: tuple[Protocol, ...]) -> dict[str, str]:
+    return {m[2]: m[1] for r in load_requirements(books) if (m := _TABLE.match(r.clause))}
 
 
 def severity_of(erratum: Erratum) -> str:

@@ -66,6 +66,7 @@ def _run(report: RunReport) -> dict[str, Any]:
             "attachment": report.attachment, "implementation": report.implementation,
             "version": report.implementation_version, "clock": report.clock, "pics": report.pics,
         },
+        "book": report.book,
         "pixit": report.pixit,
         "deviations": [outcome.deviation.as_json() for outcome in report.deviations],
         "seed": report.seed,

@@ -12,6 +12,7 @@ from . import case as registry
 from .case import CaseInfo, load_cases
 from .catalogue import load_catalogue
 from .files import FileError, read_file
+from .protocol import registered
 from .words import printable
 
 
@@ -52,7 +53,7 @@ def _declared(path: Path) -> list[CaseInfo]:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
             where = f"line {lines[-1]}: " if lines else ""
             raise FileError(f"{path}: {where}{type(error).__name__}: {printable(error)}"[:400]) from error
-    known, levels = {case.id for case in suite}, load_catalogue().levels
+    known, levels = {case.id for case in suite}, load_catalogue(registered()).levels
     for case in declared:
         strange = [ident for ident in case.requirements if ident not in levels]
         if strange:

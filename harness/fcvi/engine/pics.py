@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
 from .attachment import Dut, DutError
-from .protocol import Protocol, registered
+from .protocol import Protocol, at_hand
 from .words import as_json
 
 
@@ -38,12 +38,12 @@ class PicsError(ValueError):
 
 
 class UnknownItem(PicsError):
-    """An item that no registered standard has."""
+    """An item that no standard at hand has."""
 
 
 def items(protocols: Optional[Sequence[Protocol]] = None) -> Items:
-    """The items of these standards (of all that are registered) together."""
-    given = [p.pics for p in (registered() if protocols is None else protocols) if p.pics is not None]
+    """The items of these standards (of those at hand) together."""
+    given = [p.pics for p in (at_hand() if protocols is None else protocols) if p.pics is not None]
     return Items(
         tuple(dict.fromkeys(name for i in given for name in i.booleans)),
         {name: value for i in given for name, value in i.numbers.items()},
@@ -95,7 +95,8 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
             if value not in known.words[name]:
                 raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {as_json(value)}")
         else:
-            hint = "a device of VI/TCP is tested with --wire tcp" if name == "tcp" else "the DUT protocol lists the items"
+            of_streams = name == "tcp"
+            hint = "a device of VI/TCP is tested with --book vitcp" if of_streams else "the DUT protocol lists the items"
             raise UnknownItem(f"{where}: unknown PICS item {name!r}; {hint}")
         pics[name] = value
     return pics

@@ -6,9 +6,10 @@ object here. conformance/ finds the folders of the standards, and the command re
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Protocol as Shape, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol as Shape, Sequence
 
 if TYPE_CHECKING:
     from .attachment import Dut
@@ -91,13 +92,12 @@ class Protocol:
     configuration: Callable[[Pixit, int, Mapping[str, Any]], dict[str, Any]] = _no_configuration
     pics: Optional[Items] = None
     pics_rules: Callable[[], Sequence[PicsRule]] = _nothing
-    #: Attaches what ``--dut`` names, if it begins with one of these words: (spec, agent=, identity=, rpc_timeout_s=, log=).
+    #: The kinds of attachment that are this standard's: what stands before the colon of ``--dut`` (target.py).
     attachments: tuple[str, ...] = ()
+    #: Attaches one of them: (target, identity=, rpc_timeout_s=, log=). None: as another standard attaches this kind.
     attach: Optional[Callable[..., Dut]] = None
     line: Optional[Callable[[], Line]] = None  # None: there is no wire
     streams: bool = False  # the wire is streams of bytes, and no frames
-    #: Where there is neither a wire nor an attachment: the ``--dut`` whose calls the cases make.
-    calls: str = "api"
     #: The numbers that the standard leaves open, of a file, or those that are taken without one. Raises FileError.
     profile: Optional[Callable[[Optional[str]], Profile]] = None
     #: Where a device can be attacked: a module with STATES, states, probe (attack/blackbox.py).
@@ -115,9 +115,10 @@ class Protocol:
     #: holds.tsv of the folder says that they hold.
     base: Optional[Protocol] = None
 
-
-#: What ``--dut`` names where calls are all that passes.
-CALLS_ALONE = ("api", "verbs")
+    @property
+    def book(self) -> str:
+        """What ``--book`` and reports call it: the name of its folder."""
+        return self.folder.name
 
 
 class ProtocolError(ValueError):
@@ -125,17 +126,22 @@ class ProtocolError(ValueError):
 
 
 _REGISTERED: dict[str, Protocol] = {}
+_BESIDE: list[Protocol] = []
+_IN_FORCE: list[Protocol] = []
 
 
-def register(*protocols: Protocol) -> None:
-    """Make standards known, in this order. One that is known is left as it is. Raises ProtocolError."""
+def register(*protocols: Protocol, beside: bool = False) -> None:
+    """Make standards known, in this order. One that is known is left as it is. beside: the user names them beside those of the
+    suite, so that they are listed with its first. Raises ProtocolError."""
     for protocol in protocols:
         for other in _REGISTERED.values():
             if other.name == protocol.name:
                 continue
-            if other.prefix == protocol.prefix or other.erratum == protocol.erratum:
-                raise ProtocolError(f"{protocol.name} and {other.name} number their requirements or errata alike")
-        _REGISTERED.setdefault(protocol.name, protocol)
+            if protocol.book == other.book or other.prefix == protocol.prefix or other.erratum == protocol.erratum:
+                raise ProtocolError(f"{protocol.name} and {other.name} number their requirements or errata alike, or share a name")
+        known = _REGISTERED.setdefault(protocol.name, protocol)
+        if beside and known not in _BESIDE:
+            _BESIDE.append(known)
 
 
 def registered() -> tuple[Protocol, ...]:
@@ -143,34 +149,42 @@ def registered() -> tuple[Protocol, ...]:
     return tuple(_REGISTERED.values())
 
 
+def listed() -> tuple[Protocol, ...]:
+    """The standards of somebody who names neither a device nor a book: the first, and those beside the suite."""
+    return tuple(dict.fromkeys((*registered()[:1], *_BESIDE)))
+
+
 def protocol_of(name: str) -> Protocol:
-    """The standard of this name; the first one for "". Raises ProtocolError."""
-    found = _REGISTERED.get(name) if name else next(iter(_REGISTERED.values()), None)
+    """The standard of this name. Raises ProtocolError."""
+    found = _REGISTERED.get(name)
     if found is None:
-        raise ProtocolError(f"no standard {name!r} is registered" if name else "no standard is registered")
+        raise ProtocolError(f"no standard {name!r} is registered")
     return found
 
 
-def judging(spec: str) -> list[Protocol]:
-    """The standards whose cases can say something of what ``--dut`` names: of "api" and "verbs", where calls are all that passes,
-    those of these calls, which have neither a wire nor attachments; of anything else, the others. Where a standard of streams is
-    registered (``--wire tcp``), it judges what may speak it, and nothing else does. All that are registered, when there is none of
-    that kind.
-    """
-    alone = [p for p in registered() if p.line is None and not p.attachments]
-    if spec in CALLS_ALONE:
-        return [p for p in alone if p.calls == spec] or list(registered())
-    apt = [p for p in registered() if p not in alone]
-    streams = [p for p in apt if p.streams]
-    frames = [p for p in apt if not p.streams]
-    of_frames = spec == "ref" or spec.partition(":")[0] in ("fcoe", "frames")
-    return (frames if of_frames else streams or frames) or list(registered())
+def in_force() -> tuple[Protocol, ...]:
+    """The standards that judge what this process is about, as the target or the report says that the command line names."""
+    return tuple(_IN_FORCE) or registered()[:1]
 
 
-def attaches(spec: str) -> Protocol:
-    """The standard whose attachments include the one that ``--dut`` names; the first with any when none does."""
-    kind = spec.partition(":")[0]
-    able = [p for p in registered() if p.attach is not None]
-    if not able:
-        raise ProtocolError("no standard is registered that could attach a device")
-    return next((p for p in able if kind in p.attachments), able[0])
+def at_hand() -> tuple[Protocol, ...]:
+    """Those in force, and before them the first standard, unless one of them is an edition of it: a device may claim its items,
+    whatever judges the device, and the hash of the catalogue is of both."""
+    chosen = in_force()
+    return tuple(dict.fromkeys((*(p for p in registered()[:1] if all(one.base is not p for one in chosen)), *chosen)))
+
+
+def put_in_force(*protocols: Protocol) -> None:
+    """From now on these judge."""
+    _IN_FORCE[:] = protocols
+
+
+@contextmanager
+def judging_by(*protocols: Protocol) -> Iterator[None]:
+    """Meanwhile these judge: one of several reports or recordings."""
+    before = tuple(_IN_FORCE)
+    put_in_force(*protocols)
+    try:
+        yield
+    finally:
+        put_in_force(*before)

@@ -18,12 +18,21 @@ from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
 from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
+from .protocol import in_force, put_in_force
 from .results import Result, RunReport, Verdict
+from .target import recorded
+
+
+def opened(directory: Path) -> dict[str, Any]:
+    """The evidence of a run; the book that judged the run is in force from now on. Raises FileError."""
+    run = load_run(directory)
+    put_in_force(recorded(run, directory / FOLDER / RUN))
+    return run
 
 
 def rejudge(directory: Path) -> RunReport:
     """The report of the run whose evidence is in the directory. Raises FileError when there is none to speak of."""
-    run = load_run(directory)
+    run = opened(directory)
     try:
         return _rejudge(directory, run)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -71,7 +80,8 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         given=str(run.get("given", "")), select=str(run.get("select", "")),
         commit=str(run.get("commit", "")), lab=_texts(run.get("lab", {})), item=_texts(run.get("item", {})),
         last_words=[str(line) for line in run.get("last_words", [])],
-        shard=_shard(run.get("shard", [1, 1])), waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
+        book=in_force()[0].book, shard=_shard(run.get("shard", [1, 1])),
+        waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -97,7 +107,8 @@ def _shard(of: list[Any]) -> tuple[int, int]:
 
 def rejudge_case(directory: Path, ident: str) -> Result:
     """The result of one case of the run. Raises FileError."""
-    run, levels = load_run(directory), runner.load_catalogue().levels
+    run = opened(directory)
+    levels = runner.load_catalogue().levels
     try:
         entry = next((c for c in run["cases"] if c["id"] == ident), None)
         known = next(((c, v) for c in load_cases() for v in c.variants if c.variant_id(v) == ident), None)

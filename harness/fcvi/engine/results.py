@@ -136,7 +136,7 @@ class Result:
     slower: int = 1
     #: What passed between suite and DUT (engine/record.py) when it was kept, as lines; None when the case did not run.
     evidence: Optional[bytes] = None
-    protocol: str = ""  # the name of the case's standard; "": the first that is registered
+    protocol: str = ""  # the name of the case's standard; "": of a case that this suite has not
     settled: Optional[Settled] = None  # frames, log and expectations were let go of
 
     @property
@@ -231,6 +231,7 @@ class RunReport:
     last_words: list[str] = field(default_factory=list)
     #: Which part of the selected cases this is, of how many: (1, 1) is all of them.
     shard: tuple[int, int] = (1, 1)
+    book: str = ""  # which judged: as --book takes it
 
     def flaws(self) -> list[str]:
         """What is wrong beyond the cases, one line each: the PICS, and declared deviations that did not occur."""

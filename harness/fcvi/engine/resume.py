@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,20 @@ from . import pics as pics_module, rejudge
 from .case import load_cases
 from .catalogue import load_catalogue
 from .deviation import Deviation
-from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
+from .evidence import FOLDER, RUN, EvidenceError, load_trace
 from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
+from .protocol import in_force
 from .results import Verdict
 from .runner import Resume, RunOptions
+from .target import Asked, Target, parse
 
 
 def resume(directory: Path, options: RunOptions) -> RunOptions:
     """The options of the run whose evidence is in the directory. Raises FileError when it cannot go on."""
     where = directory / FOLDER / RUN
-    run = load_run(directory)
+    run = rejudge.opened(directory)
     try:
         if run["suite"] != {"version": __version__, "catalogue_sha256": load_catalogue().sha256}:
             raise EvidenceError(f"{where}: the run is of another version of the suite: run it anew")
@@ -64,9 +67,15 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
         Pixit.from_json(run["pixit"]), tuple(Deviation.from_json(d) for d in run["deviations"]),
         incomplete.get("own_timers") is True,
     )  # fmt: skip
-    options.dut, options.seed, options.date = str(dut["attachment"]), int(run["seed"]), str(run["date"])
+    options.target = _target(str(dut["attachment"]), options.target, incomplete)
+    options.seed, options.date = int(run["seed"]), str(run["date"])
     options.certification = run["certification"] is True
-    options.agent = options.agent or str(incomplete.get("agent", ""))
-    options.agent2 = options.agent2 or str(incomplete.get("agent2", ""))
-    options.inject = options.inject or str(incomplete.get("inject", ""))
     return options
+
+
+def _target(attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:
+    """The device of the run; what makes its calls may be another now."""
+    book = in_force()[0]
+    found = parse(attachment, [Asked(f"the book of the run, {book.book},", (book,))])
+    beside = {name: getattr(given, name) or str(incomplete.get(name, "")) for name in ("agent", "agent2", "inject")}
+    return replace(found, **beside)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Sequence
 
 from . import pics as pics_module
-from .protocol import Protocol, registered
+from .protocol import Protocol, in_force
 from .results import Review
 
 
@@ -29,9 +29,9 @@ class PicsRule:
 def review(
     pics: Mapping[str, Any], levels: Mapping[str, str], protocols: Optional[Sequence[Protocol]] = None
 ) -> list[Review]:  # fmt: skip
-    """What is wrong with the claims, by the rules of these standards (of all that are registered)."""
+    """What is wrong with the claims, by the rules of these standards (of those in force)."""
     found = []
-    for rule in (rule for protocol in (protocols or registered()) for rule in protocol.pics_rules()):
+    for rule in (rule for protocol in (protocols or in_force()) for rule in protocol.pics_rules()):
         if pics_module.applies(rule.broken, dict(pics)):
             binding = levels.get(rule.requirement) == "shall" and not rule.erratum
             cls = "violation" if binding else "notice"

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
 from . import blame, declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
-from .case import CaseInfo, Variant, cases_for, load_cases
+from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable
 from .budget import Limits
@@ -20,11 +20,12 @@ from .host import HostWatch
 from .pics import PicsError
 from .files import FileError
 from .pixit import Pixit, Profile, pixit_for
-from .protocol import ProtocolError, attaches, protocol_of, registered
+from .protocol import protocol_of
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, NotThere, Scenario
 from .select import SelectionError, select
+from .target import Target
 from .upper import Unimplemented
 
 __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "load_catalogue", "not_run", "run"]
@@ -53,10 +54,7 @@ class Resume:
 class RunOptions:
     """What the command line says about a run."""
 
-    dut: str = "ref"
-    agent: str = ""  # the upper tester of a live interface, or of calls alone
-    agent2: str = ""  # of calls alone: that of the other end
-    inject: str = ""  # of calls alone: the command that makes faults below them
+    target: Target
     pics_file: Optional[Path] = None  # None: the DUT's hello
     select: Optional[str] = None
     shard: tuple[int, int] = (1, 1)  # which part of the selected cases, of how many
@@ -78,7 +76,7 @@ class RunOptions:
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
     settle: Callable[[Result], None] = lambda result: None  # called with each result then: a report may use it at once
     resume: Optional[Resume] = None  # an earlier run that this one ends
-    attach_as: str = ""  # what is attached in fact, where that is not the dut itself: a debugger with the device in it
+    attach_as: Optional[Target] = None  # what is attached in fact, where that is not the target itself: under a debugger
     around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
     #: What pics_file says, once it was read.
     declaration: declaration_module.Declaration = declaration_module.Declaration()
@@ -341,15 +339,9 @@ def _result(case: CaseInfo, ident: str, verdict: Verdict, reason: str = "") -> R
 
 
 def _attach(options: RunOptions) -> Dut:
-    try:
-        attach = attaches(options.dut).attach
-    except ProtocolError as error:
-        raise AttachError(f"--dut {options.dut}: {error}") from error
-    assert attach is not None
-    dut = attach(
-        options.attach_as or options.dut, agent=options.agent, identity=options.declaration.pixit.dut,
-        rpc_timeout_s=options.rpc_timeout_s, log=options.log, **({} if options.limits is None else {"limits": options.limits}),
-        **({"agent2": options.agent2} if options.agent2 else {}), **({"inject": options.inject} if options.inject else {}),
+    dut = (options.attach_as or options.target).attach(
+        identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log,
+        **({} if options.limits is None else {"limits": options.limits}),
     )  # fmt: skip
     dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
@@ -379,17 +371,12 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
             store.sync()
 
 
-def on_a_wire(spec: str) -> bool:
-    """Whether a device is attached by its frames, and its calls go another way (--agent), if any does."""
-    return spec.startswith(("fcoe:", "frames:", "vitcp:"))
-
-
 def _pics(options: RunOptions, dut: Dut) -> dict[str, Any]:
     if options.resume is not None:
         return options.resume.pics
     if options.declaration.pics is not None:
         return options.declaration.pics
-    if on_a_wire(options.dut) and not options.agent:
+    if options.target.on_a_wire and not options.target.agent:
         raise PicsError("the device cannot say what it supports: declare it with --pics, or attach an upper tester (--agent)")
     return pics_module.of_hello(dut.pics)
 
@@ -416,12 +403,11 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile))
 
 
-def _profile(path: Optional[str], chosen: Sequence[tuple[CaseInfo, Variant]]) -> Optional[Profile]:
-    """The numbers that the standard of the chosen cases leaves open. Raises FileError."""
-    names = {case.protocol for case, _ in chosen}
-    found = next((p.profile for p in registered() if p.name in names and p.profile is not None), None)
+def _profile(path: Optional[str], target: Target) -> Optional[Profile]:
+    """The numbers that the standard leaves open. Raises FileError."""
+    found = target.book.profile
     if found is None and path is not None:
-        raise FileError("--profile: no case of the selected ones has numbers that its standard leaves open; add --wire tcp")
+        raise FileError(f"--profile: {target.book.name} leaves no numbers open; VI/TCP does (--book vitcp)")
     return None if found is None else found(path)
 
 
@@ -431,7 +417,7 @@ def _own_timers(options: RunOptions) -> bool:
     if options.resume is not None:
         return options.resume.own_timers
     return not (options.r_a_tov_us or options.e_d_tov_us or given.r_a_tov_us or given.e_d_tov_us) and (
-        not on_a_wire(options.dut) or options.agent != ""
+        not options.target.on_a_wire or options.target.agent != ""
     )
 
 
@@ -445,7 +431,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     catalogue = load_catalogue()
     options = replace(
         options, declaration=declaration_module.load(options.pics_file, catalogue.levels),
-        profile=_profile(options.profile_file, chosen),
+        profile=_profile(options.profile_file, options.target),
     )  # fmt: skip
     report = new_report(options)
     report.lab, report.item = options.declaration.lab, options.declaration.item
@@ -469,7 +455,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
             _check_same(options.resume, report, pixit)
         _begin(options, report, chosen)
         left = [(c, v) for c, v in chosen if c.variant_id(v) not in done]
-        if options.jobs > 1 and options.dut.split(":")[0] in ("ref", "exec"):
+        if options.jobs > 1 and options.target.repeatable:
             _run_parallel(options, left, take)
         else:
             worker = _Worker(dut, pics, pixit, catalogue.levels, options)
@@ -510,7 +496,7 @@ def _why_not(options: RunOptions, report: RunReport) -> str:
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
     if options.resume is None:
-        return select(cases_for(options.dut) if options.select is None else load_cases(), options.select, options.shard)
+        return select(load_cases(), options.select, options.shard)
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     return [known[ident] for ident in options.resume.selected]
 
@@ -533,7 +519,8 @@ def _begin(options: RunOptions, report: RunReport, chosen: list[tuple[CaseInfo, 
         return
     report.deviations = [deviation.Outcome(d) for d in _deviations(options)]
     said = {
-        "agent": options.agent, "agent2": options.agent2, **({"inject": options.inject} if options.inject else {}),
+        "agent": options.target.agent, "agent2": options.target.agent2,
+        **({"inject": options.target.inject} if options.target.inject else {}),
         "rpc_timeout_s": options.rpc_timeout_s, "own_timers": _own_timers(options),
     }  # fmt: skip
     options.store.begin(report, [c.variant_id(v) for c, v in chosen], said, options.resume is not None)
@@ -550,16 +537,16 @@ def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Map
     """What can be said once all results are there: deviations, and the review of the PICS."""
     deviation.apply(report, declared)
     tried = {r.protocol for r in report.results if r.verdict is not Verdict.NOT_APPLICABLE}
-    tried = tried or {r.protocol for r in report.results}
+    tried = (tried or {r.protocol for r in report.results}) - {""}
     report.review = review(report.pics, levels, [protocol_of(name) for name in sorted(tried)]) if report.pics else []
 
 
 def new_report(options: RunOptions) -> RunReport:
     """The report of a run that begins."""
     return RunReport(
-        __version__, load_catalogue().sha256, options.dut, "", "", {}, {}, options.seed,
+        __version__, load_catalogue().sha256, str(options.target), "", "", {}, {}, options.seed,
         certification=options.certification, date=options.date, shard=options.shard,
-        select=options.select or "",
+        select=options.select or "", book=options.target.book.book,
     )  # fmt: skip
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+from typing import Mapping
 
 from .case import CaseInfo, Variant
+
+
+_TAG = "tag:"
 
 
 class SelectionError(ValueError):
@@ -34,28 +38,17 @@ def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
     everything = [(c, v) for c in cases for v in c.variants]
     if expression is None:
         return everything
-    if not expression.strip():
-        raise SelectionError("--select: names nothing; leave it out for every case")
-    names: dict[str, set[int]] = {}  # of cases and of variants, and which variants they name
-    tags: dict[str, set[int]] = {}
+    names: dict[str, set[int]] = {}  # of cases and of variants and their tags, and which variants they name
     for i, (case, variant) in enumerate(everything):
-        for name in (case.id, case.variant_id(variant)):
+        for name in _names(case, variant):
             names.setdefault(name, set()).add(i)
-        for tag in case.tags:
-            tags.setdefault(f"tag:{tag}", set()).add(i)
     wanted: set[int] | None = None
     unwanted: set[int] = set()
-    for raw in expression.split(","):
-        words = raw.split()
-        negated = len(words) == 2 and words[0] == "not"
-        if not words or (len(words) > 1 and not negated) or words[-1] in ("not", "tag:"):
-            raise SelectionError(f"--select: cannot read the term {raw.strip()!r}; use ids, globs, tag:NAME, not ...")
-        term = words[-1]
-        among = tags if term.startswith("tag:") else names
-        matching = [term] if term in among else fnmatch.filter(among, term)
+    for term, negated in _terms(expression):
+        matching = _matching(names, term)
         if not matching:
             raise SelectionError(f"--select: no case matches {term!r}; `fcvi list` shows what there is")
-        found = {i for name in matching for i in among[name]}
+        found = {i for name in matching for i in names[name]}
         if negated:
             unwanted |= found
         else:
@@ -64,3 +57,40 @@ def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
     if not chosen:
         raise SelectionError(f"--select: {expression!r} selects no case")
     return chosen
+
+
+def terms(expression: str) -> list[str]:
+    """What each term names, without ``not``. Raises SelectionError for an expression that cannot be read."""
+    return [term for term, _ in _terms(expression)]
+
+
+def matches(cases: list[CaseInfo], term: str) -> bool:
+    """Whether a term names any of these cases."""
+    return bool(_matching({name: None for case in cases for v in case.variants for name in _names(case, v)}, term))
+
+
+def _terms(expression: str) -> list[tuple[str, bool]]:
+    """Each term, and whether ``not`` stands before it."""
+    if not expression.strip():
+        raise SelectionError("--select: names nothing; leave it out for every case")
+    found = []
+    for raw in expression.split(","):
+        words = raw.split()
+        negated = len(words) == 2 and words[0] == "not"
+        if not words or (len(words) > 1 and not negated) or words[-1] in ("not", _TAG):
+            raise SelectionError(f"--select: cannot read the term {raw.strip()!r}; use ids, globs, tag:NAME, not ...")
+        found.append((words[-1], negated))
+    return found
+
+
+def _names(case: CaseInfo, variant: Variant) -> tuple[str, ...]:
+    """What a term may call a variant."""
+    return (case.id, case.variant_id(variant), *(f"{_TAG}{tag}" for tag in case.tags))
+
+
+def _matching(names: Mapping[str, object], term: str) -> list[str]:
+    """The names that a term fits: tags for a tag, ids for anything else."""
+    if term in names:
+        return [term]
+    of_tags = term.startswith(_TAG)
+    return [name for name in fnmatch.filter(names, term) if name.startswith(_TAG) == of_tags]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Callable, Iterator, Optional
 
-from fcvi.attach import attach
 from fcvi.engine.attachment import AttachError, DutError
 from fcvi.dut.base import Dut
 from fcvi.engine import pics as pics_module
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.target import Target
 
 from .choose import Chooser
 from .play import Played, Player
@@ -29,13 +29,13 @@ DEAD = 3  # attachments that fail in a row end the campaign
 class Attachment:
     """How a process attaches the device."""
 
-    spec: str
+    target: Target
     rpc_timeout_s: float = 5.0
     r_a_tov_us: Optional[int] = None
 
     def player(self) -> Player:
         """Attach it. Raises AttachError, DutError."""
-        return player_of(attach(self.spec, rpc_timeout_s=self.rpc_timeout_s), self.r_a_tov_us)
+        return player_of(self.target.attach(rpc_timeout_s=self.rpc_timeout_s), self.r_a_tov_us)
 
 
 def player_of(dut: Dut, r_a_tov_us: Optional[int] = None) -> Player:

@@ -11,7 +11,7 @@ from fcvi.dut.base import Dut, DutError, Unavailable
 from fcvi.fc.configuration import base_config, configured
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
-from fcvi.engine.protocol import protocol_of
+from fcvi.engine.protocol import in_force
 from fcvi.engine.runner import fails
 from fcvi.engine.scenario import Failed, Inconclusive
 from fcvi.engine.upper import Unimplemented
@@ -74,7 +74,7 @@ class Player:
 
     def __init__(self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str]) -> None:
         self.dut, self.pics, self.pixit, self.levels = dut, pics, pixit, levels
-        self.words: Any = protocol_of("").words()
+        self.words: Any = in_force()[0].words()
         self.steps = 0
         self.even = False  # a letter may not last as long as the device's own timers say: another device plays the word too
         self._seen = False  # a frame of the device has come, in any word

@@ -12,6 +12,7 @@ from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.declaration import Declaration
 from fcvi.engine.pics import PicsError
 from fcvi.engine.pixit import Given, Pixit
+from fcvi.engine.protocol import Protocol, judging_by, registered
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from . import classes
@@ -77,22 +78,26 @@ class Session:
         """Play. Raises AttachError, DutError, Unavailable, PicsError; after that the next call attaches again."""
         try:
             self._dut = self._dut or self._attach()
-            return self._play(self._dut, recording)
+            pics = self._said.pics
+            if pics is None:
+                with judging_by(*wires()):
+                    pics = pics_module.of_hello(self._dut.pics)
+            with judging_by(_book_of(recording)):
+                return self._play(self._dut, recording, pics)
         except (AttachError, DutError, Unavailable, PicsError):
             self._let_go()
             raise
 
-    def _play(self, dut: Dut, recording: Recording) -> Played:
+    def _play(self, dut: Dut, recording: Recording, pics: dict[str, Any]) -> Played:
         known = _case_of(recording)
-        pics = self._said.pics if self._said.pics is not None else pics_module.of_hello(dut.pics)
         if known is not None:
             skipped = not_applicable(*known, pics)
             if skipped is not None:
                 return Played(skipped=skipped.reason)
         if bool(pics.get("tcp")) != isinstance(recording, StreamRecording):
-            wires = ("frames of FC-VI", "streams of VI/TCP")
+            names = ("frames of FC-VI", "streams of VI/TCP")
             of_streams = isinstance(recording, StreamRecording)
-            return Played(skipped=f"the recording is of {wires[of_streams]}, and the device speaks {wires[not of_streams]}")
+            return Played(skipped=f"the recording is of {names[of_streams]}, and the device speaks {names[not of_streams]}")
         speaks = str(pics.get("revision") or "2007")
         if recording.edition != speaks:
             return Played(skipped=f"the recording is of edition {recording.edition}, and the PICS of the device says {speaks}")
@@ -116,6 +121,18 @@ class Session:
         played.differences = [classes.classify(d, played.case) for d in found]
         played.uncalled = _uncalled(recording, played)
         return played
+
+
+def wires() -> tuple[Protocol, ...]:
+    """The books whose items a PICS may have here: a device may speak another wire or edition than the recording."""
+    return tuple(p for p in registered() if p.line is not None)
+
+
+def _book_of(recording: Recording) -> Protocol:
+    """The book that judges what was recorded."""
+    if isinstance(recording, StreamRecording):
+        return next(p for p in registered() if p.streams)
+    return next(p for p in registered() if p.edition == recording.edition)
 
 
 def _uncalled(recording: Recording | StreamRecording, played: Played) -> bool:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Collection, Mapping
 
 from fcvi.engine import pics as pics_module
-from fcvi.engine.case import cases_for
-from fcvi.engine.catalogue import Requirement, load_requirements
+from fcvi.engine.case import load_cases
+from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import encoded
 from fcvi.engine.laboratory import ITEM, LAB
-from fcvi.engine.protocol import judging
+from fcvi.engine.protocol import in_force
 from fcvi.engine.results import RunReport
 from . import canonical, diff, html, manifest, phases, proforma, words
 
@@ -51,27 +51,26 @@ def digest(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(manifest.render(hashes)).hexdigest()
 
 
-def applicable(pics: Mapping[str, Any], spec: str = "") -> list[str]:
-    """The cases that a device of this PICS has to pass; spec: as ``--dut`` names it. Raises PicsError."""
+def applicable(pics: Mapping[str, Any]) -> list[str]:
+    """The cases that a device of this PICS has to pass. Raises PicsError."""
     return [
         case.variant_id(variant)
-        for case in cases_for(spec)
+        for case in load_cases()
         for variant in case.variants
         if pics_module.applies(case.applies, pics) and pics_module.applies(variant.applies, pics)
     ]
 
 
-def listed(spec: str = "") -> list[str]:
-    """Every case of the suite for such a device."""
-    return [ident for case in cases_for(spec) for ident in case.variant_ids()]
+def listed() -> list[str]:
+    """Every case of the books in force."""
+    return [ident for case in load_cases() for ident in case.variant_ids()]
 
 
 def _cases(report: Mapping[str, Any]) -> dict[str, Any]:
     """The cases that had to run and did: counts, and the hash of the list of applicable ones."""
-    ran, spec = [r["id"] for r in report["results"]], str(report["dut"]["attachment"])
-    known = listed(spec)
+    ran, known = [r["id"] for r in report["results"]], listed()
     try:
-        due = applicable(report["dut"]["pics"], spec)
+        due = applicable(report["dut"]["pics"])
     except pics_module.PicsError:  # not a whole PICS: nothing can be said to apply
         due = []
     tried = {r["id"] for r in report["results"] if r["verdict"] != "not-applicable"}
@@ -101,11 +100,6 @@ def _outside(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"reason": r, "cases": n} for r, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def _requirements(data: Mapping[str, Any]) -> tuple[Requirement, ...]:
-    """Those of the standards that judge the item of this report or certificate."""
-    return load_requirements(judging(str(data["dut"]["attachment"])))
-
-
 def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, Any]:
     """certificate.json, without the hash of certificate.html.
 
@@ -114,14 +108,14 @@ def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[s
         facts: facts_of or facts_in.
         hashes: SHA-256 of each file but BESIDE and certificate.html.
     """
-    verdicts = {r.id: diff.NOT_TESTED for r in _requirements(report)} | report["requirements"]
+    verdicts = {r.id: diff.NOT_TESTED for r in load_requirements()} | report["requirements"]
     cases, files = _cases(report), digest(hashes)
     lab = dict(facts["lab"])
     return {
         "schema": SCHEMA,
         "certificate": "fcvi",
         "number": lab.get("number") or f"{facts['date'][:10]}-{files[:12]}",
-        "standard": "; ".join(p.standard for p in judging(str(report["dut"]["attachment"])) if p.pics is not None),
+        "standard": "; ".join(p.standard for p in in_force() if p.pics is not None),
         "outcome": outcome(report, cases["complete"]),
         **{name: facts[name] for name in _FACTS},
         "issued": lab.get("issued") or facts["date"][:10],
@@ -209,7 +203,7 @@ def _by_clause(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The requirements of each clause and annex by verdict."""
     parts: dict[str, list[str]] = {}
     verdicts = data["requirements"]
-    for r in _requirements(data):
+    for r in load_requirements():
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(verdicts.get(r.id, diff.NOT_TESTED))
@@ -223,7 +217,7 @@ def _by_clause(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Why requirements have no verdict, and how many."""
-    known = {r.id: r for r in _requirements(data)}
+    known = {r.id: r for r in load_requirements()}
     of = [known[i] for i, v in data["requirements"].items() if v == diff.NOT_TESTED and i in known]
     found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
     rest = [r for r in of if r.testable]

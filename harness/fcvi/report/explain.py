@@ -15,7 +15,7 @@ from typing import Any, Iterable, Optional
 from fcvi.engine.case import CaseInfo, Variant, load_cases
 from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.evidence import stem
-from fcvi.engine.protocol import Line, protocol_of
+from fcvi.engine.protocol import Line, Protocol, in_force, protocol_of
 from fcvi.engine.results import Finding, Result, RunReport, Verdict
 from . import causes, words
 
@@ -23,20 +23,32 @@ _MOST_STEPS = 8  # of what the tester did; the ladder has all
 
 
 @functools.cache
-def _variants() -> dict[str, tuple[CaseInfo, Variant]]:
+def _variants_of(_books: tuple[Protocol, ...]) -> dict[str, tuple[CaseInfo, Variant]]:
     return {case.variant_id(variant): (case, variant) for case in load_cases() for variant in case.variants}
 
 
+def _variants() -> dict[str, tuple[CaseInfo, Variant]]:
+    return _variants_of(in_force())
+
+
 @functools.cache
+def _requirements_of(books: tuple[Protocol, ...]) -> dict[str, Requirement]:
+    return {r.id: r for r in load_requirements(books)}
+
+
 def requirements() -> dict[str, Requirement]:
     """Every requirement by its id."""
-    return {r.id: r for r in load_requirements()}
+    return _requirements_of(in_force())
 
 
 @functools.cache
+def _clauses_of(books: tuple[Protocol, ...]) -> dict[str, str]:
+    return {r.id: r.clause for r in load_requirements(books)}
+
+
 def clauses() -> dict[str, str]:
     """The clause of each requirement by its id."""
-    return {r.id: r.clause for r in load_requirements()}
+    return _clauses_of(in_force())
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.files import encoded
-from fcvi.engine.protocol import judging
+from fcvi.engine.protocol import Protocol, in_force
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, ladder, packs, phases, plain, text, words
 from .compiled import Compiled, Templates
@@ -52,14 +52,18 @@ def is_web(link: str) -> bool:
     return link.startswith(("https://", "http://"))
 
 
-@functools.cache
 def environment() -> Environment:
     """The templates; everything they print is escaped."""
+    return _environment(in_force())
+
+
+@functools.cache
+def _environment(books: tuple[Protocol, ...]) -> Environment:
     env = Environment(
         loader=Templates(TEMPLATES), bytecode_cache=Compiled(), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    clauses = {r.id: r.clause for r in load_requirements()}
+    clauses = {r.id: r.clause for r in load_requirements(books)}
     env.filters.update(
         seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web,
         decoded=ladder.decoded, fields_set=ladder.fields_set,
@@ -165,7 +169,7 @@ def worst(verdicts: Iterable[str]) -> str:
 
 def _clause_rows(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
     by: dict[str, list[str]] = {}
-    for r in load_requirements(judging(report.attachment)):
+    for r in load_requirements():
         by.setdefault(r.clause, []).append(verdicts.get(r.id, NOT_TESTED))
     return [
         {"clause": clause, "verdict": worst(found), "counts": {v: found.count(v) for v in VERDICTS}}
@@ -195,7 +199,7 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
         for ident in dict.fromkeys([*results[0].requirements, *broken]):
             cases.setdefault(ident, []).extend([r.id for r in results])
     parts: dict[str, list[dict[str, Any]]] = {}
-    for r in load_requirements(judging(report.attachment)):
+    for r in load_requirements():
         top = r.clause.split(".")[0].split(" ")[0]
         title = f"Clause {top}" if top.isdigit() else f"Annex {top}" if len(top) == 1 else top
         parts.setdefault(title, []).append(

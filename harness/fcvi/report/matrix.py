@@ -10,6 +10,7 @@ from typing import Any, Sequence
 
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError
+from fcvi.engine.protocol import registered
 from fcvi.engine.words import printable
 from . import diff, html, words
 
@@ -87,21 +88,23 @@ def build(runs: Sequence[Named]) -> Table:
     for named in runs:  # a column needs a name of its own
         number = sum(n == named.name or n.startswith(f"{named.name} (") for n in names)
         names.append(f"{named.name} ({number + 1})" if number else named.name)
+    idents = [ident for n in runs for ident in n.run.requirements]
+    rows = load_requirements([p for p in registered() if any(ident.startswith(p.prefix) for ident in idents)])
     by: dict[str, list[str]] = {}
-    for r in load_requirements():
+    for r in rows:
         by.setdefault(r.clause, []).append(r.id)
     clauses = [
-        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in idents) for n in runs))
-        for clause, idents in by.items()
+        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in these) for n in runs))
+        for clause, these in by.items()
     ]
-    known = [r.id for r in load_requirements()]
+    known = [r.id for r in rows]
     requirements = [
         Row("requirement", i, tuple(printable(n.run.requirements.get(i, diff.NOT_TESTED)) for n in runs)) for i in known
     ]
-    idents = dict.fromkeys(i for n in runs for i in n.run.cases)
+    ran = dict.fromkeys(i for n in runs for i in n.run.cases)
     cases = [
         Row("case", printable(i), tuple(printable(n.run.cases[i].words()) if i in n.run.cases else ABSENT for n in runs))
-        for i in idents
+        for i in ran
     ]
     columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
     return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))

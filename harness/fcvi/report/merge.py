@@ -9,6 +9,8 @@ from typing import Any, Sequence
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.files import FileError, damage, encoded, read_file, write_file
+from fcvi.engine.protocol import put_in_force
+from fcvi.engine.target import recorded
 
 #: What has to be the same in every part, and how it is called in a message.
 _SAME = {
@@ -23,6 +25,8 @@ def _same(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
         differing = [what for name, what in _SAME.items() if run.get(name) != head.get(name)]
         of_device = ("implementation", "version", "clock", "pics")
         differing += [f"{name} of the device" for name in of_device if run["dut"][name] != head["dut"][name]]
+        if recorded(run, path) is not recorded(head, first):
+            differing.append("book")
         if _settled(run["pixit"]) != _settled(head["pixit"]):
             differing.append("PIXIT")
         if differing:
@@ -94,6 +98,7 @@ def merge(out: Path, directories: Sequence[Path]) -> None:
 
 
 def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
+    put_in_force(recorded(parts[0][1], parts[0][0]))
     order = {ident: n for n, ident in enumerate(i for case in load_cases() for i in case.variant_ids())}
     cases = [case for _, run in parts for case in run["cases"]]
     names = [case["id"] for case in cases]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Sequence
 
-from fcvi.engine.protocol import registered
+from fcvi.engine.protocol import in_force
 from fcvi.engine.results import Result
 
 _MOST = 6  # requirements that are named
@@ -13,7 +13,7 @@ _MOST = 6  # requirements that are named
 def of(results: Sequence[Result], verdicts: Callable[[], Mapping[str, str]]) -> list[dict[str, Any]]:
     """The phases of every standard that names some, in their order; empty when none was tried. verdicts: of the requirements;
     not called when no standard of this run names phases."""
-    return [phase for p in registered() if p.phases is not None for phase in p.phases(results, verdicts())]
+    return [phase for p in in_force() if p.phases is not None for phase in p.phases(results, verdicts())]
 
 
 def _named(requirements: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Mapping
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.case import load_cases
+from fcvi.engine.protocol import Protocol, in_force
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,13 @@ class Row:
         return {"true": "yes", "false": "no"}.get(self.value, self.value.strip('"'))
 
 
-@functools.cache
 def decided() -> Mapping[str, int]:
     """How many case variants each item decides about."""
+    return _decided(in_force())
+
+
+@functools.cache
+def _decided(_books: tuple[Protocol, ...]) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     named: dict[str, set[str]] = {}
     for case in load_cases():
@@ -46,7 +51,7 @@ def decided() -> Mapping[str, int]:
 
 
 def rows(pics: Mapping[str, Any]) -> list[Row]:
-    """Every item of the registered standards; what the PICS leaves out has the value that holds then."""
+    """Every item of the standards in force; what the PICS leaves out has the value that holds then."""
     known = pics_module.items()
     defaults: dict[str, Any] = {name: False for name in known.booleans}
     defaults |= dict(known.numbers) | {name: values[0] for name, values in known.words.items()}

@@ -20,13 +20,15 @@ from fcvi.engine.catalogue import sha256 as catalogue_sha256
 from fcvi.engine.evidence import FOLDER, RUN
 from fcvi.engine.files import FileError, encoded, read_file
 from fcvi.engine.pics import PicsError
+from fcvi.engine.protocol import put_in_force
+from fcvi.engine.target import recorded
 from . import canonical, certificate, manifest
 from .certificate import HTML, JSON, PDF, STATEMENT, sha256_of
 
 #: The members of run.json.
 _RUN = sorted((
     "evidence", "suite", "dut", "pixit", "deviations", "seed", "date", "certification", "error", "unattached", "shard", "given",
-    "last_words", "select", "commit", "lab", "item", "waived", "cases",
+    "last_words", "select", "commit", "lab", "item", "waived", "cases", "book",
 ))  # fmt: skip
 _SOURCES = {"report.json", f"{FOLDER}/{RUN}"}  # of the certificate
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -81,6 +83,7 @@ def check(directory: Path, key: Optional[Path] = None, again: bool = False) -> C
     path = directory / JSON
     data = read_file(path)
     certified = canonical.loads(data, str(path))
+    _put_in_force(directory)
     hashes = _hashes(certified, path)
     result = Check(str(certified.get("outcome"))[:40], sha256_of(path))
     actual = _files(directory, hashes, result)
@@ -99,6 +102,16 @@ def check(directory: Path, key: Optional[Path] = None, again: bool = False) -> C
     if key is not None:
         result.signed = manifest.check(directory, key) or "yes"
     return result
+
+
+def _put_in_force(directory: Path) -> None:
+    """The book of the run. Where the evidence cannot be read, the comparison of the files says so. Raises FileError."""
+    try:
+        run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
+    except (FileError, OSError):
+        return
+    if isinstance(run, dict):
+        put_in_force(recorded(run, directory / FOLDER / RUN))
 
 
 def strangers(directory: Path) -> list[str]:
@@ -141,7 +154,7 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str],
         report = canonical.loads(read_file(directory / "report.json"), "report.json")
         run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
         form = encoded(json.dumps(run, indent=1) + "\n")
-        if sorted(run) != _RUN or form != read_file(directory / FOLDER / RUN):
+        if sorted({*run, "book"}) != _RUN or form != read_file(directory / FOLDER / RUN):
             return [f"{FOLDER}/{RUN}: its members or its form are not those that a run writes"]
         foreign = _same_suite(report)
         if foreign:

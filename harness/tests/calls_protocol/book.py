@@ -81,4 +81,5 @@ PROTOCOL = Protocol(
     cases=REGISTRY.cases,
     scenario=CallScenario,
     configuration=configuration,
+    attachments=("api",),
 )

@@ -14,6 +14,7 @@ from fcvi.engine.pics import Items
 from fcvi.engine.protocol import Protocol
 from fcvi.engine.review import PicsRule
 from fcvi.engine.scenario import Scenario
+from fcvi.engine.target import Target
 
 from .device import Counter
 
@@ -39,8 +40,8 @@ def alarm(t: Scenario) -> None:
     t.control("the alarm went off")
 
 
-def _attach(spec: str, **_: Any) -> Dut:
-    return Counter(spec)
+def _attach(target: Target, **_: Any) -> Dut:
+    return Counter(str(target))
 
 
 PROTOCOL = Protocol(
