@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
 
 from conformance.tests.first_written import unexplained
 from conformance.vipl.cases import all_cases

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from fcvi.engine.case import case
 
 from conformance.rev1.steps.connection import (
-    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, level_of, patience,
+    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, level_of,
     variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (

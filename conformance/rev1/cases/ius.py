@@ -124,7 +124,7 @@ def _reads(t: Scenario, setup: Setup) -> None:
     if not taken.last.dh("VI_RMT_TOT_LEN"):
         t.step("the DUT gives no length with an RDMA Read (R04)")
     respond_with(t, setup, taken, data)
-    done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+    done = until_completed(t, setup.vi, "send")
     if taken.last.dh("VI_RMT_TOT_LEN"):
         t.require(done is not None and done.good and memory(t, sink) == data, "FCVI-6.7.1-02", "an RDMA Read did not complete",
                   "nothing" if done is None else sorted(done.status), "its data")  # fmt: skip

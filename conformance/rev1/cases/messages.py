@@ -222,7 +222,7 @@ def responses(t: Scenario) -> None:
     originate(t, setup, pattern(20), op, remote=(0x9000, 5) if op == "rdma-write" else None)
     taken = take(t, setup, op, pattern(20))
     respond(t, setup, taken, flags)
-    done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+    done = until_completed(t, setup.vi, "send")
     status = _STATUS[flags]
     t.checked.add("REV1-6.2-02")
     t.require(done is not None and not done.good, "FCVI-T06-0", f"a response with flags {flags:02X}h",

@@ -13,7 +13,7 @@ from fcvi.fc.received import Received
 from conformance.rev1.steps.connection import REGISTRY, SMALL, Scenario, Setup, connect, one_frame, variants, with_rdma
 from conformance.rev1.steps.messages import (
     Cut, FILL, answered, build, check_offsets, check_target, check_words, deliver, expect_good, expect_response, memory, originate,
-    pattern, post, register, respond, respond_with, same_in_each, take, take_read, transmit, until_completed, written,
+    completed, pattern, post, register, respond, respond_with, same_in_each, take, take_read, transmit, until_completed, written,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -149,7 +149,7 @@ def _request(t: Scenario, setup: Setup, refused: bool) -> None:
             _refuse(t, setup, taken)
             return
         respond_with(t, setup, taken, data)
-        done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+        done = until_completed(t, setup.vi, "send")
         if not rqst.dh("VI_RMT_TOT_LEN") and (done is None or memory(t, sink) != data):
             raise Inconclusive("the DUT gives no length with an RDMA Read (R04), and does not take what was not asked for")
         t.require(done is not None and done.good, "FCVI-6.7.1-02", "an RDMA Read did not complete",
@@ -175,7 +175,7 @@ def _check_request(t: Scenario, rqst: Received, taken: Any, length: int) -> None
 def _refuse(t: Scenario, setup: Setup, taken: Any) -> None:
     """READ_RESP with RESP_ERR and PROT_ERR."""
     respond_with(t, setup, taken, b"", flags=5)
-    done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+    done = until_completed(t, setup.vi, "send")
     t.checked.add("REV1-6.6-02")
     t.require(done is not None and not done.good, "FCVI-T06-0", "READ_RESP with RESP_ERR and PROT_ERR",
               "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
@@ -217,7 +217,7 @@ def _unreliable(t: Scenario, setup: Setup) -> None:
         rqst.taken = True
         t.report("REV1-5.2.3-01", "RDMA Read at Unreliable Delivery", str(rqst), "none", at=rqst, erratum="R14")
         return
-    done = until_completed(t, setup.vi, "send", 0)
+    done = completed(t, setup.vi, "send")
     good = code == "VIP_SUCCESS" and done is not None and done.good
     t.require(not good, "REV1-5.2.3-01", "an RDMA Read at Unreliable Delivery completed", "success", "an error")
     if done is not None:

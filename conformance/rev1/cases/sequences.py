@@ -114,7 +114,7 @@ def _read(t: Scenario, setup: Setup, data: bytes) -> None:
     taken = take(t, setup, "rdma-read", None)
     respond_with(t, setup, taken, data)
     if taken.last.dh("VI_RMT_TOT_LEN"):
-        done = until_completed(t, setup.vi, "send", t.ulp_timeout_us)
+        done = until_completed(t, setup.vi, "send")
         t.require(done is not None and done.good and memory(t, sink) == data, "FCVI-6.7.1-02", "an RDMA Read did not complete",
                   "nothing" if done is None else sorted(done.status), "its data")  # fmt: skip
 

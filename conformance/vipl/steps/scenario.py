@@ -67,7 +67,7 @@ class Calls(CallScenario):
         return super().require(holds, _full(requirement), message, seen, required, **where)
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> NoReturn:
-        self.owed()
+        self.judge_calls()
         super().fail(_full(requirement), message, seen, required, at=at)
         raise AssertionError("not reached")
 
@@ -154,9 +154,9 @@ class Calls(CallScenario):
 
     def conclude(self) -> None:
         super().conclude()
-        self.owed()
+        self.judge_calls()
 
-    def owed(self) -> None:
+    def judge_calls(self) -> None:
         """Judge every call and every Descriptor that came back, whatever the case is about."""
         for call in self.made:
             if call.method in CODES and call.done and call.reply.error is None:

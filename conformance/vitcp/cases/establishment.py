@@ -189,7 +189,6 @@ def refused(t: Scenario) -> None:
     """
     how = str(t.params["how"])
     vi = create(t)
-    start = t.now_us
     call = call_out(t, vi, _SHORT_US)
     stream = t.expect_stream("VITCP-4.2-01")
     asked(t, stream)

@@ -136,8 +136,8 @@ class Scenario:
     def owed(self, holds: Callable[[], bool], answers: int = 1) -> bool:
         """Let time pass until what the DUT owes has come; whether it has.
 
-        This is the one rule of how long the suite waits for something. An answer may take FCVI_ULP_TIMEOUT, a call that takes part in
-        one attempt two answers (FC-VI: 8.3, E123). ``until`` and ``wait`` are for time in which the DUT owes nothing.
+        This is the one rule of how long the suite waits for something. An answer may take FCVI_ULP_TIMEOUT, a call that takes
+        part in one attempt two answers (FC-VI: 8.3, E123). ``until`` and ``wait`` are for time in which the DUT owes nothing.
         """
         return self.until(holds, self.owed_us(answers))
 
