@@ -241,11 +241,11 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
-TEST_PROGRAMS := $(CASE_CAPTURES) $(FAULTY_PROVIDERS) $(BUILD)/vipl_load $(BUILD)/san/vipl_load $(VERBS_SAN)
+TEST_PROGRAMS := $(CASE_CAPTURES) $(FAULTY_PROVIDERS) $(BUILD)/vipl_load
 check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m 'not nightly' harness/tests conformance/tests
 
-check-slow: all $(TEST_PROGRAMS) ## the tests that are marked nightly
+check-slow: all $(TEST_PROGRAMS) $(BUILD)/san/vipl_load $(VERBS_SAN) ## the tests that are marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m nightly harness/tests conformance/tests
 
 # ---- benchmarks ----

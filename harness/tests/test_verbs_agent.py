@@ -56,7 +56,7 @@ class Agent:
         assert self.process.stderr.read() == b""
 
 
-@pytest.fixture(name="agent", params=BUILDS)
+@pytest.fixture(name="agent", params=["plain", pytest.param("san", marks=pytest.mark.nightly)])
 def _agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
     program = BUILDS[request.param]
     if not program.exists():
