@@ -35,15 +35,21 @@ _FROM = 500  # descriptors that came are put here, out of the way of those that 
 
 
 def _import_all() -> None:
-    """Every module of the suite. The ones that only run as programs have no use here."""
-    for package in ("fcvi", "conformance"):
-        top = importlib.import_module(package)
-        for module in pkgutil.walk_packages(top.__path__, f"{package}."):
-            if not any(part in ("__main__", "tests") or part.startswith("gen_") for part in module.name.split(".")):
-                try:
-                    importlib.import_module(module.name)
-                except ImportError:  # what needs a package that is not here says so when it is used
-                    continue
+    """Every module of the suite and of the folders of standards; beside these folders are programs, which no command imports."""
+    import conformance
+    import fcvi
+    from fcvi.engine.protocol import registered
+
+    modules = [*pkgutil.walk_packages(fcvi.__path__, "fcvi."), *pkgutil.walk_packages(conformance.__path__, "conformance.")]
+    for module in modules:
+        parts = module.name.split(".")
+        if "tests" in parts or parts[-1] == "__main__" or (parts[0] == "conformance" and len(parts) == 2 and not module.ispkg):
+            continue
+        try:
+            importlib.import_module(module.name)
+        except ImportError:  # what needs a package that is not here says so when it is used
+            continue
+    assert not registered(), "a module registers a standard when it is imported: each command would have it"
 
 
 def _clone() -> int:

@@ -29,6 +29,9 @@ WORDS: dict[str, list[str]] = {
     "learn": ["learn", "--depth", "1", "--letters", "none"], "explore": ["explore", "--list"], "endpoint": ["endpoint"],
     "dut": ["dut", "check", "exec:false"], "": [], "--help": ["--help"], "--version": ["--version"],
     "vitcp": ["list", "--select", "TCP.4.2.b"], "rev1": ["show", "R01"], "api": ["list", "--select", "VIPL.C1"],
+    "list rev1": ["list", "--revision", "rev1"], "list tcp": ["list", "--wire", "tcp", "--json"], "map": ["show", "--map"],
+    "run vitcp": ["run", "--dut", "ref:vitcp", "--quiet", "--select", "TCP.2.2.2.1.*"], "verbs": ["list", "--select", "VERBS*"],
+    "run rev1": ["run", "--dut", "ref:rev1", "--quiet", "--select", "R1.5.3.4.a"], "errata": ["show", "A01", "B01", "V01", "E12"],
 }  # fmt: skip
 
 
