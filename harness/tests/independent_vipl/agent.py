@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-import threading
-import time
 from dataclasses import dataclass, field
+from types import GeneratorType
 from typing import Any, Callable, Optional, TypeVar
 
 from . import codes as c
@@ -15,6 +14,7 @@ from . import names
 from .connecting import Address, Conn, Connecting
 from .memory import PAGE, Block
 from .objects import Attributes, Cq, ErrorReport, Nic, Ptag, Queue, Thing, Vi
+from .threads import Steps, Thread, Threads
 from .transfer import CONTROL, SEGMENT, Transfer
 from .variants import Choices
 from .world import World
@@ -78,9 +78,9 @@ class Pool:
 class Agent:
     """One reset's worth of calls."""
 
-    def __init__(self, choices: Choices, seed: int, send: Callable[[str, Json], None]) -> None:
-        self.choices, self._send = choices, send
-        self.world = World(choices, seed)
+    def __init__(self, choices: Choices, seed: int, threads: Threads, send: Callable[[str, Json], None]) -> None:
+        self.choices, self.threads, self._send = choices, threads, send
+        self.world = World(choices, seed, threads)
         self.transfer = Transfer(self.world)
         self.connecting = Connecting(self.world, self.transfer)
         self._things: dict[str, list[Any]] = {kind: [] for kind in ("nic", "ptag", "cq", "vi", "conn", "mem")}
@@ -88,8 +88,7 @@ class Agent:
         self._posted: dict[int, Posted] = {}
         self._pools: dict[tuple[Nic, Ptag], Pool] = {}
         self._descriptors, self._registrations = itertools.count(), itertools.count()
-        self._threads: dict[int, int] = {}
-        self._here = threading.local()
+        self._asked: dict[int, Thread] = {}
 
     # ---- one call ----
 
@@ -102,41 +101,54 @@ class Agent:
     def _name(method: str) -> str:
         return "do_" + method.replace(".", "_")
 
-    def call(self, method: str, params: Json) -> Json:
+    def thread(self, method: str, params: Json) -> Thread:
+        """Who makes a call: the thread that it asks for, one of its own where it may block, or the one that reads the lines."""
+        number = params.get("thread")
+        if number is not None:
+            return self._asked.setdefault(number, Thread(self.threads))
+        return Thread(self.threads) if method in BLOCKING else self.threads.main
+
+    def call(self, method: str, params: Json) -> Steps[Json]:
         """Make a call in this thread; BadCall is an error of the protocol."""
-        began, self._here.call = time.monotonic(), method
+        thread, began = self.threads.current, self.threads.clock.now_us()
+        thread.call = method
         try:
-            with self.world.lock:
-                if self.world.ended:
-                    raise BadCall(-32001, "a reset ended the call")
-                try:
-                    for name in NEEDED.get(method, ()):
-                        params[name]
-                    if method == "VipRegisterMem" and params.get("of") is None:
-                        params["length"]
-                    result: Json = getattr(self, self._name(method))(params)
-                except Refused:
-                    result = {"return": c.PARAMETER}
-                except KeyError as missing:
-                    raise BadCall(-32602, f"{missing} is missing") from None
-                except (TypeError, ValueError, AttributeError, IndexError) as wrong:
-                    raise BadCall(-32602, f"a parameter is wrong: {wrong}") from None
-                if self.world.ended:
-                    raise BadCall(-32001, "a reset ended the call")
+            result = yield from self._made(method, params)
         finally:
-            self._here.call = None
+            thread.call = None
         if method.startswith("Vip"):
-            now = time.monotonic()
-            result.update(thread=self._thread(), us=int((now - began) * 1e6), at_us=int(now * 1e6))
+            now = self.threads.clock.now_us()
+            result.update(thread=thread.number, us=now - began, at_us=now)
         return result
 
-    def _thread(self) -> int:
-        return self._threads.setdefault(threading.get_ident(), len(self._threads))
+    def _made(self, method: str, params: Json) -> Steps[Json]:
+        self._goes_on()
+        try:
+            for name in NEEDED.get(method, ()):
+                params[name]
+            if method == "VipRegisterMem" and params.get("of") is None:
+                params["length"]
+            result: Any = getattr(self, self._name(method))(params)
+            if isinstance(result, GeneratorType):
+                result = yield from result
+        except Refused:
+            result = {"return": c.PARAMETER}
+        except KeyError as missing:
+            raise BadCall(-32602, f"{missing} is missing") from None
+        except (TypeError, ValueError, AttributeError, IndexError) as wrong:
+            raise BadCall(-32602, f"a parameter is wrong: {wrong}") from None
+        self._goes_on()
+        made: Json = result
+        return made
+
+    def _goes_on(self) -> None:
+        if self.world.ended:
+            raise BadCall(-32001, "a reset ended the call")
 
     def _notify(self, method: str, params: Json) -> None:
         if not self.world.ended:
-            self._send(method, {**params, "at_us": int(time.monotonic() * 1e6), "thread": self._thread(),
-                                "within": getattr(self._here, "call", None)})
+            thread = self.threads.current
+            self._send(method, {**params, "at_us": self.threads.clock.now_us(), "thread": thread.number, "within": thread.call})
 
     # ---- numbers and parameters ----
 
@@ -224,12 +236,11 @@ class Agent:
         return {"return": c.OK}
 
     def _error(self, report: ErrorReport, context: int) -> None:
-        with self.world.lock:
-            vi = self._numbers.get(report.vi) if report.vi is not None else None
-            pointer = None
-            if report.descriptor is not None:
-                posted = self._posted.get(report.descriptor)
-                pointer = {"descriptor": posted.number if posted else None, "va": f"{report.descriptor:016x}"}
+        vi = self._numbers.get(report.vi) if report.vi is not None else None
+        pointer = None
+        if report.descriptor is not None:
+            posted = self._posted.get(report.descriptor)
+            pointer = {"descriptor": posted.number if posted else None, "va": f"{report.descriptor:016x}"}
         self._notify("error", {
             "vi": vi, "code": report.code, "nic": self._numbers[report.nic], "cq": None, "DescriptorPtr": pointer,
             "OpCode": report.operation, "ResourceCode": report.resource, "Context": context,
@@ -322,22 +333,21 @@ class Agent:
         wrong = [i for i in range(length) if there[i] != pattern[i]]
         return {"wrong": len(wrong), "first": wrong[0] if wrong else None}
 
-    def do_mem_poll(self, p: Json) -> Json:
+    def do_mem_poll(self, p: Json) -> Steps[Json]:
         places = [self._range(place, 4) for place in p["places"]]
         mask, value, seconds = p["mask"], p["value"], self._seconds(p)
-        began, met, turn = time.monotonic(), [], 0
-        left = set(range(len(places)))
-        while left and not self.world.ended:
-            for index in reversed(range(len(places))):
+        began, met, turns = self.threads.clock.now_us(), [], itertools.count()
+        left = list(reversed(range(len(places))))
+
+        def look() -> bool:
+            turn = next(turns)
+            for index in list(left):
                 memory, start = places[index]
-                if index in left and struct.unpack_from("<I", memory.block.data, start)[0] & mask == value:
+                if struct.unpack_from("<I", memory.block.data, start)[0] & mask == value:
                     left.remove(index)
-                    met.append({"place": index, "round": turn, "us": int((time.monotonic() - began) * 1e6)})
-            turn += 1
-            if seconds is not None and time.monotonic() - began >= seconds:
-                break
-            if left:
-                self.world.changed.wait(0.0005)
+                    met.append({"place": index, "round": turn, "us": self.threads.clock.now_us() - began})
+            return not left
+        yield from self.world.until(look, seconds)
         return {"met": met}
 
     # ---- VIs ----
@@ -361,9 +371,9 @@ class Agent:
         given, vi = p["ViAttribs"], self._live("vi", p)
         return {"return": self.connecting.set_attributes(vi, self._attributes(vi.nic, given))}
 
-    def do_VipConnectWait(self, p: Json) -> Json:
+    def do_VipConnectWait(self, p: Json) -> Steps[Json]:
         local, seconds = self._address(p["LocalAddr"]), self._seconds(p)
-        code, conn = self.connecting.wait(self._nic(p), local, seconds)
+        code, conn = yield from self.connecting.wait(self._nic(p), local, seconds)
         if conn is None:
             return {"return": code, "guard": True}
         if len(conn.local.discriminator) > p.get("RemoteAddrLen", self.choices.discriminator):
@@ -388,10 +398,10 @@ class Agent:
             return {"return": code}
         return {"return": code, "RemoteViAttribs": self._shown(vi.partner, ptag=False)}
 
-    def do_VipConnectRequest(self, p: Json) -> Json:
+    def do_VipConnectRequest(self, p: Json) -> Steps[Json]:
         local, remote, seconds = self._address(p["LocalAddr"]), self._address(p["RemoteAddr"]), self._seconds(p)
         vi: Vi = self._live("vi", p)
-        return self._with_partner(vi, self.connecting.request(vi, local, remote, seconds))
+        return self._with_partner(vi, (yield from self.connecting.request(vi, local, remote, seconds)))
 
     def do_VipConnectPeerRequest(self, p: Json) -> Json:
         local, remote, seconds = self._address(p["LocalAddr"]), self._address(p["RemoteAddr"]), self._seconds(p)
@@ -401,9 +411,9 @@ class Agent:
         vi: Vi = self._live("vi", p)
         return self._with_partner(vi, self.connecting.peer_done(vi))
 
-    def do_VipConnectPeerWait(self, p: Json) -> Json:
+    def do_VipConnectPeerWait(self, p: Json) -> Steps[Json]:
         vi: Vi = self._live("vi", p)
-        return self._with_partner(vi, self.connecting.peer_wait(vi))
+        return self._with_partner(vi, (yield from self.connecting.peer_wait(vi)))
 
     def do_VipDisconnect(self, p: Json) -> Json:
         return {"return": self.connecting.disconnect(self._live("vi", p))}
@@ -430,10 +440,10 @@ class Agent:
         cq: Cq = self._live("cq", p)
         return self._entry(cq) if cq.entries else {"return": c.NOT_DONE}
 
-    def do_VipCQWait(self, p: Json) -> Json:
+    def do_VipCQWait(self, p: Json) -> Steps[Json]:
         seconds = self._seconds(p)
         cq: Cq = self._live("cq", p)
-        self.world.until(lambda: cq.gone or bool(cq.entries), seconds)
+        yield from self.world.until(lambda: cq.gone or bool(cq.entries), seconds)
         if cq.gone:
             return {"return": c.PARAMETER}
         return self._entry(cq) if cq.entries else {"return": c.TIMEOUT}
@@ -450,14 +460,14 @@ class Agent:
 
     # ---- Notify ----
 
-    def _handler(self, what: str, p: Json) -> tuple[Callable[[Json], None], int]:
+    def _handler(self, what: str, p: Json) -> tuple[Callable[[Json], Steps[None]], int]:
         number, count, then, context = next(self._registrations), itertools.count(1), p.get("then"), p.get("Context", 0)
 
-        def handler(seen: Json) -> None:
+        def handler(seen: Json) -> Steps[None]:
             params: Json = {"what": what, "Context": context, "registration": number, "count": next(count), **seen}
             if then is not None:
                 try:
-                    params["result"] = self.call(then["method"], then["params"])
+                    params["result"] = yield from self.call(then["method"], then["params"])
                 except BadCall as bad:
                     params["error"] = {"code": bad.code, "message": str(bad)}
             self._notify("notify", params)
@@ -469,10 +479,9 @@ class Agent:
             return {"return": c.PARAMETER}
         handler, number = self._handler(what, p)
 
-        def called(va: Optional[int]) -> None:
-            with self.world.lock:
-                seen = {"nic": self._numbers[vi.nic], "vi": self._numbers[vi], "cq": None, "DescriptorPtr": self._pointer(va)}
-            handler(seen)
+        def called(va: Optional[int]) -> Steps[None]:
+            seen = {"nic": self._numbers[vi.nic], "vi": self._numbers[vi], "cq": None, "DescriptorPtr": self._pointer(va)}
+            return handler(seen)
         code = self.transfer.notify(vi, vi.receive if receive else vi.send, called)
         return {"return": code, "registration": number} if code == c.OK else {"return": code}
 
@@ -595,13 +604,13 @@ class Agent:
     def do_VipRecvDone(self, p: Json) -> Json:
         return self._taken(*self.transfer.done(*self._queue(p, True)))
 
-    def do_VipSendWait(self, p: Json) -> Json:
+    def do_VipSendWait(self, p: Json) -> Steps[Json]:
         seconds = self._seconds(p)
-        return self._taken(*self.transfer.wait(*self._queue(p, False), seconds))
+        return self._taken(*(yield from self.transfer.wait(*self._queue(p, False), seconds)))
 
-    def do_VipRecvWait(self, p: Json) -> Json:
+    def do_VipRecvWait(self, p: Json) -> Steps[Json]:
         seconds = self._seconds(p)
-        return self._taken(*self.transfer.wait(*self._queue(p, True), seconds))
+        return self._taken(*(yield from self.transfer.wait(*self._queue(p, True), seconds)))
 
     # ---- names and the agent itself ----
 
@@ -645,4 +654,4 @@ class Agent:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
         waiting = sum(not posted.back for posted in self._posted.values())
-        return {"threads": threading.active_count(), "memory": pages * 4096, "posted": waiting}
+        return {"threads": 1, "memory": pages * 4096, "posted": waiting}

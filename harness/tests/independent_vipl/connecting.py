@@ -7,6 +7,7 @@ from typing import Optional
 
 from . import codes as c
 from .objects import Attributes, Cq, ErrorReport, Nic, Queue, Thing, Vi
+from .threads import Steps, Thread
 from .transfer import Transfer
 from .world import MAX_CQS, MAX_ENTRIES, MAX_VIS, World
 
@@ -67,7 +68,8 @@ class Connecting:
             return code, None
         if len(nic.vis) >= MAX_VIS:
             return c.RESOURCE, None
-        vi = Vi(nic, attributes, Queue(False, send), Queue(True, receive))
+        threads = self.world.threads
+        vi = Vi(nic, attributes, Queue(False, send, Thread(threads)), Queue(True, receive, Thread(threads)))
         assert attributes.ptag is not None
         attributes.ptag.users += 1
         nic.vis.append(vi)
@@ -80,13 +82,11 @@ class Connecting:
         vi.gone = True
         for queue in (vi.send, vi.receive):
             queue.handlers.clear()
-            queue.loop.stop()
             if queue.cq is not None:
                 queue.cq.entries = type(queue.cq.entries)(entry for entry in queue.cq.entries if entry[0] is not vi)
         assert vi.attributes.ptag is not None
         vi.attributes.ptag.users -= 1
         vi.nic.vis.remove(vi)
-        self.world.changed.notify_all()
         return c.OK
 
     def set_attributes(self, vi: Vi, attributes: Attributes) -> str:
@@ -107,7 +107,7 @@ class Connecting:
             return c.PARAMETER, None
         if entries > MAX_ENTRIES or len(nic.cqs) >= MAX_CQS:
             return c.RESOURCE, None
-        nic.cqs.append(Cq(nic))
+        nic.cqs.append(Cq(nic, Thread(self.world.threads)))
         return c.OK, nic.cqs[-1]
 
     def destroy_cq(self, cq: Cq) -> str:
@@ -116,9 +116,7 @@ class Connecting:
             return c.RESOURCE
         cq.gone = True
         cq.handlers.clear()
-        cq.loop.stop()
         cq.nic.cqs.remove(cq)
-        self.world.changed.notify_all()
         return c.OK
 
     # ---- helpers ----
@@ -138,7 +136,6 @@ class Connecting:
         for vi, other in ((one, two), (two, one)):
             vi.state, vi.peer, vi.lost, vi.partner = c.CONNECTED, other, False, other.attributes
             vi.epoch += 1
-        self.world.changed.notify_all()
 
     def _held(self, vi: Vi) -> bool:
         """An error of the Idle state comes out now (S 5.1)."""
@@ -151,20 +148,20 @@ class Connecting:
 
     # ---- client and server ----
 
-    def wait(self, nic: Nic, local: Address, seconds: Optional[float]) -> tuple[str, Optional[Conn]]:
+    def wait(self, nic: Nic, local: Address, seconds: Optional[float]) -> Steps[tuple[str, Optional[Conn]]]:
         """VipConnectWait (G 3.3.1)."""
         if not self._usable(nic, local):
             return c.PARAMETER, None
         wait = Wait(nic, local.discriminator)
         self._waits.append(wait)
-        self.world.until(lambda: wait.conn is not None or nic.gone, seconds)
+        yield from self.world.until(lambda: wait.conn is not None or nic.gone, seconds)
         if wait in self._waits:
             self._waits.remove(wait)
         if wait.conn is None:
             return (c.PARAMETER if nic.gone else c.TIMEOUT), None
         return c.OK, wait.conn
 
-    def request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> str:
+    def request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> Steps[str]:
         """VipConnectRequest (G 3.3.4)."""
         if seconds == 0 or not self._usable(vi.nic, local) or len(remote.discriminator) > self.world.choices.discriminator:
             return c.PARAMETER
@@ -172,7 +169,7 @@ class Connecting:
             return c.STATE
         if remote.host not in (vi.nic.address, vi.nic.other):
             vi.state, epoch = c.PENDING, vi.epoch
-            self.world.until(lambda: vi.gone or vi.epoch != epoch, seconds)
+            yield from self.world.until(lambda: vi.gone or vi.epoch != epoch, seconds)
             if vi.epoch == epoch and vi.state == c.PENDING:
                 vi.state = c.IDLE
             return c.TIMEOUT if vi.epoch == epoch else c.STATE
@@ -183,8 +180,7 @@ class Connecting:
         self._waits.remove(wait)
         conn = wait.conn = Conn(wait.nic, vi, local, vi.attributes)
         vi.state, epoch = c.PENDING, vi.epoch
-        self.world.changed.notify_all()
-        self.world.until(lambda: conn.result is not None or vi.gone or vi.epoch != epoch, seconds)
+        yield from self.world.until(lambda: conn.result is not None or vi.gone or vi.epoch != epoch, seconds)
         if conn.result is not None:
             return conn.result
         conn.result = c.TIMEOUT
@@ -215,7 +211,6 @@ class Connecting:
         conn.gone = True
         if conn.result is None:
             conn.result, conn.client.state = c.REJECT, c.IDLE
-            self.world.changed.notify_all()
         return c.OK
 
     # ---- peers ----
@@ -233,7 +228,7 @@ class Connecting:
         if other is None:
             self._pool.append(mine)
             if seconds is not None:
-                self.world.after(seconds, lambda: self._peer_late(mine))
+                self.world.threads.after(seconds, lambda: self._peer_late(mine))
             return c.OK
         self._pool.remove(other)
         code = self._differ(vi.attributes, other.vi.attributes)
@@ -242,14 +237,12 @@ class Connecting:
             self._join(vi, other.vi)
         else:
             vi.state = other.vi.state = c.IDLE
-            self.world.changed.notify_all()
         return c.OK
 
     def _peer_late(self, peer: Peer) -> None:
         if peer in self._pool:
             self._pool.remove(peer)
             peer.vi.outcome, peer.vi.state = c.TIMEOUT, c.IDLE
-            self.world.changed.notify_all()
 
     def peer_done(self, vi: Vi) -> str:
         """VipConnectPeerDone (G 3.3.7): the outcome is given once (A32)."""
@@ -258,9 +251,9 @@ class Connecting:
             return outcome
         return c.NOT_DONE if any(peer.vi is vi for peer in self._pool) else c.STATE
 
-    def peer_wait(self, vi: Vi) -> str:
+    def peer_wait(self, vi: Vi) -> Steps[str]:
         """VipConnectPeerWait (G 3.3.8)."""
-        self.world.until(lambda: vi.gone or vi.outcome is not None or not any(p.vi is vi for p in self._pool), None)
+        yield from self.world.until(lambda: vi.gone or vi.outcome is not None or not any(p.vi is vi for p in self._pool), None)
         return c.PARAMETER if vi.gone else self.peer_done(vi)
 
     def disconnect(self, vi: Vi) -> str:
@@ -268,7 +261,6 @@ class Connecting:
         self._pool = [peer for peer in self._pool if peer.vi is not vi]
         vi.outcome = None
         self.transfer.disconnect(vi)
-        self.world.changed.notify_all()
         return c.OK
 
     def close(self, nic: Nic) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import queue
-import threading
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from . import codes as c
+from .threads import Steps, Thread
 
 _VALUES = itertools.count(0x0000_5600_0000_1000, 0x40)
 
@@ -72,23 +71,24 @@ class Nic(Thing):
     device: str
     address: bytes
     other: bytes
+    thread: Thread
+    """Which calls the error handler."""
     regions: dict[int, Region] = field(default_factory=dict)
     ptags: list[Ptag] = field(default_factory=list)
     vis: list[Vi] = field(default_factory=list)
     cqs: list[Cq] = field(default_factory=list)
     handler: Optional[Callable[[ErrorReport], None]] = None
     names: Optional[dict[str, list[bytes]]] = None
-    loop: Loop = field(default_factory=lambda: Loop())
 
 
 @dataclass(eq=False)
 class Cq(Thing):
-    """A Completion Queue."""
+    """A Completion Queue. Its thread calls its handlers."""
 
     nic: Nic
+    thread: Thread
     entries: deque[tuple[Vi, bool]] = field(default_factory=deque)
-    handlers: deque[Callable[[Vi, bool], None]] = field(default_factory=deque)
-    loop: Loop = field(default_factory=lambda: Loop())
+    handlers: deque[Callable[[Vi, bool], Optional[Steps[None]]]] = field(default_factory=deque)
 
 
 @dataclass(eq=False)
@@ -103,14 +103,14 @@ class Work:
 
 @dataclass(eq=False)
 class Queue:
-    """A work queue. ``announced`` of its first Descriptors have their entry on the Completion Queue."""
+    """A work queue. ``announced`` of its first Descriptors have their entry on the Completion Queue. Its thread calls its handlers."""
 
     receive: bool
     cq: Optional[Cq]
+    thread: Thread
     work: deque[Work] = field(default_factory=deque)
     announced: int = 0
-    handlers: deque[Callable[[Optional[int]], None]] = field(default_factory=deque)
-    loop: Loop = field(default_factory=lambda: Loop())
+    handlers: deque[Callable[[Optional[int]], Optional[Steps[None]]]] = field(default_factory=deque)
 
 
 @dataclass(eq=False)
@@ -132,28 +132,3 @@ class Vi(Thing):
     partner: Optional[Attributes] = None
     held: Optional[str] = None
     """An error of the Idle state (S 5.1)."""
-
-
-class Loop:
-    """A thread of the provider's own that calls handlers one after another; it starts with the first."""
-
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Optional[Callable[[], None]]] = queue.SimpleQueue()
-        self._thread: Optional[threading.Thread] = None
-
-    def call(self, job: Callable[[], None]) -> None:
-        """Have ``job`` called in this thread."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, daemon=True)
-            self._thread.start()
-        self._jobs.put(job)
-
-    def stop(self) -> None:
-        """End the thread when it has called what is there."""
-        if self._thread is not None:
-            self._jobs.put(None)
-            self._thread = None
-
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()

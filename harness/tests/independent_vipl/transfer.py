@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-import time
 from dataclasses import dataclass
 from typing import Callable, Optional
 
 from . import codes as c
 from .objects import Cq, ErrorReport, Nic, Queue, Vi, Work
+from .threads import Job, Steps
 from .world import World
 
 CONTROL = struct.Struct("<QIHHIIII")
@@ -80,9 +80,9 @@ class Transfer:
         choices, epoch = self.world.choices, vi.epoch
         wait = choices.delay_s
         if choices.batch_s:
-            wait = choices.batch_s - time.monotonic() % choices.batch_s
+            wait = choices.batch_s - self.world.threads.clock.now_us() / 1e6 % choices.batch_s
         if wait:
-            self.world.after(wait, lambda: self._process(vi, epoch))
+            self.world.threads.after(wait, lambda: self._process(vi, epoch))
         else:
             self._process(vi, epoch)
 
@@ -111,7 +111,7 @@ class Transfer:
                 return
             if slow and form.op == c.CONTROL_READ and not form.error:
                 work.started = True
-                self.world.after(slow, self._read_later(vi, work, form, epoch))
+                self.world.threads.after(slow, self._read_later(vi, work, form, epoch))
                 continue
             self._do(vi, work, form)
 
@@ -303,20 +303,19 @@ class Transfer:
         if not queue.work:
             while queue.handlers:
                 self._hand(queue, None)
-        self.world.changed.notify_all()
 
     def _hand(self, queue: Queue, va: Optional[int]) -> None:
         handler = queue.handlers.popleft()
-        queue.loop.call(lambda: handler(va))
+        queue.thread.do(lambda: handler(va))
 
     def serve(self, cq: Cq) -> None:
         """Call the handlers of a Completion Queue."""
         while cq.handlers and cq.entries:
-            self._entry(cq.loop.call, cq.handlers.popleft(), *cq.entries.popleft())
+            self._entry(cq.thread.do, cq.handlers.popleft(), *cq.entries.popleft())
 
     @staticmethod
-    def _entry(call: Callable[[Callable[[], None]], None], handler: Callable[[Vi, bool], None], vi: Vi, receive: bool) -> None:
-        call(lambda: handler(vi, receive))
+    def _entry(do: Callable[[Job], None], handler: Callable[[Vi, bool], Optional[Steps[None]]], vi: Vi, receive: bool) -> None:
+        do(lambda: handler(vi, receive))
 
     def flush(self, vi: Vi) -> None:
         """Each Descriptor that is not complete completes as flushed (G 3.3.5)."""
@@ -381,17 +380,17 @@ class Transfer:
             self.announce(vi, queue)
         return (c.DESCRIPTOR if work.status & c.ERRORS else c.OK), work.va
 
-    def wait(self, vi: Vi, queue: Queue, seconds: Optional[float]) -> tuple[str, Optional[int]]:
+    def wait(self, vi: Vi, queue: Queue, seconds: Optional[float]) -> Steps[tuple[str, Optional[int]]]:
         """VipSendWait and VipRecvWait (G 3.5.3, 3.5.6)."""
         if queue.cq is not None:
             return c.RESOURCE, None
-        self.world.until(lambda: vi.gone or not queue.work or bool(queue.work[0].status), seconds)
+        yield from self.world.until(lambda: vi.gone or not queue.work or bool(queue.work[0].status), seconds)
         if vi.gone:
             return c.PARAMETER, None
         code, va = self.done(vi, queue)
         return (c.TIMEOUT if code == c.NOT_DONE else code), va
 
-    def notify(self, vi: Vi, queue: Queue, handler: Callable[[Optional[int]], None]) -> str:
+    def notify(self, vi: Vi, queue: Queue, handler: Callable[[Optional[int]], Optional[Steps[None]]]) -> str:
         """VipSendNotify and VipRecvNotify (G 3.5.9, 3.5.10)."""
         if queue.cq is not None:
             return c.RESOURCE
@@ -408,16 +407,11 @@ class Transfer:
             vi.receive.handlers.clear()
             self.disconnect(vi)
             vi.gone = True
-            vi.send.loop.stop()
-            vi.receive.loop.stop()
         for cq in nic.cqs:
             cq.gone = True
             cq.handlers.clear()
-            cq.loop.stop()
         for ptag in nic.ptags:
             ptag.gone = True
         nic.gone, nic.handler = True, None
-        nic.loop.stop()
         nic.regions.clear()
         self.world.nics.remove(nic)
-        self.world.changed.notify_all()

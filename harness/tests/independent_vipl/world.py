@@ -1,69 +1,45 @@
-"""What both ends share: time, memory and the lock; and the calls on NICs, tags, regions and queries (G 3.1, 3.4, 3.7)."""
+"""What both ends share: time and memory; and the calls on NICs, tags, regions and queries (G 3.1, 3.4, 3.7)."""
 
 from __future__ import annotations
 
 import functools
-import heapq
-import itertools
 import random
-import threading
-import time
 from typing import Any, Callable, Optional
 
 from . import codes as c
 from .memory import PAGE, Space
 from .objects import Attributes, ErrorReport, Nic, Ptag, Region
+from .threads import Steps, Thread, Threads
 from .variants import Choices
 
 ADDRESSES = {
     "VINIC": bytes.fromhex("fd00000000000000000000000000a101"),
     "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
 }
-Due = tuple[float, int, Callable[[], None]]
 ALIAS = {"VINIC0": "VINIC"}
 MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_ENTRIES, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 1536, 600, 1 << 26, 1 << 27
 
 
 class World:
-    """One process with one NIC for each device. Every method is called with ``lock`` held."""
+    """One process with one NIC for each device."""
 
-    def __init__(self, choices: Choices, seed: int) -> None:
-        self.choices, self.space = choices, Space()
-        self.lock = threading.RLock()
-        self.changed = threading.Condition(self.lock)
+    def __init__(self, choices: Choices, seed: int, threads: Threads) -> None:
+        self.choices, self.space, self.threads = choices, Space(), threads
         self.ended = False
         self.nics: list[Nic] = []
         self._random = random.Random(seed)
-        self._due: list[Due] = []
-        self._numbers = itertools.count()
-        threading.Thread(target=self._clock, daemon=True).start()
 
     # ---- time ----
 
-    def after(self, seconds: float, job: Callable[[], None]) -> None:
-        """Do ``job`` later, with the lock held."""
-        heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), job))
-        self.changed.notify_all()
-
-    def _clock(self) -> None:
-        with self.lock:
-            while not self.ended:
-                now = time.monotonic()
-                while self._due and self._due[0][0] <= now:
-                    due: Due = heapq.heappop(self._due)
-                    due[2]()
-                self.changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
-
-    def until(self, met: Callable[[], bool], seconds: Optional[float]) -> bool:
-        """Block until ``met`` or the time is up; True when met. The end of the world meets everything."""
-        return self.changed.wait_for(lambda: self.ended or met(), seconds)
+    def until(self, met: Callable[[], bool], seconds: Optional[float]) -> Steps[None]:
+        """Block until ``met`` or the time is up. The end of the world meets everything."""
+        yield self.threads.until(lambda: self.ended or met(), seconds)
 
     def end(self) -> None:
         """Every NIC goes away and every call returns."""
         self.ended = True
         for nic in list(self.nics):
             nic.handler = None
-        self.changed.notify_all()
 
     # ---- errors ----
 
@@ -71,7 +47,7 @@ class World:
         """VipErrorCallback's handler, or the log of the default one (G 3.8.1)."""
         handler = report.nic.handler
         if handler is not None and not report.nic.gone:
-            report.nic.loop.call(functools.partial(handler, report))
+            report.nic.thread.do(functools.partial(handler, report))
 
     # ---- NICs ----
 
@@ -81,7 +57,7 @@ class World:
         if device not in ADDRESSES:
             return c.PARAMETER, None
         (other,) = (address for known, address in ADDRESSES.items() if known != device)
-        nic = Nic(device, ADDRESSES[device], other)
+        nic = Nic(device, ADDRESSES[device], other, Thread(self.threads))
         self.nics.append(nic)
         return c.OK, nic
 
