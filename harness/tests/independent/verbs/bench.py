@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any, Dict, Iterable, List, Optional
 
 from .choices import Choices
+from .engine import RealClock, VirtualClock
 from .server import Server
 
 LIMIT_S = 3.0
@@ -17,12 +17,14 @@ Answer = Dict[str, Any]
 class Agent:
     """An agent, and what it has told."""
 
-    def __init__(self, flavour: str = "iwarp", settings: Iterable[str] = (), fault: Optional[str] = None, devices: int = 1) -> None:
+    def __init__(self, flavour: str = "iwarp", settings: Iterable[str] = (), fault: Optional[str] = None, devices: int = 1,
+                 clock: Optional[RealClock] = None) -> None:
         self.told: List[Answer] = []
         self.answers: Dict[int, Answer] = {}
         self.flavour = flavour
         names, addresses = ["model0", "model1"][:devices], ["127.0.0.1", "127.0.0.2"][:devices]
-        self.server = Server(flavour, Choices(settings), fault, self._line, names, addresses)
+        self.clock = clock or VirtualClock()
+        self.server = Server(flavour, Choices(settings), fault, self._line, names, addresses, self.clock)
         self._count = 0
         self.call("hello", protocol=2)
         self.call("reset", wire="verbs", seed=1)
@@ -43,15 +45,19 @@ class Agent:
 
     def turn(self) -> None:
         """Let a little time pass."""
-        wait = self.server.wait()
-        self.server.model.engine.look(min(0.002, 0.002 if wait is None else wait))
+        wait = self.server.wait_us()
+        us = min(2_000, 2_000 if wait is None else wait)
+        if isinstance(self.clock, VirtualClock):
+            self.clock.at_us += us
+        else:
+            self.server.model.engine.look(us)
         self.server.turn()
 
     def answer(self, ident: int) -> Answer:
         """The answer to a call; an error of the protocol has `error`."""
-        until = time.monotonic() + LIMIT_S
+        until = self.clock.now_us() + LIMIT_S * 1e6
         while ident not in self.answers:
-            assert time.monotonic() < until, f"no answer to call {ident}"
+            assert self.clock.now_us() < until, f"no answer to call {ident}"
             self.turn()
         message = self.answers.pop(ident)
         found: Answer = message["result"] if "result" in message else message
@@ -75,9 +81,9 @@ class Agent:
 
     def until(self, what: Any, limit: float = LIMIT_S) -> bool:
         """Wait until something holds."""
-        end = time.monotonic() + limit
+        end = self.clock.now_us() + limit * 1e6
         while not what():
-            if time.monotonic() > end:
+            if self.clock.now_us() > end:
                 return False
             self.turn()
         return True

@@ -123,14 +123,17 @@ class Listener:
         self.context = context
         self.number = 0
         self.model: "Model" = context.device.model
-        self.sock = socket.socket()
-        self.sock.bind((context.device.address, 0))
-        self.sock.listen(16)
-        self.port: int = self.sock.getsockname()[1]
+        self.sock: Optional[socket.socket] = None
+        if self.model.alone:
+            self.port = self.model.port()
+        else:
+            self.sock = socket.create_server((context.device.address, 0), backlog=16)
+            self.port = self.sock.getsockname()[1]
+            self.model.engine.watch(self.sock, self._accept)
         self.model.listeners[(context.device.address, self.port)] = self
-        self.model.engine.watch(self.sock, self._accept)
 
     def _accept(self) -> None:
+        assert self.sock
         sock, _ = self.sock.accept()
         self.meet(SocketPipe(self.model, sock))
 
@@ -141,8 +144,9 @@ class Listener:
     def close(self) -> None:
         """No port any more."""
         self.model.listeners.pop((self.context.device.address, self.port), None)
-        self.model.engine.forget(self.sock)
-        self.sock.close()
+        if self.sock:
+            self.model.engine.forget(self.sock)
+            self.sock.close()
 
 
 class Request:
@@ -310,6 +314,8 @@ def connect(qp: "Qp", address: str, port: int, wish: Tuple[int, int], private: b
         conn = Conn(qp, pipe, True, wish)
     else:
         try:
+            if model.alone:
+                raise ConnectionRefusedError
             sock = socket.create_connection((address, port), 1.0)
         except OSError:
             conn = Conn(qp, LocalPipe(model), True, wish)

@@ -22,7 +22,7 @@ class Degenerate(Server):
     """hello, reset and what is no method are answered as they should be."""
 
     def __init__(self, server: Server) -> None:
-        super().__init__(server.flavour, server.choose, None, server.write, server.names, server.addresses)
+        super().__init__(server.flavour, server.choose, None, server.write, server.names, server.addresses, server.clock)
         self.count = 1
 
     def request(self, ident: Any, method: str, params: Params) -> None:

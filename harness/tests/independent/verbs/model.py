@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from . import connections
 from .choices import Choices
 from .connections import Listener
-from .engine import Engine
+from .engine import Engine, RealClock, VirtualClock
 from .memory import Memory, Stags
 from .qp import Qp
 from .queues import Srq
@@ -128,17 +127,20 @@ class Model:
     """Everything since the last reset."""
 
     def __init__(self, flavour: str, choose: Choices, fault: Optional[str], notify: Notify, names: List[str], addresses: List[str],
-                 seed: int = 0) -> None:
+                 clock: RealClock, seed: int = 0) -> None:
         self.flavour, self.choose, self.fault = flavour, choose, fault
         self._notify = notify
         self.chance = random.Random(f"{seed} {addresses[0]}")
-        self.engine = Engine()
+        self.engine = Engine(clock)
+        #: Whether no other process is reached.
+        self.alone = isinstance(clock, VirtualClock)
+        self._ports = 40_000
         self.acks = flavour == "ib" or choose.remote_error != "success"
         self.devices = [Device(self, name, address) for name, address in zip(names, addresses)]
         self.listeners: Dict[Tuple[str, int], Listener] = {}
         self.objects: Dict[int, Any] = {}
         self.numbers: Dict[int, int] = {}
-        self._epoch = time.monotonic()
+        self._epoch = clock.now_us()
         self._next = 1 if choose.handles == "small" else 40_000_000 + self.chance.randrange(1000)
         self._va = 0x7f0000000000
         self._held: Optional[Deque[Tuple[str, Dict[str, Any]]]] = None
@@ -163,11 +165,16 @@ class Model:
         """The number of an object."""
         return self.numbers.get(id(thing)) if thing is not None else None
 
+    def port(self) -> int:
+        """A port that no listener has had."""
+        self._ports += 1
+        return self._ports
+
     # Time and events
 
     def now_us(self) -> int:
         """The agent's clock."""
-        return int((time.monotonic() - self._epoch) * 1e6)
+        return self.engine.clock.now_us() - self._epoch
 
     def notify(self, method: str, params: Dict[str, Any]) -> None:
         """A notification."""

@@ -10,6 +10,7 @@ from typing import Any, List, Optional
 
 from .choices import CHOICES, Choices
 from .degenerate import KINDS, degenerate
+from .engine import RealClock, VirtualClock
 from .faults import FAULTS, names
 from .server import LONGEST, Server
 
@@ -45,7 +46,7 @@ def serve(server: Any, source: int, close: Any) -> None:
     stream = Stream(server, source, close)
     server.model.engine.watch(source, stream)
     while stream.open:
-        server.model.engine.look(server.wait())
+        server.model.engine.look(None if isinstance(server.clock, VirtualClock) else server.wait_us())
         server.turn()
 
 
@@ -91,6 +92,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     parser.add_argument("--socket", metavar="PATH", help="listen on this Unix socket instead of standard input and output")
     parser.add_argument("--address", default="127.0.0.1",
                         help="where Listen listens for other processes (the second RNIC: 127.0.0.2)")
+    parser.add_argument("--clock", choices=("real", "virtual"), default="real", help="who moves the time: the host, or the suite")
     parser.add_argument("--choose", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--fault", metavar="NAME")
     parser.add_argument("--degenerate", choices=sorted(KINDS))
@@ -109,7 +111,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     addresses = [args.address, "127.0.0.2"][:args.devices]
 
     def make(write: Any) -> Any:
-        server = Server(args.flavour, choose, args.fault, write, found, addresses)
+        clock = VirtualClock() if args.clock == "virtual" else RealClock()
+        server = Server(args.flavour, choose, args.fault, write, found, addresses, clock)
         return degenerate(args.degenerate, server) if args.degenerate else server
 
     def write(text: str) -> None:

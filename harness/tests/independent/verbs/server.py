@@ -6,13 +6,13 @@ import json
 import os
 import struct
 import sys
-import time
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from .caller import Answer, Wait
 from .calls import Calls, pics
 from .choices import Choices
+from .engine import RealClock, VirtualClock
 from .faults import NEEDS
 from .memory import Memory
 from .model import Model
@@ -25,6 +25,7 @@ PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE, NO_ROOM = -32700, -32600, -32601
 LONGEST = 65_536
 WORD = struct.Struct("=I")
 GOLDEN = 2654435761
+ROUNDS = 16
 
 
 class Open:
@@ -32,9 +33,9 @@ class Open:
 
     __slots__ = ("ident", "wait", "since", "until", "thread", "verb")
 
-    def __init__(self, ident: Any, wait: Wait, since: float, thread: Optional[int], verb: bool) -> None:
+    def __init__(self, ident: Any, wait: Wait, since: int, thread: Optional[int], verb: bool) -> None:
         self.ident, self.wait, self.since, self.thread, self.verb = ident, wait, since, thread, verb
-        self.until = None if wait.us is None else since + wait.us / 1e6
+        self.until = None if wait.us is None else since + wait.us
 
 
 class Loop:
@@ -42,22 +43,22 @@ class Loop:
 
     kind = "loop"
 
-    def __init__(self, qp: Qp, cq: Cq, wr: Params, times: int, limit: Optional[int]) -> None:
+    def __init__(self, qp: Qp, cq: Cq, wr: Params, times: int, limit: Optional[int], since: int) -> None:
         self.qp, self.cq, self.wr, self.times = qp, cq, wr, times
         self.us = limit
         self.done, self.errno = 0, 0
         self.status: Optional[str] = None
         self.over = self.posted = False
-        self.since = time.monotonic()
+        self.since = self.due = since
 
 
 class Server:
     """One agent."""
 
     def __init__(self, flavour: str, choose: Choices, fault: Optional[str], write: Callable[[str], None], names: List[str],
-                 addresses: List[str]) -> None:
+                 addresses: List[str], clock: Optional[RealClock] = None) -> None:
         self.flavour, self.choose, self.fault, self.write = flavour, choose, fault, write
-        self.names, self.addresses = names, addresses
+        self.names, self.addresses, self.clock = names, addresses, clock or RealClock()
         if fault in NEEDS:
             choose.also(NEEDS[fault])
         self.model = self._model(0)
@@ -70,9 +71,13 @@ class Server:
             "mem.new": self._mem_new, "mem.read": self._mem_read, "mem.write": self._mem_write, "mem.pattern": self._mem_pattern,
             "mem.poll": self._mem_poll, "agent.loop": self._loop, "agent.stop": self._stop, "agent.state": self._state,
             "agent.hold": self._hold, "agent.exit": self._exit}
+        self._moves: Dict[str, Callable[[Params], Any]] = {}
+        if isinstance(self.clock, VirtualClock):  # a process that has ended has no clock that could go on
+            del self._own["agent.exit"]
+            self._moves = {"clock.advance": self._advance, "clock.next": self._next}
 
     def _model(self, seed: int) -> Model:
-        return Model(self.flavour, self.choose, self.fault, self.notify, self.names, self.addresses, seed)
+        return Model(self.flavour, self.choose, self.fault, self.notify, self.names, self.addresses, self.clock, seed)
 
     # Out
 
@@ -121,10 +126,12 @@ class Server:
                 self._result(ident, {})
             elif method == "agent.devices":
                 self._result(ident, {"devices": self.names, "addresses": self.addresses})
-            elif method not in self._verbs and method not in self._own:
+            elif method not in self._verbs and method not in self._own and method not in self._moves:
                 self._error(ident, METHOD, f"no method {method}")
             elif self.calls is None:
                 self._error(ident, NO_RESET, "no reset yet")
+            elif method in self._moves:
+                self._result(ident, self._moves[method](params))
             else:
                 self._ordered(ident, method, params)
         except BadParams as problem:
@@ -142,7 +149,7 @@ class Server:
 
     def _make(self, ident: Any, method: str, params: Params, thread: Optional[int]) -> None:
         assert self.calls is not None
-        since, verb = time.monotonic(), method in self._verbs
+        since, verb = self.clock.now_us(), method in self._verbs
         try:
             result = self.calls.table[method[6:]](params) if verb else self._own[method](params)
             if isinstance(result, Wait):
@@ -161,20 +168,19 @@ class Server:
         except NoRoom as problem:
             self._error(ident, NO_ROOM, str(problem))
 
-    def _answer(self, ident: Any, result: Answer, since: float, verb: bool) -> None:
+    def _answer(self, ident: Any, result: Answer, since: int, verb: bool) -> None:
         if verb:
-            now = time.monotonic()
-            result = {"return": "success", "errno": 0, "us": int((now - since) * 1e6), "at_us": self.model.now_us(), **result}
+            result = {"return": "success", "errno": 0, "us": self.clock.now_us() - since, "at_us": self.model.now_us(), **result}
         self._result(ident, result)
 
-    def _refused(self, ident: Any, refused: Refused, since: float) -> None:
-        self._result(ident, {"return": "immediate-error", "errno": refused.number, "us": int((time.monotonic() - since) * 1e6),
+    def _refused(self, ident: Any, refused: Refused, since: int) -> None:
+        self._result(ident, {"return": "immediate-error", "errno": refused.number, "us": self.clock.now_us() - since,
                              "at_us": self.model.now_us(), **refused.also})
 
     # Calls that wait
 
     def _try(self, call: Open) -> bool:
-        last = call.until is not None and time.monotonic() >= call.until
+        last = call.until is not None and self.clock.now_us() >= call.until
         try:
             result = call.wait.attempt(last)
             if result is None:
@@ -202,26 +208,38 @@ class Server:
             again = any([self._try(call) for call in list(self.open) if call in self.open]) and bool(self.open)
             self.model.engine.run()
         for loop in list(self.loops):
-            if not loop.over:
+            if not loop.over and loop.due <= self.clock.now_us():
                 self._step(loop)
 
-    def wait(self) -> Optional[float]:
-        """Seconds until something is due."""
-        if any(not loop.over for loop in self.loops):
-            return 0.0
-        times = [call.until for call in self.open if call.until is not None]
-        wait = self.model.engine.wait()
-        if times:
-            until = max(0.0, min(times) - time.monotonic())
-            return until if wait is None else min(wait, until)
-        return wait
+    def wait_us(self) -> Optional[int]:
+        """Microseconds until something is due."""
+        dues = [loop.due for loop in self.loops if not loop.over]
+        dues += [call.until for call in self.open if call.until is not None]
+        timer = self.model.engine.due_us()
+        dues += [] if timer is None else [timer]
+        return max(0, min(dues) - self.clock.now_us()) if dues else None
+
+    # The clock, where the suite moves it
+
+    def _advance(self, params: Params) -> Answer:
+        assert isinstance(self.clock, VirtualClock)
+        end = self.clock.at_us + number(params, "us")
+        self.turn()
+        while (wait := self.wait_us()) is not None and self.clock.at_us + wait <= end:
+            self.clock.at_us += wait
+            self.turn()
+        self.clock.at_us = end
+        return {"now_us": end, "next_us": self.wait_us()}
+
+    def _next(self, _: Params) -> Answer:
+        return {"us": self.wait_us()}
 
     # hello and reset
 
     def _hello(self, params: Params) -> Answer:
         if number(params, "protocol") not in (1, 2):
             raise BadParams("protocol 1 or 2")
-        return {"implementation": f"independent model of verbs ({self.flavour})", "version": "1", "clock": "real", "protocol": 2,
+        return {"implementation": f"independent model of verbs ({self.flavour})", "version": "1", "clock": self.clock.name, "protocol": 2,
                 "wires": ["verbs"], "devices": self.names, "addresses": self.addresses, "pics": pics(self.model)}
 
     def _reset(self, params: Params) -> None:
@@ -239,6 +257,8 @@ class Server:
         sources = [(key.fileobj, key.data) for key in self.model.engine.selector.get_map().values() if getattr(key.data,
                                                                                                                "lasting", False)]
         self.model.end()
+        if isinstance(self.clock, VirtualClock):
+            self.clock.at_us = 0
         self.model = self._model(seed)
         for source, step in sources:
             self.model.engine.watch(source, step)
@@ -298,7 +318,7 @@ class Server:
         mask, value = number(params, "mask", 0xffffffff), number(params, "value")
         met: List[Answer] = []
         left = list(range(len(spots)))[::-1]
-        turn, since = 0, time.monotonic()
+        turn, since = 0, self.clock.now_us()
 
         def attempt(last: bool) -> Optional[Answer]:
             nonlocal turn
@@ -306,7 +326,7 @@ class Server:
                 memory, offset = spots[index]
                 if WORD.unpack_from(memory.data, offset)[0] & mask == value & mask:
                     left.remove(index)
-                    met.append({"place": index, "round": turn, "us": int((time.monotonic() - since) * 1e6)})
+                    met.append({"place": index, "round": turn, "us": self.clock.now_us() - since})
             turn += 1
             return {"met": met} if last or not left else None
 
@@ -320,13 +340,14 @@ class Server:
         if not isinstance(wr, dict):
             raise BadParams("wr: an object is needed")
         Reader(self.model).one(wr, True)
-        loop = Loop(qp, cq, wr, number(params, "times", 0), optional(params, "Timeout"))
+        loop = Loop(qp, cq, wr, number(params, "times", 0), optional(params, "Timeout"), self.clock.now_us())
         self.loops.append(loop)
         return {"loop": self.model.keep(loop)}
 
     def _step(self, loop: Loop) -> None:
         """A few rounds of a loop, so that nobody waits for it long."""
-        for _ in range(16):
+        loop.due = self.clock.now_us() + ROUNDS * self.clock.round_us
+        for _ in range(ROUNDS):
             if not loop.posted:
                 wqe: Wqe = Reader(self.model).one(loop.wr, True)
                 try:
@@ -334,11 +355,11 @@ class Server:
                 except Refused as refused:
                     loop.errno, loop.over = refused.number, True
                     return
-                loop.posted, loop.since = True, time.monotonic()
+                loop.posted, loop.since = True, self.clock.now_us()
                 self.model.engine.run()
             found = loop.cq.poll(1)
             if not found:
-                if loop.us is not None and time.monotonic() - loop.since > loop.us / 1e6:
+                if loop.us is not None and self.clock.now_us() - loop.since > loop.us:
                     loop.over = True
                 return
             loop.posted = False
