@@ -1,11 +1,19 @@
-"""A device in this process that speaks the DUT protocol: the attachment of ``exec:`` without a process and a pipe."""
+"""Devices in this process that speak the DUT protocol, without a process and a pipe, and cases that are run against them."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Callable, Deque, Optional, Protocol
+from typing import Any, Callable, Deque, Iterable, Iterator, Mapping, Optional, Protocol
 
 from fcvi.dut.rpc import RpcDut, Stream
+from fcvi.engine import protocol
+from fcvi.engine.attachment import Dut, DutError
+from fcvi.engine.budget import Limits
+from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.pics import complete
+from fcvi.engine.pixit import Pixit
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.runner import not_applicable, run_variant
 
 
 class Server(Protocol):
@@ -17,17 +25,22 @@ class Server(Protocol):
 
 #: Makes the device anew, which writes its lines by the function that it is given.
 Make = Callable[[Callable[[str], None]], Server]
+#: A device of ours may take what no stranger may: a case of verbs makes 8,000 calls.
+_LIMITS = Limits(case_mb=64)
 
 
 class _Lines(Stream):
     """Lines to and from a device in this process."""
 
-    def __init__(self, make: Make) -> None:
+    def __init__(self, make: Make, ends: tuple[type[Exception], ...]) -> None:
         self._lines: Deque[bytes] = deque()
-        self._server = make(lambda text: self._lines.append(text.encode()))
+        self._server, self._ends = make(lambda text: self._lines.extend(text.encode().splitlines())), ends
 
     def send(self, line: bytes, deadline: float) -> None:
-        self._server.line(line)
+        try:
+            self._server.line(line)
+        except self._ends:
+            raise DutError("the DUT closed the connection") from None
 
     def receive(self, deadline: float) -> Optional[bytes]:
         return self._lines.popleft() if self._lines else None
@@ -37,11 +50,35 @@ class _Lines(Stream):
 
 
 class InsideDut(RpcDut):
-    """What stands behind such a device for the engine. A second attachment begins with a new device."""
+    """Such a device for the engine. Each attachment begins with a new one. What it raises to end its process is named in ``ends``."""
 
-    def __init__(self, spec: str, make: Make) -> None:
-        self._make = make
-        super().__init__(spec, rpc_timeout_s=5, log=None)
+    def __init__(self, spec: str, make: Make, *ends: type[Exception]) -> None:
+        self._make, self._ends = make, ends
+        super().__init__(spec, rpc_timeout_s=5, log=None, limits=_LIMITS)
 
     def _open(self) -> Stream:
-        return _Lines(self._make)
+        return _Lines(self._make, self._ends)
+
+
+def run_all(
+    dut: Dut, chosen: Iterable[tuple[CaseInfo, Variant]], pixit: Pixit, levels: Mapping[str, str], seed: int = 1
+) -> list[Result]:
+    """The results of these variants against a device; what its PICS rules out is left out. The device is closed then."""
+    results = []
+    pics: dict[str, Any] = complete(dut.pics, "hello")
+    try:
+        for case, variant in chosen:
+            if not_applicable(case, variant, pics) is None:
+                results.append(run_variant(dut, case, variant, pics, pixit, levels, seed))
+                if results[-1].verdict is Verdict.ERROR:
+                    dut.restart()
+    finally:
+        dut.close()
+    return results
+
+
+def registered_alone(standard: protocol.Protocol) -> Iterator[None]:
+    """For a fixture: the standard is registered for the tests of one module."""
+    protocol.register(standard)
+    yield
+    protocol._REGISTERED.pop(standard.name)

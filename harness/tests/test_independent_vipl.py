@@ -1,5 +1,6 @@
 """The book of VIPL on a provider that shares no code with ours, written from the texts alone: it fails with none of its choices.
 
+The provider runs in this process, on a virtual clock; the nightly tier has it as a program, on both clocks.
 As a program it runs the whole book with each choice: ``python3 -m harness.tests.test_independent_vipl``.
 """
 
@@ -8,61 +9,133 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
-from .conftest import FCVI, ROOT
-from .independent_vipl.variants import VARIANTS
+from conformance.vipl.book import PROTOCOL
+from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.protocol import register
+from fcvi.engine.results import Result
+from fcvi.engine.select import select
 
-SHARDS = 6  # most of a run is waiting
+from .conftest import FCVI, ROOT
+from .independent_vipl.clock import VirtualClock
+from .independent_vipl.server import Server
+from .independent_vipl.variants import VARIANTS
+from .inside import InsideDut, registered_alone, run_all
+
 #: In a run of the tests the other choices are tried where they show: states, order, errors, names and limits.
 SAMPLE = "VIPL.S*,VIPL.O*,VIPL.L*,VIPL.X2*,VIPL.K2,VIPL.D4"
+#: Calls that block, time and threads: what a clock is for.
+TIMED = "VIPL.S1,VIPL.C13*,VIPL.K2,VIPL.N7,VIPL.D4"
+LEVELS = {row.id: row.level for row in load_requirements([PROTOCOL])}
+SHARDS = 6  # most of a run on the real clock is waiting
 _ENDS_WELL = ("pass", "not-applicable", "inconclusive")
 
 
-def shard(variant: str, select: str, number: int) -> dict[str, str]:
-    """What did not end well in one part of a run, with its reason; how many passed under the key "passed"."""
-    agent = f"env -C {ROOT} PYTHONPATH={ROOT}:{ROOT}/harness {sys.executable} -m harness.tests.independent_vipl --variant {variant}"
-    with tempfile.TemporaryDirectory() as report:
-        done = subprocess.run(
-            [str(FCVI), "run", "--dut", "api", "--agent", f"exec:{agent}", "--select", select, "--shard", f"{number}/{SHARDS}",
-             "--report", report], capture_output=True, text=True, timeout=1800, check=False)  # fmt: skip
-        path = Path(report) / "report.json"
-        assert path.is_file(), done.stdout + done.stderr
-        results = json.loads(path.read_text())["results"]
-    found = {r["id"]: f"{r['verdict']}: {r['reason']}" for r in results if r["verdict"] not in _ENDS_WELL}
-    return {**found, "passed": str(sum(r["verdict"] == "pass" for r in results))}
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """VIPL is registered for these tests alone."""
+    yield from registered_alone(PROTOCOL)
 
 
-def run(variant: str, select: str) -> tuple[int, dict[str, str]]:
-    """How many variants passed, and what did not end well."""
-    with ThreadPoolExecutor(SHARDS) as pool:
-        parts = list(pool.map(lambda n: shard(variant, select, n), range(1, SHARDS + 1)))
-    passed = sum(int(part.pop("passed")) for part in parts)
-    return passed, {ident: why for part in parts for ident, why in part.items()}
+def run(variant: str, select_: str) -> list[Result]:
+    """The results of the selected cases against the provider with this choice."""
+    dut = InsideDut(variant, lambda write: Server(variant, VirtualClock(), write))
+    return run_all(dut, select(list(PROTOCOL.cases()), select_), pixit_for("virtual"), LEVELS)
+
+
+def wrong(results: list[Result]) -> dict[str, str]:
+    """What did not end well, with its reason."""
+    return {r.id: f"{r.verdict.value}: {r.reason}" for r in results if r.verdict.value not in _ENDS_WELL}
+
+
+def passed(results: list[Result]) -> int:
+    """How many variants passed."""
+    return sum(r.verdict.value == "pass" for r in results)
 
 
 def test_it_passes_the_book() -> None:
-    passed, wrong = run("plain", "VIPL.*")
-    assert wrong == {} and passed > 480
+    results = run("plain", "VIPL.*")
+    assert wrong(results) == {} and passed(results) > 480
 
 
 @pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"plain"}))
 def test_no_choice_that_the_texts_permit_is_failed(variant: str) -> None:
-    passed, wrong = run(variant, SAMPLE)
-    assert wrong == {} and passed > 20
+    results = run(variant, SAMPLE)
+    assert wrong(results) == {} and passed(results) > 20
+
+
+def program(variant: str, clock: str, select_: str, report: Path, *more: str) -> list[dict[str, str]]:
+    """The results of the selected cases against the provider as a program."""
+    agent = f"exec:env -C {ROOT} PYTHONPATH={ROOT}:{ROOT}/harness {sys.executable} -m harness.tests.independent_vipl"
+    agent += f" --variant {variant} --clock {clock}"
+    attached = ["--dut", "api", "--agent", agent] if clock == "real" else ["--dut", agent]
+    done = subprocess.run(
+        [str(FCVI), "run", *attached, "--select", select_, "--report", str(report), "--formats", "json,evidence", *more],
+        capture_output=True, text=True, timeout=1800, check=False,
+    )  # fmt: skip
+    path = report / "report.json"
+    assert path.is_file(), done.stdout + done.stderr
+    results: list[dict[str, str]] = json.loads(path.read_text())["results"]
+    return results
+
+
+def ends(results: list[dict[str, str]]) -> dict[str, str]:
+    """The verdict of each."""
+    return {r["id"]: r["verdict"] for r in results}
+
+
+def test_the_program_is_judged_as_in_this_process_on_both_clocks(tmp_path: Path) -> None:
+    inside = {r.id: r.verdict.value for r in run("plain", TIMED)}
+    for clock in ("virtual", "real"):
+        assert ends(program("plain", clock, TIMED, tmp_path / clock)) == inside
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("variant", sorted(VARIANTS))
+def test_the_whole_book_over_a_pipe_in_virtual_time(variant: str, tmp_path: Path) -> None:
+    found = program(variant, "virtual", "VIPL.*", tmp_path)
+    inside = {r.id: r.verdict.value for r in run(variant, "VIPL.*")}
+    assert {ident: verdict for ident, verdict in ends(found).items() if ident in inside} == inside
+    assert "fail" not in inside.values() and "error" not in inside.values()
+
+
+@pytest.mark.nightly
+def test_the_whole_book_over_a_pipe_in_real_time(tmp_path: Path) -> None:
+    def part(number: int) -> list[dict[str, str]]:
+        return program("plain", "real", "VIPL.*", tmp_path / str(number), "--shard", f"{number}/{SHARDS}")
+
+    with ThreadPoolExecutor(SHARDS) as pool:
+        results = [r for found in pool.map(part, range(1, SHARDS + 1)) for r in found]
+    assert {r["id"]: r["reason"] for r in results if r["verdict"] not in _ENDS_WELL} == {}
+    assert sum(r["verdict"] == "pass" for r in results) > 480
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"plain"}))
+def test_no_choice_is_failed_over_a_pipe_in_real_time(variant: str, tmp_path: Path) -> None:
+    def part(number: int) -> list[dict[str, str]]:
+        return program(variant, "real", SAMPLE, tmp_path / str(number), "--shard", f"{number}/{SHARDS}")
+
+    with ThreadPoolExecutor(SHARDS) as pool:
+        results = [r for found in pool.map(part, range(1, SHARDS + 1)) for r in found]
+    assert {r["id"]: r["reason"] for r in results if r["verdict"] not in _ENDS_WELL} == {}
+    assert sum(r["verdict"] == "pass" for r in results) > 20
 
 
 def main() -> int:
     """The whole book with each choice; exit status 1 when anything failed."""
+    register(PROTOCOL)
     bad = 0
     for variant in VARIANTS:
-        passed, wrong = run(variant, "VIPL.*")
-        print(f"{variant}: {passed} pass, {len(wrong)} failed {wrong or ''}", flush=True)
-        bad += len(wrong)
+        results = run(variant, "VIPL.*")
+        print(f"{variant}: {passed(results)} pass, {len(wrong(results))} failed {wrong(results) or ''}", flush=True)
+        bad += len(wrong(results))
     return 1 if bad else 0
 
 

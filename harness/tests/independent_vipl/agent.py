@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import struct
@@ -30,6 +31,12 @@ BLOCKING = {
 
 NEEDED = {"VipCreateVi": ("ViAttribs",), "VipConnectWait": ("LocalAddr",), "VipCreateCQ": ("EntryCount",)}
 """Parameters that are looked for before the NIC is."""
+
+
+@functools.lru_cache(64)
+def _pattern(length: int, seed: int) -> bytes:
+    """The bytes that follow from a seed (mem.pattern)."""
+    return bytes((((i + seed) * 2654435761) & 0xFFFFFFFF) >> 24 for i in range(length))
 
 
 class BadCall(Exception):
@@ -325,12 +332,12 @@ class Agent:
     def do_mem_pattern(self, p: Json) -> Json:
         length, seed = p["length"], p["seed"]
         memory, start = self._range(p, length)
-        pattern = bytes((((i + seed) * 2654435761) & 0xFFFFFFFF) >> 24 for i in range(length))
+        pattern = _pattern(length, seed)
         if not p.get("check", False):
             memory.block.data[start:start + length] = pattern
             return {"wrong": 0, "first": None}
         there = memory.block.data[start:start + length]
-        wrong = [i for i in range(length) if there[i] != pattern[i]]
+        wrong = [i for i in range(length) if there[i] != pattern[i]] if there != pattern else []
         return {"wrong": len(wrong), "first": wrong[0] if wrong else None}
 
     def do_mem_poll(self, p: Json) -> Steps[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -26,6 +27,12 @@ LONGEST = 65_536
 WORD = struct.Struct("=I")
 GOLDEN = 2654435761
 ROUNDS = 16
+
+
+@functools.lru_cache(64)
+def _pattern(length: int, seed: int) -> bytes:
+    """The bytes that follow from a seed (mem.pattern)."""
+    return bytes(((index + seed) * GOLDEN >> 24) & 255 for index in range(length))
 
 
 class Open:
@@ -302,7 +309,7 @@ class Server:
     def _mem_pattern(self, params: Params) -> Answer:
         length, seed = number(params, "length"), number(params, "seed")
         memory, offset = self._range(params, length)
-        data = bytes(((index + seed) * GOLDEN >> 24) & 255 for index in range(length))
+        data = _pattern(length, seed)
         if not flag(params, "check"):
             memory.data[offset:offset + length] = data
             return {}
