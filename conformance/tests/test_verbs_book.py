@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator, Optional
 
 import pytest
 
@@ -18,6 +18,11 @@ from conformance.verbs.book import PROTOCOL
 from conformance.verbs.cases import all_cases
 from conformance.verbs.steps.declare import each, pairwise
 from fcvi.engine.catalogue import load_errata, load_requirements, rows
+from fcvi.engine.protocol import judging_by
+from fcvi.engine.results import Result
+from fcvi.engine.select import select
+
+from .verbs_inside import run_cases
 
 _BOOK = (PROTOCOL,)
 _PLANNED = rows(PROTOCOL.folder / "planned_cases.tsv")
@@ -25,6 +30,14 @@ _ROOT = Path(__file__).resolve().parents[2]
 _MODEL = f"{sys.executable} -m harness.tests.independent.verbs.agent"
 #: What is waited for shows in no requirement: all cases together wait so much less than a laboratory's do.
 _QUICK_MS, _SHARDS = "150", 4
+_ALONE = {"VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"}  # these need a second agent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """Verbs judge in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def test_every_testable_row_has_a_planned_case_and_every_other_a_reason() -> None:
@@ -102,63 +115,123 @@ def _share(flavour: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
-def test_a_provider_that_keeps_to_the_text_fails_nothing(flavour: str, tmp_path: Path) -> None:
-    """On a model that was written from the text alone."""
-    chosen = _share(flavour)
+def _inside(select_: str, *settings: str, flavour: str = "iwarp", fault: Optional[str] = None, kind: str = "") -> list[Result]:
+    """The results of the selected cases against the model in this process, on a virtual clock."""
+    return run_cases(select(list(PROTOCOL.cases()), select_), flavour, settings, fault, kind)
 
+
+def _wrong(results: list[Result]) -> dict[str, str]:
+    """What failed, or ended in an error."""
+    return {r.id: r.reason for r in results if r.verdict.value not in ("pass", "not-applicable", "inconclusive")}
+
+
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_a_provider_that_keeps_to_the_text_fails_nothing(flavour: str) -> None:
+    """On a model that was written from the text alone."""
+    results = _inside(",".join(_share(flavour)), flavour=flavour)
+    assert _wrong(results) == {}
+    assert {r.id for r in results if r.verdict.value == "inconclusive"} <= _ALONE
+    assert sum(r.verdict.value == "pass" for r in results) >= 0.8 * len(_share(flavour))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_a_provider_that_keeps_to_the_text_passes_the_whole_book(flavour: str) -> None:
+    results = _inside("VERBS.*", flavour=flavour)
+    assert _wrong(results) == {} and sum(r.verdict.value == "pass" for r in results) > (500 if flavour == "iwarp" else 300)
+
+
+def _real(flavour: str, chosen: list[str], folder: Path) -> list[dict[str, Any]]:
     def part(number: int) -> list[dict[str, Any]]:
         more = ("--shard", f"{number}/{_SHARDS}", "--r-a-tov", _QUICK_MS, "--formats", "json,evidence")
-        return _run(f"{_MODEL} --flavour {flavour}", ",".join(chosen), tmp_path / str(number), *more)
+        return _run(f"{_MODEL} --flavour {flavour}", ",".join(chosen), folder / str(number), *more)
 
     with ThreadPoolExecutor(_SHARDS) as pool:
         results = [r for found in pool.map(part, range(1, _SHARDS + 1)) for r in found]
     assert {r["id"]: r["reason"] for r in results if r["verdict"] not in ("pass", "not-applicable", "inconclusive")} == {}
-    alone = {"VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"}  # these need a second agent
-    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} <= alone
+    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} <= _ALONE
     assert len(results) == len(chosen) and sum(r["verdict"] == "pass" for r in results) >= 0.8 * len(chosen)
+    return results
 
 
-@pytest.mark.parametrize(
-    "choice, select",
-    [
-        ("terminate=time-wait", "VERBS.13/fault-sq,VERBS.14/fault,VERBS.18/sq-middle,VERBS.18/rq-end,VERBS.91/both"),
-        ("close=time-wait", "VERBS.15/local-write,VERBS.15/late-recv,VERBS.80/local-again,VERBS.80/peer-once,VERBS.80/work"),
-        ("idle_receives=only-init", "VERBS.1/qp,VERBS.3/below-the-queues,VERBS.11/receives,VERBS.20/rq-full,VERBS.58/sizes-64-4"),
-        ("ord_increase=ord", "VERBS.90"),
-        ("empty_cq=one", "VERBS.3/zero"),
-    ],
-)
-def test_what_the_text_leaves_open_fails_nobody(choice: str, select: str, tmp_path: Path) -> None:
+def test_a_program_in_real_time_is_judged_as_in_this_process(tmp_path: Path) -> None:
+    """Some cases; the nightly tier has more."""
+    chosen = _share("iwarp")[::12]
+    inside = {r.id: r.verdict.value for r in _inside(",".join(chosen))}
+    found = {r["id"]: r["verdict"] for r in _real("iwarp", chosen, tmp_path)}
+    assert {ident: found[ident] for ident in inside} == inside
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", ["iwarp", "ib"])
+def test_in_real_time_it_fails_nothing_either(flavour: str, tmp_path: Path) -> None:
+    _real(flavour, _share(flavour), tmp_path)
+
+
+_CHOICES = [
+    ("terminate=time-wait", "VERBS.13/fault-sq,VERBS.14/fault,VERBS.18/sq-middle,VERBS.18/rq-end,VERBS.91/both"),
+    ("close=time-wait", "VERBS.15/local-write,VERBS.15/late-recv,VERBS.80/local-again,VERBS.80/peer-once,VERBS.80/work"),
+    ("idle_receives=only-init", "VERBS.1/qp,VERBS.3/below-the-queues,VERBS.11/receives,VERBS.20/rq-full,VERBS.58/sizes-64-4"),
+    ("ord_increase=ord", "VERBS.90"),
+    ("empty_cq=one", "VERBS.3/zero"),
+]
+
+
+@pytest.mark.parametrize("choice, select_", _CHOICES)
+def test_what_the_text_leaves_open_fails_nobody(choice: str, select_: str) -> None:
     """A close that lasts (B20, B80), Receives that only INIT takes (B18), ORD that can be raised where IRD cannot (6.5), and a CQ
     of one entry where none was asked for (B36)."""
+    results = _inside(select_, choice)
+    assert {r.id: r.reason for r in results if r.verdict.value != "pass"} == {}
+    assert len(results) >= len(select_.split(","))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("choice, select_", _CHOICES)
+def test_what_the_text_leaves_open_fails_nobody_in_real_time(choice: str, select_: str, tmp_path: Path) -> None:
     agent = f"{_MODEL} --flavour iwarp --choose {choice}"
-    results = _run(agent, select, tmp_path / "r", "--r-a-tov", "100", "--formats", "json")
+    results = _run(agent, select_, tmp_path / "r", "--r-a-tov", "100", "--formats", "json")
     assert {r["id"]: r["reason"] for r in results if r["verdict"] != "pass"} == {}
-    assert len(results) >= len(select.split(","))
+    assert len(results) >= len(select_.split(","))
+
+
+_NOT_TRIED = "VERBS.1,VERBS.12,VERBS.17,VERBS.24/domains,VERBS.31/write-good"
 
 
 @pytest.mark.parametrize("kind", ["constant", "success", "obliging"])
-def test_an_agent_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) -> None:
-    select = "VERBS.1,VERBS.12,VERBS.17,VERBS.24/domains,VERBS.31/write-good"
-    results = _run(f"{_MODEL} --degenerate {kind}", select, tmp_path / "r", "--r-a-tov", "20", "--formats", "json")
+def test_an_agent_that_does_not_try_passes_nothing(kind: str) -> None:
+    results = _inside(_NOT_TRIED, kind=kind)
+    assert len(results) > 15 and not any(r.verdict.value == "pass" for r in results)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["constant", "success", "obliging"])
+def test_a_program_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) -> None:
+    results = _run(f"{_MODEL} --degenerate {kind}", _NOT_TRIED, tmp_path / "r", "--r-a-tov", "20", "--formats", "json")
     assert len(results) > 15 and not any(r["verdict"] == "pass" for r in results)
 
 
-@pytest.mark.parametrize(
-    "name, row, select",
-    [
-        ("pd-freed-with-mr", "VERBS-5.2.2-03", "VERBS.1/mr"),
-        ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
-        ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
-        ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
-        ("refused-write-quiet", "VERBS-8.1.2.2-06", "VERBS.31/write-unknown"),
-        ("peer-not-told", "VERBS-6.2.3-02", "VERBS.31/write-unknown"),
-    ],
-)
-def test_a_fault_is_told_by_its_row(name: str, row: str, select: str, tmp_path: Path) -> None:
+_FAULTS = [
+    ("pd-freed-with-mr", "VERBS-5.2.2-03", "VERBS.1/mr"),
+    ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
+    ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
+    ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
+    ("refused-write-quiet", "VERBS-8.1.2.2-06", "VERBS.31/write-unknown"),
+    ("peer-not-told", "VERBS-6.2.3-02", "VERBS.31/write-unknown"),
+]
+
+
+@pytest.mark.parametrize("name, row, select_", _FAULTS)
+def test_a_fault_is_told_by_its_row(name: str, row: str, select_: str) -> None:
     """A sample; make verbs-bank tries all of them."""
-    results = _run(f"{_MODEL} --fault {name}", select, tmp_path / "r", "--formats", "json")
+    results = _inside(select_, fault=name)
+    assert [r.verdict.value for r in results] == ["fail"] and row in results[0].broken, results[0].reason
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name, row, select_", _FAULTS)
+def test_a_fault_is_told_by_its_row_in_real_time(name: str, row: str, select_: str, tmp_path: Path) -> None:
+    results = _run(f"{_MODEL} --fault {name}", select_, tmp_path / "r", "--formats", "json")
     assert [r["verdict"] for r in results] == ["fail"] and row in results[0]["broken"], results[0]["reason"]
 
 
@@ -170,9 +243,8 @@ def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_receives_that_are_not_flushed_are_no_stream_that_stays_up(tmp_path: Path) -> None:
+def test_receives_that_are_not_flushed_are_no_stream_that_stays_up() -> None:
     """The stream ends and both ends are told: neither 8.1.2.2-06 nor 6.2.3-02 is broken."""
-    agent = f"{_MODEL} --flavour iwarp --fault flush-no-receives"
-    [result] = _run(agent, "VERBS.31/write-unknown", tmp_path / "r", "--r-a-tov", "100", "--formats", "json")
-    assert {"VERBS-6.2.2.3-02", "VERBS-6.2.2.3-04"} <= set(result["broken"]), result["reason"]
-    assert not {"VERBS-8.1.2.2-06", "VERBS-6.2.3-02"} & set(result["broken"])
+    [result] = _inside("VERBS.31/write-unknown", fault="flush-no-receives")
+    assert {"VERBS-6.2.2.3-02", "VERBS-6.2.2.3-04"} <= set(result.broken), result.reason
+    assert not {"VERBS-8.1.2.2-06", "VERBS-6.2.3-02"} & set(result.broken)

@@ -10,21 +10,21 @@ import argparse
 import importlib
 import random
 import sys
-from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Deque, Optional
+from typing import Any
 
 from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
 from fcvi.engine import pics as pics_module
 from fcvi.engine.attachment import Dut
-from fcvi.dut.rpc import RpcDut, Stream
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
+
+from harness.tests.inside import InsideDut
 
 from .choices import pick
 
@@ -40,33 +40,13 @@ def independent(name: str) -> Any:
     return importlib.import_module(f"independent.{name}")
 
 
-class _Inside(Stream):
-    """Lines to and from an endpoint in this process."""
-
-    def __init__(self, settings: list[str]) -> None:
-        self._lines: Deque[bytes] = deque()
-        choices, faults = independent("choices").Choices(settings), independent("faults").Faults(None)
-        self._server = independent("rpc").Server(choices, faults, lambda text: self._lines.append(text.encode()))
-
-    def send(self, line: bytes, deadline: float) -> None:
-        self._server.line(line)
-
-    def receive(self, deadline: float) -> Optional[bytes]:
-        return self._lines.popleft() if self._lines else None
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
-class IndependentDut(RpcDut):
+class IndependentDut(InsideDut):
     """The independent endpoint with these choices, in process."""
 
     def __init__(self, settings: list[str]) -> None:
-        self._settings = settings
-        super().__init__("independent:" + ",".join(settings), rpc_timeout_s=5, log=None)
-
-    def _open(self) -> Stream:
-        return _Inside(self._settings)
+        choices, faults = independent("choices").Choices(settings), independent("faults").Faults(None)
+        rpc = independent("rpc")
+        super().__init__("independent:" + ",".join(settings), lambda write: rpc.Server(choices, faults, write), rpc.Closed)
 
 
 def settings_of(rng: random.Random) -> list[str]:

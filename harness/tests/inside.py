@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Callable, Deque, Iterable, Iterator, Mapping, Optional, Protocol
+from typing import Any, Callable, Deque, Iterable, Mapping, Optional, Protocol
 
 from fcvi.dut.rpc import RpcDut, Stream
-from fcvi.engine import protocol
 from fcvi.engine.attachment import Dut, DutError
 from fcvi.engine.budget import Limits
 from fcvi.engine.case import CaseInfo, Variant
@@ -75,10 +74,3 @@ def run_all(
     finally:
         dut.close()
     return results
-
-
-def registered_alone(standard: protocol.Protocol) -> Iterator[None]:
-    """For a fixture: the standard is registered for the tests of one module."""
-    protocol.register(standard)
-    yield
-    protocol._REGISTERED.pop(standard.name)

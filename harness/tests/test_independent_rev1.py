@@ -1,6 +1,6 @@
 """The cases of FC-VI Rev 1.0 against the independent endpoint: it passes with each choice, and most faults fail by their own row.
 
-The tests try a share of the variants with each choice. Run as a program it tries all of them and counts:
+The endpoint runs in this process; the nightly tier has it over a pipe. The tests try a share of the variants with each choice. Run as a program it tries all of them and counts:
 python3 -m harness.tests.test_independent_rev1 [choices] [mixtures] [faults] [NAME...]
 """
 
@@ -9,22 +9,25 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
-from typing import Any, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import pytest
 
 import conformance
 from conformance.rev1.book import PROTOCOL
 from fcvi.dut.rpc import RpcDut
+from fcvi.engine.attachment import Dut
 from fcvi.engine.catalogue import load_requirements
-from fcvi.engine.pics import complete
 from fcvi.engine.pixit import Given, pixit_for
 from fcvi.engine.protocol import judging_by, put_in_force
 from fcvi.engine.results import Result
-from fcvi.engine.runner import not_applicable, run_variant
 
+from .independent.editions import EDITIONS
 from .independent.rev1.choices import CHOICES, N
 from .independent.rev1.faults import listing
+from .independent.rpc import Closed, Server
+from .inside import InsideDut
+from .inside import run_all as run_against
 
 ENDPOINT = Path(__file__).parent / "independent" / "endpoint.py"
 LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
@@ -48,21 +51,35 @@ def variants() -> list[tuple[Any, Any]]:
     return [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
 
 
-def run_all(*options: str, chosen: Optional[list[tuple[Any, Any]]] = None) -> list[Result]:
-    """Variants against the endpoint with these options; what the PICS rules out is left out."""
+def inside(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint in this process."""
+    rev1 = EDITIONS["rev1"]
+    spec = f"independent rev1 {' '.join(choices)} {fault or ''}"
+    return InsideDut(spec, lambda write: Server(rev1.choose([*choices]), rev1.faults(fault), write, edition=rev1, only=True), Closed)
+
+
+def program(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint as a program."""
+    options = [word for choice in choices for word in ("--choose", choice)] + (["--fault", fault] if fault else [])
     spec = " ".join(["exec:/usr/bin/python3", str(ENDPOINT), "--revision rev1", *options])
-    dut = RpcDut(spec, rpc_timeout_s=20.0, log=None)
-    results = []
-    try:
-        pics, pixit = complete(dut.pics, "hello"), pixit_for(dut.clock, given=_GIVEN)
-        for case, variant in variants() if chosen is None else chosen:
-            if not_applicable(case, variant, pics) is None:
-                results.append(run_variant(dut, case, variant, pics, pixit, LEVELS, 1))
-                if results[-1].verdict.value == "error":
-                    dut.restart()
-    finally:
-        dut.close()
-    return results
+    return RpcDut(spec, rpc_timeout_s=20.0, log=None)
+
+
+Chosen = list[tuple[Any, Any]]
+Attach = Callable[[Sequence[str], Optional[str]], Dut]
+
+
+def run_all(
+    *choices: str, fault: Optional[str] = None, chosen: Optional[Chosen] = None, attach: Attach = inside
+) -> list[Result]:
+    """Variants against the endpoint that chooses so; what the PICS rules out is left out."""
+    pixit = pixit_for("virtual", given=_GIVEN)
+    return run_against(attach(choices, fault), variants() if chosen is None else chosen, pixit, LEVELS)
+
+
+def ends(results: list[Result]) -> list[tuple[Any, ...]]:
+    """What is reported of each."""
+    return [(r.id, r.verdict, r.qualifier, r.reason, r.virtual_us) for r in results]
 
 
 #: Choices that are numbers: examples.
@@ -88,11 +105,6 @@ def mixture(seed: int) -> list[str]:
     """A third of the choices, otherwise than by default."""
     draw = random.Random(seed)
     return [f"{name}={draw.choice(others(name))}" for name in CHOICES if draw.random() < 1 / 3]
-
-
-def choosing(chosen: list[str]) -> list[str]:
-    """These choices as options."""
-    return [word for one in chosen for word in ("--choose", one)]
 
 
 def possible(*chosen: str) -> list[tuple[Any, Any]]:
@@ -159,23 +171,41 @@ def test_it_passes() -> None:
     assert {f.erratum for r in results if r.qualifier for f in r.findings if f.erratum} <= {"R18"}
 
 
+def test_a_program_is_judged_as_in_this_process() -> None:
+    """A share; the nightly tier has all."""
+    chosen = variants()[::_SHARE]
+    assert ends(run_all(chosen=chosen)) == ends(run_all(chosen=chosen, attach=program))
+
+
+@pytest.mark.nightly
+def test_over_a_pipe_all_is_judged_as_in_this_process() -> None:
+    assert ends(run_all()) == ends(run_all(attach=program))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("at,setting", enumerate(settings()), ids=list(settings()))
+def test_over_a_pipe_a_choice_is_judged_as_in_this_process(at: int, setting: str) -> None:
+    chosen = of_choice(setting, at)
+    assert ends(run_all(setting, chosen=chosen, attach=program)) == ends(run_all(setting, chosen=chosen))
+
+
 @pytest.mark.parametrize("at,setting", enumerate(settings()), ids=list(settings()))
 def test_no_choice_fails(at: int, setting: str) -> None:
     chosen = [(c, v) for c, v in of_choice(setting, at) if c.variant_id(v) != _NOT_IN_CLASS_2.get(setting)]
-    assert wrong(run_all("--choose", setting, chosen=chosen)) == []
+    assert wrong(run_all(setting, chosen=chosen)) == []
 
 
 @pytest.mark.parametrize("seed", range(_MIXTURES))
 def test_no_mixture_of_choices_fails(seed: int) -> None:
     chosen = mixture(seed)
-    assert wrong(run_all(*choosing(chosen), chosen=possible(*chosen)[seed % _SHARE :: _SHARE // 2])) == [], chosen
+    assert wrong(run_all(*chosen, chosen=possible(*chosen)[seed % _SHARE :: _SHARE // 2])) == [], chosen
 
 
 @pytest.mark.parametrize("setting", READINGS)
 def test_the_other_reading_is_an_interpretation(setting: str) -> None:
     erratum, case = READINGS[setting]
     chosen = [(c, v) for c, v in variants() if c.id == case]
-    results = run_all(*choosing(setting.split()), chosen=chosen)
+    results = run_all(*setting.split(), chosen=chosen)
     assert wrong(results) == []
     assert any(r.qualifier == "interpretation" and erratum in r.errata for r in results), erratum
 
@@ -193,7 +223,7 @@ def caught(fault: str, rows: set[str]) -> tuple[str, list[Result]]:
     failed: list[Result] = []
     chosen = apt(rows) or variants()
     for start in range(0, len(chosen), 12):
-        results = [r for r in run_all("--fault", fault, chosen=chosen[start : start + 12]) if r.verdict.value == "fail"]
+        results = [r for r in run_all(fault=fault, chosen=chosen[start : start + 12]) if r.verdict.value == "fail"]
         failed += results
         if named(results) & rows:
             return "own", failed
@@ -216,9 +246,8 @@ def test_its_own_row_catches_a_fault(fault: str, rows: set[str]) -> None:
 def test_rltv_off_is_judged_where_no_relative_offset_is_marked() -> None:
     """Word 5 is RLTV_OFF in every frame (5.6.6); R22 is about the bit of F_CTL alone."""
     long = [(c, v) for c, v in variants() if c.id == "R1.5.4.a" and c.variant_id(v).endswith("class3/send/3001-bytes")][:1]
-    options = choosing(["ro_present=no"])
-    assert [r.verdict.value for r in run_all(*options, chosen=long)] == ["pass"]
-    (broken,) = run_all(*options, "--fault", "rltv-off-zero", chosen=long)
+    assert [r.verdict.value for r in run_all("ro_present=no", chosen=long)] == ["pass"]
+    (broken,) = run_all("ro_present=no", fault="rltv-off-zero", chosen=long)
     assert broken.verdict.value == "fail" and "REV1-5.6.6-01" in named([broken])
 
 
@@ -244,7 +273,7 @@ def main() -> int:
 
 
 def _try(*chosen: str) -> None:
-    results = run_all(*choosing([*chosen]), chosen=possible(*chosen))
+    results = run_all(*chosen, chosen=possible(*chosen))
     taken = sorted({f.erratum for r in results if r.qualifier for f in r.findings if f.erratum})
     print(f"{' '.join(chosen)}: {len(results)} run, {len(wrong(results))} wrong, readings {taken}", flush=True)
     for line in wrong(results):

@@ -18,7 +18,7 @@ import pytest
 from conformance.vipl.book import PROTOCOL
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import register
+from fcvi.engine.protocol import judging_by, put_in_force
 from fcvi.engine.results import Result
 from fcvi.engine.select import select
 
@@ -26,7 +26,7 @@ from .conftest import FCVI, ROOT
 from .independent_vipl.clock import VirtualClock
 from .independent_vipl.server import Server
 from .independent_vipl.variants import VARIANTS
-from .inside import InsideDut, registered_alone, run_all
+from .inside import InsideDut, run_all
 
 #: In a run of the tests the other choices are tried where they show: states, order, errors, names and limits.
 SAMPLE = "VIPL.S*,VIPL.O*,VIPL.L*,VIPL.X2*,VIPL.K2,VIPL.D4"
@@ -39,8 +39,9 @@ _ENDS_WELL = ("pass", "not-applicable", "inconclusive")
 
 @pytest.fixture(autouse=True, scope="module")
 def book() -> Iterator[None]:
-    """VIPL is registered for these tests alone."""
-    yield from registered_alone(PROTOCOL)
+    """VIPL judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
 
 
 def run(variant: str, select_: str) -> list[Result]:
@@ -130,7 +131,7 @@ def test_no_choice_is_failed_over_a_pipe_in_real_time(variant: str, tmp_path: Pa
 
 def main() -> int:
     """The whole book with each choice; exit status 1 when anything failed."""
-    register(PROTOCOL)
+    put_in_force(PROTOCOL)
     bad = 0
     for variant in VARIANTS:
         results = run(variant, "VIPL.*")

@@ -1,5 +1,6 @@
 """The cases of VI/TCP against the independent endpoint: it passes with each choice, and its own row catches each of its faults.
 
+The endpoint runs in this process; the nightly tier has it over a pipe.
 Run as a program it counts: python3 -m harness.tests.test_independent_vitcp [choices] [faults]
 """
 
@@ -7,23 +8,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import pytest
 
 import conformance
+from fcvi.engine.attachment import Dut
 from fcvi.engine.catalogue import load_catalogue
-from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import judging_by, protocol_of, put_in_force
+from fcvi.engine.protocol import judging_by, put_in_force
 from fcvi.engine.results import Result
-from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.dut.rpc import RpcDut
 from conformance.vitcp.book import PROTOCOL
 
-from .independent_vitcp.choices import CHOICES, N
-from .independent_vitcp.faults import BEHAVIOUR, DEGENERATE, WIRE, listing
+from .independent_vitcp.choices import CHOICES, N, Choices
+from .independent_vitcp.faults import BEHAVIOUR, DEGENERATE, WIRE, Faults, listing
+from .independent_vitcp.rpc import Closed, Server
+from .inside import InsideDut
+from .inside import run_all as run_against
 
+CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0")
+OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
+                  "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary")  # fmt: skip
+NIGHTLY = ("", *CAREFUL, *OTHER_READINGS)
 ENDPOINT = Path(__file__).parent / "independent_vitcp" / "endpoint.py"
 conformance.register_all()
 
@@ -35,21 +42,30 @@ def book() -> Iterator[None]:
         yield
 
 
-def run_all(*options: str) -> list[Result]:
-    """Every variant of every case against the endpoint with these options; what the PICS rules out is left out."""
-    dut = RpcDut(" ".join(["exec:/usr/bin/python3", str(ENDPOINT), *options]), rpc_timeout_s=10.0, log=None)
-    results = []
-    try:
-        pics, pixit, levels = complete(dut.pics, "hello"), pixit_for(dut.clock), load_catalogue().levels
-        for case in protocol_of("VI/TCP").cases():
-            for variant in case.variants:
-                if not_applicable(case, variant, pics) is None:
-                    results.append(run_variant(dut, case, variant, pics, pixit, levels, 1))
-                    if results[-1].verdict.value == "error":
-                        dut.restart()
-    finally:
-        dut.close()
-    return results
+def inside(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint in this process."""
+    spec = f"independent VI/TCP {' '.join(choices)} {fault or ''}"
+    return InsideDut(spec, lambda write: Server(Choices([*choices]), Faults(fault), write), Closed)
+
+
+def program(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint as a program."""
+    options = [word for choice in choices for word in ("--choose", choice)] + (["--fault", fault] if fault else [])
+    return RpcDut(" ".join(["exec:/usr/bin/python3", str(ENDPOINT), *options]), rpc_timeout_s=10.0, log=None)
+
+
+Attach = Callable[[Sequence[str], Optional[str]], Dut]
+
+
+def run_all(*choices: str, fault: Optional[str] = None, attach: Attach = inside) -> list[Result]:
+    """Every variant of every case against the endpoint that chooses so; what the PICS rules out is left out."""
+    variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
+    return run_against(attach(choices, fault), variants, pixit_for("virtual"), load_catalogue().levels)
+
+
+def ends(results: list[Result]) -> list[tuple[Any, ...]]:
+    """What is reported of each."""
+    return [(r.id, r.verdict, r.qualifier, r.reason, r.virtual_us) for r in results]
 
 
 def settings() -> Iterator[str]:
@@ -79,23 +95,41 @@ def test_it_passes() -> None:
     assert all(r.qualifier is None and r.verdict.value == "pass" for r in results)
 
 
-@pytest.mark.parametrize("names", ["one_at_a_time=yes response_delay=1000", "read_window=0"])
+@pytest.mark.parametrize("names", CAREFUL)
 def test_a_slow_or_careful_endpoint_passes(names: str) -> None:
-    results = run_all(*(word for name in names.split() for word in ("--choose", name)))
+    results = run_all(*names.split())
     assert wrong(results) == [] and all(r.qualifier is None for r in results)
     assert sum(r.verdict.value == "pass" for r in results) > 350
 
 
-@pytest.mark.parametrize("names", ["rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
-                                   "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary"])  # fmt: skip
+@pytest.mark.parametrize("names", OTHER_READINGS)
 def test_another_reading_is_marked(names: str) -> None:
-    results = run_all(*(word for name in names.split() for word in ("--choose", name)))
+    results = run_all(*names.split())
     assert wrong(results) == [] and any(r.qualifier == "interpretation" for r in results)
 
 
 @pytest.mark.parametrize("name", sorted(DEGENERATE))
 def test_what_is_no_vitcp_passes_nothing(name: str) -> None:
-    assert [r.id for r in run_all("--fault", name) if r.verdict.value == "pass"] == []
+    assert [r.id for r in run_all(fault=name) if r.verdict.value == "pass"] == []
+
+
+def test_a_program_is_judged_as_in_this_process() -> None:
+    """Some cases; the nightly tier has all."""
+    chosen = [(case, case.variants[0]) for case in PROTOCOL.cases()][::12]
+    found = [run_against(attach((), None), chosen, pixit_for("virtual"), load_catalogue().levels) for attach in (inside, program)]
+    assert ends(found[0]) == ends(found[1]) and "pass" in {r.verdict.value for r in found[0]}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("names", NIGHTLY)
+def test_over_a_pipe_it_is_judged_as_in_this_process(names: str) -> None:
+    assert ends(run_all(*names.split(), attach=program)) == ends(run_all(*names.split()))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(DEGENERATE))
+def test_over_a_pipe_what_is_no_vitcp_passes_nothing(name: str) -> None:
+    assert [r.id for r in run_all(fault=name, attach=program) if r.verdict.value == "pass"] == []
 
 
 def main() -> None:
@@ -104,7 +138,7 @@ def main() -> None:
     what = sys.argv[1:] or ["choices", "faults"]
     if "choices" in what:
         for setting in settings():
-            results = run_all("--choose", setting)
+            results = run_all(setting)
             marked = sum(r.qualifier == "interpretation" for r in results)
             print(f"{setting}: {len(results)} run, {len(wrong(results))} not passed, {marked} interpretation", flush=True)
             print("".join(f"    {line}\n" for line in wrong(results)[:3]), end="")
@@ -113,7 +147,7 @@ def main() -> None:
         for name, (rows, _) in listing().items():
             if name in DEGENERATE:
                 continue
-            results = run_all("--fault", name)
+            results = run_all(fault=name)
             own = bool(set(rows.split()) & named(results))
             caught += own
             if not own:
