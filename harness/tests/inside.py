@@ -49,7 +49,7 @@ class _Lines(Stream):
 
 
 class InsideDut(RpcDut):
-    """Such a device for the engine. Each attachment begins with a new one. What it raises to end its process is named in ``ends``."""
+    """Such a device for the engine. Each attachment begins with a new one; ``ends`` are what it raises to end its process."""
 
     def __init__(self, spec: str, make: Make, *ends: type[Exception]) -> None:
         self._make, self._ends = make, ends

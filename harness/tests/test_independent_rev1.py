@@ -1,6 +1,7 @@
 """The cases of FC-VI Rev 1.0 against the independent endpoint: it passes with each choice, and most faults fail by their own row.
 
-The endpoint runs in this process; the nightly tier has it over a pipe. The tests try a share of the variants with each choice. Run as a program it tries all of them and counts:
+The endpoint runs in this process; the nightly tier has it over a pipe. The tests try a share of the variants with each choice.
+Run as a program it tries all of them and counts:
 python3 -m harness.tests.test_independent_rev1 [choices] [mixtures] [faults] [NAME...]
 """
 
@@ -55,7 +56,9 @@ def inside(choices: Sequence[str], fault: Optional[str]) -> Dut:
     """The endpoint in this process."""
     rev1 = EDITIONS["rev1"]
     spec = f"independent rev1 {' '.join(choices)} {fault or ''}"
-    return InsideDut(spec, lambda write: Server(rev1.choose([*choices]), rev1.faults(fault), write, edition=rev1, only=True), Closed)
+    return InsideDut(
+        spec, lambda write: Server(rev1.choose([*choices]), rev1.faults(fault), write, edition=rev1, only=True), Closed
+    )
 
 
 def program(choices: Sequence[str], fault: Optional[str]) -> Dut:

@@ -103,7 +103,10 @@ class Work:
 
 @dataclass(eq=False)
 class Queue:
-    """A work queue. ``announced`` of its first Descriptors have their entry on the Completion Queue. Its thread calls its handlers."""
+    """A work queue. ``announced`` of its first Descriptors have their entry on the Completion Queue.
+
+    Its thread calls its handlers.
+    """
 
     receive: bool
     cq: Optional[Cq]

@@ -34,8 +34,8 @@ class Server:
     def _hello(self, _: Json) -> Json:
         choices = self.choices
         return {
-            "implementation": "independent VIPL", "version": self.variant, "clock": self.clock.name, "protocol": 2, "wires": ["api"],
-            "devices": ["VINIC", "VINIC1"],
+            "implementation": "independent VIPL", "version": self.variant, "clock": self.clock.name, "protocol": 2,
+            "wires": ["api"], "devices": ["VINIC", "VINIC1"],
             "pics": {
                 "client": True, "server": True, "peer_to_peer": True, "loopback": True, "unreliable_delivery": choices.unreliable,
                 "reliable_delivery": True, "reliable_reception": choices.reception, "send": True, "rdma_write": True,

@@ -246,8 +246,8 @@ class Server:
     def _hello(self, params: Params) -> Answer:
         if number(params, "protocol") not in (1, 2):
             raise BadParams("protocol 1 or 2")
-        return {"implementation": f"independent model of verbs ({self.flavour})", "version": "1", "clock": self.clock.name, "protocol": 2,
-                "wires": ["verbs"], "devices": self.names, "addresses": self.addresses, "pics": pics(self.model)}
+        return {"implementation": f"independent model of verbs ({self.flavour})", "version": "1", "clock": self.clock.name,
+                "protocol": 2, "wires": ["verbs"], "devices": self.names, "addresses": self.addresses, "pics": pics(self.model)}
 
     def _reset(self, params: Params) -> None:
         if params.get("wire", "verbs") != "verbs":
@@ -261,8 +261,8 @@ class Server:
             for ident, _, _ in waiting:
                 self._error(ident, GONE, "reset")
         self.open, self.queued, self.loops = [], {}, []
-        sources = [(key.fileobj, key.data) for key in self.model.engine.selector.get_map().values() if getattr(key.data,
-                                                                                                               "lasting", False)]
+        held = self.model.engine.selector.get_map().values()
+        sources = [(key.fileobj, key.data) for key in held if getattr(key.data, "lasting", False)]
         self.model.end()
         if isinstance(self.clock, VirtualClock):
             self.clock.at_us = 0
