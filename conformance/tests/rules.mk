@@ -27,9 +27,9 @@ $(MUT)/unit/%: $(MUT)/plain/%.o $(MUT)/plain/libfcvi.so
 $(MUT)/vipl/%: $(MUT)/plain/%.o $(call objects,$(MUT)/plain,$(VIPL_TEST_PARTS)) $(call objects,$(BUILD)/obj,$(VIPL_SRC)) $(MUT)/plain/libfcvi.so
 	@mkdir -p $(@D)
 	$(CC) $(filter %.o,$^) $(MUT_LINK) $$(pkg-config --libs check) -lpthread -o $@
-$(MUT)/fuzz/%: $(MUT)/plain/fuzz/fuzz_%.o $(MUT)/plain/fuzz/replay.o $(CAPTURE_OBJ) $(MUT)/plain/libfcvi.so
+$(MUT)/fuzz/%: $(MUT)/plain/fuzz/fuzz_%.o $(MUT)/plain/fuzz/replay.o $(CAPTURE_OBJ) $(BUILD)/libvipl.a $(MUT)/plain/libfcvi.so
 	@mkdir -p $(@D)
-	$(CC) $(filter %.o,$^) $(MUT_LINK) -lpcap -ljansson -lpthread -o $@
+	$(CC) $(filter %.o,$^) $(BUILD)/libvipl.a $(MUT_LINK) -lpcap -ljansson -lpthread -o $@
 $(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
 	$(CC) $(EXPLORE_OBJ) $(MUT_LINK) -o $@
 $(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
