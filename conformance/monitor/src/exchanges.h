@@ -65,6 +65,8 @@ struct message_facts {
     uint64_t resp_va;
     uint8_t iu, resp_iu;
     bool has_immediate;
+    bool frame_has; /* IMM_DATA of the request's last frame, and FCVI_PARAMETER of it */
+    uint32_t frame_value;
 };
 
 struct disconnect_facts {

@@ -41,12 +41,29 @@ static void same_message(struct at_hand *s, uint32_t handle, uint32_t id)
                    FCVI_BREACH("FCVI-4.2-02", "FCVI_MSG_ID changes within the Exchange", id), s->own->frame);
 }
 
+/* E43: an IU has Immediate Data or has none, so its frames agree. What is missing or out of order shows that
+ * two frames have one SEQ_ID, and not that they are of one Sequence. False: they disagree. */
+static bool same_immediate(struct at_hand *s, bool has, uint32_t value)
+{
+    const struct message_facts *t = &s->x->message;
+    bool frames = t->frame_has != has, values = t->frame_value != value;
+    if (!s->part || !mon_exact(s->m, s->x) || !(frames || values))
+        return true;
+    if (frames)
+        mon_report(s, DH(s, IMM_DATA), has,
+                   FCVI_BREACH(same[s->iu].immediate, "IMM_DATA changes within the IU", t->frame_has),
+                   s->own->frame);
+    else
+        mon_report(s, DH(s, MSG_PARAMETER), value,
+                   FCVI_BREACH(same[s->iu].parameter, "FCVI_PARAMETER changes within the IU", t->frame_value),
+                   s->own->frame);
+    return false;
+}
+
 /* E43: Immediate Data may stand in all IUs or in the last only; the last has to have it. */
-static void immediate(struct at_hand *s)
+static void immediate_of_message(struct at_hand *s, bool has, uint32_t value)
 {
     struct message_facts *t = &s->x->message;
-    bool has = fcvi_DH_IMM_DATA(s->dh);
-    uint32_t value = (uint32_t)fcvi_DH_MSG_PARAMETER(s->dh);
     uint64_t bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
     bool final = s->end_sequence && bytes == fcvi_DH_FCVI_TOT_LEN(s->dh);
     if (t->has_immediate && !has && final)
@@ -59,10 +76,21 @@ static void immediate(struct at_hand *s)
             s, DH(s, MSG_PARAMETER), value,
             FCVI_BREACH(same[s->iu].parameter, "the Immediate Data change within the Message", t->immediate),
             s->own->frame);
+}
+
+static void immediate(struct at_hand *s)
+{
+    struct message_facts *t = &s->x->message;
+    bool has = fcvi_DH_IMM_DATA(s->dh);
+    uint32_t value = (uint32_t)fcvi_DH_MSG_PARAMETER(s->dh);
+    if (same_immediate(s, has, value))
+        immediate_of_message(s, has, value);
     if (has && !t->has_immediate) {
         t->has_immediate = true;
         t->immediate = value;
     }
+    t->frame_has = has;
+    t->frame_value = value;
 }
 
 static void request(struct at_hand *s)

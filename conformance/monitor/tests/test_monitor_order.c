@@ -536,6 +536,36 @@ START_TEST(immediate_data_stay)
 }
 END_TEST
 
+START_TEST(immediate_data_are_those_of_the_whole_iu)
+{
+    struct stream s = stream();
+    setup(&s, 0x1001, 7, HA, HB, 1);
+    struct made *f = iu(&s, 0x00, 0x01, A, B, FIRST | OFFSET, 0x1002, HB, 8);
+    message(f, 1, 16);
+    f = iu(&s, 0x00, 0x01, A, B, FIRST | LAST | END | OFFSET, 0x1002, HB, 8);
+    message(f, 1, 16);
+    put(f->bytes, AT_SEQ_ID, 1, s.frame[4].bytes[AT_SEQ_ID]);
+    f->sof = s.sof_n;
+    counts(f, 1, 8);
+    expect(&s, WHOLE, NULL, 0, "no Immediate Data");
+    put(f->bytes, AT_FLAGS, 1, 1);
+    put(f->bytes, AT_FCVI_PARAMETER, 4, 5);
+    expect(&s, WHOLE, "FCVI-6.2.2-05", 6, "IMM_DATA in the second frame only");
+    expect(&s, 0, NULL, 0, "the same, where the first frames of another IU may be missing");
+    put(s.frame[4].bytes, AT_FLAGS, 1, 1);
+    expect(&s, WHOLE, "FCVI-6.2.2-06", 6, "FCVI_PARAMETER in the second frame only");
+    put(s.frame[4].bytes, AT_FCVI_PARAMETER, 4, 5);
+    expect(&s, WHOLE, NULL, 0, "Immediate Data in both frames");
+    put(s.frame[4].bytes, AT_FLAGS, 1, 0);
+    put(s.frame[4].bytes, AT_FCVI_PARAMETER, 4, 0);
+    put(s.frame[4].bytes, AT_F_CTL, 3, FIRST | END | OFFSET);
+    put(f->bytes, AT_F_CTL, 3, LAST | END | OFFSET);
+    put(f->bytes, AT_SEQ_ID, 1, s.frame[4].bytes[AT_SEQ_ID] + 1u);
+    f->sof = s.sof_i;
+    expect(&s, WHOLE, NULL, 0, "Immediate Data in the last IU only (E43)");
+}
+END_TEST
+
 START_TEST(preference_is_as_said)
 {
     struct stream s = stream();
@@ -1055,6 +1085,7 @@ int main(void)
     tcase_add_test(t, messages_are_as_long_as_they_say);
     tcase_add_test(t, read_responses_repeat_the_region);
     tcase_add_test(t, immediate_data_stay);
+    tcase_add_test(t, immediate_data_are_those_of_the_whole_iu);
     tcase_add_test(t, preference_is_as_said);
     tcase_add_test(t, message_ids_wrap_to_zero);
     tcase_add_test(t, tolerated_readings);
