@@ -112,6 +112,7 @@ FAULTS = [
           out=_dh("DISCONNECT_RQST", "Reason_Code", 0x41)),
     Fault("failure-taken-as-good", "5.9.7.3.1/send/class3/no-cause", "FCVI-T06-0", completions=all_good),
     Fault("failure-survived", f"5.9.7.3.1/{_RD}/rdma-read/protection", "FCVI-8.2-d3", **_STAYS),
+    Fault("vendor-unique-upsets", "8.2.b/04/vendor-unique", "FCVI-6.10.1-01", into={"CONNECT_RESP1"}),
     Fault("reason-upsets-answer", "5.9.7.3.2/request/47h", "FCVI-6.13.1-01", out={"DISCONNECT_RESP": drop()}),
     Fault("reason-upsets-return", "5.9.7.3.2/response/f0h", "FCVI-8.1-03", results={"VipDisconnect": returns("VIP_ERROR_NIC")}),
     Fault("accept-called-error", "5.9.7.3.2/request/40h", "FCVI-5.9.7.3.2-12",
@@ -127,6 +128,7 @@ FAULTS = [
     Fault("damaged-answer-taken-late", "8.6.2.a/dut-client", "FCVI-8.6.3-a1", out={"ABTS": drop()}),
     Fault("damaged-request-upsets", "8.6.3.b/dut-server", "FCVI-8.6.3-b", results={"VipQueryVi": state(_ERROR, _CONNECTED)}),
     # E
+    Fault("reads-too-much", "E.1/rdma-read/class3/depth-0", "FCVI-7.3-14", params={"VipCreateVi": deep}),
     Fault("streams-too-much", "E.1/send/class3/depth-1", "FCVI-7.3-14", params={"VipCreateVi": deep}),
     Fault("stream-survives", "E.2/send", "FCVI-8.4.2-e", **_STAYS),
     Fault("stream-all-good", "E.2/rdma-write/not-streamed", "FCVI-5.9.4.3-01", completions=all_good),

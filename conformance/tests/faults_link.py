@@ -51,6 +51,7 @@ def registers(dut: Any, view: Any, buf: bytearray) -> list[bytes]:
 
 
 FAULTS = [
+    Fault("lives-through-a-second-login", "7.7.1.relogin/dut-server/class3", "FCVI-7.7.1-05", results=_STAYS),
     # 7.4 to 7.6, 4.2
     Fault("farp-code-point", "7.5.request/point-to-point/known-port", "FCVI-7.5-01",
           out={"FARP_REQ": farp("Match_Code_Points", 1)}),

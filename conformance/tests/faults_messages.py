@@ -52,6 +52,23 @@ def wrong_immediate(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "immediate": 7} if params["queue"] == "recv" else params
 
 
+def without_immediate(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """Immediate Data in the last frame of the IU only."""
+    for name in ("IMM_DATA", "MSG_PARAMETER"):
+        not_last("DH", name, 0)(dut, view, buf)
+
+
+def no_immediate(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
+    """Immediate Data of value zero are taken for none."""
+    return {**params, "immediate": params["immediate"] or None}
+
+
+def not_flushed(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
+    """What was flushed is told as lost on the way."""
+    lost = {"VIP_STATUS_DESC_FLUSHED_ERROR": "VIP_STATUS_TRANSPORT_ERROR"}
+    return {**params, "status": [lost.get(name, name) for name in params["status"]]}
+
+
 def unanswered_response(kind: str) -> Any:
     """Answer with a FCVI_SEND_RESP or FCVI_WRITE_RESP on a level without responses: after the ACK, that is in class 2."""
 
@@ -95,6 +112,17 @@ FAULTS = [
     Fault("send-immediate-value", f"6.2/{_UD}/{_ROLE}/immediate", "FCVI-6.2.2-06", out=_dh("SEND_RQST", "MSG_PARAMETER", 9)),
     Fault("send-flag-without", f"6.2/{_UD}/{_ROLE}/small", "FCVI-6.2.2-07", out=_dh("SEND_RQST", "IMM_DATA", 1)),
     Fault("send-parameter-without", f"6.2/{_UD}/{_ROLE}/small", "FCVI-5.9.7.1-02", out=_dh("SEND_RQST", "MSG_PARAMETER", 1)),
+    Fault("send-zero-without-flag", f"6.2/{_RD}/immediate-zero", "FCVI-6.2.2-05", out=_dh("SEND_RQST", "IMM_DATA", 0)),
+    Fault("send-immediate-in-the-last-frame", f"6.2/{_RD}/immediate-in-frames", "FCVI-6.2.2-05",
+          out={"SEND_RQST": without_immediate}),
+    Fault("write-parameter-in-the-last-frame", f"6.4/{_RR}/immediate-in-frames", "FCVI-6.4.2-06",
+          out={"WRITE_RQST": not_last("DH", "MSG_PARAMETER", 9)}),
+    Fault("write-zero-without-flag", f"6.4/{_UD}/immediate-zero", "FCVI-6.4.2-05", out=_dh("WRITE_RQST", "IMM_DATA", 0)),
+    Fault("receives-no-zero", f"6.3/{_UD}/immediate-zero", "FCVI-5.9.7.1-01", completions=no_immediate),
+    Fault("seq-cnt-of-8-bits", "5.7/70000-bytes/field-size-256", "FCVI-5.8.6-01",
+          out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n & 0xFF)}),
+    Fault("flushed-as-a-transport-error", f"8.1.flushed/{_RD}/by-dut", "FCVI-8.1-03", completions=not_flushed),
+    Fault("flushed-as-lost", f"8.1.flushed/{_RR}/by-tester", "FCVI-8.2-d3", completions=not_flushed),
     Fault("send-data", f"6.2/{_RR}/class2/dut-client/frames", "FCVI-6.2.1-01", out={"SEND_RQST": corrupt}),
     Fault("send-not-first", f"6.2/{_RD}/{_ROLE}/small", "FCVI-5.4-02", out={"SEND_RQST": put("FC", "First_Sequence", 0)}),
     Fault("send-as-solicited-control", f"6.2/{_RD}/{_ROLE}/small", "FCVI-T01-SEND_RQST-enc",

@@ -10,7 +10,7 @@ from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.connection import REGISTRY, Setup, send_disconnect_resp
-from conformance.fcvi.steps.message_checks import Taken, respond, take_request
+from conformance.fcvi.steps.message_checks import Taken, respond, respond_with, take_request
 from conformance.fcvi.steps.messages import (
     expect_error,
     expect_good,
@@ -28,7 +28,7 @@ _RECEPTION = ("reliable-reception",)
 
 
 def _posted(t: Scenario, setup: Setup, count: int, first: int = 1) -> list[Message]:
-    """Post Sends, or RDMA Writes, one after the other; gives the Messages that follow from them."""
+    """Post Descriptors of the operation one after the other; gives the Messages that follow from them."""
     op, messages = str(t.params["op"]), []
     datas = [t.rng.randbytes(20 + number) for number in range(first, first + count)]
     region = register(t, sum(len(d) for d in datas), data=b"".join(datas))
@@ -37,7 +37,7 @@ def _posted(t: Scenario, setup: Setup, count: int, first: int = 1) -> list[Messa
         remote = None if op == "send" else (0x1000 * number, 7)
         post(t, setup.vi, op, region, length=len(data), offset=offset, remote=remote)
         va, handle = remote or (0, 0)
-        messages.append(Message(op, number, data, None, va, handle))
+        messages.append(Message(op, number, b"" if op == "rdma-read" else data, None, va, handle, total=len(data)))
         offset += len(data)
     return messages
 
@@ -61,6 +61,14 @@ def _open_now(t: Scenario, setup: Setup, messages: list[Message], limit: int, ot
     return taken
 
 
+def _answer(t: Scenario, setup: Setup, taken: Taken) -> None:
+    """The response to a Message, with the data of a Read."""
+    if taken.message.op == "rdma-read":
+        respond_with(t, setup, taken, t.rng.randbytes(taken.message.total or 0))
+    else:
+        respond(t, setup, taken)
+
+
 _DEPTHS: list[tuple[str, dict[str, Any], int]] = [("depth-0", {}, 0), ("depth-1", {}, 1), ("depth-3", {}, 3)]
 
 
@@ -77,7 +85,7 @@ _DEPTHS: list[tuple[str, dict[str, Any], int]] = [("depth-0", {}, 0), ("depth-1"
         v
         for name, choice, depth in _DEPTHS
         for v in variants(
-            levels=_RECEPTION, ops=("send", "rdma-write"), classes=(3, 2), depth=depth,
+            levels=_RECEPTION, ops=("send", "rdma-write", "rdma-read"), classes=(3, 2), depth=depth,
             choices=[(name, {**choice, "depth": depth, "applies": f"pipeline_depth >= {depth}"})],
         )
     ],
@@ -97,14 +105,14 @@ def streams(t: Scenario) -> None:
         return sum(c.vi == setup.vi and c.queue == "send" for c in t.completions)
 
     while open_now:
-        respond(t, setup, open_now.pop(0))
+        _answer(t, setup, open_now.pop(0))
         answers += 1
         early = complete() - answers
         t.require(early <= 0, "FCVI-E-02", "a Descriptor completed before its response", early, "none")
         if waiting:
             open_now += _open_now(t, setup, waiting, limit - len(open_now), len(open_now))
     for _ in range(answers):
-        expect_good(t, setup.vi, "send", "FCVI-6.3.1-01")
+        expect_good(t, setup.vi, "send", "FCVI-6.7.1-02" if t.params["op"] == "rdma-read" else "FCVI-6.3.1-01")
     t.control("six streamed Messages were answered and completed")
 
 

@@ -107,22 +107,29 @@ _ANSWERS = [
     "8.2.b",
     "A client's state after a refusal",
     clause="8.2",
-    requirements=["FCVI-8.2-b3", "FCVI-8.2-b5", "FCVI-4.2-38", "FCVI-6.10.1-01", "FCVI-6.10.2-02"],
+    requirements=["FCVI-8.2-b3", "FCVI-8.2-b5", "FCVI-4.2-38", "FCVI-6.10.1-01", "FCVI-6.10.2-02", "FCVI-T11-b3"],
     errata=["E11", "E27", "E40", "E48"],
     tags=["setup", "refusal"],
     applies="client",
     variants=[
         Variant(name, {"role": CLIENT, "reason": reason, "code": code, "state": state})
         for name, reason, code, state in _ANSWERS
+    ]
+    + [
+        Variant(f"{name}/vendor-unique", {"role": CLIENT, "reason": reason, "code": code, "state": state, "vendor": 0xEE})
+        for name, reason, code, state in _ANSWERS
+        if code is not None or state is not None
     ],
 )
 def client_is_refused(t: Scenario) -> None:
     """A non-error reason code leads to Idle, an error code to Error; a code without a meaning is no accept (E11).
 
-    RESP2 answers the refusing RESP1 as well, with the handle found there.
+    RESP2 answers the refusing RESP1 as well, with the handle found there. What a Vendor Unique byte beside the code
+    says, the DUT need not know: it goes on as without it.
     """
     setup = start_request(t)
-    handle = send_resp1(t, setup, reason=t.params["reason"], handle=UNASSIGNED)
+    vendor = t.params.get("vendor", 0)
+    handle = send_resp1(t, setup, reason=t.params["reason"], handle=UNASSIGNED, vendor=vendor)
     resp2 = take_resp2(t, setup, "after a refusing RESP1")
     check_resp2(t, resp2, setup, handle)
     send_resp3(t, setup)

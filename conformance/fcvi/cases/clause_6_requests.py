@@ -31,7 +31,11 @@ _RELIABLE = ("reliable-delivery", "reliable-reception")
 _SMALL: dict[str, Any] = {"sizes": [1, 62]}
 _FRAMES: dict[str, Any] = {"sizes": [2 * 224, 3 * 224 + 3], "config": {"receive_size": 256}}
 _IMMEDIATE: dict[str, Any] = {"sizes": [8, 0], "immediate": 0x01020304, "applies": "immediate_data"}
-_LARGE: dict[str, Any] = {"sizes": [32768]}
+_ZERO: dict[str, Any] = {**_IMMEDIATE, "immediate": 0}  # the value of FCVI_PARAMETER without Immediate Data
+_EACH_FRAME: dict[str, Any] = {**_FRAMES, "immediate": 0x01020304, "applies": "immediate_data"}
+_ONCE: list[tuple[str, dict[str, Any]]] = [
+    ("largest", {"sizes": [32768]}), ("immediate-zero", _ZERO), ("immediate-in-frames", _EACH_FRAME),
+]
 
 _ALL = [
     "FCVI-4.2-02", "FCVI-4.2-07", "FCVI-4.2-12", "FCVI-5.1-01", "FCVI-5.2.1-01", "FCVI-5.2.1-02", "FCVI-5.2.1-07",
@@ -99,7 +103,7 @@ def _data_goes_out(t: Scenario) -> None:
     variants=variants(
         levels=list(LEVELS), ops=("send",), classes=(3, 2), roles=(CLIENT, SERVER),
         choices=[("small", _SMALL), ("frames", _FRAMES), ("immediate", _IMMEDIATE)],
-    ) + variants(levels=list(LEVELS), ops=("send",), choices=[("largest", _LARGE)]),
+    ) + variants(levels=list(LEVELS), ops=("send",), choices=_ONCE),
 )  # fmt: skip
 def dut_sends(t: Scenario) -> None:
     """VipPostSend gives one Message of one or more FCVI_SEND_RQST IUs, with the data and fields of the Descriptor.
@@ -127,7 +131,7 @@ def dut_sends(t: Scenario) -> None:
     variants=variants(
         levels=list(LEVELS), ops=("rdma-write",), classes=(3, 2), roles=(CLIENT, SERVER),
         choices=[("small", _SMALL), ("frames", _FRAMES), ("immediate", _IMMEDIATE)],
-    ) + variants(levels=list(LEVELS), ops=("rdma-write",), choices=[("largest", _LARGE)]),
+    ) + variants(levels=list(LEVELS), ops=("rdma-write",), choices=_ONCE),
 )  # fmt: skip
 def dut_writes(t: Scenario) -> None:
     """An RDMA Write Descriptor gives FCVI_WRITE_RQST IUs that all name the Remote region as the Descriptor does.

@@ -35,7 +35,10 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("many-ius", {"sizes": [60], "cut": Cut(frame=4, ius=15)}),
     ("immediate", {"sizes": [8, 0], "cut": Cut(), "immediate": 0x01020304, "applies": "immediate_data"}),
 ]
-_LARGEST: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768], "cut": Cut()})]
+_ONCE: list[tuple[str, dict[str, Any]]] = [
+    ("largest", {"sizes": [32768], "cut": Cut()}),
+    ("immediate-zero", {"sizes": [8, 0], "cut": Cut(), "immediate": 0, "applies": "immediate_data"}),
+]
 _GUARD = 16
 
 
@@ -67,7 +70,7 @@ def _no_response(t: Scenario) -> None:
     tags=["message"],
     applies="client or server",
     variants=variants(levels=list(LEVELS), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
-    + variants(levels=list(LEVELS), choices=_LARGEST),
+    + variants(levels=list(LEVELS), choices=_ONCE),
 )
 def dut_receives_sends(t: Scenario) -> None:
     """A Send in any number of IUs and frames lands in the next receive Descriptor, with its Immediate Data.
@@ -111,7 +114,7 @@ def dut_receives_sends(t: Scenario) -> None:
     tags=["message", "rdma"],
     applies="client or server",
     variants=variants(levels=list(LEVELS), ops=("rdma-write",), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
-    + variants(levels=list(LEVELS), ops=("rdma-write",), choices=_LARGEST),
+    + variants(levels=list(LEVELS), ops=("rdma-write",), choices=_ONCE),
 )
 def dut_receives_writes(t: Scenario) -> None:
     """Each frame lands at FCVI_RMT_VA plus its Relative Offset and nothing beside it is touched.

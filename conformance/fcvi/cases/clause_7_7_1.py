@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Callable
 
 from fcvi.engine.case import Variant, case
+from fcvi.fc import els
 from fcvi.fc.received import kind_of
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper import Call
@@ -39,6 +40,7 @@ from conformance.fcvi.steps.neighbours import (
     PUBLIC_LOOP,
     TOPOLOGIES,
     add_second_port,
+    ask_login,
     login,
     logo,
     no_fc_vi,
@@ -169,6 +171,41 @@ def logout(t: Scenario) -> None:
     if t.pics["send"]:
         silent(t, first, "FCVI-7.7.1-05")
     again(t, "FCVI-7.7.2-02")
+
+
+@case(
+    REGISTRY,
+    "7.7.1.relogin",
+    "A second PLOGI ends what stood on the first",
+    clause="7.7.1",
+    requirements=["FCVI-7.7.1-05"],
+    errata=["E86"],
+    tags=["link", "login"],
+    applies="explicit_login and (client or server)",
+    variants=[
+        Variant(f"{role}/class{cls}", {"role": role}, f"{pics} and class{cls}", {"login": "explicit", "class": cls})
+        for role, pics, _ in ROLES
+        for cls in (3, 2)
+    ],
+)
+def second_login(t: Scenario) -> None:
+    """A PLOGI that the DUT accepts logs out what was logged in before it (FC-FS): the connection ends, without Disconnect IUs.
+
+    The DUT may refuse that PLOGI; then nothing has changed.
+    """
+    if t.params["role"] == SERVER:
+        login(t)
+    setup = connect_as(t)
+    exchange = ask_login(t, els.login(t.tester.services.ports[t.tester.n_port_id], t.tester.receive_size))
+    if t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to PLOGI").kind == "LS_RJT":
+        check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+        t.control("a second PLOGI was refused, and the connection stayed")
+        return
+    ended(t, setup.vi, "FCVI-7.7.1-05")
+    if t.pics["send"]:
+        silent(t, setup, "FCVI-7.7.1-05")
+    connect_as(t)
+    t.control("after the second PLOGI a further Connection Setup completed")
 
 
 @case(

@@ -18,12 +18,15 @@ from conformance.fcvi.steps.connection import (
     check_state,
     create_vi,
     disconnect_and_answer,
+    expect_disconnect_resp,
     send_disconnect_resp,
+    send_disconnect_rqst,
     send_resp3,
     start_request,
 )
 from conformance.fcvi.steps.messages import (
     IN_ORDER,
+    LEVELS,
     OUT_OF_ORDER,
     RR,
     expect_error,
@@ -34,6 +37,7 @@ from conformance.fcvi.steps.messages import (
     register,
     variants,
 )
+from conformance.fcvi.steps.traffic import FLUSHED
 
 PART_OF_REPORT = 9
 
@@ -101,6 +105,41 @@ def _from_pending(t: Scenario) -> None:
     accept_abts(t, setup)
     t.params = {**t.params, "role": CLIENT}
     open_connection(t)
+
+
+@case(
+    REGISTRY,
+    "8.1.flushed",
+    "What a Disconnect finds posted is flushed",
+    clause="8.1",
+    requirements=["FCVI-8.1-03", "FCVI-8.2-d3"],
+    errata=["E62"],
+    tags=["disconnect", "message"],
+    applies="client or server",
+    variants=variants(
+        levels=list(LEVELS), choices=[(who, {"who": who}) for who in ("by-dut", "by-tester")],
+    ),
+)  # fmt: skip
+def disconnect_flushes(t: Scenario) -> None:
+    """Receive Descriptors that complete with a Disconnect have Descriptor Flushed (VI-DG 5.2): nothing else befell them.
+
+    Those of the side that disconnects are complete when it is Idle; nobody says how soon the other side's are (E62).
+    """
+    setup = open_connection(t)
+    for _ in range(2):
+        post(t, setup.vi, "recv", register(t, 16))
+    requirement = "FCVI-8.1-03"
+    if t.params["who"] == "by-tester":
+        requirement = "FCVI-8.2-d3"
+        exchange = send_disconnect_rqst(t, handle=setup.dut_handle, connection_id=0, abort=0)
+        expect_disconnect_resp(t, exchange, connection_id=0, abort=0)
+        expect_error(t, setup, requirement, "after FCVI_DISCONNECT_RQST", t.r_a_tov_us)
+    else:
+        disconnect_and_answer(t, setup)
+    t.control("the connection was disconnected")
+    t.until(lambda: sum(c.vi == setup.vi for c in t.completions) == 2, t.pixit.late_us)
+    wrong = [sorted(c.status) for c in t.completions if c.vi == setup.vi and FLUSHED not in c.status]
+    t.require(not wrong, requirement, "a Descriptor completed with the Disconnect, and not as flushed", wrong, FLUSHED)
 
 
 @case(

@@ -396,9 +396,9 @@ def _link_service(t: Scenario, sender: str, kind: str, exchange: Exchange) -> li
 
 def send_resp1(
     t: Scenario, setup: Setup, reason: Optional[int] = None, handle: Optional[int] = None, flags: Optional[int] = None,
-    reserved: int = 0,
+    reserved: int = 0, vendor: int = 0,
 ) -> int:  # fmt: skip
-    """The tester's answer: accept, or refuse with a reason code. Returns the FCVI_RESP_HANDLE sent."""
+    """The tester's answer: accept, or refuse with a reason code and a Vendor Unique byte. Returns the FCVI_RESP_HANDLE sent."""
     if handle is None:
         handle = setup.tester_handle if reason is None else UNASSIGNED
     info = bytes(256) if flags is not None and flags & 2 else b""
@@ -408,6 +408,7 @@ def send_resp1(
         "RESP_RETRY": setup.retry,
         "CONN_STS": int(reason is not None),
         "Reason_Code": reason or 0,
+        "Vendor_Unique": vendor,
         "DH_RSVD": reserved,
     }
     if flags is not None:
