@@ -6,13 +6,10 @@ tester's inbox either way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Optional, Protocol
 
 from . import build, codec, els
-from .received import Received
-
-if TYPE_CHECKING:
-    from .tester import Tester
+from .received import Exchange, Received
 
 Handler = Callable[[Received], None]
 FABRIC_NAMES = {"port_name": "200100c0dd000001", "node_name": "100000c0dd000001"}
@@ -21,10 +18,43 @@ _BY_TYPE, _NOBODY_OF_TYPE = (0x0171, 0x0172), 0x07  # GID_FT, GPN_FT; any other 
 _REGISTRATIONS = range(0x0200, 0x0300)  # RxT_ID and their like (FC-GS): a DUT may register what it likes (E84)
 
 
+class Port(Protocol):
+    """Whose services they are."""
+
+    n_port_id: int
+    dut_id: int
+    ports: set[int]
+    receive_size: int
+    service_class: int
+    edition: int
+    answered: int
+
+    def assign_rx_id(self, exchange: Exchange) -> None:
+        """Give the Exchange an RX_ID."""
+
+    def envelope(self, exchange: Exchange) -> build.Envelope:
+        """The next Sequence of the Exchange."""
+        raise NotImplementedError
+
+    def in_class_2(self, received: Received) -> bool:
+        """Whether the DUT sent this in class 2."""
+        raise NotImplementedError
+
+    def send_els(
+        self, command: int, body: bytes = b"", fc: Optional[Mapping[str, int]] = None, port: Optional[int] = None,
+        service_class: Optional[int] = None,
+    ) -> Exchange:  # fmt: skip
+        """An Extended Link Service in an Exchange of its own."""
+        raise NotImplementedError
+
+    def send_frame(self, frame: build.RawFrame) -> None:
+        """Any frame."""
+
+
 class Services:
     """Answers by the kind of the request."""
 
-    def __init__(self, tester: "Tester", config: Mapping[str, Any]) -> None:
+    def __init__(self, tester: Port, config: Mapping[str, Any]) -> None:
         self._tester = tester
         self._config = config
         #: The tester's ports: their names by N_Port Identifier, and who has which Host Address.

@@ -4,7 +4,8 @@
 ``permitted``: the standard leaves it to the device. That is so for the fields below, for the order of what belongs to several
 Exchanges, and for every frame, change of state and look into memory in a case that passes on this device: codec, monitor and the
 case have judged them all.
-``suspicious``: nothing forbids it that the suite knows of, and nothing says that it is the device's choice.
+``suspicious``: nothing forbids it that the suite knows of, and nothing says that it is the device's choice. It accuses nobody:
+another device, another host or another clock makes such differences too.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ _CALLS = {  # members of results that a device may leave out (the DUT protocol)
     "VipQueryVi state", "VipQueryVi State", "VipQueryVi ViSendQEmpty", "VipQueryVi ViRecvQEmpty", "VipQueryVi ViAttribs",
 }  # fmt: skip
 
+#: Link services of whose use FC-VI says something; of all others it says nothing (E84).
+_OURS = frozenset({"PLOGI", "LOGO", "FARP_REQ", "FARP_REPLY"})
+_NOT_SERVED = "error -32601"
+
 
 def classify(difference: Difference, case: Optional[Result]) -> Difference:
     """The difference with its class. case: how the recorded case went on this device; None when that is not known."""
@@ -41,9 +46,13 @@ def classify(difference: Difference, case: Optional[Result]) -> Difference:
         return replace(difference, cls=PERMITTED, why=why)
     if difference.kind == "call" and difference.field in _CALLS and difference.seen == "nothing":
         return replace(difference, cls=PERMITTED, why="a device may leave this member out (DUT protocol)")
+    if difference.kind == "call" and _NOT_SERVED in (difference.seen, difference.recorded):
+        return replace(difference, cls=SUSPICIOUS, why="a call that is not served decides nothing that needs it (DUT protocol)")
+    if difference.kind == "service" and difference.field not in _OURS:
+        return replace(difference, cls=PERMITTED, why="FC-VI does not say which other link services a port uses (E84)")
     if difference.kind == "order":
         return replace(difference, cls=PERMITTED, why="no requirement orders what belongs to several Exchanges")
-    judged = difference.kind in ("field", "missing", "additional") or difference.field.split(" ")[0] in ("state", "mem.read")
+    judged = difference.kind in ("field", "missing", "additional", "service") or difference.field.split(" ")[0] in ("state", "mem.read")
     if case is not None and case.verdict == Verdict.PASS and judged:
         return replace(difference, cls=PERMITTED, why=f"the case {case.id} passes on this device")
     return replace(difference, cls=SUSPICIOUS)

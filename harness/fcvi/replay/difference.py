@@ -12,7 +12,8 @@ CLASSES = (BREACH, SUSPICIOUS, PERMITTED)
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: "field" of a frame, "missing" or "additional" frame, "order", "call" (its answer), "note" (a notification),
+    """kind: "field" of a frame, "missing" or "additional" frame, "service" (a link service that was not
+    recorded), "order", "call" (its answer), "note" (a notification),
     "finding" (of codec or monitor) or "case" (what the recorded case holds against the device).
 
     frame: number in the new capture; recorded_frame: number in the recording. A difference of the control plane has the

@@ -2,7 +2,8 @@
 
 The tester's actions come in their order and at their times, scaled by the ratio of the R_A_TOVs; a pause of more than ten
 R_A_TOV is cut to that, for no timer of the standard is longer. Before each action the device gets the time to say what it
-had said by then, and the tolerance of the PIXIT beyond it.
+had said by then: an answer may take R_A_TOV and a call twice that (E123), and the tolerance of the PIXIT beyond it. What it
+takes longer than the recorded device, all later actions come later. Link services that the recording does not have are answered.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .difference import Difference
 from .oracle import Oracle, recorded
 from .frames import View, Wire
 from .ids import Translation
+from .neighbour import Neighbour
 from .recording import CallEvent, FrameEvent, LinkEvent, NoteEvent, Recording
 
 _LONGEST_PAUSE = 10  # R_A_TOVs
@@ -49,12 +51,13 @@ class _Expected:
 
 
 class Player:
-    """One replay. live: the configuration of ``reset`` now."""
+    """One replay. live: the configuration of ``reset`` now. late_us: so much later than it may be an answer is still taken."""
 
     def __init__(
-        self, dut: Dut, recording: Recording, live: Mapping[str, Any], patience_us: int, ignore: frozenset[str]
+        self, dut: Dut, recording: Recording, live: Mapping[str, Any], late_us: int, ignore: frozenset[str]
     ) -> None:
-        self._dut, self._recording, self._config, self._patience = dut, recording, dict(live), patience_us
+        self._dut, self._recording, self._config = dut, recording, dict(live)
+        self._answer_us, self._late_us = int(live["r_a_tov_us"]), late_us
         self._ignore = frozenset(word.lower() for word in ignore | recording.ignore)
         ids = Translation()
         ids.addresses(recording.config, live)
@@ -69,9 +72,11 @@ class Player:
         self._then, self._now = Requests(), Requests()
         self._answers: dict[int, int] = {}  # by frame: the request that a reply of the tester answers
         self._actions = 0
+        self._behind = 0  # by how much the device was slower than the recorded one
         self._states = False
         self._oracle, self._known = Oracle(live, recording.edition), recorded(recording)
         self.outcome = Outcome()
+        self._neighbour = Neighbour(live, recording.edition, self._put)
 
     # ---- the whole ----
 
@@ -83,7 +88,7 @@ class Player:
         for event in self._recording.events:
             pause = min(max(0, event.time_us - last_us), _LONGEST_PAUSE * int(self._recording.config["r_a_tov_us"]))
             last_us, total = max(last_us, event.time_us), total + pause
-            target = self._scaled(total)
+            target = self._scaled(total) + self._behind
             if isinstance(event, FrameEvent) and event.sender == "tester":
                 if not event.together:
                     self._reach(target)
@@ -98,7 +103,7 @@ class Player:
                 self._oracle.link()
                 self._actions += 1
         rest = min(max(0, self._recording.end_us - last_us), _LONGEST_PAUSE * int(self._recording.config["r_a_tov_us"]))
-        self._reach(self._scaled(total + rest), everything=True)
+        self._reach(self._scaled(total + rest) + self._behind, everything=True)
         self._finish()
         self._oracle.close()
         return self.outcome
@@ -149,9 +154,11 @@ class Player:
         self._advance(0)
         while self._dut.now_us < target:
             self._advance(target - self._dut.now_us)
-        latest = self._dut.now_us + self._patience
-        while self._owes(call, everything) and self._dut.now_us < latest:
-            self._advance(max(1, min(latest - self._dut.now_us, self._patience // _STEPS)))
+        reached = self._dut.now_us
+        patience = self._answer_us * (2 if self._open else 1) + self._late_us
+        while self._owes(call, everything) and self._dut.now_us < reached + patience:
+            self._advance(max(1, min(reached + patience - self._dut.now_us, self._late_us // _STEPS)))
+        self._behind += self._dut.now_us - reached
         while self._expected and self._expected[0].actions <= self._actions:
             missed = self._expected.popleft()
             self._differ(Difference("missing", "", "this frame", "none", iu=missed.view.title), recorded=missed.event.number)
@@ -171,12 +178,15 @@ class Player:
     def _send(self, event: FrameEvent) -> None:
         view = View(event.frame, "tester", self._answers[event.number], self._recording.edition)
         frame = self._wire.outgoing(view)
+        self.outcome.sent += 1
+        self._actions += 1
+        self._put(frame)
+
+    def _put(self, frame: RawFrame) -> None:
         self._now.see(frame.data)
         entry = TraceFrame(self._dut.now_us, "tester", frame.data, frame.sof, frame.eof, frame.crc_ok)
         self.outcome.frames.append(entry)
-        self.outcome.sent += 1
         self._oracle.sent(frame, len(self.outcome.frames), self._dut.now_us)
-        self._actions += 1
         self._dut.send_frame(frame)
 
     def _call(self, event: CallEvent) -> None:
@@ -201,7 +211,8 @@ class Player:
             return
         expected = self._match(seen)
         if expected is None:
-            self._differ(Difference("additional", "", "no such frame", "this frame", iu=seen.title), number)
+            service = self._neighbour.asked(seen, number, note)
+            self._differ(Difference("service" if service else "additional", seen.kind, "no such frame", "this frame", iu=seen.title), number)
             return
         self._expected.remove(expected)
         self.outcome.compared += 1
@@ -229,7 +240,8 @@ class Player:
         if exchange is not None:
             return next((e for e in near if e.view.exchange == exchange), None)
         new = [e for e in near if self._wire.begins(e.view)]
-        return next((e for e in new if e.view.title == seen.title), new[0] if new else None)
+        alike = next((e for e in new if e.view.title == seen.title), None)
+        return alike or next((e for e in new if e.view.frame.kind == seen.frame.kind == "iu"), None)
 
     def _take_note(self, note: Notification) -> None:
         if not self._recording.knows_calls:

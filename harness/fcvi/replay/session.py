@@ -16,7 +16,7 @@ from fcvi.engine.protocol import Protocol, judging_by, registered
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from . import classes
-from .difference import BREACH, CLASSES, PERMITTED, Difference
+from .difference import BREACH, CLASSES, Difference
 from .play import Outcome, Player
 from .recording import CallEvent, Recording
 from .stream_play import StreamPlayer
@@ -40,10 +40,6 @@ class Played:
     def count(self, cls: str) -> int:
         """How many differences are of this class."""
         return sum(d.cls == cls for d in self.differences)
-
-    def matters(self, strict: bool) -> bool:
-        """Whether something differs that the standard does not permit; with strict, whether anything differs."""
-        return any(strict or d.cls != PERMITTED for d in self.differences)
 
     def words(self) -> str:
         """How many there are of which class."""

@@ -55,6 +55,7 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "disconnect_msg_id": ("received|sent|highest", "FCVI_MSG_ID of Disconnect IUs (E28)"),
     # Messages
     "message_error": ("keep|error", "the VI survives a Message Error or goes to Error (8.4.2 c)"),
+    "prli": ("no|first", "PRLI before the first Connection, and its answer is waited for, R_A_TOV at most (E84)"),
     "relogin": ("when-needed|at-once", "PLOGI after the peer's LOGO: when a Connection is wanted, or at once (7.7.2)"),
     "provider_retry": ("no|yes", "a Disconnect of the provider's that is not answered is tried once more (8.6.3)"),
     "error_disconnect": ("no|yes", "the provider disconnects a VI that goes to Error from Connected (5.3.5)"),

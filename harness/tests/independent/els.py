@@ -11,7 +11,7 @@ from .wire import ELS_RESP, ELS_RQST, END, FIRST, INITIATIVE, LAST, RESPONDER, F
 if TYPE_CHECKING:
     from .port import Port
 
-LS_RJT, LS_ACC, PLOGI, LOGO, RRQ, FARP_REQ = 0x01, 0x02, 0x03, 0x05, 0x12, 0x54
+LS_RJT, LS_ACC, PLOGI, LOGO, RRQ, PRLI, FARP_REQ = 0x01, 0x02, 0x03, 0x05, 0x12, 0x20, 0x54
 TYPE_ELS = 1
 # Common Service Parameters Word 1: bits 31 (C, see E17) and 17 (S)
 C_BIT, S_BIT = 1 << 31, 1 << 17
@@ -25,12 +25,16 @@ class Login:
     def __init__(self, port: "Port", implicit: bool) -> None:
         self.port, self.done = port, implicit
         self.serves = True
+        self._offered = not port.choose.has("prli") or port.choose("prli") == "no"  # other FC-4s: nothing more is to be said
         self._waiting: List[Tuple[Then, Then]] = []
         self._ox_id: Optional[int] = None
         self._timer: Optional[Timer] = None
 
     def ensure(self, then: Then, otherwise: Then) -> None:
         """Call `then` once logged in, `otherwise` when that fails or the peer does not serve (5.6)."""
+        if self.done and not self._offered:
+            self._offer(then, otherwise)
+            return
         if self.done:
             then() if self.serves else otherwise()
             return
@@ -40,6 +44,19 @@ class Login:
             self._ox_id = exchange.ox_id
             self._timer = self.port.clock.after(2 * self.port.r_a_tov, lambda: self._settle(False))
             self._send(ELS_RQST, FIRST | END | INITIATIVE, (exchange.ox_id, 0xFFFF), self._parameters(PLOGI))
+
+    def _offer(self, then: Then, otherwise: Then) -> None:
+        """Process Login of TYPE 58h; whatever the answer is, FC-VI needs none."""
+        self._waiting.append((then, otherwise))
+        if self._ox_id is None:
+            self._ox_id = self.port.open_exchange().ox_id
+            self._timer = self.port.clock.after(self.port.r_a_tov, self._told)
+            page = bytes([0x58, 0, 0x20, 0]) + bytes(12)
+            self._send(ELS_RQST, FIRST | END | INITIATIVE, (self._ox_id, 0xFFFF), bytes([PRLI, 16, 0, 20]) + page)
+
+    def _told(self) -> None:
+        self._offered = True
+        self._settle(True)
 
     def _send(self, r_ctl: int, f_ctl: int, ids: Tuple[int, int], data: bytes) -> None:
         self.port.send_link_service(r_ctl, TYPE_ELS, ids, f_ctl, data)
@@ -70,6 +87,8 @@ class Login:
             return
         if frame.r_ctl == ELS_RQST:
             self._request(frame)
+        elif frame.ox_id == self._ox_id and self.done:
+            self._told()
         elif frame.ox_id == self._ox_id:
             accepted = frame.data[0] == LS_ACC and self._note(frame.data)
             self._settle(accepted)
