@@ -119,9 +119,9 @@ _LONG = 70_000  # more than FCVI_TOT_LEN could say in 16 bits
         Variant(
             f"{size}-bytes{suffix}",
             {"role": "any", "op": "send", "attributes": {"FCVI_RELIABILITY_LVL": 1, "FCVI_MAX_TRANS_SIZE": size}},
-            f"unreliable_delivery and max_transfer_size >= {size}", config,
+            f"unreliable_delivery and max_transfer_size >= {size}", {"receive_size": field} if field else {},
         )
-        for suffix, size, config in (("", 32768, {}), ("", _LONG, {}), ("/field-size-256", _LONG, {"receive_size": 256}))
+        for suffix, size, field in (("", 32768, 0), ("", _LONG, 0), ("/field-size-256", _LONG, 256))
     ],
 )  # fmt: skip
 def longest_messages(t: Scenario) -> None:

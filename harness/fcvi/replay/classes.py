@@ -52,7 +52,8 @@ def classify(difference: Difference, case: Optional[Result]) -> Difference:
         return replace(difference, cls=PERMITTED, why="FC-VI does not say which other link services a port uses (E84)")
     if difference.kind == "order":
         return replace(difference, cls=PERMITTED, why="no requirement orders what belongs to several Exchanges")
-    judged = difference.kind in ("field", "missing", "additional", "service") or difference.field.split(" ")[0] in ("state", "mem.read")
+    of_the_wire = difference.kind in ("field", "missing", "additional", "service")
+    judged = of_the_wire or difference.field.split(" ")[0] in ("state", "mem.read")
     if case is not None and case.verdict == Verdict.PASS and judged:
         return replace(difference, cls=PERMITTED, why=f"the case {case.id} passes on this device")
     return replace(difference, cls=SUSPICIOUS)

@@ -211,8 +211,8 @@ class Player:
             return
         expected = self._match(seen)
         if expected is None:
-            service = self._neighbour.asked(seen, number, note)
-            self._differ(Difference("service" if service else "additional", seen.kind, "no such frame", "this frame", iu=seen.title), number)
+            kind = "service" if self._neighbour.asked(seen, number, note) else "additional"
+            self._differ(Difference(kind, seen.kind, "no such frame", "this frame", iu=seen.title), number)
             return
         self._expected.remove(expected)
         self.outcome.compared += 1
