@@ -79,8 +79,9 @@ class Server:
             "mem.poll": self._mem_poll, "agent.loop": self._loop, "agent.stop": self._stop, "agent.state": self._state,
             "agent.hold": self._hold, "agent.exit": self._exit}
         self._moves: Dict[str, Callable[[Params], Any]] = {}
-        if isinstance(self.clock, VirtualClock):  # a process that has ended has no clock that could go on
-            del self._own["agent.exit"]
+        self._seed = 0
+        if isinstance(self.clock, VirtualClock):  # whose time goes on where a process that ended would be started anew
+            self._own["agent.exit"] = self._born_again
             self._moves = {"clock.advance": self._advance, "clock.next": self._next}
 
     def _model(self, seed: int) -> Model:
@@ -255,6 +256,13 @@ class Server:
         seed = params.get("seed", 0)
         if not isinstance(seed, int):
             raise BadParams("seed: a number is needed")
+        if isinstance(self.clock, VirtualClock):
+            self.clock.at_us = 0
+        self._seed = seed
+        self._anew(seed)
+
+    def _anew(self, seed: int) -> None:
+        """All that was there is gone."""
         for call in self.open:
             self._error(call.ident, GONE, "reset")
         for waiting in self.queued.values():
@@ -264,8 +272,6 @@ class Server:
         held = self.model.engine.selector.get_map().values()
         sources = [(key.fileobj, key.data) for key in held if getattr(key.data, "lasting", False)]
         self.model.end()
-        if isinstance(self.clock, VirtualClock):
-            self.clock.at_us = 0
         self.model = self._model(seed)
         for source, step in sources:
             self.model.engine.watch(source, step)
@@ -394,6 +400,10 @@ class Server:
 
     def _hold(self, params: Params) -> Answer:
         self.model.hold(flag(params, "async"))
+        return {}
+
+    def _born_again(self, _: Params) -> Answer:
+        self._anew(self._seed)
         return {}
 
     def _exit(self, _: Params) -> Answer:
