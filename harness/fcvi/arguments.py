@@ -97,10 +97,10 @@ class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors are one line."""
+    """Usage errors are one line, and an option has its whole name: half of one is no other's."""
 
     def __init__(self, *, formatter_class: Any = Formatter, **options: Any) -> None:
-        super().__init__(formatter_class=formatter_class, **options)
+        super().__init__(formatter_class=formatter_class, allow_abbrev=False, **options)
 
     def format_help(self) -> str:
         """The help, with the examples of the command at its end."""

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Optional
 from fcvi.dut.endpoint import How, serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.target import parse
 from fcvi.engine.words import complain
 from fcvi.fc.configuration import base_config
-from .target import book, books
+from .target import book, books, read
 
 if TYPE_CHECKING:
     from fcvi.vitcp.codec import Profile
@@ -44,7 +43,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
-    where = parse(args.on or "ref", books(args), "--on")
+    where = read(args.on or "ref", books(args), "--on" if args.on else "the endpoint")
     of_streams, edition = where.book.streams, where.book.edition
     if args.profile is not None and not of_streams:
         complain("--profile: only VI/TCP has profiles; add --book vitcp", "fcvi endpoint")

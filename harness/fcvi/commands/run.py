@@ -192,7 +192,11 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         return chosen
     from fcvi.engine.resume import resume
 
-    return resume(args.resume, chosen)
+    goes_on = resume(args.resume, chosen)
+    if args.asked and goes_on.target.book not in target_module.named(args):
+        raise FileError(f"--resume {args.resume}: a run of {goes_on.target.book.name} ({goes_on.target.book.book}); leave out "
+                        f"{' and '.join(' '.join(words) for words in args.asked)}")  # fmt: skip
+    return goes_on
 
 
 def run(args: argparse.Namespace) -> int:
@@ -212,6 +216,8 @@ def run(args: argparse.Namespace) -> int:
     if not own_cases(args):
         return 2
     target_module.selected(args)
+    if args.baseline is not None:
+        target_module.refuse_another_book("--baseline", args.baseline, args.target)
     if args.record is not None:
         from .record import recording
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, Namespace
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Sequence
 
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.case import load_cases
+from fcvi.engine.evidence import FOLDER, RUN
+from fcvi.engine.files import FileError, read_json
 from fcvi.engine.params import EDITIONS
 from fcvi.engine.protocol import Protocol, put_in_force, registered
 from fcvi.engine.select import SelectionError, matches, terms
-from fcvi.engine.target import Asked, Target, judged_by, kinds_of, parse
+from fcvi.engine.target import Asked, Target, judged_by, kinds_of, parse, recorded
 from fcvi.engine.words import UsageError
 
 
@@ -50,12 +53,17 @@ def _books(option: str, value: str) -> tuple[Protocol, ...]:
     return found
 
 
-def target(args: Namespace) -> Target:
-    """What --dut and --book name; its book is in force from now on. Raises UsageError."""
+def read(spec: str, asked: Sequence[Asked], option: str = "--dut") -> Target:
+    """A target that an option names. Raises UsageError."""
     try:
-        found = parse(args.dut, books(args))
+        return parse(spec, asked, option)
     except AttachError as error:
         raise UsageError(str(error)) from error
+
+
+def target(args: Namespace) -> Target:
+    """What --dut and --book name; its book is in force from now on. Raises UsageError."""
+    found = read(args.dut, [] if getattr(args, "resume", None) else books(args))  # a run that is gone on with has its book
     beside = {name: getattr(args, name) for name in ("agent", "agent2", "inject") if hasattr(args, name)}
     found = replace(found, **beside)
     put_in_force(found.book)
@@ -69,6 +77,19 @@ def named(args: Namespace) -> tuple[Protocol, ...]:
     if asked and not left:
         raise UsageError(f"{' and '.join(one.words for one in asked)} mean different books: leave one out")
     return left
+
+
+def refuse_another_book(option: str, place: Path, given: Target) -> None:
+    """Raises UsageError for a report, or a directory of one, that another book has judged. What is no report is told later."""
+    file = place / FOLDER / RUN if (place / FOLDER / RUN).is_file() else place / "report.json" if place.is_dir() else place
+    try:
+        run = read_json(file)
+        book = recorded(run, file) if isinstance(run, dict) else given.book
+    except FileError:
+        return
+    if book is not given.book:
+        raise UsageError(f"{option} {place}: a run of {book.name} ({book.book}), and {given.book.name} ({given.book.book}) judges "
+                         f"--dut {given}")  # fmt: skip
 
 
 def selected(args: Namespace) -> None:
