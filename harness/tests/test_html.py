@@ -166,7 +166,7 @@ def frame(data: str, sender: str, time_us: int = 0) -> TraceFrame:
 def test_rows_stand_in_the_order_of_what_happened() -> None:
     breach = Finding("R-2", "behaviour", "no answer", "nothing", "FCVI_CONNECT_RESP1 within 5 us", time_us=7)
     result = Result(
-        "X", "x", Verdict.FAIL, broken=["R-2"], findings=[breach],
+        "X", "x", Verdict.FAIL, protocol="FC-VI", broken=["R-2"], findings=[breach],
         frames=[frame(CONNECT_RQST, "dut", 1), frame(CONNECT_RESP3, "tester", 9)],
         expectations=[
             Expectation("FCVI_CONNECT_RQST", "R-1", (1,), 1, 1),
@@ -185,14 +185,15 @@ def test_rows_stand_in_the_order_of_what_happened() -> None:
 
 def test_a_finding_about_no_frame_has_a_row_of_its_own() -> None:
     finding = Finding("R-1", "behaviour", "VipConnectRequest returned X", "X", "VIP_SUCCESS", time_us=3)
-    result = Result("X", "x", Verdict.FAIL, broken=["R-1"], findings=[finding], frames=[frame(CONNECT_RQST, "dut", 5)])
+    frames = [frame(CONNECT_RQST, "dut", 5)]
+    result = Result("X", "x", Verdict.FAIL, protocol="FC-VI", broken=["R-1"], findings=[finding], frames=frames)
     rows = ladder.rows(result)
     assert [(r.number, r.seen, r.expected) for r in rows] == [(None, "X", "VIP_SUCCESS"), (1, "", "")]
 
 
 def test_a_finding_about_a_frame_that_is_not_there_is_still_shown() -> None:
     finding = Finding("R-1", "behaviour", "m", "s", "r", frame=99, byte=4, time_us=None)
-    (row,) = ladder.rows(Result("X", "x", Verdict.FAIL, broken=["R-1"], findings=[finding]))
+    (row,) = ladder.rows(Result("X", "x", Verdict.FAIL, protocol="FC-VI", broken=["R-1"], findings=[finding]))
     assert row.findings == [finding] and row.first_difference
 
 
@@ -221,7 +222,7 @@ def an_evil_report(count: int = 1) -> RunReport:
     finding = Finding("R-1", "behaviour", EVIL, EVIL, EVIL, 1, 30, "31-0", None, 5)
     results = [
         Result(
-            f"X.{n}", EVIL, Verdict.FAIL, EVIL, requirements=["R-1"], broken=["R-1"], findings=[finding],
+            f"X.{n}", EVIL, Verdict.FAIL, EVIL, protocol="FC-VI", requirements=["R-1"], broken=["R-1"], findings=[finding],
             frames=[TraceFrame(0, "dut", b"\xff" * 60, 0, 0, note=EVIL), TraceFrame(1, "tester", b"", 0, 0)], log=[EVIL],
             expectations=[Expectation(EVIL, EVIL, (), 0, 0)],
         )  # fmt: skip

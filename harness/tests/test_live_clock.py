@@ -61,10 +61,15 @@ def awaits_a_frame(t: Scenario) -> None:
     t.expect("CONNECT_RQST", REQUIREMENT)
 
 
+def timed(t: Scenario, nominal_us: int, what: str) -> None:
+    """Something that is seen now was to come at this time."""
+    t._timed(t.now_us, t.now_us, nominal_us, REQUIREMENT, what, None)
+
+
 def judges_a_time(t: Scenario) -> None:
     t.wait(100_000)
     t.control("time passed")
-    t.expect_now(50_000, REQUIREMENT, "the return")
+    timed(t, 50_000, "the return")
 
 
 def run(body: Any, dut: Dut, pixit: Pixit) -> Result:
@@ -152,7 +157,7 @@ class TooSoon(Tries):
     def __call__(self, t: Scenario) -> None:
         self.seen.append(t.pixit.slower)
         t.control("it came")
-        t.expect_now(t.now_us + (2 * t.pixit.early_us if t.pixit.slower < self.enough else 0), REQUIREMENT, "the retry")
+        timed(t, t.now_us + (2 * t.pixit.early_us if t.pixit.slower < self.enough else 0), "the retry")
 
 
 def test_what_came_too_soon_on_a_busy_host_is_tried_again_like_what_came_late(monkeypatch: pytest.MonkeyPatch) -> None:

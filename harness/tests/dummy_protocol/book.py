@@ -36,7 +36,7 @@ def alarm(t: Scenario) -> None:
     """A call of Alarm returns when its time is over, and no sooner."""
     call = t.start("Alarm", after_us=t.r_a_tov_us)
     t.finish(call, "DUMMY-2-01", within_us=2 * t.r_a_tov_us, returns="DONE")
-    t.expect_now(t.r_a_tov_us, "DUMMY-2-01", "the return of Alarm")
+    t.expect_return(call, t.r_a_tov_us, "DUMMY-2-01")
     t.control("the alarm went off")
 
 
