@@ -149,8 +149,9 @@ static void segment(struct world *w, unsigned d, uint8_t flags, const struct seg
 static void release(struct world *w, unsigned d, size_t which)
 {
     struct way *way = &w->ways[d];
-    struct segment s = way->held[which % way->holds];
-    way->held[which % way->holds] = way->held[--way->holds];
+    size_t at = which % way->holds--;
+    struct segment s = way->held[at];
+    way->held[at] = way->held[way->holds];
     segment(w, d, ACK, &s);
 }
 
