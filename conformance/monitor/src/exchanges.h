@@ -19,12 +19,14 @@ struct side {
     uint32_t sequences;      /* begun */
     uint32_t frames;         /* of its Sequence so far */
     uint16_t cnt;            /* SEQ_CNT of its last frame */
+    uint16_t most;           /* its furthest SEQ_CNT */
     uint16_t payload_cnt;    /* SEQ_CNT of its last payload */
     uint16_t refused;        /* frames that busy or reject sent back and that did not come again */
     uint8_t seq_id;
     uint8_t cls;  /* of service of its Sequence; 0: not known */
     bool open;    /* its Sequence goes on */
     bool payload; /* it has sent one */
+    bool strays;  /* its frames were not seen in the order of their SEQ_CNTs */
 };
 
 /** An FCVI_NET_ADDRESS: sums over the bytes of the host's address and of the Discriminator. */

@@ -72,7 +72,7 @@ void mon_link_services(struct at_hand *s)
 static void check_ack(struct at_hand *s, const struct exchange *x, const struct side *whose)
 {
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
-    bool sent = whose->frame != 0 && (int16_t)(cnt - whose->cnt) <= 0;
+    bool sent = whose->frame != 0 && (int16_t)(cnt - whose->most) <= 0;
     if (!sent && !x->reused && x->aborted == 0 && mon_exact(s->m, x) &&
         ((unsigned)x->tainted >> (1u - s->who) & 1u) == 0)
         mon_report(s, FC(SEQ_CNT), cnt,

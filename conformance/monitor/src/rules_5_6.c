@@ -12,7 +12,10 @@ static bool has_offset(const struct at_hand *s)
 static void remember(struct at_hand *s)
 {
     struct side *own = s->own;
-    own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    own->strays |= cnt != (own->frame == 0 ? 0 : (uint16_t)(own->cnt + 1));
+    own->most = own->frame == 0 || (int16_t)(cnt - own->most) > 0 ? cnt : own->most;
+    own->cnt = cnt;
     if (!has_offset(s))
         return;
     /* the parts of a connect IU are read where they stand, be their Relative Offsets right or not */
@@ -26,6 +29,15 @@ static void remember(struct at_hand *s)
 }
 
 /* ---- seen exactly ---- */
+
+/* E18: the number goes on from the other side's. Which of its frames was the last to arrive, and which of them
+ * arrived at all, is not known where they did not come in their order. */
+static bool goes_on_from(const struct side *far, uint16_t cnt)
+{
+    if (far->frame == 0)
+        return false;
+    return far->strays ? cnt != 0 && (int16_t)(cnt - 1 - far->most) <= 0 : cnt == (uint16_t)(far->cnt + 1);
+}
 
 /* FCVI-5.6-01, 5.8.6-01: the sender's next frame has the next SEQ_CNT, whatever becomes of its frames. A
  * frame that busy or reject sent back may come again. False: it did. */
@@ -41,8 +53,7 @@ static bool count_exactly(struct at_hand *s)
         return false;
     }
     /* E18: one count for both sides is tolerated where the responder takes it up */
-    bool takes_up = s->far->frame != 0 && !own->open && cnt == (uint16_t)(s->far->cnt + 1) &&
-                    (s->who == 1 || s->x->shared_count);
+    bool takes_up = !own->open && goes_on_from(s->far, cnt) && (s->who == 1 || s->x->shared_count);
     if (takes_up && s->x->shared_count)
         return true;
     struct fcvi_rule rule =

@@ -213,8 +213,12 @@ static void note(struct r1_at_hand *r)
 {
     const struct at_hand *s = r->s;
     struct r1_side *own = r->own;
+    const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    const uint16_t next = (uint16_t)(own->cnt + 1);
+    own->strays |= own->frame != 0 && cnt != next && (!r->begins || r->far->frame == 0);
+    own->most = own->frame == 0 || (int16_t)(cnt - own->most) > 0 ? cnt : own->most;
     own->frame = s->in->number;
-    own->cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    own->cnt = cnt;
     own->sent++;
     own->open = !s->end_sequence;
     own->dh_length = s->f->dh_length > R1_DH_MOST ? R1_DH_MOST : (uint8_t)s->f->dh_length;

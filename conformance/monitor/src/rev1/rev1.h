@@ -16,9 +16,11 @@ struct r1_side {
     uint64_t frame;          /* number of its last frame; 0: none seen */
     uint32_t offset, length; /* of its last payload */
     uint16_t cnt;            /* SEQ_CNT of its last frame */
+    uint16_t most;           /* its furthest SEQ_CNT */
     uint16_t sent;           /* how many frames it has sent */
     bool open;               /* its Sequence goes on */
     bool payload;            /* it has sent one */
+    bool strays;             /* its frames were not seen in the order of their SEQ_CNTs */
     bool unplaced;           /* and one without an RLTV_OFF */
     uint8_t dh_length;
     uint8_t dh[R1_DH_MOST]; /* of its last frame */
