@@ -52,7 +52,8 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 #: What each command is given, how, and what it reads: {} is the name.
 COMMANDS = {
     "verify": ("certified", b"certify --verify={}"), "judge": ("run", b"judge --json -- {}"),
-    "judge other": ("other", b"judge -- {}"), "replay": ("run", b"replay -- {}"), "diff": ("run", b"report diff -- {} {}"), "lint": ("capture", b"lint -- {}"),
+    "judge other": ("other", b"judge -- {}"), "replay": ("run", b"replay -- {}"),
+    "diff": ("run", b"report diff -- {} {}"), "lint": ("capture", b"lint -- {}"),
     "lint json": ("capture", b"lint --json -- {}"), "decode": ("capture", b"decode -- {}"), "flows": ("capture", b"flows -- {}"),
     "explain": ("capture", b"explain -- {}"), "pics": ("pics", b"pics check -- {}"), "run pics": ("pics", _RUN + b" --pics={}"),
     "baseline": ("run", _RUN + b" --baseline={}"), "run report": ("", _RUN + b" --report={}"),
