@@ -59,7 +59,7 @@ HOSTILE = [
     ("mute after hello", 'lambda m: m != "hello"', "continue", "did not answer"),
     ("closes after hello", 'lambda m: m != "hello"', "sys.exit(7)", "exit status 7"),
     ("echoes every line", "lambda m: True", "out(line.strip()); continue", "may only send notifications"),
-    ("dies mid-case", MID_CASE, "os.kill(os.getpid(), 9)", "killed by signal 9"),
+    ("dies mid-case", MID_CASE, "os.kill(os.getpid(), 9)", "killed by SIGKILL"),
     ("nonsense mid-case", MID_CASE, "out('{\"jsonrpc\": nonsense'); continue", "not JSON at byte 12"),
     ("not UTF-8", MID_CASE, "sys.stdout.buffer.write(b'{\\xff\\n'); sys.stdout.flush(); continue", "not UTF-8 at byte 1"),
     ("70 KiB line", MID_CASE, "out('x' * 70000); continue", "byte 65536 is one too many"),

@@ -86,6 +86,13 @@ class Keeper:
         os.close(self._told)
 
 
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _ended(pid: int) -> int:
     try:
         return os.waitpid(pid, os.WNOHANG)[0]
@@ -163,7 +170,7 @@ class _Watch:
         if self._over_log:
             self._say(", ended by the suite: it wrote more to its standard error than the budget log allows")
         elif status is not None:
-            self._say(f", killed by signal {-status}" if status < 0 else f", exit status {status}")
+            self._say(f", killed by {_signal(-status)}" if status < 0 else f", exit status {status}")
         process.end_descendants()
         os.set_blocking(self._errors, False)
         with suppress(BlockingIOError):

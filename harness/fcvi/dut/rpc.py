@@ -20,6 +20,7 @@ from fcvi.engine import strict
 from fcvi.engine.budget import Budget, Limits
 from fcvi.engine.files import FileError, read_file
 from fcvi.engine.words import as_json, port_number, why
+from fcvi.engine.attachment import closed
 from .base import AttachError, Dut, DutError, NotReached, Notification, Reply, Unavailable
 from .keeper import Keeper
 
@@ -137,7 +138,7 @@ class Stream:
         except OSError as error:
             raise DutError(f"the DUT closed the connection: {why(error)}") from error
         if not data:
-            raise DutError(f"the DUT closed the connection{self._how_it_ended()}")
+            raise closed(self._how_it_ended())
         self._received += data
         self._budget.took(len(data))
         if len(self._received) > 64 * LONGEST_LINE and self._pending:
@@ -149,7 +150,7 @@ class Stream:
         except BlockingIOError:
             return
         except OSError as error:
-            raise DutError(f"the DUT closed the connection{self._how_it_ended()}") from error
+            raise closed(self._how_it_ended()) from error
         del self._pending[:sent]
 
     def _how_it_ended(self) -> str:

@@ -40,6 +40,22 @@ class DutError(Exception):
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in words))
 
 
+#: Signals that a process brings upon itself. SIGKILL, SIGTERM and the like may come from anybody.
+_OF_ITS_OWN = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE")
+_CRASHED = "the device crashed: "
+
+
+def closed(how: str) -> DutError:
+    """What to raise when the device closed the connection. how: ", killed by SIGSEGV", ", exit status 1" or ""."""
+    name = how.removeprefix(", killed by ")
+    return DutError(_CRASHED + name if name in _OF_ITS_OWN else f"the DUT closed the connection{how}")
+
+
+def crashed(reason: str) -> str:
+    """The signal and what follows, of an error that is a crash of the device itself; else ""."""
+    return reason.removeprefix(_CRASHED) if reason.startswith(_CRASHED) else ""
+
+
 class HostError(DutError):
     """The suite's own host failed: verdict ``error``, unless another try goes better."""
 

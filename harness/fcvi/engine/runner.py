@@ -12,7 +12,7 @@ from fcvi import __version__
 from . import blame, declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
-from .attachment import AttachError, Dut, DutError, HostError, Unavailable
+from .attachment import AttachError, Dut, DutError, HostError, Unavailable, crashed
 from .budget import Limits
 from .evidence import CUT_OFF, Store
 from .record import RecordingDut
@@ -20,7 +20,7 @@ from .host import HostWatch
 from .pics import PicsError
 from .files import FileError
 from .pixit import Pixit, Profile, pixit_for
-from .protocol import protocol_of
+from .protocol import Line, protocol_of
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, NotThere, Scenario
@@ -198,12 +198,24 @@ def run_variant(
             result.reason += f" ({blame.declared(case)})"
         if pixit.slower > 1:
             scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
+        if crashed(result.reason):
+            result.reason += _last_given(scenario, protocol.line)
         result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
         result.expectations, result.judged = scenario.expectations, scenario.judged()
         result.virtual_us = scenario.now_us
         scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000
     return result
+
+
+def _last_given(scenario: Scenario, make: Optional[Callable[[], Line]]) -> str:
+    """What the device had been sent last when it crashed."""
+    frames = scenario.frames()
+    given = [number for number, frame in enumerate(frames, 1) if frame.sender == "tester" and not frame.lost]
+    if not given or make is None:
+        return ", before it was sent anything"
+    name = make().decode(frames[given[-1] - 1], False).summary().split(" ")[0]
+    return f", and the last frame sent to it was {name} (frame {given[-1]})"
 
 
 def _try(case: CaseInfo, scenario: Scenario, result: Result) -> None:

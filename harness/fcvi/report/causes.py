@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from fcvi.engine.attachment import crashed
+from fcvi.engine.pics import names_in
 from fcvi.engine.results import Finding
 
 _HEX = re.compile(r"([0-9A-Fa-f]+)h")
@@ -51,6 +53,16 @@ _BY_WORDS = (
 )
 
 
+#: Items without which there is no device to test: who claims one of them has it.
+_OF_EVERY_DEVICE = frozenset({"client", "server", "peer_to_peer", "send", "class3", "unreliable_delivery", "tcp", "revision"})
+_REFUSES = re.compile(r"NOT_SUPPORTED|VIP_INVALID_|not supported")
+
+
+def _lacks(finding: Finding) -> bool:
+    """Whether the device did nothing, or said that it cannot: then it may not have what the case needs."""
+    return finding.seen in ("nothing", "none") or _REFUSES.search(finding.seen) is not None
+
+
 def likely(finding: Optional[Finding], reason: str, needs: str) -> list[str]:
     """Likely causes of a failure. needs: the PICS expression that made the case applicable.
 
@@ -72,10 +84,14 @@ def likely(finding: Optional[Finding], reason: str, needs: str) -> list[str]:
                       "it waits for something that the standard does not promise"]  # fmt: skip
         elif finding.required.startswith("no ") and not found:
             found += ["the device does not check what it receives before it acts on it"]
+    elif crashed(reason):
+        found += ["a fault in the program that exec: starts, the device or its adapter: dut.log has its last words, a debugger has the place"]
     elif "has no wire" in reason:
         found += ["only calls of this device were attached, so the suite cannot see what it sends"]
-    elif "answer" in reason or "closed" in reason or "exited" in reason or "attach" in reason:
+    elif "closed" in reason:
+        found += ["the device or its adapter ended, or was ended; its last words are in dut.log"]
+    elif "answer" in reason or "exited" in reason or "attach" in reason:
         found += ["the device or its adapter crashed; its last words are in dut.log", "it is slower than --rpc-timeout"]
-    if needs and finding is not None:
+    if finding is not None and needs and _lacks(finding) and not set(names_in(needs)) <= _OF_EVERY_DEVICE:
         found.append(f"the device does not have what its PICS claims ({needs})")
     return list(dict.fromkeys(found))[:4]

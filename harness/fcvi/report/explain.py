@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Optional
 
+from fcvi.engine.attachment import crashed
 from fcvi.engine.case import CaseInfo, Variant, load_cases
 from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.evidence import stem
@@ -93,6 +94,9 @@ class Group:
     @property
     def title(self) -> str:
         """One line: how many cases, and their one cause."""
+        crash = crashed(self.cause)
+        if crash:
+            return f"{words.plural(len(self.results), 'case')} ended with a crash of the device: {crash}"
         kind = {Verdict.FAIL: "failed", Verdict.ERROR: "ended in an error", Verdict.INCONCLUSIVE: "stayed inconclusive"}
         word = kind.get(self.verdict, "passed with a reservation")
         return f"{words.plural(len(self.results), 'case')} {word}, one cause: {self.cause}"
@@ -118,7 +122,10 @@ def cause_of(result: Result) -> tuple[str, str]:
 
 
 def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)) -> list[Group]:
-    """What did not pass by its cause: verdicts in their order, within one the most frequent cause first."""
+    """What did not pass by its cause: verdicts in their order, within one the most frequent cause first.
+
+    A group begins with its simplest case, as an example: that with the fewest frames, then with the fewest steps.
+    """
     wanted = tuple(verdicts)
     found: dict[tuple[Verdict, str, str, str], Group] = {}
     for result in report.results:
@@ -128,7 +135,14 @@ def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdi
         waived = report.waived.get(result.id, "")
         key = (result.verdict, requirement, words.sorted_out(cause), waived)
         found.setdefault(key, Group(result.verdict, requirement, cause, waived=waived)).results.append(result)
+    for group in found.values():
+        example = min(group.results, key=_size)
+        group.results = [example, *(r for r in group.results if r is not example)]
     return sorted(found.values(), key=lambda g: (bool(g.waived), wanted.index(g.verdict), -len(g.results)))
+
+
+def _size(result: Result) -> tuple[int, int, int]:
+    return result.frame_count, len(result.expectations), len(result.log)
 
 
 def _line(result: Result) -> Optional[Line]:

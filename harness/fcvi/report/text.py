@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from typing import Iterator
 
+from fcvi.engine.attachment import crashed
 from fcvi.engine.files import one_line
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, json_report, phases, words
@@ -91,9 +92,13 @@ def _nothing_applies(report: RunReport) -> list[str]:
     return [*lines, ""]
 
 
-def _declarations(report: RunReport) -> list[str]:
+def _declarations(report: RunReport, verbose: bool) -> list[str]:
     lines = []
-    for review in report.review:
+    missing = [] if report.certification or verbose else [r for r in report.review if r.kind == "missing"]
+    if missing:
+        names = ", ".join(dict.fromkeys(r.requirement for r in missing))
+        lines += _paragraph(f"the PICS does not claim all that the standard asks for, which counts in a certificate: {names}", "")
+    for review in (r for r in report.review if r not in missing):
         tolerated = f" (tolerated: {review.erratum})" if review.erratum else ""
         lines.append(f"PICS {review.kind} [{review.cls}]{tolerated} {review.requirement}: {review.message}")
         lines.append(f"      claimed {review.seen}, required {review.required}")
@@ -111,6 +116,8 @@ def counts(report: RunReport) -> str:
     for name, meaning in qualified.items():
         count = sum(r.qualifier == name for r in report.results)
         parts += [f"{count} of the passes with {meaning}"] if count else []
+    crashes = sum(bool(crashed(r.reason)) for r in report.results if r.verdict is Verdict.ERROR)
+    parts += [f"{crashes} of the errors with a crash of the device"] if crashes else []
     parts += [f"{len(report.waived)} waived"] if report.waived else []
     flaws = report.flaws()
     parts += [words.plural(len(flaws), "declaration") + " wrong"] if flaws else []
@@ -127,7 +134,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
         lines += _group(report, number, group, verbose)
     lines += _reservations(report, verbose)
     lines += _nothing_applies(report)
-    lines += _declarations(report)
+    lines += _declarations(report, verbose)
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
     lines.append(f"DUT: {report.attachment} ({dut})")
