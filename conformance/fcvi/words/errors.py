@@ -83,7 +83,6 @@ def vipdisc_anywhere(world: World) -> str:
     return "idle"
 
 
-@owed("disc", "connected", weight=2, when=lambda w: not w.linked)
 def disc(world: World) -> str:
     """The far side disconnects: it is answered, the VI goes to Error, and VIP_ERROR_CONN_LOST is told."""
     t, slot = world.t, world.slot
@@ -97,6 +96,18 @@ def disc(world: World) -> str:
     t.owed(lambda: (slot.vi, "VIP_ERROR_CONN_LOST") in t.errors[before:])
     steps.connection_lost(t, slot.vi, "FCVI-D.2-02")
     slot.buffers.clear()
+    return "error"
+
+
+@owed("disc", "connected error", weight=2, when=lambda w: not w.linked)
+def disc_anywhere(world: World) -> str:
+    """The same; a VI in Error answers as well (5.3.5), as what is over already or as what it still knows (E68)."""
+    t, slot = world.t, world.slot
+    if slot.phase == "connected":
+        return disc(world)
+    exchange = steps.send_disconnect_rqst(t, handle=_setup(world).dut_handle, connection_id=0, abort=0)
+    resp = t.expect("DISCONNECT_RESP", "FCVI-5.3.5-02", exchange=exchange, why="from a VI in Error")
+    ius.check_status(t, resp)
     return "error"
 
 

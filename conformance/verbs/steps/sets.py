@@ -14,7 +14,8 @@ INV_EEC_STATE_ERR FATAL_ERR RESP_TIMEOUT_ERR GENERAL_ERR
 LOCAL = frozenset("LOC_PROT_ERR LOC_ACCESS_ERR LOC_QP_OP_ERR LOC_LEN_ERR GENERAL_ERR FATAL_ERR".split())
 TOO_SHORT = LOCAL | {"REM_INV_REQ_ERR"}
 TOO_LARGE = frozenset("LOC_LEN_ERR LOC_QP_OP_ERR LOC_PROT_ERR".split())
-UNSUPPORTED = frozenset("LOC_QP_OP_ERR GENERAL_ERR".split())
+#: The initiator does not know the operation, or the target does not and says so.
+UNSUPPORTED = frozenset("LOC_QP_OP_ERR GENERAL_ERR REM_INV_REQ_ERR REM_OP_ERR".split())
 ORD_ZERO = LOCAL | {"REM_INV_RD_REQ_ERR", "REM_INV_REQ_ERR"}
 BIND = INVALIDATE = LOCAL | {"MW_BIND_ERR"}
 #: Of the initiator of an access that the target refuses, of Writes and Sends; a Read never has SUCCESS.
